@@ -1,0 +1,382 @@
+//! Coordinates of Lie elements: from the expanded (tensor) form to a basis of brackets and back, with both reverse passes.
+//!
+//! The expansion of a Lyndon bracket starts with its own word, `P_w = w + larger words`, so the coordinates of a Lie element
+//! `l = sum_w lambda_w P_w` follow from its coefficients at Lyndon words alone by forward substitution,
+//! `lambda_w = l_w - sum_{v < w} <P_v, w> lambda_v`. Hall coordinates are an integer matrix times these: each `P_w` is written in
+//! the Hall basis once, by the Jacobi identity. All tables hold integers; they are made once per (width, depth).
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::algebra::tree::{self, Tree};
+use crate::algebra::{Shape, words};
+use crate::number::Number;
+use crate::{Error, Float};
+
+/// The coordinates of a log-signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Basis {
+    /// Standard brackets of Lyndon words, ordered by length, then lexicographically.
+    #[default]
+    Lyndon,
+    /// The Hall basis, in RoughPy's order.
+    Hall,
+    /// Every word's coefficient in the tensor algebra.
+    Expanded,
+}
+
+/// A sparse integer matrix by rows: `(column, entry)`.
+type Sparse = Vec<Vec<(usize, i64)>>;
+
+/// A basis of the free Lie algebra up to a depth, or the tensor algebra itself for [`Basis::Expanded`].
+///
+/// ```
+/// use ncde_signature::algebra::{Basis, LieBasis, Shape};
+/// let basis = LieBasis::new(&Shape::new(2, 3)?, Basis::Lyndon)?;
+/// assert_eq!(basis.labels(), ["1", "2", "[1,2]", "[1,[1,2]]", "[[1,2],2]"]);
+/// # Ok::<(), ncde_signature::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LieBasis {
+    shape: Shape,
+    basis: Basis,
+    /// Empty when expanded.
+    trees: Vec<Tree>,
+    /// The place of each Lyndon word in the tensor.
+    leads: Vec<usize>,
+    /// Row `w`: the `(v, <P_v, w>)` with `v < w`.
+    substitution: Sparse,
+    /// Row `w`: the Hall coordinates of `P_w`; empty unless Hall.
+    to_hall: Sparse,
+    /// Row of an element: its expansion. Only going back needs it.
+    expansions: OnceLock<Sparse>,
+}
+
+impl LieBasis {
+    /// The basis of the Lie elements of `shape`.
+    ///
+    /// # Errors
+    /// If it is too large to be listed.
+    pub fn new(shape: &Shape, basis: Basis) -> Result<Self, Error> {
+        let (width, depth) = (shape.width(), shape.depth());
+        let empty = |trees| Self {
+            shape: shape.clone(),
+            basis,
+            trees,
+            leads: Vec::new(),
+            substitution: Vec::new(),
+            to_hall: Vec::new(),
+            expansions: OnceLock::new(),
+        };
+        if basis == Basis::Expanded {
+            return Ok(empty(Vec::new()));
+        }
+        let dimension = words::lie_dimension(width, depth).filter(|&n| n < u128::from(u32::MAX)).ok_or_else(|| Error::TooLarge {
+            what: "the Lie basis",
+            channels: width,
+            depth,
+            coordinates: words::lie_dimension(width, depth).map_or("too many".into(), |n| n.to_string()),
+        })?;
+        let (lyndon_words, lyndon_trees) = tree::lyndon(width, depth);
+        debug_assert_eq!(lyndon_words.len() as u128, dimension);
+        let leads: Vec<usize> = lyndon_words.iter().map(|w| words::index(shape, w)).collect::<Result<_, _>>()?;
+        let place: HashMap<usize, usize> = leads.iter().enumerate().map(|(i, &lead)| (lead, i)).collect();
+        let expansions = expand(shape, &lyndon_trees);
+        let mut substitution: Sparse = vec![Vec::new(); leads.len()];
+        for (v, terms) in expansions.iter().enumerate() {
+            for &(word, coefficient) in terms {
+                if let Some(&w) = place.get(&word).filter(|&&w| w != v) {
+                    substitution[w].push((v, coefficient));
+                }
+            }
+        }
+        if basis == Basis::Lyndon {
+            let cached = OnceLock::new();
+            let _ = cached.set(expansions);
+            return Ok(Self { leads, substitution, expansions: cached, ..empty(lyndon_trees) });
+        }
+        let hall = tree::hall(width, depth);
+        let to_hall = lyndon_in_hall(&lyndon_trees, &hall);
+        Ok(Self { leads, substitution, to_hall, ..empty(hall) })
+    }
+
+    /// Which basis this is.
+    pub fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// The tensor algebra it lives in.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of coordinates.
+    #[expect(clippy::len_without_is_empty, reason = "a basis is never empty")]
+    pub fn len(&self) -> usize {
+        if self.basis == Basis::Expanded { self.shape.len() } else { self.trees.len() }
+    }
+
+    /// A readable name for each coordinate: `[1,[1,2]]`, or `(1,1,2)` when expanded.
+    pub fn labels(&self) -> Vec<String> {
+        if self.basis == Basis::Expanded {
+            return words::all(&self.shape).map(|w| words::label(&w)).collect();
+        }
+        tree::labels(&self.trees)
+    }
+
+    /// The number of letters in each coordinate's bracket or word.
+    pub fn degrees(&self) -> Vec<usize> {
+        if self.basis == Basis::Expanded {
+            return (1..=self.shape.depth()).flat_map(|k| std::iter::repeat_n(k, self.shape.level_len(k))).collect();
+        }
+        tree::degrees(&self.trees)
+    }
+
+    /// Coordinates of an expanded Lie element. What is not Lie in `expanded` is not looked at.
+    ///
+    /// # Errors
+    /// If the length is wrong.
+    pub fn project<T: Float>(&self, expanded: &[T]) -> Result<Vec<T>, Error> {
+        want("projection onto a Lie basis", "the expanded element", expanded.len(), self.shape.len())?;
+        let mut coordinates = vec![T::ZERO; self.len()];
+        let mut scratch = vec![T::ZERO; self.leads.len()];
+        self.project_into::<T, false>(expanded, &mut scratch, &mut coordinates);
+        Ok(coordinates)
+    }
+
+    /// The expanded form of the element with these coordinates: `sum_w lambda_w P_w`.
+    ///
+    /// # Errors
+    /// If the length is wrong.
+    pub fn expand<T: Float>(&self, coordinates: &[T]) -> Result<Vec<T>, Error> {
+        want("expansion of a Lie element", "the list of coordinates", coordinates.len(), self.len())?;
+        if self.basis == Basis::Expanded {
+            return Ok(coordinates.to_vec());
+        }
+        let mut expanded = self.shape.zeros(1, self.shape.len(), "an expanded Lie element")?;
+        for (terms, &x) in self.expansions().iter().zip(coordinates) {
+            for &(word, coefficient) in terms {
+                expanded[word] += x * T::from_f64(coefficient as f64);
+            }
+        }
+        Ok(expanded)
+    }
+
+    /// The gradient with respect to coordinates of a function of [`expand`](Self::expand), given the one with respect to its result.
+    ///
+    /// # Errors
+    /// If the length is wrong.
+    pub fn expand_backward<T: Float>(&self, gradient: &[T]) -> Result<Vec<T>, Error> {
+        want("reverse pass of an expansion", "the gradient", gradient.len(), self.shape.len())?;
+        if self.basis == Basis::Expanded {
+            return Ok(gradient.to_vec());
+        }
+        let row = |terms: &Vec<(usize, i64)>| terms.iter().map(|&(word, c)| gradient[word] * T::from_f64(c as f64)).sum();
+        Ok(self.expansions().iter().map(row).collect())
+    }
+
+    fn expansions(&self) -> &Sparse {
+        self.expansions.get_or_init(|| expand(&self.shape, &self.trees))
+    }
+
+    /// The number of Lyndon coordinates: the scratch of the two functions below.
+    pub(crate) fn scratch(&self) -> usize {
+        self.leads.len()
+    }
+
+    /// `out` = coordinates of `expanded`.
+    #[inline(always)]
+    pub(crate) fn project_into<E: Number, const FUSED: bool>(&self, expanded: &[E], scratch: &mut [E], out: &mut [E]) {
+        match self.basis {
+            Basis::Expanded => out.copy_from_slice(expanded),
+            Basis::Lyndon => self.substitute::<E, FUSED>(expanded, out),
+            Basis::Hall => {
+                self.substitute::<E, FUSED>(expanded, scratch);
+                out.fill(E::zero());
+                for (terms, &x) in self.to_hall.iter().zip(scratch.iter()) {
+                    for &(h, c) in terms {
+                        out[h] = x.fma::<FUSED>(integer(c), out[h]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn substitute<E: Number, const FUSED: bool>(&self, expanded: &[E], lyndon: &mut [E]) {
+        for (w, &lead) in self.leads.iter().enumerate() {
+            let mut x = expanded[lead];
+            for &(v, c) in &self.substitution[w] {
+                x = lyndon[v].fma::<FUSED>(integer(-c), x);
+            }
+            lyndon[w] = x;
+        }
+    }
+
+    /// The reverse of [`project_into`](Self::project_into): `expanded` is overwritten.
+    #[inline(always)]
+    pub(crate) fn project_backward<E: Number, const FUSED: bool>(&self, gradient: &[E], scratch: &mut [E], expanded: &mut [E]) {
+        match self.basis {
+            Basis::Expanded => return expanded.copy_from_slice(gradient),
+            Basis::Lyndon => scratch.copy_from_slice(gradient),
+            Basis::Hall => {
+                for (terms, x) in self.to_hall.iter().zip(scratch.iter_mut()) {
+                    *x = terms.iter().fold(E::zero(), |sum, &(h, c)| gradient[h].fma::<FUSED>(integer(c), sum));
+                }
+            }
+        }
+        expanded.fill(E::zero());
+        for (w, &lead) in self.leads.iter().enumerate().rev() {
+            let x = scratch[w];
+            for &(v, c) in &self.substitution[w] {
+                scratch[v] = x.fma::<FUSED>(integer(-c), scratch[v]);
+            }
+            expanded[lead] = x;
+        }
+    }
+}
+
+#[inline(always)]
+fn integer<E: Number>(c: i64) -> E {
+    E::splat(E::Real::from_f64(c as f64))
+}
+
+pub(crate) fn want(operation: &'static str, what: &str, seen: usize, wanted: usize) -> Result<(), Error> {
+    if seen == wanted {
+        return Ok(());
+    }
+    Err(Error::Size { operation, what: what.into(), seen, wanted })
+}
+
+/// Each element as a combination of words, `[P, Q] = PQ - QP`.
+fn expand(shape: &Shape, trees: &[Tree]) -> Sparse {
+    let d = shape.width();
+    let degrees = tree::degrees(trees);
+    let start = |k: usize| shape.level(k).start;
+    let mut expansions: Sparse = Vec::with_capacity(trees.len());
+    for (i, tree) in trees.iter().enumerate() {
+        let terms = match *tree {
+            Tree::Letter(letter) => vec![(letter - 1, 1)],
+            Tree::Bracket(p, q) => {
+                let (m, n) = (degrees[p], degrees[q]);
+                let (after_p, after_q) = (d.pow(n as u32), d.pow(m as u32));
+                let mut sum: HashMap<usize, i64> = HashMap::new();
+                for &(u, x) in &expansions[p] {
+                    for &(v, y) in &expansions[q] {
+                        let (u, v) = (u - start(m), v - start(n));
+                        *sum.entry(start(degrees[i]) + u * after_p + v).or_insert(0) += x * y;
+                        *sum.entry(start(degrees[i]) + v * after_q + u).or_insert(0) -= x * y;
+                    }
+                }
+                sorted(sum)
+            }
+        };
+        expansions.push(terms);
+    }
+    expansions
+}
+
+/// Each Lyndon bracket in Hall coordinates.
+fn lyndon_in_hall(lyndon: &[Tree], hall: &[Tree]) -> Sparse {
+    let mut products = HallProducts::new(hall);
+    let mut rows: Sparse = Vec::with_capacity(lyndon.len());
+    for tree in lyndon {
+        let row = match *tree {
+            Tree::Letter(letter) => vec![(letter - 1, 1)],
+            Tree::Bracket(p, q) => products.of_sums(&rows[p], &rows[q]),
+        };
+        rows.push(row);
+    }
+    rows
+}
+
+/// Brackets of Hall elements in Hall coordinates, each computed once.
+struct HallProducts<'a> {
+    trees: &'a [Tree],
+    place: HashMap<Tree, usize>,
+    known: HashMap<(usize, usize), Vec<(usize, i64)>>,
+}
+
+impl<'a> HallProducts<'a> {
+    fn new(trees: &'a [Tree]) -> Self {
+        let place = trees.iter().enumerate().map(|(i, &tree)| (tree, i)).collect();
+        Self { trees, place, known: HashMap::new() }
+    }
+
+    fn of_sums(&mut self, p: &[(usize, i64)], q: &[(usize, i64)]) -> Vec<(usize, i64)> {
+        let mut sum = HashMap::new();
+        for &(h, x) in p {
+            for &(k, y) in q {
+                for (element, c) in self.of(h, k) {
+                    *sum.entry(element).or_insert(0) += x * y * c;
+                }
+            }
+        }
+        sorted(sum)
+    }
+
+    fn of(&mut self, h: usize, k: usize) -> Vec<(usize, i64)> {
+        if h == k {
+            return Vec::new();
+        }
+        if h > k {
+            return self.of(k, h).into_iter().map(|(element, c)| (element, -c)).collect();
+        }
+        if let Some(&element) = self.place.get(&Tree::Bracket(h, k)) {
+            return vec![(element, 1)];
+        }
+        if let Some(known) = self.known.get(&(h, k)) {
+            return known.clone();
+        }
+        // Not a Hall pair, so k = [a, b] with h < a: Jacobi, [h, [a, b]] = [[h, a], b] + [a, [h, b]].
+        let Tree::Bracket(a, b) = self.trees[k] else { return Vec::new() };
+        let (ha, hb) = (self.of(h, a), self.of(h, b));
+        let mut sum: HashMap<usize, i64> = self.of_sums(&ha, &[(b, 1)]).into_iter().collect();
+        for (element, c) in self.of_sums(&[(a, 1)], &hb) {
+            *sum.entry(element).or_insert(0) += c;
+        }
+        let sum = sorted(sum);
+        self.known.insert((h, k), sum.clone());
+        sum
+    }
+}
+
+fn sorted(sum: HashMap<usize, i64>) -> Vec<(usize, i64)> {
+    let mut terms: Vec<(usize, i64)> = sum.into_iter().filter(|&(_, c)| c != 0).collect();
+    terms.sort_unstable();
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_and_expansion_are_inverse() {
+        for basis in [Basis::Lyndon, Basis::Hall, Basis::Expanded] {
+            for (d, n) in [(1, 3), (2, 6), (3, 4), (5, 3)] {
+                let lie = LieBasis::new(&Shape::new(d, n).unwrap(), basis).unwrap();
+                let coordinates: Vec<f64> = (0..lie.len()).map(|i| (i as f64 * 0.7).sin()).collect();
+                let back = lie.project(&lie.expand(&coordinates).unwrap()).unwrap();
+                for (x, y) in coordinates.iter().zip(&back) {
+                    assert!((x - y).abs() < 1e-12, "{basis:?} d {d} n {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reverse_passes_are_transposes() {
+        for basis in [Basis::Lyndon, Basis::Hall, Basis::Expanded] {
+            let shape = Shape::new(3, 4).unwrap();
+            let lie = LieBasis::new(&shape, basis).unwrap();
+            let x: Vec<f64> = (0..shape.len()).map(|i| (i as f64).cos()).collect();
+            let y: Vec<f64> = (0..lie.len()).map(|i| (i as f64 * 1.3).sin()).collect();
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let (mut scratch, mut back) = (vec![0.0; lie.scratch()], vec![0.0; shape.len()]);
+            lie.project_backward::<f64, false>(&y, &mut scratch, &mut back);
+            assert!((dot(&lie.project(&x).unwrap(), &y) - dot(&x, &back)).abs() < 1e-10);
+            assert!((dot(&lie.expand(&y).unwrap(), &x) - dot(&y, &lie.expand_backward(&x).unwrap())).abs() < 1e-10);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The truncated tensor algebra and the free Lie algebra inside it.
+//!
+//! An element of `T^N(R^d)` is one number for every word `w` over the letters `1..=d` with at most `N` letters. Words are
+//! ordered by length, then lexicographically; [`Shape`] knows where each one lives.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `shape` | dimensions, levels, memory before it is asked for |
+//! | `words` | words and their places, Lyndon words, Witt's formula, shuffles |
+//! | `tensor` | [`Tensor`]: product, inverse, exponential, logarithm, bracket, pairing |
+//! | `product`, `series` | the kernels below `Tensor` and below the log-signature, with their reverse passes |
+//! | `tree` | bracketings: standard factorisation, Hall sets, labels |
+//! | `basis` | [`LieBasis`]: coordinates of Lie elements, there and back |
+
+pub(crate) mod basis;
+pub(crate) mod product;
+pub(crate) mod series;
+mod shape;
+mod tensor;
+mod tree;
+pub mod words;
+
+pub use basis::{Basis, LieBasis};
+pub use shape::Shape;
+pub use tensor::Tensor;

@@ -1,0 +1,213 @@
+//! Any interval, asked after the fact: signatures of dyadic stretches, multiplied when a question comes.
+//!
+//! Level 0 holds the signature of every [`LEAF`] increments, level `l` those of `2^l` leaves. An interval is a few single
+//! increments at each end and at most two stretches a level between: `O(LEAF + log n)` products, where inverses would need one,
+//! but every product is of genuine signatures, so answers are as exact as a direct computation. Memory is `2 n |S| / LEAF`.
+
+use crate::signature::group::{Pass, Scratch};
+use crate::signature::online::{Read, Step, check_observation};
+use crate::signature::rolling::Join;
+use crate::signature::Signature;
+use crate::simd::dispatch;
+use crate::{Error, Float};
+
+/// Increments in the smallest stretch: below this, single steps are cheaper than products.
+const LEAF: usize = 16;
+
+/// A growing path whose signature over any interval can be had.
+///
+/// ```
+/// use ncde_signature::{Index, Signature};
+/// let transform = Signature::new(1, 2)?;
+/// let mut index = Index::new(&transform);
+/// for (t, x) in [(0.0, 1.0), (0.5, 2.0), (2.0, 5.0)] {
+///     index.push(t, &[x])?;
+/// }
+/// assert_eq!(index.observations(1, 2)?, [3.0, 4.5]);
+/// assert_eq!(index.between(0.25, 1.0)?, [1.5, 1.125]); // linear between observations: 1.5 to 3
+/// # Ok::<(), ncde_signature::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Index<'a, T: Float> {
+    signature: &'a Signature,
+    times: Vec<f64>,
+    values: Vec<T>,
+    /// `levels[l]`: signatures of consecutive stretches of `LEAF 2^l` increments.
+    levels: Vec<Vec<T>>,
+}
+
+impl<'a, T: Float> Index<'a, T> {
+    /// An empty path.
+    pub fn new(signature: &'a Signature) -> Self {
+        Self { signature, times: Vec::new(), values: Vec::new(), levels: Vec::new() }
+    }
+
+    /// How many observations there are.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// Takes the next observation: amortised one step and `1 / LEAF` products.
+    ///
+    /// # Errors
+    /// If its time does not come after the last one's, if it has the wrong number of channels or a value that is not finite.
+    pub fn push(&mut self, time: f64, observation: &[T]) -> Result<(), Error> {
+        check_observation(self.signature, observation)?;
+        if !time.is_finite() {
+            return Err(Error::TimeNotFinite { index: self.len(), time });
+        }
+        if let Some(&previous) = self.times.last().filter(|&&previous| previous >= time) {
+            return Err(Error::TimesNotIncreasing { index: self.len(), previous, time });
+        }
+        self.times.push(time);
+        self.values.extend_from_slice(observation);
+        let increments = self.len() - 1;
+        if increments > 0 && increments.is_multiple_of(LEAF) {
+            self.grow(increments);
+        }
+        Ok(())
+    }
+
+    /// Closes the stretches that end after `increments` increments.
+    fn grow(&mut self, increments: usize) {
+        let len = self.signature.shape().len();
+        let mut leaf = vec![T::ZERO; len];
+        let mut work = Work::new(self.signature);
+        for i in (increments - LEAF..increments).rev() {
+            work.step(self.signature, self.row(i), self.row(i + 1), &mut leaf);
+        }
+        let mut closed = leaf;
+        let mut stretches = increments / LEAF;
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].extend_from_slice(&closed);
+            if !stretches.is_multiple_of(2) {
+                break;
+            }
+            stretches /= 2;
+            let row = |i: usize| &self.levels[level][i * len..][..len];
+            dispatch(Join { signature: self.signature, a: row(2 * stretches - 2), b: row(2 * stretches - 1), out: &mut closed });
+        }
+    }
+
+    /// The value from observation `start` to observation `end`.
+    ///
+    /// # Errors
+    /// Unless `start < end` and both exist.
+    pub fn observations(&self, start: usize, end: usize) -> Result<Vec<T>, Error> {
+        if start >= end || end >= self.len() {
+            return Err(Error::BadInterval { start, end, last: self.len().saturating_sub(1) });
+        }
+        let mut state = vec![T::ZERO; self.signature.shape().len()];
+        let mut work = Work::new(self.signature);
+        self.multiply(start, end, &mut state, &mut work);
+        Ok(work.read(self.signature, &state))
+    }
+
+    /// The value from time `s` to time `t`, the path being linear between observations.
+    ///
+    /// # Errors
+    /// Unless `s < t` and both are within the observed times.
+    pub fn between(&self, s: f64, t: f64) -> Result<Vec<T>, Error> {
+        let (Some(&start), Some(&end)) = (self.times.first(), self.times.last()) else { return Err(Error::EmptySeries) };
+        for time in [s, t] {
+            if !(start..=end).contains(&time) {
+                return Err(Error::OutsideDomain { time, start, end });
+            }
+        }
+        if s >= t {
+            return Err(Error::BadParameter { what: "the end of the interval", wanted: "after its start", seen: format!("{t} after {s}") });
+        }
+        // Whole increments run from the first observation at or after s to the last one at or before t.
+        let first = self.times.partition_point(|&time| time < s);
+        let last = self.times.partition_point(|&time| time <= t) - 1;
+        let mut state = vec![T::ZERO; self.signature.shape().len()];
+        let mut work = Work::new(self.signature);
+        if first > last {
+            work.step(self.signature, &self.at(s), &self.at(t), &mut state);
+        } else {
+            work.step(self.signature, self.row(last), &self.at(t), &mut state);
+            self.multiply(first, last, &mut state, &mut work);
+            work.step(self.signature, &self.at(s), self.row(first), &mut state);
+        }
+        Ok(work.read(self.signature, &state))
+    }
+
+    /// `state <- S_[start, end] state`, from the end backwards, in the largest stretches that fit.
+    fn multiply(&self, start: usize, end: usize, state: &mut Vec<T>, work: &mut Work<T>) {
+        let len = self.signature.shape().len();
+        let mut at = end;
+        while at > start {
+            let fits = |level: &usize| {
+                let span = LEAF << level;
+                at.is_multiple_of(span) && at - start >= span && self.levels[*level].len() / len >= at / span
+            };
+            match (0..self.levels.len()).take_while(fits).last() {
+                None => {
+                    work.step(self.signature, self.row(at - 1), self.row(at), state);
+                    at -= 1;
+                }
+                Some(level) => {
+                    let span = LEAF << level;
+                    let stretch = &self.levels[level][(at / span - 1) * len..][..len];
+                    dispatch(Join { signature: self.signature, a: stretch, b: state, out: &mut work.product });
+                    std::mem::swap(state, &mut work.product);
+                    at -= span;
+                }
+            }
+        }
+    }
+
+    fn row(&self, i: usize) -> &[T] {
+        let d = self.signature.shape().width();
+        &self.values[i * d..][..d]
+    }
+
+    /// The path's value at a time within it.
+    fn at(&self, time: f64) -> Vec<T> {
+        let next = self.times.partition_point(|&t| t < time);
+        if self.times[next] == time {
+            return self.row(next).to_vec();
+        }
+        let (before, after) = (self.times[next - 1], self.times[next]);
+        let weight = T::from_f64((time - before) / (after - before));
+        self.row(next - 1).iter().zip(self.row(next)).map(|(&a, &b)| a + weight * (b - a)).collect()
+    }
+}
+
+/// What a question needs beside the state.
+struct Work<T: Float> {
+    x: Vec<T>,
+    product: Vec<T>,
+    scratch: Scratch<T>,
+}
+
+impl<T: Float> Work<T> {
+    fn new(signature: &Signature) -> Self {
+        Self {
+            x: vec![T::ZERO; signature.shape().width()],
+            product: vec![T::ZERO; signature.shape().len()],
+            scratch: Scratch::new(signature.output(), Pass::Forward),
+        }
+    }
+
+    /// `state <- exp(to - from) state`.
+    fn step(&mut self, signature: &Signature, from: &[T], to: &[T], state: &mut [T]) {
+        for ((x, &from), &to) in self.x.iter_mut().zip(from).zip(to) {
+            *x = to - from;
+        }
+        dispatch(Step { signature, state, x: &self.x, scratch: &mut self.scratch.step });
+    }
+
+    fn read(&mut self, signature: &Signature, state: &[T]) -> Vec<T> {
+        dispatch(Read { signature, state, scratch: &mut self.scratch });
+        self.scratch.out.clone()
+    }
+}

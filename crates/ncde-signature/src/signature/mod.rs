@@ -1,0 +1,29 @@
+//! Signatures and log-signatures of sampled paths, and their reverse passes.
+//!
+//! `S_[a,b](X)_(i_1...i_n) = ∫_{u_1 < ... < u_n} dX^{i_1} ... dX^{i_n}`; for a piecewise linear path with increments `x_1, ..., x_m`
+//! this is `exp(x_1) ... exp(x_m)` (Chen), and the log-signature is its logarithm.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | of whole paths, of intervals, of every prefix, and gradients of these | [`Signature`] |
+//! | push an observation, read the current value | [`Online`] |
+//! | of a window that moves with the path | [`Rolling`] |
+//! | of any interval, asked after the fact | [`Index`] |
+
+mod flow;
+mod group;
+mod index;
+mod mirror;
+mod online;
+mod paths;
+mod plan;
+mod rolling;
+mod step;
+mod stream;
+mod transform;
+
+pub use index::Index;
+pub use online::Online;
+pub use paths::{Interval, Paths};
+pub use rolling::Rolling;
+pub use transform::Signature;

@@ -1,0 +1,51 @@
+//! How a batch of intervals is cut into tasks: a pure function of shapes, so that results never depend on threads.
+//!
+//! Lanes pay when the state of all lanes stays in a core's cache; beyond that, one path at a time does, with its loops along
+//! words. Both give the same bits.
+
+use crate::Float;
+
+/// A state in lanes may take this much of a core's cache.
+const LANES_BYTES: usize = 1 << 17;
+
+/// A task should be at least this many multiply-adds, or handing it out costs more than it gains.
+const TASK_WORK: usize = 1 << 18;
+
+/// One number per element, or several paths side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    Words,
+    Lanes,
+}
+
+/// The layout for `intervals` intervals with `len` coordinates.
+pub(crate) fn layout<T: Float>(intervals: usize, len: usize) -> Layout {
+    let lanes = 64 / size_of::<T>();
+    if intervals >= lanes / 2 && len * lanes * size_of::<T>() <= LANES_BYTES { Layout::Lanes } else { Layout::Words }
+}
+
+/// How many intervals make a task, a multiple of `width`.
+pub(crate) fn task(intervals: usize, width: usize, steps: usize, len: usize) -> usize {
+    let one = (2 * steps * len).max(1);
+    let wanted = TASK_WORK.div_ceil(one).min(intervals.max(1));
+    wanted.div_ceil(width) * width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_shapes_go_in_lanes_and_large_ones_do_not() {
+        assert_eq!(layout::<f32>(32 * 1499, 56), Layout::Lanes);
+        assert_eq!(layout::<f32>(128, 5460), Layout::Words);
+        assert_eq!(layout::<f64>(3, 6), Layout::Words);
+    }
+
+    #[test]
+    fn tasks_are_whole_groups() {
+        assert_eq!(task(48_000, 16, 12, 56) % 16, 0);
+        assert_eq!(task(128, 1, 255, 5460), 1);
+        assert_eq!(task(0, 16, 0, 6), 16);
+    }
+}

@@ -1,0 +1,143 @@
+//! A window that moves with the path, at an amortised constant number of operations an observation, without inverses.
+//!
+//! Two stacks make a queue. `front` holds the signatures of the window's first part from each of its increments to the part's
+//! end; `back` is the signature of the rest. A push is one step on `back`; dropping the oldest increment pops `front`; the value
+//! is `front.top back` (Chen). When `front` runs empty, the increments of `back` become the new `front`, one step each: every
+//! increment is moved once. Memory is (window x |S|). Nothing is ever divided out, so errors do not build up.
+
+use std::collections::VecDeque;
+
+use crate::algebra::product::multiply;
+use crate::signature::Signature;
+use crate::signature::group::{Pass, Scratch};
+use crate::signature::online::{Read, Step, check_observation};
+use crate::simd::{Kernel, dispatch};
+use crate::{Error, Float};
+
+/// The signature or log-signature of the last increments.
+///
+/// ```
+/// use ncde_signature::{Rolling, Signature};
+/// let transform = Signature::new(1, 2)?;
+/// let mut rolling = Rolling::new(&transform, 2)?;
+/// for x in [0.0, 10.0, 11.0, 13.0] {
+///     rolling.push(&[x])?;
+/// }
+/// assert_eq!(rolling.value(), [3.0, 4.5]); // 10 to 13
+/// # Ok::<(), ncde_signature::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Rolling<'a, T: Float> {
+    signature: &'a Signature,
+    window: usize,
+    last: Option<Vec<T>>,
+    /// Increments in `back`, oldest first.
+    increments: VecDeque<T>,
+    /// The signature of `increments`, mirrored.
+    back: Vec<T>,
+    /// The oldest increment's is the last row.
+    front: Vec<T>,
+    usual: Vec<T>,
+    product: Vec<T>,
+    scratch: Scratch<T>,
+}
+
+impl<'a, T: Float> Rolling<'a, T> {
+    /// A window of the last `window` increments, that is, of `window + 1` observations. `usize::MAX` never drops one by itself:
+    /// call [`drop_oldest`](Self::drop_oldest), for example when an observation is too old.
+    ///
+    /// # Errors
+    /// If `window` is 0.
+    pub fn new(signature: &'a Signature, window: usize) -> Result<Self, Error> {
+        if window == 0 {
+            return Err(Error::BadParameter { what: "the window", wanted: "at least one increment", seen: "0".into() });
+        }
+        let zeros = |n: usize| vec![T::ZERO; n];
+        let len = signature.shape().len();
+        Ok(Self {
+            window,
+            last: None,
+            increments: VecDeque::new(),
+            back: zeros(len),
+            front: Vec::new(),
+            usual: zeros(len),
+            product: zeros(len),
+            scratch: Scratch::new(signature.output(), Pass::Forward),
+            signature,
+        })
+    }
+
+    /// How many increments the window holds now.
+    pub fn steps(&self) -> usize {
+        self.front.len() / self.signature.shape().len() + self.increments.len() / self.signature.shape().width()
+    }
+
+    /// Takes the next observation, and drops the oldest increment if the window is full.
+    ///
+    /// # Errors
+    /// If it has the wrong number of channels or a value that is not finite; nothing is changed then.
+    pub fn push(&mut self, observation: &[T]) -> Result<(), Error> {
+        check_observation(self.signature, observation)?;
+        let Some(last) = &mut self.last else {
+            self.last = Some(observation.to_vec());
+            return Ok(());
+        };
+        let start = self.increments.len();
+        for (&new, last) in observation.iter().zip(last) {
+            self.increments.push_back(new - *last);
+            *last = new;
+        }
+        let x = &self.increments.make_contiguous()[start..];
+        dispatch(Step { signature: self.signature, state: &mut self.back, x, scratch: &mut self.scratch.step });
+        if self.steps() > self.window {
+            self.drop_oldest();
+        }
+        Ok(())
+    }
+
+    /// Drops the oldest increment, if there is one.
+    pub fn drop_oldest(&mut self) {
+        let (d, len) = (self.signature.shape().width(), self.signature.shape().len());
+        if self.front.is_empty() {
+            self.usual.fill(T::ZERO);
+            for x in self.increments.make_contiguous().rchunks_exact(d) {
+                dispatch(Step { signature: self.signature, state: &mut self.usual, x, scratch: &mut self.scratch.step });
+                self.front.extend_from_slice(&self.usual);
+            }
+            self.increments.clear();
+            self.back.fill(T::ZERO);
+        }
+        self.front.truncate(self.front.len().saturating_sub(len));
+    }
+
+    /// The value over the current window; zero while it is empty.
+    pub fn value(&mut self) -> Vec<T> {
+        let shape = self.signature.shape();
+        self.signature.mirror().copy(shape, &self.back, &mut self.usual);
+        let state = if self.front.is_empty() {
+            &self.usual
+        } else {
+            let top = &self.front[self.front.len() - shape.len()..];
+            dispatch(Join { signature: self.signature, a: top, b: &self.usual, out: &mut self.product });
+            &self.product
+        };
+        dispatch(Read { signature: self.signature, state, scratch: &mut self.scratch });
+        self.scratch.out.clone()
+    }
+}
+
+/// Chen: `out` = the signature of one path followed by another.
+pub(crate) struct Join<'a, T> {
+    pub(crate) signature: &'a Signature,
+    pub(crate) a: &'a [T],
+    pub(crate) b: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Join<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        multiply::<T, FUSED>(self.signature.shape(), (T::ONE, self.a), (T::ONE, self.b), self.out);
+    }
+}

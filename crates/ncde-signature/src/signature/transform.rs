@@ -1,0 +1,222 @@
+//! The batched transform: paths in, signatures or log-signatures out, and back.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::algebra::basis::want;
+use crate::algebra::{Basis, LieBasis, Shape, words};
+use crate::number::Number;
+use crate::signature::group::{Backward, Forward, Output, Pass, Scratch};
+use crate::signature::mirror::Mirror;
+use crate::signature::plan::{self, Layout};
+use crate::signature::{Interval, Paths, flow, stream};
+use crate::simd::dispatch;
+use crate::{Error, Float};
+
+/// How many numbers of increments' gradients are held at once before they are added to the path's.
+const GRADIENT_BLOCK: usize = 1 << 21;
+
+/// The signature of depth `N` of paths with `d` channels, or their log-signature.
+///
+/// Coordinates are ordered by length, then lexicographically; a signature's leading 1 is left out.
+///
+/// ```
+/// use ncde_signature::{Basis, Paths, Signature};
+/// // The two corners of the thesis: the same end points, opposite signed areas.
+/// let right_then_up = [0.0, 0.0, 1.0, 0.0, 1.0, 1.0];
+/// let up_then_right = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+/// let log = Signature::log(2, 2, Basis::Lyndon)?;
+/// assert_eq!(log.labels(), ["1", "2", "[1,2]"]);
+/// assert_eq!(log.of(&Paths::single(&right_then_up, 2)?)?, [1.0, 1.0, 0.5]);
+/// assert_eq!(log.of(&Paths::single(&up_then_right, 2)?)?, [1.0, 1.0, -0.5]);
+/// # Ok::<(), ncde_signature::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Signature {
+    output: Output,
+    mirror: Mirror,
+}
+
+impl Signature {
+    /// Signatures of `channels`-dimensional paths, truncated at `depth`.
+    ///
+    /// # Errors
+    /// If there are no channels, if the depth is 0, or if the result could not be addressed.
+    pub fn new(channels: usize, depth: usize) -> Result<Self, Error> {
+        let shape = Shape::new(channels, depth)?;
+        Ok(Self { mirror: Mirror::new(&shape), output: Output { shape, log: None } })
+    }
+
+    /// Log-signatures of `channels`-dimensional paths, truncated at `depth`, in the coordinates of `basis`.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn log(channels: usize, depth: usize, basis: Basis) -> Result<Self, Error> {
+        let mut signature = Self::new(channels, depth)?;
+        signature.output.log = Some(LieBasis::new(&signature.output.shape, basis)?);
+        Ok(signature)
+    }
+
+    /// The number of coordinates of one result.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a level 1")]
+    pub fn len(&self) -> usize {
+        self.output.len()
+    }
+
+    /// The tensor algebra in which results are computed.
+    pub fn shape(&self) -> &Shape {
+        &self.output.shape
+    }
+
+    /// The basis of log-signatures; none for signatures.
+    pub fn basis(&self) -> Option<&LieBasis> {
+        self.output.log.as_ref()
+    }
+
+    /// A readable name for each coordinate: words for signatures, brackets for log-signatures.
+    pub fn labels(&self) -> Vec<String> {
+        match &self.output.log {
+            Some(basis) => basis.labels(),
+            None => words::all(&self.output.shape).map(|w| words::label(&w)).collect(),
+        }
+    }
+
+    pub(crate) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    pub(crate) fn mirror(&self) -> &Mirror {
+        &self.mirror
+    }
+
+    /// Of whole paths: `[batch, len]`.
+    ///
+    /// # Errors
+    /// If the channels are not those of this transform, a path has one observation only, a value is not finite, the result
+    /// overflows, or the memory cannot be had.
+    pub fn of<T: Float>(&self, paths: &Paths<'_, T>) -> Result<Vec<T>, Error> {
+        self.intervals(paths, &paths.whole()?)
+    }
+
+    /// The reverse pass of [`of`](Self::of): from the gradient of the results, `[batch, len]`, that of the path's values, in
+    /// their layout. Memory beside the input grows with the square root of the length, not with the length.
+    ///
+    /// # Errors
+    /// As for [`of`](Self::of), or if the gradient has the wrong size.
+    pub fn of_backward<T: Float>(&self, paths: &Paths<'_, T>, gradient: &[T]) -> Result<Vec<T>, Error> {
+        self.intervals_backward(paths, &paths.whole()?, gradient)
+    }
+
+    /// Of intervals of the paths, in the order given: `[intervals, len]`.
+    ///
+    /// # Errors
+    /// As for [`of`](Self::of), or if an interval is empty or outside its path.
+    pub fn intervals<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
+        self.check(paths, intervals)?;
+        let mut out = self.shape().zeros(intervals.len(), self.len(), "the result")?;
+        match plan::layout::<T>(intervals.len(), self.shape().len()) {
+            Layout::Words => self.forward::<T>(paths, intervals, &mut out)?,
+            Layout::Lanes => self.forward::<T::Register>(paths, intervals, &mut out)?,
+        }
+        finite(paths, out)
+    }
+
+    fn forward<E: Number>(&self, paths: &Paths<'_, E::Real>, intervals: &[Interval], out: &mut [E::Real]) -> Result<(), Error> {
+        let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
+        let task = plan::task(intervals.len(), E::WIDTH, steps, self.shape().len());
+        self.room::<E>(3 * self.shape().len())?;
+        let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
+        tasks.for_each_init(
+            || Scratch::<E>::new(&self.output, Pass::Forward),
+            |scratch, (intervals, out)| dispatch(Forward { output: &self.output, paths, intervals, scratch, out }),
+        );
+        Ok(())
+    }
+
+    /// The reverse pass of [`intervals`](Self::intervals).
+    ///
+    /// # Errors
+    /// As for [`intervals`](Self::intervals), or if the gradient has the wrong size.
+    pub fn intervals_backward<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval], gradient: &[T]) -> Result<Vec<T>, Error> {
+        self.check(paths, intervals)?;
+        want("reverse pass of a signature", "the gradient", gradient.len(), intervals.len() * self.len())?;
+        let d = paths.channels();
+        let mut out = self.shape().zeros(1, paths.values().len(), "the gradient of the path")?;
+        let mut buffer: Vec<T> = Vec::new();
+        for block in blocks(intervals, d) {
+            let gradient = &gradient[block.start * self.len()..block.end * self.len()];
+            let intervals = &intervals[block];
+            buffer.clear();
+            buffer.resize(intervals.iter().map(Interval::steps).sum::<usize>() * d, T::ZERO);
+            match plan::layout::<T>(intervals.len(), self.shape().len()) {
+                Layout::Words => self.backward::<T>(paths, intervals, gradient, &mut buffer)?,
+                Layout::Lanes => self.backward::<T::Register>(paths, intervals, gradient, &mut buffer)?,
+            }
+            let mut rest = buffer.as_slice();
+            for interval in intervals {
+                let (dx, tail) = rest.split_at(interval.steps() * d);
+                let start = (paths.rows(interval.path).start + interval.start) * d;
+                stream::add_increments(dx, &mut out[start..start + dx.len() + d], d);
+                rest = tail;
+            }
+        }
+        finite(paths, out)
+    }
+
+    fn backward<E: Number>(
+        &self,
+        paths: &Paths<'_, E::Real>,
+        intervals: &[Interval],
+        gradient: &[E::Real],
+        out: &mut [E::Real],
+    ) -> Result<(), Error> {
+        let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
+        let task = plan::task(intervals.len(), E::WIDTH, 4 * steps, self.shape().len());
+        self.room::<E>((flow::kept_states(steps) + 4) * self.shape().len())?;
+        let mut out = stream::split(out, intervals, paths.channels());
+        let tasks = intervals.par_chunks(task).zip(gradient.par_chunks(task * self.len())).zip(out.par_chunks_mut(task));
+        tasks.for_each_init(
+            || Scratch::<E>::new(&self.output, Pass::Backward),
+            |scratch, ((intervals, gradient), out)| dispatch(Backward { output: &self.output, paths, intervals, scratch, gradient, out }),
+        );
+        Ok(())
+    }
+
+    pub(crate) fn check<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<(), Error> {
+        self.check_channels(paths)?;
+        intervals.iter().try_for_each(|interval| interval.check(paths))
+    }
+
+    pub(crate) fn check_channels<T: Float>(&self, paths: &Paths<'_, T>) -> Result<(), Error> {
+        want("a signature", "an observation", paths.channels(), self.shape().width())
+    }
+
+    /// Asks for the scratch of all threads at once, to be refused here rather than to abort there.
+    pub(crate) fn room<E: Number>(&self, numbers: usize) -> Result<(), Error> {
+        let all = numbers.saturating_mul(E::WIDTH).saturating_mul(rayon::current_num_threads());
+        self.shape().zeros::<E::Real>(1, all, "the working memory").map(drop)
+    }
+}
+
+/// Consecutive stretches of intervals whose increments fit the block.
+fn blocks(intervals: &[Interval], channels: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let (mut end, mut size) = (start, 0);
+        while end < intervals.len() && (end == start || size < GRADIENT_BLOCK) {
+            size += intervals[end].steps() * channels;
+            end += 1;
+        }
+        let block = start..end;
+        start = end;
+        (!block.is_empty()).then_some(block)
+    })
+}
+
+/// No NaN passes silently.
+pub(crate) fn finite<T: Float>(paths: &Paths<'_, T>, out: Vec<T>) -> Result<Vec<T>, Error> {
+    // Without a short cut the test vectorises.
+    let row_is_finite = |row: &[T]| row.iter().fold(true, |all, x| all & x.is_finite());
+    if out.par_chunks(1 << 14).all(row_is_finite) { Ok(out) } else { Err(paths.blame()) }
+}
