@@ -1,2 +1,33 @@
-//! The command line of ncde.
-fn main() {}
+//! `ncde`, the command line: parse, run, and turn failures into exit codes.
+
+mod args;
+mod array;
+mod bench;
+mod error;
+mod memory;
+mod output;
+mod table;
+mod threads;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Verb};
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().verb {
+        Verb::Signature(args) => verbs::signature::run(&args),
+        Verb::Bench(args) => bench::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_broken_pipe() {
+                output::talk(&format!("error: {failure}"));
+            }
+            failure.exit_code()
+        }
+    }
+}

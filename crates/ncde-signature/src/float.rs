@@ -6,17 +6,28 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 mod sealed {
     use crate::number::{Lanes, Number};
+    use crate::simd::Vector;
 
     /// Closes [`super::Float`] and carries what kernels need of it.
-    pub trait Sealed: Number<Real = Self> {
+    pub trait Sealed: Vector + Sized {
         /// A 64-byte vector register of it.
         type Register: Number<Real = Self>;
+        /// `self * a + b`, rounded once.
+        fn mul_add(self, a: Self, b: Self) -> Self;
     }
     impl Sealed for f32 {
         type Register = Lanes<f32, 16>;
+        #[inline(always)]
+        fn mul_add(self, a: Self, b: Self) -> Self {
+            self.mul_add(a, b)
+        }
     }
     impl Sealed for f64 {
         type Register = Lanes<f64, 8>;
+        #[inline(always)]
+        fn mul_add(self, a: Self, b: Self) -> Self {
+            self.mul_add(a, b)
+        }
     }
 }
 

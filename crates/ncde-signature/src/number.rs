@@ -2,141 +2,224 @@
 //!
 //! Every kernel is written once, over [`Number`]. With `f32` or `f64` its inner loops run along words, which suits large
 //! truncations; with [`Lanes`] each element already fills a vector register and holds the same coordinate of several paths,
-//! which suits small ones. Both perform the same operations in the same order, so they agree to the last bit.
+//! which suits small ones. Elementwise, both perform the same operations in the same order.
 
 use crate::Float;
+use crate::simd::{Simd, Vector};
 
-/// An element of a kernel's arrays.
+/// An element of a kernel's arrays, and the loops over such arrays.
 pub trait Number: Copy + Send + Sync + 'static {
     /// The real numbers it is made of.
     type Real: Float;
     /// How many paths it holds.
     const WIDTH: usize;
-    fn lane(&self, i: usize) -> Self::Real;
-    fn set_lane(&mut self, i: usize, x: Self::Real);
+    /// Zero for every path.
     fn zero() -> Self;
+    /// The same for every path.
     fn splat(x: Self::Real) -> Self;
-    fn add(self, b: Self) -> Self;
-    fn sub(self, b: Self) -> Self;
-    fn mul(self, b: Self) -> Self;
-    /// `self * a + b`, rounded once if `FUSED` (only where the machine has the instruction), else twice.
-    fn fma<const FUSED: bool>(self, a: Self, b: Self) -> Self;
-
+    /// That of path `i`.
+    fn lane(&self, i: usize) -> Self::Real;
+    /// Sets that of path `i`.
+    fn set_lane(&mut self, i: usize, x: Self::Real);
+    /// `self * a + b`.
+    fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
+    /// `y += a x`.
+    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
+    /// `y += a_0 x_0`, then `y += a_1 x_1`, in one pass.
+    fn axpy_two<S: Simd>(simd: S, y: &mut [Self], a: [Self; 2], x: [&[Self]; 2]);
+    /// `y = b + a x`.
+    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
+    /// `y = a x`.
+    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
     /// `sum_i a_i b_i`, in independent partial sums so that the additions do not wait for each other.
-    fn dot<const FUSED: bool>(a: &[Self], b: &[Self]) -> Self;
+    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self;
+    /// For the gradient `g[a, i]` of `x_a t_i`: `below[i] = sum_a x_a g[a, i]` and `dx_a += factor sum_i g[a, i] t_i`.
+    fn contract<S: Simd>(simd: S, g: &[Self], x_and_t: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]);
+    /// `out[i].lane(l) = rows[l][i]` for as many `i` as `out` has; every row is at least that long, missing lanes are zero.
+    fn gather<S: Simd>(simd: S, rows: &[&[Self::Real]], out: &mut [Self]);
 
+    /// `self + b`.
     #[inline(always)]
-    fn scale(self, x: Self::Real) -> Self {
-        self.mul(Self::splat(x))
+    fn plus<S: Simd>(self, simd: S, b: Self) -> Self {
+        b.fma(simd, Self::splat(Self::Real::ONE), self)
+    }
+
+    /// `self * b`.
+    #[inline(always)]
+    fn times<S: Simd>(self, simd: S, b: Self) -> Self {
+        self.fma(simd, b, Self::zero())
     }
 }
 
-/// `y += a x`.
-#[inline(always)]
-pub(crate) fn axpy<E: Number, const FUSED: bool>(y: &mut [E], a: E, x: &[E]) {
-    for (y, &x) in y.iter_mut().zip(x) {
-        *y = x.fma::<FUSED>(a, *y);
+impl<T: Float> Number for T {
+    type Real = T;
+    const WIDTH: usize = 1;
+    #[inline(always)]
+    fn zero() -> Self {
+        T::ZERO
     }
-}
-
-/// `y = b + a x`.
-#[inline(always)]
-pub(crate) fn axpb<E: Number, const FUSED: bool>(y: &mut [E], a: E, x: &[E], b: &[E]) {
-    for ((y, &x), &b) in y.iter_mut().zip(x).zip(b) {
-        *y = x.fma::<FUSED>(a, b);
+    #[inline(always)]
+    fn splat(x: T) -> Self {
+        x
     }
-}
-
-macro_rules! real {
-    ($t:ty) => {
-        impl Number for $t {
-            type Real = $t;
-            const WIDTH: usize = 1;
-            #[inline(always)]
-            fn lane(&self, _: usize) -> $t {
-                *self
-            }
-            #[inline(always)]
-            fn set_lane(&mut self, _: usize, x: $t) {
-                *self = x;
-            }
-            #[inline(always)]
-            fn zero() -> Self {
-                0.0
-            }
-            #[inline(always)]
-            fn splat(x: $t) -> Self {
-                x
-            }
-            #[inline(always)]
-            fn add(self, b: Self) -> Self {
-                self + b
-            }
-            #[inline(always)]
-            fn sub(self, b: Self) -> Self {
-                self - b
-            }
-            #[inline(always)]
-            fn mul(self, b: Self) -> Self {
-                self * b
-            }
-            #[inline(always)]
-            fn fma<const FUSED: bool>(self, a: Self, b: Self) -> Self {
-                if FUSED { self.mul_add(a, b) } else { self * a + b }
-            }
-            #[inline(always)]
-            fn dot<const FUSED: bool>(a: &[Self], b: &[Self]) -> Self {
-                const P: usize = 32;
-                let mut sums = [0.0; P];
-                let (a_chunks, a_rest) = a.as_chunks::<P>();
-                let (b_chunks, b_rest) = b.as_chunks::<P>();
-                for (a, b) in a_chunks.iter().zip(b_chunks) {
-                    for i in 0..P {
-                        sums[i] = a[i].fma::<FUSED>(b[i], sums[i]);
-                    }
-                }
-                for ((a, b), sum) in a_rest.iter().zip(b_rest).zip(&mut sums) {
-                    *sum = a.fma::<FUSED>(*b, *sum);
-                }
-                let mut width = P / 2;
-                while width > 0 {
-                    for i in 0..width {
-                        sums[i] += sums[i + width];
-                    }
-                    width /= 2;
-                }
-                sums[0]
-            }
+    #[inline(always)]
+    fn lane(&self, _: usize) -> T {
+        *self
+    }
+    #[inline(always)]
+    fn set_lane(&mut self, _: usize, x: T) {
+        *self = x;
+    }
+    #[inline(always)]
+    fn fma<S: Simd>(self, _: S, a: Self, b: Self) -> Self {
+        if S::IS_SCALAR { self * a + b } else { self.mul_add(a, b) }
+    }
+    #[inline(always)]
+    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        let a = T::broadcast(simd, a);
+        let ((y, y_rest), (x, x_rest)) = (T::split_mut::<S>(y), T::split::<S>(x));
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = T::multiply_add(simd, x, a, *y);
         }
-    };
+        if !y_rest.is_empty() {
+            let sum = T::multiply_add(simd, T::load(simd, x_rest), a, T::load(simd, y_rest));
+            T::store(simd, y_rest, sum);
+        }
+    }
+    #[inline(always)]
+    fn axpy_two<S: Simd>(simd: S, y: &mut [Self], a: [Self; 2], x: [&[Self]; 2]) {
+        let (a, b) = (T::broadcast(simd, a[0]), T::broadcast(simd, a[1]));
+        let ((y, y_rest), (x, x_rest), (z, z_rest)) = (T::split_mut::<S>(y), T::split::<S>(x[0]), T::split::<S>(x[1]));
+        for ((y, &x), &z) in y.iter_mut().zip(x).zip(z) {
+            *y = T::multiply_add(simd, z, b, T::multiply_add(simd, x, a, *y));
+        }
+        if !y_rest.is_empty() {
+            let sum = T::multiply_add(simd, T::load(simd, x_rest), a, T::load(simd, y_rest));
+            T::store(simd, y_rest, T::multiply_add(simd, T::load(simd, z_rest), b, sum));
+        }
+    }
+    #[inline(always)]
+    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
+        let a = T::broadcast(simd, a);
+        let ((y, y_rest), (x, x_rest), (b, b_rest)) = (T::split_mut::<S>(y), T::split::<S>(x), T::split::<S>(b));
+        for ((y, &x), &b) in y.iter_mut().zip(x).zip(b) {
+            *y = T::multiply_add(simd, x, a, b);
+        }
+        if !y_rest.is_empty() {
+            let sum = T::multiply_add(simd, T::load(simd, x_rest), a, T::load(simd, b_rest));
+            T::store(simd, y_rest, sum);
+        }
+    }
+    #[inline(always)]
+    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        let a = T::broadcast(simd, a);
+        let ((y, y_rest), (x, x_rest)) = (T::split_mut::<S>(y), T::split::<S>(x));
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = T::times(simd, x, a);
+        }
+        if !y_rest.is_empty() {
+            T::store(simd, y_rest, T::times(simd, T::load(simd, x_rest), a));
+        }
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
+        let ((a, a_rest), (b, b_rest)) = (T::split::<S>(a), T::split::<S>(b));
+        let mut sums = [T::multiply_add(simd, T::load(simd, a_rest), T::load(simd, b_rest), T::broadcast(simd, T::ZERO)); 4];
+        sums[1] = T::broadcast(simd, T::ZERO);
+        sums[2] = sums[1];
+        sums[3] = sums[1];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+        for (a, b) in a.iter().zip(b) {
+            sums[0] = T::multiply_add(simd, a[0], b[0], sums[0]);
+            sums[1] = T::multiply_add(simd, a[1], b[1], sums[1]);
+            sums[2] = T::multiply_add(simd, a[2], b[2], sums[2]);
+            sums[3] = T::multiply_add(simd, a[3], b[3], sums[3]);
+        }
+        for (&a, &b) in a_rest.iter().zip(b_rest) {
+            sums[1] = T::multiply_add(simd, a, b, sums[1]);
+        }
+        let (even, odd) = (T::plus(simd, sums[0], sums[2]), T::plus(simd, sums[1], sums[3]));
+        T::total(simd, T::plus(simd, even, odd))
+    }
+    #[inline(always)]
+    fn contract<S: Simd>(simd: S, g: &[Self], [x, t]: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]) {
+        below.fill(T::ZERO);
+        let (n, whole) = (t.len(), x.len() / 4 * 4);
+        for (a, g) in g.chunks_exact(4 * n).enumerate() {
+            contract_some::<S, T, 4>(simd, g, &x[4 * a..], t, factor, below, &mut dx[4 * a..]);
+        }
+        let (g, x, dx) = (&g[whole * n..], &x[whole..], &mut dx[whole..]);
+        match x.len() {
+            1 => contract_some::<S, T, 1>(simd, g, x, t, factor, below, dx),
+            2 => contract_some::<S, T, 2>(simd, g, x, t, factor, below, dx),
+            3 => contract_some::<S, T, 3>(simd, g, x, t, factor, below, dx),
+            _ => (),
+        }
+    }
+    #[inline(always)]
+    fn gather<S: Simd>(_: S, rows: &[&[T]], out: &mut [Self]) {
+        for row in rows {
+            out.copy_from_slice(&row[..out.len()]);
+        }
+    }
 }
 
-real!(f32);
-real!(f64);
-
-/// Keeps the compiler from vectorising the loop around an operation on [`Lanes`]: the lanes are the vector. (It would
-/// gather one lane of many elements instead, several times slower.) It costs no instruction.
+/// `G` letters of [`Number::contract`] in one pass, their sums in registers.
 #[inline(always)]
-fn whole() {
-    std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+fn contract_some<S: Simd, T: Float, const G: usize>(simd: S, g: &[T], x: &[T], t: &[T], factor: T, below: &mut [T], dx: &mut [T]) {
+    let n = t.len();
+    let (mut rows, mut rests): ([&[T::V<S>]; G], [&[T]; G]) = ([&[]; G], [&[]; G]);
+    for a in 0..G {
+        (rows[a], rests[a]) = T::split::<S>(&g[a * n..(a + 1) * n]);
+    }
+    let ((t, t_rest), (below, below_rest)) = (T::split::<S>(t), T::split_mut::<S>(below));
+    let mut letters = [T::broadcast(simd, T::ZERO); G];
+    for a in 0..G {
+        letters[a] = T::broadcast(simd, x[a]);
+    }
+    let mut sums = [T::broadcast(simd, T::ZERO); G];
+    for (i, (below, &t)) in below.iter_mut().zip(t).enumerate() {
+        let mut sum = *below;
+        for a in 0..G {
+            let g = rows[a][i];
+            sum = T::multiply_add(simd, g, letters[a], sum);
+            sums[a] = T::multiply_add(simd, g, t, sums[a]);
+        }
+        *below = sum;
+    }
+    if !t_rest.is_empty() {
+        let (t, mut sum) = (T::load(simd, t_rest), T::load(simd, below_rest));
+        for a in 0..G {
+            let g = T::load(simd, rests[a]);
+            sum = T::multiply_add(simd, g, letters[a], sum);
+            sums[a] = T::multiply_add(simd, g, t, sums[a]);
+        }
+        T::store(simd, below_rest, sum);
+    }
+    for a in 0..G {
+        dx[a] = T::total(simd, sums[a]).fma(simd, factor, dx[a]);
+    }
 }
 
-/// The same coordinate of `W` paths.
+/// The same coordinate of `W` paths: one register of the widest instruction set, a few of the others.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Lanes<T, const W: usize>([T; W]);
 
+impl<T: Float, const W: usize> Lanes<T, W> {
+    /// `self a + b`, register by register.
+    #[inline(always)]
+    fn fma_into<S: Simd>(simd: S, x: &Self, a: &Self, b: &Self, out: &mut Self) {
+        let (x, a, b) = (T::split::<S>(&x.0).0, T::split::<S>(&a.0).0, T::split::<S>(&b.0).0);
+        for (((out, &x), &a), &b) in T::split_mut::<S>(&mut out.0).0.iter_mut().zip(x).zip(a).zip(b) {
+            *out = T::multiply_add(simd, x, a, b);
+        }
+    }
+}
+
 impl<T: Float, const W: usize> Number for Lanes<T, W> {
     type Real = T;
     const WIDTH: usize = W;
-    #[inline(always)]
-    fn lane(&self, i: usize) -> T {
-        self.0[i]
-    }
-    #[inline(always)]
-    fn set_lane(&mut self, i: usize, x: T) {
-        self.0[i] = x;
-    }
     #[inline(always)]
     fn zero() -> Self {
         Self([T::ZERO; W])
@@ -146,39 +229,119 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         Self([x; W])
     }
     #[inline(always)]
-    fn add(self, b: Self) -> Self {
-        whole();
-        Self(std::array::from_fn(|i| self.0[i] + b.0[i]))
+    fn lane(&self, i: usize) -> T {
+        self.0[i]
     }
     #[inline(always)]
-    fn sub(self, b: Self) -> Self {
-        whole();
-        Self(std::array::from_fn(|i| self.0[i] - b.0[i]))
+    fn set_lane(&mut self, i: usize, x: T) {
+        self.0[i] = x;
     }
     #[inline(always)]
-    fn mul(self, b: Self) -> Self {
-        whole();
-        Self(std::array::from_fn(|i| self.0[i] * b.0[i]))
+    fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self {
+        let mut out = b;
+        Self::fma_into(simd, &self, &a, &b, &mut out);
+        out
     }
     #[inline(always)]
-    fn fma<const FUSED: bool>(self, a: Self, b: Self) -> Self {
-        whole();
-        Self(std::array::from_fn(|i| self.0[i].fma::<FUSED>(a.0[i], b.0[i])))
+    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = x.fma(simd, a, *y);
+        }
     }
     #[inline(always)]
-    fn dot<const FUSED: bool>(a: &[Self], b: &[Self]) -> Self {
-        const P: usize = 4;
-        let mut sums = [Self::zero(); P];
-        let (a_chunks, a_rest) = a.as_chunks::<P>();
-        let (b_chunks, b_rest) = b.as_chunks::<P>();
-        for (a, b) in a_chunks.iter().zip(b_chunks) {
-            for i in 0..P {
-                sums[i] = a[i].fma::<FUSED>(b[i], sums[i]);
+    fn axpy_two<S: Simd>(simd: S, y: &mut [Self], a: [Self; 2], x: [&[Self]; 2]) {
+        for ((y, x), z) in y.iter_mut().zip(x[0]).zip(x[1]) {
+            *y = z.fma(simd, a[1], x.fma(simd, a[0], *y));
+        }
+    }
+    #[inline(always)]
+    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
+        for ((y, x), b) in y.iter_mut().zip(x).zip(b) {
+            *y = x.fma(simd, a, *b);
+        }
+    }
+    #[inline(always)]
+    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = x.times(simd, a);
+        }
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
+        let mut sums = [Self::zero(); 4];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..4 {
+                sums[i] = a[i].fma(simd, b[i], sums[i]);
             }
         }
         for ((a, b), sum) in a_rest.iter().zip(b_rest).zip(&mut sums) {
-            *sum = a.fma::<FUSED>(*b, *sum);
+            *sum = a.fma(simd, *b, *sum);
         }
-        sums[0].add(sums[2]).add(sums[1].add(sums[3]))
+        sums[0].plus(simd, sums[2]).plus(simd, sums[1].plus(simd, sums[3]))
+    }
+    #[inline(always)]
+    fn contract<S: Simd>(simd: S, g: &[Self], [x, t]: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]) {
+        below.fill(Self::zero());
+        for ((g, &x), dx) in g.chunks_exact(t.len()).zip(x).zip(dx) {
+            let mut sum = Self::zero();
+            for ((g, t), below) in g.iter().zip(t).zip(&mut *below) {
+                *below = g.fma(simd, x, *below);
+                sum = g.fma(simd, *t, sum);
+            }
+            *dx = sum.fma(simd, factor, *dx);
+        }
+    }
+    #[inline(always)]
+    fn gather<S: Simd>(_: S, rows: &[&[T]], out: &mut [Self]) {
+        let (tiles, rest) = out.as_chunks_mut::<W>();
+        let done = tiles.len() * W;
+        for (i, tile) in tiles.iter_mut().enumerate() {
+            for (l, line) in tile.iter_mut().enumerate() {
+                match rows.get(l).map(|row| row[i * W..].as_chunks::<W>().0) {
+                    Some([first, ..]) => line.0 = *first,
+                    _ => *line = Self::zero(),
+                }
+            }
+            transpose(tile);
+        }
+        for (i, x) in rest.iter_mut().enumerate() {
+            *x = Self::zero();
+            for (x, row) in x.0.iter_mut().zip(rows) {
+                *x = row[done + i];
+            }
+        }
+    }
+}
+
+/// Transposes a square tile in place: blocks of halving size change places across the diagonal, whole registers at a time.
+#[inline(always)]
+fn transpose<T: Float, const W: usize>(tile: &mut [Lanes<T, W>; W]) {
+    if W > 8 {
+        exchange::<T, W, 8>(tile);
+    }
+    exchange::<T, W, 4>(tile);
+    exchange::<T, W, 2>(tile);
+    exchange::<T, W, 1>(tile);
+}
+
+/// One stage of [`transpose`]: `H` is a constant so that each exchange is a shuffle.
+#[inline(always)]
+fn exchange<T: Float, const W: usize, const H: usize>(tile: &mut [Lanes<T, W>; W]) {
+    for r in 0..W {
+        if r & H == 0 {
+            let (a, b) = (tile[r].0, tile[r + H].0);
+            let (mut c, mut d) = (a, b);
+            for j in 0..W {
+                if j & H == 0 {
+                    d[j] = a[j + H];
+                    c[j + H] = b[j];
+                }
+            }
+            // Each pair on its own: or the compiler sees through all stages to single copies, several times slower.
+            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+            tile[r].0 = c;
+            tile[r + H].0 = d;
+        }
     }
 }

@@ -1,12 +1,16 @@
 //! The instruction set is chosen when the program runs, so that a plain build is fast on any machine.
+//!
+//! A [`Kernel`] is compiled once per instruction set; inside it, a token `S` names the registers and [`Vector`] the few
+//! operations we need on them, the same for `f32` and `f64`.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, WithSimd};
+
+pub(crate) use pulp::Simd;
 
 /// A computation compiled once per instruction set. `run` must be `#[inline(always)]`, and so must all it calls.
 pub(crate) trait Kernel {
     type Output;
-    /// `FUSED`: the machine multiplies and adds in one instruction.
-    fn run<const FUSED: bool>(self) -> Self::Output;
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
 struct Compiled<K>(K);
@@ -14,8 +18,8 @@ struct Compiled<K>(K);
 impl<K: Kernel> WithSimd for Compiled<K> {
     type Output = K::Output;
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> K::Output {
-        if S::IS_SCALAR { self.0.run::<false>() } else { self.0.run::<true>() }
+    fn with_simd<S: Simd>(self, simd: S) -> K::Output {
+        self.0.run(simd)
     }
 }
 
@@ -24,3 +28,86 @@ impl<K: Kernel> WithSimd for Compiled<K> {
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     Arch::new().dispatch(Compiled(kernel))
 }
+
+/// A real number and the register that holds several of it.
+pub trait Vector: Copy + 'static {
+    /// The register.
+    type V<S: Simd>: Copy;
+    /// Whole registers first, what does not fill one after.
+    fn split<S: Simd>(x: &[Self]) -> (&[Self::V<S>], &[Self])
+    where
+        Self: Sized;
+    /// As [`split`](Self::split).
+    fn split_mut<S: Simd>(x: &mut [Self]) -> (&mut [Self::V<S>], &mut [Self])
+    where
+        Self: Sized;
+    /// The same number in all places.
+    fn broadcast<S: Simd>(simd: S, x: Self) -> Self::V<S>;
+    /// `a b + c`, rounded once where the machine can.
+    fn multiply_add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>, c: Self::V<S>) -> Self::V<S>;
+    /// `a + b`.
+    fn plus<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// `a b`.
+    fn times<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// Less than a register; the rest is zero.
+    fn load<S: Simd>(simd: S, x: &[Self]) -> Self::V<S>
+    where
+        Self: Sized;
+    /// Less than a register.
+    fn store<S: Simd>(simd: S, x: &mut [Self], v: Self::V<S>)
+    where
+        Self: Sized;
+    /// The sum over all places.
+    fn total<S: Simd>(simd: S, v: Self::V<S>) -> Self;
+}
+
+macro_rules! vector {
+    ($t:ident, $v:ident, $split:ident, $split_mut:ident, $broadcast:ident, $fma:ident, $add:ident, $mul:ident, $load:ident, $store:ident, $sum:ident) => {
+        impl Vector for $t {
+            type V<S: Simd> = S::$v;
+            #[inline(always)]
+            fn split<S: Simd>(x: &[Self]) -> (&[S::$v], &[Self]) {
+                S::$split(x)
+            }
+            #[inline(always)]
+            fn split_mut<S: Simd>(x: &mut [Self]) -> (&mut [S::$v], &mut [Self]) {
+                S::$split_mut(x)
+            }
+            #[inline(always)]
+            fn broadcast<S: Simd>(simd: S, x: Self) -> S::$v {
+                simd.$broadcast(x)
+            }
+            #[inline(always)]
+            fn multiply_add<S: Simd>(simd: S, a: S::$v, b: S::$v, c: S::$v) -> S::$v {
+                simd.$fma(a, b, c)
+            }
+            #[inline(always)]
+            fn plus<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$add(a, b)
+            }
+            #[inline(always)]
+            fn times<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$mul(a, b)
+            }
+            #[inline(always)]
+            fn load<S: Simd>(simd: S, x: &[Self]) -> S::$v {
+                simd.$load(x)
+            }
+            #[inline(always)]
+            fn store<S: Simd>(simd: S, x: &mut [Self], v: S::$v) {
+                simd.$store(x, v);
+            }
+            #[inline(always)]
+            fn total<S: Simd>(simd: S, v: S::$v) -> Self {
+                simd.$sum(v)
+            }
+        }
+    };
+}
+
+vector!(
+    f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, mul_add_e_f32s, add_f32s, mul_f32s, partial_load_f32s, partial_store_f32s, reduce_sum_f32s
+);
+vector!(
+    f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, mul_add_e_f64s, add_f64s, mul_f64s, partial_load_f64s, partial_store_f64s, reduce_sum_f64s
+);

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use crate::algebra::tree::{self, Tree};
 use crate::algebra::{Shape, words};
 use crate::number::Number;
+use crate::simd::Simd;
 use crate::{Error, Float};
 
 /// The coordinates of a log-signature.
@@ -42,8 +43,8 @@ pub struct LieBasis {
     basis: Basis,
     /// Empty when expanded.
     trees: Vec<Tree>,
-    /// The place of each Lyndon word in the tensor.
-    leads: Vec<usize>,
+    /// The level of each Lyndon word and its place there.
+    leads: Vec<(usize, usize)>,
     /// Row `w`: the `(v, <P_v, w>)` with `v < w`.
     substitution: Sparse,
     /// Row `w`: the Hall coordinates of `P_w`; empty unless Hall.
@@ -79,8 +80,13 @@ impl LieBasis {
         })?;
         let (lyndon_words, lyndon_trees) = tree::lyndon(width, depth);
         debug_assert_eq!(lyndon_words.len() as u128, dimension);
-        let leads: Vec<usize> = lyndon_words.iter().map(|w| words::index(shape, w)).collect::<Result<_, _>>()?;
-        let place: HashMap<usize, usize> = leads.iter().enumerate().map(|(i, &lead)| (lead, i)).collect();
+        let mut place: HashMap<usize, usize> = HashMap::new();
+        let mut leads = Vec::with_capacity(lyndon_words.len());
+        for (i, w) in lyndon_words.iter().enumerate() {
+            let index = words::index(shape, w)?;
+            place.insert(index, i);
+            leads.push((w.len(), index - shape.level(w.len()).start));
+        }
         let expansions = expand(shape, &lyndon_trees);
         let mut substitution: Sparse = vec![Vec::new(); leads.len()];
         for (v, terms) in expansions.iter().enumerate() {
@@ -140,7 +146,7 @@ impl LieBasis {
         want("projection onto a Lie basis", "the expanded element", expanded.len(), self.shape.len())?;
         let mut coordinates = vec![T::ZERO; self.len()];
         let mut scratch = vec![T::ZERO; self.leads.len()];
-        self.project_into::<T, false>(expanded, &mut scratch, &mut coordinates);
+        self.project_into(pulp::Scalar, &self.shape, expanded, &mut scratch, &mut coordinates);
         Ok(coordinates)
     }
 
@@ -184,18 +190,18 @@ impl LieBasis {
         self.leads.len()
     }
 
-    /// `out` = coordinates of `expanded`.
+    /// `out` = coordinates of `expanded`, which is laid out as `shape`.
     #[inline(always)]
-    pub(crate) fn project_into<E: Number, const FUSED: bool>(&self, expanded: &[E], scratch: &mut [E], out: &mut [E]) {
+    pub(crate) fn project_into<S: Simd, E: Number>(&self, simd: S, shape: &Shape, expanded: &[E], scratch: &mut [E], out: &mut [E]) {
         match self.basis {
-            Basis::Expanded => out.copy_from_slice(expanded),
-            Basis::Lyndon => self.substitute::<E, FUSED>(expanded, out),
+            Basis::Expanded => shape.compact(expanded, out),
+            Basis::Lyndon => self.substitute(simd, shape, expanded, out),
             Basis::Hall => {
-                self.substitute::<E, FUSED>(expanded, scratch);
+                self.substitute(simd, shape, expanded, scratch);
                 out.fill(E::zero());
                 for (terms, &x) in self.to_hall.iter().zip(scratch.iter()) {
                     for &(h, c) in terms {
-                        out[h] = x.fma::<FUSED>(integer(c), out[h]);
+                        out[h] = x.fma(simd, integer(c), out[h]);
                     }
                 }
             }
@@ -203,11 +209,11 @@ impl LieBasis {
     }
 
     #[inline(always)]
-    fn substitute<E: Number, const FUSED: bool>(&self, expanded: &[E], lyndon: &mut [E]) {
-        for (w, &lead) in self.leads.iter().enumerate() {
-            let mut x = expanded[lead];
+    fn substitute<S: Simd, E: Number>(&self, simd: S, shape: &Shape, expanded: &[E], lyndon: &mut [E]) {
+        for (w, &(level, lead)) in self.leads.iter().enumerate() {
+            let mut x = expanded[shape.level(level).start + lead];
             for &(v, c) in &self.substitution[w] {
-                x = lyndon[v].fma::<FUSED>(integer(-c), x);
+                x = lyndon[v].fma(simd, integer(-c), x);
             }
             lyndon[w] = x;
         }
@@ -215,23 +221,23 @@ impl LieBasis {
 
     /// The reverse of [`project_into`](Self::project_into): `expanded` is overwritten.
     #[inline(always)]
-    pub(crate) fn project_backward<E: Number, const FUSED: bool>(&self, gradient: &[E], scratch: &mut [E], expanded: &mut [E]) {
+    pub(crate) fn project_backward<S: Simd, E: Number>(&self, simd: S, shape: &Shape, gradient: &[E], scratch: &mut [E], expanded: &mut [E]) {
         match self.basis {
-            Basis::Expanded => return expanded.copy_from_slice(gradient),
+            Basis::Expanded => return shape.spread(gradient, expanded),
             Basis::Lyndon => scratch.copy_from_slice(gradient),
             Basis::Hall => {
                 for (terms, x) in self.to_hall.iter().zip(scratch.iter_mut()) {
-                    *x = terms.iter().fold(E::zero(), |sum, &(h, c)| gradient[h].fma::<FUSED>(integer(c), sum));
+                    *x = terms.iter().fold(E::zero(), |sum, &(h, c)| gradient[h].fma(simd, integer(c), sum));
                 }
             }
         }
         expanded.fill(E::zero());
-        for (w, &lead) in self.leads.iter().enumerate().rev() {
+        for (w, &(level, lead)) in self.leads.iter().enumerate().rev() {
             let x = scratch[w];
             for &(v, c) in &self.substitution[w] {
-                scratch[v] = x.fma::<FUSED>(integer(-c), scratch[v]);
+                scratch[v] = x.fma(simd, integer(-c), scratch[v]);
             }
-            expanded[lead] = x;
+            expanded[shape.level(level).start + lead] = x;
         }
     }
 }
@@ -374,7 +380,7 @@ mod tests {
             let y: Vec<f64> = (0..lie.len()).map(|i| (i as f64 * 1.3).sin()).collect();
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let (mut scratch, mut back) = (vec![0.0; lie.scratch()], vec![0.0; shape.len()]);
-            lie.project_backward::<f64, false>(&y, &mut scratch, &mut back);
+            lie.project_backward(pulp::Scalar, &shape, &y, &mut scratch, &mut back);
             assert!((dot(&lie.project(&x).unwrap(), &y) - dot(&x, &back)).abs() < 1e-10);
             assert!((dot(&lie.expand(&y).unwrap(), &x) - dot(&y, &lie.expand_backward(&x).unwrap())).abs() < 1e-10);
         }

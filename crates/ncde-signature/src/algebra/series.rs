@@ -7,7 +7,8 @@
 use crate::Float;
 use crate::algebra::Shape;
 use crate::algebra::product::{convolve, convolve_backward};
-use crate::number::{Number, axpy};
+use crate::number::Number;
+use crate::simd::Simd;
 
 /// The coefficients `c_1, ..., c_N` of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,41 +37,50 @@ pub(crate) fn scratch(shape: &Shape) -> usize {
     stage_start(shape, 0)
 }
 
+/// The room of levels `1..=m`, for `m` below the depth: up to where the next level starts.
+fn stage_len(shape: &Shape, m: usize) -> usize {
+    shape.level(m + 1).start
+}
+
 /// Where `R_k` starts in the scratch: `R_{N-1}` first, the longest last.
 fn stage_start(shape: &Shape, k: usize) -> usize {
-    (1..shape.depth() - k).map(|m| shape.level(m).end).sum()
+    (1..shape.depth() - k).map(|m| stage_len(shape, m)).sum()
+}
+
+/// `stages = R_1, ..., R_{N-1}`, for which level `N` of `s` is not needed.
+#[inline(always)]
+pub(crate) fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, f: Series, s: &[E], stages: &mut [E]) {
+    let depth = shape.depth();
+    let mut previous: &[E] = &[];
+    let mut rest = stages;
+    for k in (1..depth).rev() {
+        let (stage, tail) = rest.split_at_mut(stage_len(shape, depth - k));
+        stage_forward(simd, shape, depth - k, s, E::splat(f.coefficient(k + 1)), previous, stage);
+        (previous, rest) = (stage, tail);
+    }
 }
 
 /// `out = f(s)`; `stages` is left holding `R_1, ..., R_{N-1}`.
 #[inline(always)]
-pub(crate) fn forward<E: Number, const FUSED: bool>(shape: &Shape, f: Series, s: &[E], stages: &mut [E], out: &mut [E]) {
-    let depth = shape.depth();
-    let c = |k| E::splat(f.coefficient(k));
-    let mut previous: &[E] = &[];
-    let mut rest = stages;
-    for k in (1..depth).rev() {
-        let (stage, tail) = rest.split_at_mut(shape.level(depth - k).end);
-        stage_forward::<E, FUSED>(shape, depth - k, s, c(k + 1), previous, stage);
-        (previous, rest) = (stage, tail);
-    }
-    stage_forward::<E, FUSED>(shape, depth, s, c(1), previous, out);
+pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, f: Series, s: &[E], stages: &mut [E], out: &mut [E]) {
+    climb(simd, shape, f, s, stages);
+    let first = &stages[stage_start(shape, 1)..];
+    stage_forward(simd, shape, shape.depth(), s, E::splat(f.coefficient(1)), first, out);
 }
 
 /// `out = s R`, levels `1..=m`, where `R` has the constant `r0` and levels `1..m`.
 #[inline(always)]
-fn stage_forward<E: Number, const FUSED: bool>(shape: &Shape, m: usize, s: &[E], r0: E, r: &[E], out: &mut [E]) {
-    for (out, &s) in out.iter_mut().zip(&s[..shape.level(m).end]) {
-        *out = s.mul(r0);
-    }
+fn stage_forward<S: Simd, E: Number>(simd: S, shape: &Shape, m: usize, s: &[E], r0: E, r: &[E], out: &mut [E]) {
+    let end = shape.level(m).end;
+    E::scale(simd, &mut out[..end], r0, &s[..end]);
     for n in 2..=m {
-        convolve::<E, FUSED>(shape, n, s, r, &mut out[shape.level(n)]);
+        convolve(simd, shape, n, s, r, &mut out[shape.level(n)]);
     }
 }
 
-/// `ds += d<g, f(s)>/ds`. `stages` is what [`forward`] left; `adjoints` is scratch of the same size.
+/// `ds += d<g, f(s)>/ds`; level `N` of `s` is not needed. `stages` is what [`climb`] or [`forward`] left; `adjoints` is scratch of the same size.
 #[inline(always)]
-pub(crate) fn backward<E: Number, const FUSED: bool>(
-    shape: &Shape,
+pub(crate) fn backward<S: Simd, E: Number>(simd: S, shape: &Shape,
     f: Series,
     s: &[E],
     stages: &[E],
@@ -79,28 +89,22 @@ pub(crate) fn backward<E: Number, const FUSED: bool>(
     ds: &mut [E],
 ) {
     let depth = shape.depth();
-    let c = |k| E::splat(f.coefficient(k));
     let adjoints = &mut adjoints[..stages.len()];
     adjoints.fill(E::zero());
     // f(s) = s R_1, then R_1 = c_1 + s R_2 and so on: the adjoint of R_k is complete when R_{k-1} has been undone.
-    let mut of = |k: usize, g: Option<&[E]>, adjoints: &mut [E]| {
-        let m = depth - k;
+    for k in 0..depth {
         let (below, own) = adjoints.split_at_mut(stage_start(shape, k));
-        let g = g.unwrap_or(own);
+        let g = if k == 0 { g } else { own };
         let at = stage_start(shape, k + 1);
-        stage_backward::<E, FUSED>(shape, m, s, c(k + 1), &stages[at..stage_start(shape, k)], g, ds, &mut below[at..]);
-    };
-    of(0, Some(g), adjoints);
-    for k in 1..depth {
-        of(k, None, adjoints);
+        let (r, dr) = (&stages[at..stage_start(shape, k)], &mut below[at..]);
+        stage_backward(simd, shape, depth - k, s, E::splat(f.coefficient(k + 1)), r, g, ds, dr);
     }
 }
 
 /// The reverse of [`stage_forward`]: `ds` and `dr` are added to.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
-fn stage_backward<E: Number, const FUSED: bool>(
-    shape: &Shape,
+fn stage_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
     m: usize,
     s: &[E],
     r0: E,
@@ -109,8 +113,9 @@ fn stage_backward<E: Number, const FUSED: bool>(
     ds: &mut [E],
     dr: &mut [E],
 ) {
-    axpy::<E, FUSED>(&mut ds[..shape.level(m).end], r0, g);
+    let end = shape.level(m).end;
+    E::axpy(simd, &mut ds[..end], r0, &g[..end]);
     for n in 2..=m {
-        convolve_backward::<E, FUSED>(shape, n, s, r, &g[shape.level(n)], ds, dr);
+        convolve_backward(simd, shape, n, s, r, &g[shape.level(n)], ds, dr);
     }
 }

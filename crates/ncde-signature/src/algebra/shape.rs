@@ -19,8 +19,8 @@ use crate::{Error, Float};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     width: usize,
-    /// `offsets[k - 1]..offsets[k]` is level `k`.
-    offsets: Vec<usize>,
+    /// `levels[k - 1]` is the place of level `k`.
+    levels: Vec<Range<usize>>,
 }
 
 impl Shape {
@@ -41,16 +41,16 @@ impl Shape {
             depth,
             coordinates: coordinates(width, depth),
         };
-        let mut offsets = Vec::new();
-        offsets.try_reserve_exact(depth.saturating_add(1)).map_err(|_| too_large())?;
-        offsets.push(0);
-        let (mut level, mut end) = (1_usize, 0_usize);
+        let mut levels: Vec<Range<usize>> = Vec::new();
+        levels.try_reserve_exact(depth).map_err(|_| too_large())?;
+        let (mut words, mut end) = (1_usize, 0_usize);
         for _ in 0..depth {
-            level = level.checked_mul(width).ok_or_else(too_large)?;
-            end = end.checked_add(level).filter(|&n| n < isize::MAX as usize / 16).ok_or_else(too_large)?;
-            offsets.push(end);
+            words = words.checked_mul(width).ok_or_else(too_large)?;
+            let start = end;
+            end = end.checked_add(words).filter(|&n| n < isize::MAX as usize / 16).ok_or_else(too_large)?;
+            levels.push(start..end);
         }
-        Ok(Self { width, offsets })
+        Ok(Self { width, levels })
     }
 
     /// The number of letters `d`.
@@ -62,26 +62,62 @@ impl Shape {
     /// The truncation depth `N`.
     #[inline(always)]
     pub fn depth(&self) -> usize {
-        self.offsets.len() - 1
+        self.levels.len()
     }
 
     /// The number of coordinates without the constant.
     #[expect(clippy::len_without_is_empty, reason = "a shape is never empty")]
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.offsets[self.depth()]
+        self.levels.last().map_or(0, |level| level.end)
     }
 
     /// The place of level `k`, for `1 <= k <= depth`.
     #[inline(always)]
     pub fn level(&self, k: usize) -> Range<usize> {
-        self.offsets[k - 1]..self.offsets[k]
+        self.levels[k - 1].clone()
     }
 
     /// The number of words of length `k`.
     #[inline(always)]
     pub fn level_len(&self, k: usize) -> usize {
-        self.offsets[k] - self.offsets[k - 1]
+        self.levels[k - 1].len()
+    }
+
+    /// The same levels, each starting at a multiple of `multiple`: for working memory, never for results.
+    pub(crate) fn aligned(&self, multiple: usize) -> Self {
+        let mut start = 0_usize;
+        let mut place = |level: &Range<usize>| {
+            let own = start..start + level.len();
+            start = own.end.next_multiple_of(multiple);
+            own
+        };
+        Self { width: self.width, levels: self.levels.iter().map(&mut place).collect() }
+    }
+
+    /// The levels below the last, where they are. (None is left of depth 1.)
+    pub(crate) fn lower(&self) -> Self {
+        Self { width: self.width, levels: self.levels[..self.depth() - 1].to_vec() }
+    }
+
+    /// Copies an element of this layout to consecutive levels.
+    #[inline(always)]
+    pub(crate) fn compact<E: Copy>(&self, element: &[E], out: &mut [E]) {
+        let mut start = 0;
+        for level in &self.levels {
+            out[start..start + level.len()].copy_from_slice(&element[level.clone()]);
+            start += level.len();
+        }
+    }
+
+    /// The reverse of [`compact`](Self::compact).
+    #[inline(always)]
+    pub(crate) fn spread<E: Copy>(&self, compact: &[E], out: &mut [E]) {
+        let mut start = 0;
+        for level in &self.levels {
+            out[level.clone()].copy_from_slice(&compact[start..start + level.len()]);
+            start += level.len();
+        }
     }
 
     /// `rows` zero elements, refused before the memory is touched if it cannot be had.

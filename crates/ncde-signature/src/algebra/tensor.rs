@@ -5,7 +5,7 @@
 use crate::algebra::product::multiply;
 use crate::algebra::series::{self, Series};
 use crate::algebra::{Shape, words};
-use crate::simd::{Kernel, dispatch};
+use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
 
 /// An element of `T^N(R^d)`, constant included.
@@ -224,9 +224,9 @@ struct Product<'a, T> {
 impl<T: Float> Kernel for Product<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<S: Simd>(self, simd: S) {
         let (a, b) = (self.a, self.b);
-        multiply::<T, FUSED>(&a.shape, (a.constant, &a.levels), (b.constant, &b.levels), self.out);
+        multiply(simd, &a.shape, (a.constant, &a.levels), (b.constant, &b.levels), self.out);
     }
 }
 
@@ -240,7 +240,7 @@ struct PowerSeries<'a, T> {
 impl<T: Float> Kernel for PowerSeries<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        series::forward::<T, FUSED>(&self.s.shape, self.series, &self.s.levels, self.stages, self.out);
+    fn run<S: Simd>(self, simd: S) {
+        series::forward(simd, &self.s.shape, self.series, &self.s.levels, self.stages, self.out);
     }
 }

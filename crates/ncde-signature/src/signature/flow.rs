@@ -1,12 +1,14 @@
 //! A whole interval: `S = exp(x_1) ... exp(x_m)`, and its reverse pass in memory `O(sqrt(m) |S|)`.
 //!
-//! The forward pass multiplies from the left, last increment first. The reverse pass needs every intermediate state: it keeps
-//! one in about `sqrt(m)`, and redoes the forward pass from one kept state to the next. (Stepping back with `exp(-x)` would need
-//! no memory, but its rounding errors grow with the path.)
+//! The forward pass multiplies from the left, last increment first. The reverse pass needs every intermediate state (below the
+//! last level): it keeps one in about `sqrt(m)`, and redoes the forward pass from one kept state to the next. (Stepping back with
+//! `exp(-x)` would need no memory, but its rounding errors grow with the path.)
 
 use crate::algebra::Shape;
 use crate::number::Number;
+use crate::signature::buffer::Buffer;
 use crate::signature::step;
+use crate::simd::Simd;
 
 /// Increments in the order in which the steps take them: `x(tau)` is that of step `tau`.
 pub(crate) trait Order: Copy {
@@ -50,20 +52,93 @@ impl<'a, E, O: Order> Increments<'a, E, O> {
     }
 }
 
-/// The states a reverse pass keeps: `keep` apart, and all of the stretch between two kept ones.
+/// A state and what its steps need.
+#[derive(Debug)]
+pub(crate) struct Track<E> {
+    pub(crate) state: Buffer<E>,
+    scratch: Buffer<E>,
+    chains: [Buffer<E>; 2],
+}
+
+impl<E: Number> Track<E> {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        Self {
+            state: Buffer::zeros(shape.len()),
+            scratch: Buffer::zeros(step::scratch(shape)),
+            chains: std::array::from_fn(|_| Buffer::zeros(step::chain_len(shape))),
+        }
+    }
+
+    /// `state <- exp(x) state`.
+    #[inline(always)]
+    pub(crate) fn step<S: Simd>(&mut self, simd: S, shape: &Shape, x: &[E]) {
+        step::forward(simd, shape, &mut self.state, x, &mut self.scratch, &mut self.chains[0]);
+    }
+}
+
+/// `track.state = exp(x_1) ... exp(x_m)` in the usual layout ([`Backwards`]) or mirrored ([`Forwards`]).
+#[inline(always)]
+pub(crate) fn forward<S: Simd, E: Number, O: Order>(simd: S, shape: &Shape, x: Increments<'_, E, O>, track: &mut Track<E>) {
+    let d = shape.width();
+    let steps = x.values.len() / d;
+    track.state.fill(E::zero());
+    let Track { state, scratch, chains: [first, second] } = track;
+    // In pairs: the last level, most of the work, is read and written once for both.
+    for tau in (1..steps).step_by(2) {
+        let pair = [x.step(tau - 1, d), x.step(tau, d)];
+        step::advance(simd, shape, state, pair[0], scratch, first);
+        step::advance(simd, shape, state, pair[1], scratch, second);
+        step::finish_two(simd, shape, state, pair, [first, second]);
+    }
+    if !steps.is_multiple_of(2) {
+        step::forward(simd, shape, state, x.step(steps - 1, d), scratch, first);
+    }
+}
+
+/// The memory of a reverse pass: states below the last level, `kept` far apart and all in the `stretch` between two of those.
 #[derive(Debug)]
 pub(crate) struct Checkpoints<E> {
-    keep: Vec<E>,
-    stretch: Vec<E>,
-    state: Vec<E>,
+    lower: Shape,
+    kept: Buffer<E>,
+    stretch: Buffer<E>,
+    track: Track<E>,
+    adjoint: Buffer<E>,
+    scratch: Buffer<E>,
     stride: usize,
+    /// From one state to the next.
+    row: usize,
 }
 
 impl<E: Number> Checkpoints<E> {
+    /// Room for up to `steps` steps.
     pub(crate) fn new(shape: &Shape, steps: usize) -> Self {
+        let lower = shape.lower();
         let stride = stride(steps);
-        let rows = |n: usize| vec![E::zero(); n * shape.len()];
-        Self { keep: rows(steps.div_ceil(stride)), stretch: rows(stride), state: rows(1), stride }
+        let row = step::chain_len(shape);
+        Self {
+            kept: Buffer::zeros(steps.div_ceil(stride) * row),
+            stretch: Buffer::zeros(stride * row),
+            track: Track::new(if lower.depth() > 0 { &lower } else { shape }),
+            adjoint: Buffer::zeros(shape.len()),
+            scratch: Buffer::zeros(step::scratch_backward(shape)),
+            lower,
+            stride,
+            row,
+        }
+    }
+}
+
+/// Where gradients enter a reverse pass. (A trait, because a closure would not be compiled for the kernel's instruction set.)
+pub(crate) trait Seed<E> {
+    /// Adds the gradient of the state after step `tau` to `adjoint`; `state` is without its last level.
+    fn add<S: Simd>(&mut self, simd: S, tau: usize, state: &[E], adjoint: &mut [E]);
+}
+
+/// A step of states without their last level. Those of depth 1 are empty.
+#[inline(always)]
+fn step_lower<S: Simd, E: Number>(simd: S, lower: &Shape, state: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
+    if lower.depth() > 0 {
+        step::forward(simd, lower, state, x, scratch, chain);
     }
 }
 
@@ -76,61 +151,49 @@ pub(crate) fn kept_states(steps: usize) -> usize {
     stride(steps) + steps.div_ceil(stride(steps)) + 1
 }
 
-/// `s = exp(x_1) ... exp(x_m)` in the usual layout ([`Backwards`]) or mirrored ([`Forwards`]); `after(tau, s)` sees every state.
+/// The reverse pass, from the last step to the first; `dx` gets the gradient of the increments, in their own places.
 #[inline(always)]
-pub(crate) fn forward<E: Number, O: Order, const FUSED: bool>(
+pub(crate) fn backward<S: Simd, E: Number, O: Order>(
+    simd: S,
     shape: &Shape,
     x: Increments<'_, E, O>,
-    s: &mut [E],
-    scratch: &mut [E],
-    mut after: impl FnMut(usize, &[E]),
-) {
-    s.fill(E::zero());
-    for tau in 0..x.values.len() / shape.width() {
-        step::forward::<E, FUSED>(shape, s, x.step(tau, shape.width()), scratch);
-        after(tau, s);
-    }
-}
-
-/// The reverse pass. `seed(tau, state after step tau, adjoint)` adds the gradient of that state to the adjoint, from the last
-/// step to the first; `dx` gets the gradient of the increments, in their own places.
-#[inline(always)]
-pub(crate) fn backward<E: Number, O: Order, const FUSED: bool>(
-    shape: &Shape,
-    x: Increments<'_, E, O>,
-    kept: &mut Checkpoints<E>,
-    adjoint: &mut [E],
+    checkpoints: &mut Checkpoints<E>,
     dx: &mut [E],
-    scratch: &mut [E],
-    mut seed: impl FnMut(usize, &[E], &mut [E]),
+    seed: &mut impl Seed<E>,
 ) {
-    let (d, len) = (shape.width(), shape.len());
+    let d = shape.width();
     let steps = x.values.len() / d;
-    let Checkpoints { keep, stretch, state, stride } = kept;
-    adjoint.fill(E::zero());
+    let Checkpoints { lower, kept, stretch, track, adjoint, scratch, stride, row } = checkpoints;
+    let (stride, row, len) = (*stride, *row, lower.len());
+    let Track { state, scratch: memory, chains: [chain, _] } = track;
     state.fill(E::zero());
     for tau in 0..steps {
-        if tau.is_multiple_of(*stride) {
-            keep[tau / *stride * len..][..len].copy_from_slice(state);
+        if tau.is_multiple_of(stride) {
+            kept[tau / stride * row..][..len].copy_from_slice(&state[..len]);
         }
-        step::forward::<E, FUSED>(shape, state, x.step(tau, d), scratch);
+        step_lower(simd, lower, state, x.step(tau, d), memory, chain);
     }
-    for first in (0..steps).step_by(*stride).rev() {
-        // `state` is the one at the end of this stretch.
-        let last = (first + *stride).min(steps);
-        stretch[..len].copy_from_slice(&keep[first / *stride * len..][..len]);
+    adjoint.fill(E::zero());
+    for first in (0..steps).step_by(stride).rev() {
+        let last = (first + stride).min(steps);
+        stretch[..len].copy_from_slice(&kept[first / stride * row..][..len]);
         for tau in first + 1..last {
-            let (before, own) = stretch.split_at_mut((tau - first) * len);
-            let own = &mut own[..len];
-            own.copy_from_slice(&before[(tau - 1 - first) * len..]);
-            step::forward::<E, FUSED>(shape, own, x.step(tau - 1, d), scratch);
+            let (before, own) = stretch.split_at_mut((tau - first) * row);
+            own[..len].copy_from_slice(&before[(tau - 1 - first) * row..][..len]);
+            step_lower(simd, lower, own, x.step(tau - 1, d), memory, chain);
         }
         for tau in (first..last).rev() {
-            let row = |tau: usize| &stretch[(tau - first) * len..][..len];
-            seed(tau, if tau + 1 < last { row(tau + 1) } else { state }, adjoint);
+            let before = &stretch[(tau - first) * row..][..len];
+            let after = if tau + 1 < last {
+                &stretch[(tau + 1 - first) * row..][..len]
+            } else if last < steps {
+                &kept[last / stride * row..][..len]
+            } else {
+                &state[..len]
+            };
+            seed.add(simd, tau, after, adjoint);
             let place = x.order.place(tau, steps) * d;
-            step::backward::<E, FUSED>(shape, row(tau), x.step(tau, d), adjoint, &mut dx[place..place + d], scratch);
+            step::backward(simd, shape, before, x.step(tau, d), adjoint, &mut dx[place..place + d], scratch);
         }
-        state.copy_from_slice(&stretch[..len]);
     }
 }

@@ -4,11 +4,8 @@
 //! increments at each end and at most two stretches a level between: `O(LEAF + log n)` products, where inverses would need one,
 //! but every product is of genuine signatures, so answers are as exact as a direct computation. Memory is `2 n |S| / LEAF`.
 
-use crate::signature::group::{Pass, Scratch};
-use crate::signature::online::{Read, Step, check_observation};
-use crate::signature::rolling::Join;
 use crate::signature::Signature;
-use crate::simd::dispatch;
+use crate::signature::tools::{Tools, check_observation, join};
 use crate::{Error, Float};
 
 /// Increments in the smallest stretch: below this, single steps are cheaper than products.
@@ -93,7 +90,7 @@ impl<'a, T: Float> Index<'a, T> {
             }
             stretches /= 2;
             let row = |i: usize| &self.levels[level][i * len..][..len];
-            dispatch(Join { signature: self.signature, a: row(2 * stretches - 2), b: row(2 * stretches - 1), out: &mut closed });
+            join(self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
         }
     }
 
@@ -157,7 +154,7 @@ impl<'a, T: Float> Index<'a, T> {
                 Some(level) => {
                     let span = LEAF << level;
                     let stretch = &self.levels[level][(at / span - 1) * len..][..len];
-                    dispatch(Join { signature: self.signature, a: stretch, b: state, out: &mut work.product });
+                    join(self.signature, stretch, state, &mut work.product);
                     std::mem::swap(state, &mut work.product);
                     at -= span;
                 }
@@ -186,7 +183,7 @@ impl<'a, T: Float> Index<'a, T> {
 struct Work<T: Float> {
     x: Vec<T>,
     product: Vec<T>,
-    scratch: Scratch<T>,
+    tools: Tools<T>,
 }
 
 impl<T: Float> Work<T> {
@@ -194,7 +191,7 @@ impl<T: Float> Work<T> {
         Self {
             x: vec![T::ZERO; signature.shape().width()],
             product: vec![T::ZERO; signature.shape().len()],
-            scratch: Scratch::new(signature.output(), Pass::Forward),
+            tools: Tools::new(signature),
         }
     }
 
@@ -203,11 +200,10 @@ impl<T: Float> Work<T> {
         for ((x, &from), &to) in self.x.iter_mut().zip(from).zip(to) {
             *x = to - from;
         }
-        dispatch(Step { signature, state, x: &self.x, scratch: &mut self.scratch.step });
+        self.tools.step(signature, state, &self.x);
     }
 
     fn read(&mut self, signature: &Signature, state: &[T]) -> Vec<T> {
-        dispatch(Read { signature, state, scratch: &mut self.scratch });
-        self.scratch.out.clone()
+        self.tools.read(signature, state)
     }
 }

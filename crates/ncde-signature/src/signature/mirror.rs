@@ -5,6 +5,7 @@
 
 use crate::algebra::Shape;
 use crate::number::Number;
+use crate::simd::Simd;
 
 /// The place of each word's mirror image, split in halves.
 #[derive(Debug, Clone)]
@@ -26,32 +27,38 @@ impl Mirror {
         Self { halves }
     }
 
-    /// Calls `copy(word, image)` for every word of the shape, words in order.
+    /// `out = M(s)`.
     #[inline(always)]
-    pub(crate) fn for_each(&self, shape: &Shape, mut copy: impl FnMut(usize, usize)) {
+    pub(crate) fn copy<E: Number>(&self, shape: &Shape, s: &[E], out: &mut [E]) {
         for k in 1..=shape.depth() {
-            let start = shape.level(k).start;
-            let (heads, tails) = (&self.halves[k / 2], &self.halves[k - k / 2]);
-            let mut word = start;
-            for &head in heads {
-                for &tail in tails {
-                    copy(word, start + tail * heads.len() + head);
-                    word += 1;
+            let (s, out) = (&s[shape.level(k)], &mut out[shape.level(k)]);
+            let (heads, tails) = self.split(k);
+            for (out, &head) in out.chunks_exact_mut(tails.len()).zip(heads) {
+                for (out, &tail) in out.iter_mut().zip(tails) {
+                    *out = s[tail * heads.len() + head];
                 }
             }
         }
     }
 
-    /// `out = M(s)`.
-    #[inline(always)]
-    pub(crate) fn copy<E: Number>(&self, shape: &Shape, s: &[E], out: &mut [E]) {
-        self.for_each(shape, |word, image| out[word] = s[image]);
-    }
-
     /// `out += M(s)`.
     #[inline(always)]
-    pub(crate) fn add<E: Number>(&self, shape: &Shape, s: &[E], out: &mut [E]) {
-        self.for_each(shape, |word, image| out[word] = out[word].add(s[image]));
+    pub(crate) fn add<S: Simd, E: Number>(&self, simd: S, shape: &Shape, s: &[E], out: &mut [E]) {
+        for k in 1..=shape.depth() {
+            let (s, out) = (&s[shape.level(k)], &mut out[shape.level(k)]);
+            let (heads, tails) = self.split(k);
+            for (out, &head) in out.chunks_exact_mut(tails.len()).zip(heads) {
+                for (out, &tail) in out.iter_mut().zip(tails) {
+                    *out = out.plus(simd, s[tail * heads.len() + head]);
+                }
+            }
+        }
+    }
+
+    /// Images of the first and of the second half of words of length `k`.
+    #[inline(always)]
+    fn split(&self, k: usize) -> (&[usize], &[usize]) {
+        (&self.halves[k / 2], &self.halves[k - k / 2])
     }
 }
 
@@ -64,15 +71,14 @@ mod tests {
     fn images_are_reversed_words() {
         for (d, n) in [(1, 5), (2, 5), (3, 4), (7, 2), (4, 1)] {
             let shape = Shape::new(d, n).unwrap();
-            let mut seen = 0;
-            Mirror::new(&shape).for_each(&shape, |word, image| {
-                assert_eq!(word, seen);
-                seen += 1;
-                let mut reversed = words::word(&shape, word).unwrap();
+            let places: Vec<f64> = (0..shape.len()).map(|i| i as f64).collect();
+            let mut images = vec![0.0; shape.len()];
+            Mirror::new(&shape).copy(&shape, &places, &mut images);
+            for (word, image) in words::all(&shape).zip(images) {
+                let mut reversed = word;
                 reversed.reverse();
-                assert_eq!(words::index(&shape, &reversed).unwrap(), image, "d {d} n {n}");
-            });
-            assert_eq!(seen, shape.len());
+                assert_eq!(words::index(&shape, &reversed).unwrap(), image as usize, "d {d} n {n}");
+            }
         }
     }
 }

@@ -10,6 +10,8 @@
 //! | of a window that moves with the path | [`Rolling`] |
 //! | of any interval, asked after the fact | [`Index`] |
 
+mod buffer;
+mod emit;
 mod flow;
 mod group;
 mod index;
@@ -20,6 +22,7 @@ mod plan;
 mod rolling;
 mod step;
 mod stream;
+mod tools;
 mod transform;
 
 pub use index::Index;

@@ -1,9 +1,7 @@
 //! Push an observation, read the current value: `S <- S exp(x)` in constant memory.
 
-use crate::algebra::basis::want;
-use crate::signature::group::{Pass, Scratch, emit};
-use crate::signature::{Signature, step};
-use crate::simd::{Kernel, dispatch};
+use crate::signature::Signature;
+use crate::signature::tools::{Tools, check_observation};
 use crate::{Error, Float};
 
 /// The signature or log-signature of all observations so far.
@@ -26,7 +24,7 @@ pub struct Online<'a, T: Float> {
     /// Mirrored, so that an increment at the end is one step.
     state: Vec<T>,
     usual: Vec<T>,
-    scratch: Scratch<T>,
+    tools: Tools<T>,
 }
 
 impl<'a, T: Float> Online<'a, T> {
@@ -38,7 +36,7 @@ impl<'a, T: Float> Online<'a, T> {
             increment: zeros(signature.shape().width()),
             state: zeros(signature.shape().len()),
             usual: zeros(signature.shape().len()),
-            scratch: Scratch::new(signature.output(), Pass::Forward),
+            tools: Tools::new(signature),
             signature,
         }
     }
@@ -56,7 +54,7 @@ impl<'a, T: Float> Online<'a, T> {
                     *x = new - *last;
                     *last = new;
                 }
-                dispatch(Step { signature: self.signature, state: &mut self.state, x: &self.increment, scratch: &mut self.scratch.step });
+                self.tools.step(self.signature, &mut self.state, &self.increment);
             }
         }
         Ok(())
@@ -65,59 +63,12 @@ impl<'a, T: Float> Online<'a, T> {
     /// The current value, in the coordinates of the transform; zero until there are two observations.
     pub fn value(&mut self) -> Vec<T> {
         self.signature.mirror().copy(self.signature.shape(), &self.state, &mut self.usual);
-        dispatch(Read { signature: self.signature, state: &self.usual, scratch: &mut self.scratch });
-        self.scratch.out.clone()
+        self.tools.read(self.signature, &self.usual)
     }
 
     /// Forgets all observations.
     pub fn clear(&mut self) {
         self.last = None;
         self.state.fill(T::ZERO);
-    }
-}
-
-/// The right number of finite values.
-pub(crate) fn check_observation<T: Float>(signature: &Signature, observation: &[T]) -> Result<(), Error> {
-    want("push of an observation", "the observation", observation.len(), signature.shape().width())?;
-    match observation.iter().position(|x| !x.is_finite()) {
-        None => Ok(()),
-        Some(channel) => Err(Error::NotFinite {
-            place: "the pushed observation".into(),
-            channel,
-            value: observation[channel].to_f64(),
-            hint: "fill missing values before pushing",
-        }),
-    }
-}
-
-/// `S <- exp(x) S`.
-pub(crate) struct Step<'a, T> {
-    pub(crate) signature: &'a Signature,
-    pub(crate) state: &'a mut [T],
-    pub(crate) x: &'a [T],
-    pub(crate) scratch: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Step<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        step::forward::<T, FUSED>(self.signature.shape(), self.state, self.x, self.scratch);
-    }
-}
-
-/// `scratch.out` = the output of a state in the usual layout.
-pub(crate) struct Read<'a, T: Float> {
-    pub(crate) signature: &'a Signature,
-    pub(crate) state: &'a [T],
-    pub(crate) scratch: &'a mut Scratch<T>,
-}
-
-impl<T: Float> Kernel for Read<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let (_, _, _, _, mut emitting) = self.scratch.parts();
-        emit::<T, FUSED>(self.signature.output(), self.state, &mut emitting);
     }
 }

@@ -7,11 +7,8 @@
 
 use std::collections::VecDeque;
 
-use crate::algebra::product::multiply;
 use crate::signature::Signature;
-use crate::signature::group::{Pass, Scratch};
-use crate::signature::online::{Read, Step, check_observation};
-use crate::simd::{Kernel, dispatch};
+use crate::signature::tools::{Tools, check_observation, join};
 use crate::{Error, Float};
 
 /// The signature or log-signature of the last increments.
@@ -39,7 +36,7 @@ pub struct Rolling<'a, T: Float> {
     front: Vec<T>,
     usual: Vec<T>,
     product: Vec<T>,
-    scratch: Scratch<T>,
+    tools: Tools<T>,
 }
 
 impl<'a, T: Float> Rolling<'a, T> {
@@ -62,7 +59,7 @@ impl<'a, T: Float> Rolling<'a, T> {
             front: Vec::new(),
             usual: zeros(len),
             product: zeros(len),
-            scratch: Scratch::new(signature.output(), Pass::Forward),
+            tools: Tools::new(signature),
             signature,
         })
     }
@@ -88,7 +85,7 @@ impl<'a, T: Float> Rolling<'a, T> {
             *last = new;
         }
         let x = &self.increments.make_contiguous()[start..];
-        dispatch(Step { signature: self.signature, state: &mut self.back, x, scratch: &mut self.scratch.step });
+        self.tools.step(self.signature, &mut self.back, x);
         if self.steps() > self.window {
             self.drop_oldest();
         }
@@ -101,7 +98,7 @@ impl<'a, T: Float> Rolling<'a, T> {
         if self.front.is_empty() {
             self.usual.fill(T::ZERO);
             for x in self.increments.make_contiguous().rchunks_exact(d) {
-                dispatch(Step { signature: self.signature, state: &mut self.usual, x, scratch: &mut self.scratch.step });
+                self.tools.step(self.signature, &mut self.usual, x);
                 self.front.extend_from_slice(&self.usual);
             }
             self.increments.clear();
@@ -118,26 +115,9 @@ impl<'a, T: Float> Rolling<'a, T> {
             &self.usual
         } else {
             let top = &self.front[self.front.len() - shape.len()..];
-            dispatch(Join { signature: self.signature, a: top, b: &self.usual, out: &mut self.product });
+            join(self.signature, top, &self.usual, &mut self.product);
             &self.product
         };
-        dispatch(Read { signature: self.signature, state, scratch: &mut self.scratch });
-        self.scratch.out.clone()
-    }
-}
-
-/// Chen: `out` = the signature of one path followed by another.
-pub(crate) struct Join<'a, T> {
-    pub(crate) signature: &'a Signature,
-    pub(crate) a: &'a [T],
-    pub(crate) b: &'a [T],
-    pub(crate) out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Join<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        multiply::<T, FUSED>(self.signature.shape(), (T::ONE, self.a), (T::ONE, self.b), self.out);
+        self.tools.read(self.signature, state)
     }
 }

@@ -8,74 +8,136 @@
 //! mirrored instead ([`super::mirror`]).
 //!
 //! Chains start at level 2, where `T_2 = S_2 + P/(k-1) + Q/(k(k-1))` with `P = x ⊗ S_1` and `Q = x ⊗ x` shared by all levels.
+//!
+//! No level but the last depends on the last one. So a step is [`advance`] (levels below `N`) and [`finish`] (level `N`), which
+//! may wait and take two steps at once; and a reverse pass never needs level `N` of a state.
 
 use crate::Float;
 use crate::algebra::Shape;
-use crate::number::{Number, axpb, axpy};
+use crate::number::Number;
+use crate::simd::Simd;
 
-/// How many numbers [`forward`] needs beside its arguments.
+/// How many numbers a chain takes: levels `1..N`.
+pub(crate) fn chain_len(shape: &Shape) -> usize {
+    shape.level(shape.depth()).start
+}
+
+/// How many numbers [`advance`] needs beside its arguments and a chain.
 pub(crate) fn scratch(shape: &Shape) -> usize {
-    2 * shape.width() * shape.width() + chain_len(shape)
+    2 * shape.width() * shape.width()
 }
 
 /// How many numbers [`backward`] needs beside its arguments.
 pub(crate) fn scratch_backward(shape: &Shape) -> usize {
-    4 * shape.width() * shape.width() + 2 * chain_len(shape) + shape.width()
+    2 * scratch(shape) + 2 * chain_len(shape) + shape.width()
 }
 
-/// Levels `1..N`, which hold the chain `T_2, ..., T_{N-1}` of the top level.
-fn chain_len(shape: &Shape) -> usize {
-    shape.len() - shape.level_len(shape.depth())
-}
+/// `1 / n` for the factors of usual depths: a division in every chain of every step would be felt.
+const INVERSES: [f64; 64] = {
+    let mut table = [0.0; 64];
+    let mut n = 1;
+    while n < table.len() {
+        table[n] = 1.0 / n as f64;
+        n += 1;
+    }
+    table
+};
 
 #[inline(always)]
 fn inverse<E: Number>(n: usize) -> E {
-    E::splat(E::Real::from_f64(1.0 / n as f64))
+    E::splat(E::Real::from_f64(INVERSES.get(n).copied().unwrap_or_else(|| 1.0 / n as f64)))
+}
+
+#[inline(always)]
+fn one<E: Number>() -> E {
+    E::splat(E::Real::ONE)
+}
+
+/// Levels `1..N` of `S <- exp(x) S`; `chain` is left holding what [`finish`] needs for level `N`.
+#[inline(always)]
+pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
+    let (d, depth) = (shape.width(), shape.depth());
+    if depth == 2 {
+        // No chain shares P and Q: T_1 is all.
+        E::axpb(simd, &mut chain[..d], inverse(2), x, &s[..d]);
+    } else if depth > 2 {
+        let (p, rest) = scratch.split_at_mut(d * d);
+        let q = &mut rest[..d * d];
+        outer(simd, p, x, &s[..d]);
+        outer(simd, q, x, x);
+        // Chain k writes levels below k only, so that the top one's last level survives the others.
+        climb(simd, shape, depth, s, x, p, q, chain);
+        for k in (3..depth).rev() {
+            climb(simd, shape, k, s, x, p, q, chain);
+            add_outer(simd, &mut s[shape.level(k)], x, &chain[shape.level(k - 1)]);
+        }
+        let s = &mut s[shape.level(2)];
+        E::axpy(simd, s, one(), p);
+        E::axpy(simd, s, inverse(2), q);
+    }
+    if depth > 1 {
+        E::axpy(simd, &mut s[..d], one(), x);
+    }
+}
+
+/// Level `N` of one step.
+#[inline(always)]
+pub(crate) fn finish<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], chain: &[E]) {
+    let depth = shape.depth();
+    if depth == 1 {
+        E::axpy(simd, s, one(), x);
+    } else {
+        add_outer(simd, &mut s[shape.level(depth)], x, &chain[shape.level(depth - 1)]);
+    }
+}
+
+/// Level `N` of two steps, the first one's `x` and chain first: half the memory traffic of two [`finish`].
+#[inline(always)]
+pub(crate) fn finish_two<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: [&[E]; 2], chain: [&[E]; 2]) {
+    let depth = shape.depth();
+    if depth == 1 {
+        E::axpy(simd, s, one(), x[0]);
+        E::axpy(simd, s, one(), x[1]);
+        return;
+    }
+    let below = shape.level(depth - 1);
+    let (t, u) = (&chain[0][below.clone()], &chain[1][below]);
+    for ((s, &x), &y) in s[shape.level(depth)].chunks_exact_mut(t.len()).zip(x[0]).zip(x[1]) {
+        E::axpy_two(simd, s, [x, y], [t, u]);
+    }
 }
 
 /// `S <- exp(x) S`.
 #[inline(always)]
-pub(crate) fn forward<E: Number, const FUSED: bool>(shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E]) {
-    let (d, depth) = (shape.width(), shape.depth());
-    if depth > 1 {
-        let (p, rest) = scratch.split_at_mut(d * d);
-        let (q, chain) = rest.split_at_mut(d * d);
-        outer(p, x, &s[..d]);
-        outer(q, x, x);
-        for k in (3..=depth).rev() {
-            climb::<E, FUSED>(shape, k, s, x, p, q, chain);
-            let t = &chain[shape.level(k - 1)];
-            for (s, &x) in s[shape.level(k)].chunks_exact_mut(t.len()).zip(x) {
-                axpy::<E, FUSED>(s, x, t);
-            }
-        }
-        for ((s, &p), &q) in s[shape.level(2)].iter_mut().zip(&*p).zip(&*q) {
-            *s = q.fma::<FUSED>(inverse(2), s.add(p));
-        }
-    }
-    for (s, &x) in s[..d].iter_mut().zip(x) {
-        *s = s.add(x);
-    }
+pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
+    advance(simd, shape, s, x, scratch, chain);
+    finish(simd, shape, s, x, chain);
 }
 
 /// `out[a, i] = x_a y_i`.
 #[inline(always)]
-fn outer<E: Number>(out: &mut [E], x: &[E], y: &[E]) {
+fn outer<S: Simd, E: Number>(simd: S, out: &mut [E], x: &[E], y: &[E]) {
     for (out, &x) in out.chunks_exact_mut(y.len()).zip(x) {
-        for (out, &y) in out.iter_mut().zip(y) {
-            *out = x.mul(y);
-        }
+        E::scale(simd, out, x, y);
+    }
+}
+
+/// `out[a, i] += x_a y_i`.
+#[inline(always)]
+fn add_outer<S: Simd, E: Number>(simd: S, out: &mut [E], x: &[E], y: &[E]) {
+    for (out, &x) in out.chunks_exact_mut(y.len()).zip(x) {
+        E::axpy(simd, out, x, y);
     }
 }
 
 /// `T_2, ..., T_{k-1}` of the chain of level `k >= 3`, each in its level's place.
 #[inline(always)]
-fn climb<E: Number, const FUSED: bool>(shape: &Shape, k: usize, s: &[E], x: &[E], p: &[E], q: &[E], chain: &mut [E]) {
-    let (one, two) = (inverse::<E>(k - 1), inverse::<E>(k * (k - 1)));
+#[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
+fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, k: usize, s: &[E], x: &[E], p: &[E], q: &[E], chain: &mut [E]) {
     let level = shape.level(2);
-    for (((t, &s), &p), &q) in chain[level.clone()].iter_mut().zip(&s[level]).zip(p).zip(q) {
-        *t = q.fma::<FUSED>(two, p.fma::<FUSED>(one, s));
-    }
+    let t = &mut chain[level.clone()];
+    E::axpb(simd, t, inverse(k - 1), p, &s[level]);
+    E::axpy(simd, t, inverse(k * (k - 1)), q);
     for j in 3..k {
         let level = shape.level(j);
         let (below, own) = chain.split_at_mut(level.start);
@@ -83,15 +145,16 @@ fn climb<E: Number, const FUSED: bool>(shape: &Shape, k: usize, s: &[E], x: &[E]
         let factor = inverse::<E>(k - j + 1);
         let rows = own[..level.len()].chunks_exact_mut(t.len()).zip(s[level].chunks_exact(t.len()));
         for ((own, s), &x) in rows.zip(x) {
-            axpb::<E, FUSED>(own, x.mul(factor), t, s);
+            E::axpb(simd, own, x.times(simd, factor), t, s);
         }
     }
 }
 
-/// The reverse of [`forward`]: `s` is the state before the step; `adjoint` comes as the gradient of the state after it and
-/// leaves as the gradient of `s`; `dx` is overwritten.
+/// The reverse of [`forward`]: `s` is the state before the step, levels below `N`; `adjoint` comes as the gradient of the state
+/// after it and leaves as that of `s`; `dx` is overwritten.
 #[inline(always)]
-pub(crate) fn backward<E: Number, const FUSED: bool>(
+pub(crate) fn backward<S: Simd, E: Number>(
+    simd: S,
     shape: &Shape,
     s: &[E],
     x: &[E],
@@ -104,63 +167,45 @@ pub(crate) fn backward<E: Number, const FUSED: bool>(
     if depth == 1 {
         return;
     }
-    let (p, rest) = scratch.split_at_mut(d * d);
+    let (chain, rest) = scratch.split_at_mut(chain_len(shape));
+    let (climbing, rest) = rest.split_at_mut(chain_len(shape));
+    let (p, rest) = rest.split_at_mut(d * d);
     let (q, rest) = rest.split_at_mut(d * d);
     let (dp, rest) = rest.split_at_mut(d * d);
     let (dq, rest) = rest.split_at_mut(d * d);
-    let (scaled, rest) = rest.split_at_mut(d);
-    let (chain, climbing) = rest.split_at_mut(chain_len(shape));
-    outer(p, x, &s[..d]);
-    outer(q, x, x);
-    for ((&g, dp), dq) in adjoint[shape.level(2)].iter().zip(&mut *dp).zip(&mut *dq) {
-        *dp = g;
-        *dq = g.mul(inverse(2));
+    let scaled = &mut rest[..d];
+    dp.copy_from_slice(&adjoint[shape.level(2)]);
+    E::scale(simd, dq, inverse(2), dp);
+    if depth > 2 {
+        outer(simd, p, x, &s[..d]);
+        outer(simd, q, x, x);
     }
     // Upwards, so that chain k reads its own level's gradient before higher chains add to it.
     for k in 3..=depth {
-        climb::<E, FUSED>(shape, k, s, x, p, q, chain);
-        let top = shape.level(k);
-        descend::<E, FUSED>(&adjoint[top], x, &chain[shape.level(k - 1)], E::splat(E::Real::ONE), &mut climbing[shape.level(k - 1)], dx);
+        climb(simd, shape, k, s, x, p, q, chain);
+        let below = shape.level(k - 1);
+        E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], one(), &mut climbing[below], dx);
         for j in (3..k).rev() {
-            let level = shape.level(j);
+            let (level, under) = (shape.level(j), shape.level(j - 1));
             let (below, own) = climbing.split_at_mut(level.start);
             let own = &own[..level.len()];
-            add(&mut adjoint[level], own);
+            E::axpy(simd, &mut adjoint[level], one(), own);
             let factor = inverse::<E>(k - j + 1);
-            for (scaled, &x) in scaled.iter_mut().zip(x) {
-                *scaled = x.mul(factor);
-            }
-            descend::<E, FUSED>(own, scaled, &chain[shape.level(j - 1)], factor, &mut below[shape.level(j - 1)], dx);
+            E::scale(simd, scaled, factor, x);
+            E::contract(simd, own, [scaled, &chain[under.clone()]], factor, &mut below[under], dx);
         }
         let own = &climbing[shape.level(2)];
-        add(&mut adjoint[shape.level(2)], own);
-        axpy::<E, FUSED>(dp, inverse(k - 1), own);
-        axpy::<E, FUSED>(dq, inverse(k * (k - 1)), own);
+        E::axpy(simd, &mut adjoint[shape.level(2)], one(), own);
+        E::axpy(simd, dp, inverse(k - 1), own);
+        E::axpy(simd, dq, inverse(k * (k - 1)), own);
     }
     for a in 0..d {
         let row = &dp[a * d..][..d];
-        let mut sum = E::dot::<FUSED>(row, &s[..d]);
+        let mut sum = E::dot(simd, row, &s[..d]);
         for i in 0..d {
-            sum = dq[a * d + i].add(dq[i * d + a]).fma::<FUSED>(x[i], sum);
+            sum = dq[a * d + i].plus(simd, dq[i * d + a]).fma(simd, x[i], sum);
         }
-        dx[a] = dx[a].add(sum);
-        axpy::<E, FUSED>(&mut adjoint[..d], x[a], row);
-    }
-}
-
-/// From the gradient `g[a, i]` of `x_a T[i]`: `below[i] = sum_a x_a g[a, i]` and `dx_a += factor sum_i g[a, i] T[i]`.
-#[inline(always)]
-fn descend<E: Number, const FUSED: bool>(g: &[E], x: &[E], t: &[E], factor: E, below: &mut [E], dx: &mut [E]) {
-    below.fill(E::zero());
-    for ((g, &x), dx) in g.chunks_exact(t.len()).zip(x).zip(dx) {
-        axpy::<E, FUSED>(below, x, g);
-        *dx = E::dot::<FUSED>(g, t).fma::<FUSED>(factor, *dx);
-    }
-}
-
-#[inline(always)]
-fn add<E: Number>(y: &mut [E], x: &[E]) {
-    for (y, &x) in y.iter_mut().zip(x) {
-        *y = y.add(x);
+        dx[a] = dx[a].plus(simd, sum);
+        E::axpy(simd, &mut adjoint[..d], x[a], row);
     }
 }

@@ -4,14 +4,17 @@
 
 use rayon::prelude::*;
 
+use crate::algebra::Shape;
 use crate::algebra::basis::want;
 use crate::number::Number;
-use crate::signature::flow::{self, Checkpoints, Forwards, Increments};
-use crate::signature::group::{self, Pass, Scratch, emit, emit_backward};
+use crate::signature::buffer::Buffer;
+use crate::signature::emit::Emitter;
+use crate::signature::flow::{self, Checkpoints, Forwards, Increments, Seed};
+use crate::signature::group::{Scratch, gather};
 use crate::signature::plan::{self, Layout};
 use crate::signature::transform::finite;
 use crate::signature::{Interval, Paths, Signature};
-use crate::simd::{Kernel, dispatch};
+use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
 
 impl Signature {
@@ -32,10 +35,11 @@ impl Signature {
 
     fn stream_forward<E: Number>(&self, paths: &Paths<'_, E::Real>, intervals: &[Interval], out: &mut [E::Real]) -> Result<(), Error> {
         self.room::<E>(4 * self.shape().len())?;
+        let layout = self.layout::<E>();
         let mut out = split(out, intervals, self.len());
         intervals.par_chunks(E::WIDTH).zip(out.par_chunks_mut(E::WIDTH)).for_each_init(
-            || Scratch::<E>::new(self.output(), Pass::Forward),
-            |scratch, (intervals, out)| dispatch(Forward { signature: self, paths, intervals, scratch, out }),
+            || Scratch::<E>::new(self.output(), &layout),
+            |scratch, (intervals, out)| dispatch(Forward { signature: self, layout: &layout, paths, intervals, scratch, out }),
         );
         Ok(())
     }
@@ -77,11 +81,12 @@ impl Signature {
             gradients.push(own);
             gradient = rest;
         }
+        let layout = self.layout::<E>();
         let mut out = split(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(E::WIDTH).zip(gradients.par_chunks(E::WIDTH)).zip(out.par_chunks_mut(E::WIDTH));
         tasks.for_each_init(
-            || Scratch::<E>::new(self.output(), Pass::Backward),
-            |scratch, ((intervals, gradients), out)| dispatch(Backward { signature: self, paths, intervals, scratch, gradients, out }),
+            || Scratch::<E>::new(self.output(), &layout),
+            |scratch, ((intervals, gradients), out)| dispatch(Backward { signature: self, layout: &layout, paths, intervals, scratch, gradients, out }),
         );
         Ok(())
     }
@@ -112,6 +117,7 @@ pub(crate) fn add_increments<T: Float>(dx: &[T], out: &mut [T], channels: usize)
 
 struct Forward<'a, 'o, E: Number> {
     signature: &'a Signature,
+    layout: &'a Shape,
     paths: &'a Paths<'a, E::Real>,
     intervals: &'a [Interval],
     scratch: &'a mut Scratch<E>,
@@ -121,29 +127,31 @@ struct Forward<'a, 'o, E: Number> {
 impl<E: Number> Kernel for Forward<'_, '_, E> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<S: Simd>(self, simd: S) {
         let (output, mirror) = (self.signature.output(), self.signature.mirror());
-        let (shape, len) = (&output.shape, output.len());
-        let (increments, state, memory, _, mut emitting) = self.scratch.parts();
-        group::gather(self.paths, self.intervals, increments);
-        let x = Increments { values: increments.as_slice(), order: Forwards };
-        let mut usual = vec![E::zero(); shape.len()];
-        flow::forward::<E, _, FUSED>(shape, x, state, memory, |tau, state| {
-            mirror.copy(shape, state, &mut usual);
-            emit::<E, FUSED>(output, &usual, &mut emitting);
+        let (d, len) = (self.layout.width(), output.len());
+        let Scratch { increments, track, emitter } = self.scratch;
+        gather(simd, self.paths, self.intervals, increments);
+        let mut usual = Buffer::zeros(self.layout.len());
+        track.state.fill(E::zero());
+        for (tau, x) in increments.chunks_exact(d).enumerate() {
+            track.step(simd, self.layout, x);
+            mirror.copy(self.layout, &track.state, &mut usual);
+            emitter.emit(simd, output, self.layout, &usual);
             for (l, out) in self.out.iter_mut().enumerate() {
                 if let Some(out) = out.get_mut(tau * len..(tau + 1) * len) {
-                    for (out, x) in out.iter_mut().zip(&*emitting.out) {
+                    for (out, x) in out.iter_mut().zip(&emitter.out) {
                         *out = x.lane(l);
                     }
                 }
             }
-        });
+        }
     }
 }
 
 struct Backward<'a, 'o, E: Number> {
     signature: &'a Signature,
+    layout: &'a Shape,
     paths: &'a Paths<'a, E::Real>,
     intervals: &'a [Interval],
     scratch: &'a mut Scratch<E>,
@@ -154,32 +162,56 @@ struct Backward<'a, 'o, E: Number> {
 impl<E: Number> Kernel for Backward<'_, '_, E> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let (output, mirror) = (self.signature.output(), self.signature.mirror());
-        let (shape, len) = (&output.shape, output.len());
-        let (increments, _, memory, adjoint, mut emitting) = self.scratch.parts();
-        group::gather(self.paths, self.intervals, increments);
-        let steps = increments.len() / shape.width();
-        let mut kept = Checkpoints::new(shape, steps);
+    fn run<S: Simd>(self, simd: S) {
+        let layout = self.layout;
+        let Scratch { increments, emitter, .. } = self.scratch;
+        gather(simd, self.paths, self.intervals, increments);
+        let mut kept = Checkpoints::new(layout, increments.len() / layout.width());
         let mut dx = vec![E::zero(); increments.len()];
-        let (mut usual, mut of_usual) = (vec![E::zero(); shape.len()], vec![E::zero(); shape.len()]);
         let x = Increments { values: increments.as_slice(), order: Forwards };
-        flow::backward::<E, _, FUSED>(shape, x, &mut kept, adjoint, &mut dx, memory, |tau, state, adjoint| {
-            emitting.out.fill(E::zero());
-            for (l, gradient) in self.gradients.iter().enumerate() {
-                for (out, &g) in emitting.out.iter_mut().zip(gradient.get(tau * len..(tau + 1) * len).unwrap_or(&[])) {
-                    out.set_lane(l, g);
-                }
-            }
-            mirror.copy(shape, state, &mut usual);
-            of_usual.fill(E::zero());
-            emit_backward::<E, FUSED>(output, &usual, &mut emitting, &mut of_usual);
-            mirror.add(shape, &of_usual, adjoint);
-        });
+        let mut every = Every {
+            signature: self.signature,
+            layout,
+            lower: &layout.lower(),
+            emitter,
+            gradients: self.gradients,
+            usual: Buffer::zeros(layout.len()),
+            of_usual: Buffer::zeros(layout.len()),
+        };
+        flow::backward(simd, layout, x, &mut kept, &mut dx, &mut every);
         for (l, out) in self.out.iter_mut().enumerate() {
             for (out, dx) in out.iter_mut().zip(&dx) {
                 *out = dx.lane(l);
             }
         }
+    }
+}
+
+/// Every state has a gradient.
+struct Every<'a, E: Number> {
+    signature: &'a Signature,
+    layout: &'a Shape,
+    lower: &'a Shape,
+    emitter: &'a mut Emitter<E>,
+    gradients: &'a [&'a [E::Real]],
+    usual: Buffer<E>,
+    of_usual: Buffer<E>,
+}
+
+impl<E: Number> Seed<E> for Every<'_, E> {
+    #[inline(always)]
+    fn add<S: Simd>(&mut self, simd: S, tau: usize, state: &[E], adjoint: &mut [E]) {
+        let (output, mirror) = (self.signature.output(), self.signature.mirror());
+        let rows = tau * output.len()..(tau + 1) * output.len();
+        self.emitter.out.fill(E::zero());
+        for (l, gradient) in self.gradients.iter().enumerate() {
+            for (out, &g) in self.emitter.out.iter_mut().zip(gradient.get(rows.clone()).unwrap_or(&[])) {
+                out.set_lane(l, g);
+            }
+        }
+        mirror.copy(self.lower, state, &mut self.usual);
+        self.of_usual.fill(E::zero());
+        self.emitter.backward(simd, output, self.layout, &self.usual, &mut self.of_usual);
+        mirror.add(simd, self.layout, &self.of_usual, adjoint);
     }
 }

@@ -7,7 +7,9 @@ use rayon::prelude::*;
 use crate::algebra::basis::want;
 use crate::algebra::{Basis, LieBasis, Shape, words};
 use crate::number::Number;
-use crate::signature::group::{Backward, Forward, Output, Pass, Scratch};
+use crate::signature::buffer::LINE;
+use crate::signature::emit::Output;
+use crate::signature::group::{Backward, Forward, Scratch};
 use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
 use crate::signature::{Interval, Paths, flow, stream};
@@ -126,10 +128,11 @@ impl Signature {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let task = plan::task(intervals.len(), E::WIDTH, steps, self.shape().len());
         self.room::<E>(3 * self.shape().len())?;
+        let layout = self.layout::<E>();
         let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
         tasks.for_each_init(
-            || Scratch::<E>::new(&self.output, Pass::Forward),
-            |scratch, (intervals, out)| dispatch(Forward { output: &self.output, paths, intervals, scratch, out }),
+            || Scratch::<E>::new(&self.output, &layout),
+            |scratch, (intervals, out)| dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out }),
         );
         Ok(())
     }
@@ -174,13 +177,19 @@ impl Signature {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let task = plan::task(intervals.len(), E::WIDTH, 4 * steps, self.shape().len());
         self.room::<E>((flow::kept_states(steps) + 4) * self.shape().len())?;
+        let layout = self.layout::<E>();
         let mut out = stream::split(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(task).zip(gradient.par_chunks(task * self.len())).zip(out.par_chunks_mut(task));
         tasks.for_each_init(
-            || Scratch::<E>::new(&self.output, Pass::Backward),
-            |scratch, ((intervals, gradient), out)| dispatch(Backward { output: &self.output, paths, intervals, scratch, gradient, out }),
+            || Scratch::<E>::new(&self.output, &layout),
+            |scratch, ((intervals, gradient), out)| dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out }),
         );
         Ok(())
+    }
+
+    /// The places of levels in working memory: each on a cache line of its own.
+    pub(crate) fn layout<E: Number>(&self) -> Shape {
+        self.shape().aligned((LINE / size_of::<E>()).max(1))
     }
 
     pub(crate) fn check<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<(), Error> {

@@ -1,0 +1,279 @@
+//! What can be typed: clap structures and nothing else.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Neural controlled differential equations: signatures of time series, and timings.
+#[derive(Debug, Parser)]
+#[command(name = "ncde", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Signatures and log-signatures of the paths in a file
+    Signature(SignatureArgs),
+    /// Timings, one JSON line each
+    Bench(BenchArgs),
+}
+
+const SIGNATURE_EXAMPLES: &str = "\
+Examples:
+  ncde signature
+      the two-corner example: same ends, opposite signed areas
+  ncde signature --input walk.csv --depth 3 --log
+      log-signature of the path through the rows of a file
+  ncde signature --input batch.npy --depth 4 --output sig.npy
+      [batch, length, channels] in, [batch, coordinates] out
+  ncde signature --input data.npz:x --depth 2 --log --window 12 --output log.npz
+      one array of an archive, cut into windows of 12 increments
+  ncde signature --input walk.csv --times t --time --interpolation rectilinear --depth 2
+      column `t` holds the times and becomes channel 1
+  cut -d, -f2,3 walk.csv | ncde signature --input - --depth 2 --output -
+      csv from standard input to standard output
+
+Channels, paths, windows and steps are counted from 1, as in the labels. `--json` prints
+one object: labels, shape, and values as one flat list, the last axis running fastest.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SIGNATURE_EXAMPLES)]
+pub(crate) struct SignatureArgs {
+    /// A .csv, .npy or .npz file (FILE.npz:NAME picks an array), `-` for csv from standard input; without it, a small example
+    #[arg(long, short, value_name = "FILE", requires = "depth")]
+    pub(crate) input: Option<String>,
+
+    /// Which array of an .npz file
+    #[arg(long, value_name = "NAME", requires = "input")]
+    pub(crate) array: Option<String>,
+
+    /// A .csv, .npy or .npz file to write, or `-` for csv on standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Truncation depth, 1 or more; 2 for the example
+    #[arg(long, short, value_name = "N", value_parser = depth)]
+    pub(crate) depth: Option<usize>,
+
+    /// Log-signatures instead of signatures
+    #[arg(long)]
+    pub(crate) log: bool,
+
+    /// Coordinates of log-signatures
+    #[arg(
+        long,
+        value_enum,
+        value_name = "BASIS",
+        default_value = "lyndon",
+        requires = "log"
+    )]
+    pub(crate) basis: BasisName,
+
+    /// One result for every K increments; the last window may be shorter
+    #[arg(long, value_name = "K", value_parser = positive, conflicts_with = "stream")]
+    pub(crate) window: Option<usize>,
+
+    /// One result for every prefix of a path
+    #[arg(long)]
+    pub(crate) stream: bool,
+
+    /// The time becomes channel 1: 0, 1, 2, ... or what `--times` says
+    #[arg(long)]
+    pub(crate) time: bool,
+
+    /// The csv column (name or number) or channel (number) that holds the times; it stays a channel only with `--time`
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) times: Option<String>,
+
+    /// Start each path with an observation of zeros, one time step before the first
+    #[arg(long)]
+    pub(crate) basepoint: bool,
+
+    /// What happens between observations; `rectilinear` needs `--time`
+    #[arg(long, value_enum, value_name = "KIND", default_value = "linear")]
+    pub(crate) interpolation: Interpolation,
+
+    /// Straight pieces for each interval of a cubic
+    #[arg(long, value_name = "R", default_value = "8", value_parser = positive)]
+    pub(crate) refinement: usize,
+
+    /// Fill missing values (empty cells, NA, NaN): by the last value, or along the interpolation; without it they are an error
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) missing: Option<Missing>,
+
+    /// How many threads compute; all by default
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+
+    /// Print one JSON object
+    #[arg(long, conflicts_with_all = ["output", "table"])]
+    pub(crate) json: bool,
+
+    /// Print a table even if standard output is not a terminal
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) table: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BasisName {
+    /// Brackets of Lyndon words
+    Lyndon,
+    /// The Hall basis
+    Hall,
+    /// Every word of the tensor algebra
+    Expanded,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Interpolation {
+    /// Straight lines
+    Linear,
+    /// Hold, then jump
+    Rectilinear,
+    /// The natural cubic spline
+    Cubic,
+    /// Cubic pieces with backward differences
+    Hermite,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Missing {
+    /// The last value observed
+    Forward,
+    /// Along the interpolation, which looks ahead
+    Interpolate,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) bench: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Signatures and log-signatures of random walks, and their reverse passes
+    Signature(BenchSignatureArgs),
+}
+
+const BENCH_SIGNATURE_EXAMPLES: &str = "\
+Example:
+  ncde bench signature --op logsig --batch 32 --length 1500 --channels 6 --depth 2 --window 12
+
+The JSON line holds the parameters, `seconds` (best of `repeat` runs after one warm-up) and
+`peak_mib` (peak resident memory of the process; null where the system does not say).
+`logsig` gives coordinates of Lyndon brackets. A reverse pass starts from a gradient of ones
+and recomputes what it needs; the forward pass is not part of its time.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_SIGNATURE_EXAMPLES)]
+pub(crate) struct BenchSignatureArgs {
+    /// What is timed
+    #[arg(long, value_enum, default_value = "sig")]
+    pub(crate) op: Op,
+
+    /// How many paths
+    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
+    pub(crate) batch: usize,
+
+    /// Observations of each path, 2 or more
+    #[arg(long, value_name = "N", default_value = "256", value_parser = length)]
+    pub(crate) length: usize,
+
+    /// Channels of each observation
+    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
+    pub(crate) channels: usize,
+
+    /// Truncation depth
+    #[arg(long, value_name = "N", default_value = "6", value_parser = depth)]
+    pub(crate) depth: usize,
+
+    /// One result for every K increments instead of one for each path
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub(crate) window: Option<usize>,
+
+    /// Number type
+    #[arg(long, value_enum, default_value = "f32")]
+    pub(crate) dtype: Dtype,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// How a timing is run; the same for every bench.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Where it runs
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: Device,
+
+    /// How many threads compute
+    #[arg(long, value_name = "N", default_value = "2", value_parser = positive)]
+    pub(crate) threads: usize,
+
+    /// How many runs are timed
+    #[arg(long, value_name = "N", default_value = "5", value_parser = positive)]
+    pub(crate) repeat: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Op {
+    /// Signatures
+    Sig,
+    /// The reverse pass of signatures
+    SigBackward,
+    /// Log-signatures
+    Logsig,
+    /// The reverse pass of log-signatures
+    LogsigBackward,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Dtype {
+    /// Single precision
+    F32,
+    /// Double precision
+    F64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Device {
+    /// The processor
+    Cpu,
+    /// An NVIDIA GPU
+    Cuda,
+    /// A GPU through WebGPU
+    Wgpu,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    at_least(1, text, "wanted 1 or more")
+}
+
+fn depth(text: &str) -> Result<usize, String> {
+    at_least(
+        1,
+        text,
+        "depth 0 keeps only the constant 1; ask for 1 or more",
+    )
+}
+
+fn length(text: &str) -> Result<usize, String> {
+    at_least(2, text, "a path needs at least two observations")
+}
+
+fn at_least(least: usize, text: &str, why: &str) -> Result<usize, String> {
+    let number: usize = text
+        .parse()
+        .map_err(|_| "wanted a whole number".to_string())?;
+    if number < least {
+        Err(why.into())
+    } else {
+        Ok(number)
+    }
+}

@@ -1,0 +1,134 @@
+//! Results to files: written beside their target and renamed, so that a failure leaves what was there.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::open::Format;
+use super::{Data, Rows, npy, npz};
+use crate::error::Failure;
+
+/// A file that can be written, opened before the work begins.
+#[derive(Debug)]
+pub(crate) struct Target {
+    path: PathBuf,
+    format: Format,
+    file: NamedTempFile,
+}
+
+/// Why a file cannot be the target.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TargetError {
+    #[error("cannot write `{}`: its extension is not known; wanted .csv, .npy or .npz, or `-` for csv on standard output", .0.display())]
+    Extension(PathBuf),
+
+    #[error("cannot write `{}`: there is something that is no file; choose another name", .0.display())]
+    NoFile(PathBuf),
+
+    #[error("cannot write `{}`: {source}; does its folder exist, and may you write there?", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+}
+
+impl Target {
+    pub(crate) fn create(path: &Path) -> Result<Self, TargetError> {
+        let format = Format::of(path).ok_or_else(|| TargetError::Extension(path.into()))?;
+        // Renaming onto a link would replace the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        if path.exists() && !path.is_file() {
+            return Err(TargetError::NoFile(path));
+        }
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let file = beside(folder).map_err(|source| TargetError::Folder {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Self { path, format, file })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the rows; only csv asks for the labels of their entries, only npz for a name.
+    pub(crate) fn write(
+        mut self,
+        name: &str,
+        rows: &Rows,
+        labels: impl FnOnce() -> Vec<String>,
+    ) -> Result<(), Failure> {
+        let mut out = BufWriter::with_capacity(1 << 20, &mut self.file);
+        let written = match self.format {
+            Format::Csv => write_csv(rows, &labels(), &mut out),
+            Format::Npy => npy::write(&rows.array, &mut out),
+            Format::Npz => npz::write(name, &rows.array, &mut out),
+        };
+        let written = written.and_then(|()| out.flush());
+        drop(out);
+        let path = self.path;
+        written
+            .and_then(|()| {
+                self.file
+                    .persist(&path)
+                    .map(drop)
+                    .map_err(|error| error.error)
+            })
+            .map_err(|source| Failure::Write { path, source })
+    }
+}
+
+#[cfg(unix)]
+fn beside(folder: &Path) -> io::Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    // What the user's umask leaves of these, as for any other file.
+    let permissions = fs::Permissions::from_mode(0o666);
+    tempfile::Builder::new()
+        .prefix(".ncde-")
+        .permissions(permissions)
+        .tempfile_in(folder)
+}
+
+#[cfg(not(unix))]
+fn beside(folder: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".ncde-")
+        .tempfile_in(folder)
+}
+
+/// A header of axes and labels, then a line a row. Numbers read back as exactly what they were.
+pub(crate) fn write_csv(rows: &Rows, labels: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let header = rows
+        .axes
+        .iter()
+        .copied()
+        .chain(labels.iter().map(String::as_str));
+    csv.write_record(header).map_err(cause)?;
+    for row in 0..rows.count() {
+        let index = rows.index(row).into_iter().map(|i| i.to_string());
+        let places = row * labels.len()..(row + 1) * labels.len();
+        match &rows.array.data {
+            Data::F32(values) => csv.write_record(index.chain(values[places].iter().map(digits))),
+            Data::F64(values) => csv.write_record(index.chain(values[places].iter().map(digits))),
+        }
+        .map_err(cause)?;
+    }
+    csv.flush()
+}
+
+/// The shortest digits that read back, with an exponent where that is shorter.
+fn digits(x: &impl std::fmt::Debug) -> String {
+    format!("{x:?}")
+}
+
+/// What the writer below said: a broken pipe must stay one.
+fn cause(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        kind => io::Error::other(format!("{kind:?}")),
+    }
+}

@@ -1,0 +1,54 @@
+//! Failures and their exit codes: 2 for bad usage or bad input, 1 for the rest, 0 if the reader of our output went away.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::array::{ReadError, TargetError};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+
+    #[error(transparent)]
+    Target(#[from] TargetError),
+
+    #[error("{what}: {source}")]
+    Signature {
+        /// What was being computed, or of which file.
+        what: String,
+        source: ncde_signature::Error,
+    },
+
+    #[error("{0}")]
+    Refused(String),
+
+    #[error("cannot write `{}`: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+
+    #[error("cannot write to standard output: {0}")]
+    Stdout(io::Error),
+
+    #[error("cannot start {threads} threads: {source}; ask for fewer with `--threads`")]
+    Threads {
+        threads: usize,
+        source: rayon::ThreadPoolBuildError,
+    },
+}
+
+impl Failure {
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Stdout(source) if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
+            Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
+            Self::Read(_) | Self::Target(_) | Self::Signature { .. } | Self::Refused(_) => {
+                ExitCode::from(2)
+            }
+        }
+    }
+}

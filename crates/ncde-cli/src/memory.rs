@@ -1,0 +1,76 @@
+//! What the system says about memory. Linux says it in `/proc`; elsewhere nothing is known.
+
+use std::fs;
+
+const MIB: f64 = (1_u64 << 20) as f64;
+
+/// Bytes as MiB.
+pub(crate) fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB
+}
+
+/// How many bytes can still be had without swapping.
+fn available() -> Option<u64> {
+    field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
+}
+
+/// Says what is short if so many bytes are more than can be had.
+pub(crate) fn shortage(bytes: u128) -> Option<String> {
+    let available = available().map(u128::from)?;
+    (bytes > available).then(|| {
+        format!(
+            "{} are needed, but {} of memory are available",
+            words(bytes),
+            words(available)
+        )
+    })
+}
+
+/// The largest number of bytes that this process has held at once.
+pub(crate) fn peak() -> Option<u64> {
+    field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM")
+}
+
+/// A line `name:   123 kB`, in bytes.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.into_iter().find(|(key, _)| *key == name)?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Bytes as people write them.
+fn words(bytes: u128) -> String {
+    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 1e6 {
+        format!("{value:.0} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_their_whole_name() {
+        let text = "MemFree:  1 kB\nMemAvailable:   20 kB\nVmHWM: x kB\n";
+        assert_eq!(field(text, "MemAvailable"), Some(20 * 1024));
+        assert_eq!(field(text, "Mem"), None);
+        assert_eq!(field(text, "VmHWM"), None);
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(words(12), "12 bytes");
+        assert_eq!(words(1536), "1.5 KiB");
+        assert_eq!(words(3 << 30), "3.0 GiB");
+    }
+}

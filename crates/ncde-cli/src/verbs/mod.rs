@@ -1,0 +1,3 @@
+//! The verbs of the command line, one module each.
+
+pub(crate) mod signature;

@@ -1,0 +1,104 @@
+//! What the structures that hold one path at a time ([`super::Online`], [`super::Rolling`], [`super::Index`]) do with states.
+
+use crate::algebra::basis::want;
+use crate::algebra::product::multiply;
+use crate::signature::Signature;
+use crate::signature::buffer::Buffer;
+use crate::signature::emit::Emitter;
+use crate::signature::step;
+use crate::simd::{Kernel, Simd, dispatch};
+use crate::{Error, Float};
+
+/// Steps, products and outputs of states in the usual layout, with their memory.
+#[derive(Debug)]
+pub(crate) struct Tools<T> {
+    scratch: Buffer<T>,
+    chain: Buffer<T>,
+    emitter: Emitter<T>,
+}
+
+impl<T: Float> Tools<T> {
+    pub(crate) fn new(signature: &Signature) -> Self {
+        let shape = signature.shape();
+        Self {
+            scratch: Buffer::zeros(step::scratch(shape)),
+            chain: Buffer::zeros(step::chain_len(shape)),
+            emitter: Emitter::new(signature.output(), shape),
+        }
+    }
+
+    /// `state <- exp(x) state`.
+    pub(crate) fn step(&mut self, signature: &Signature, state: &mut [T], x: &[T]) {
+        dispatch(Step { signature, state, x, tools: self });
+    }
+
+    /// The output of a state.
+    pub(crate) fn read(&mut self, signature: &Signature, state: &[T]) -> Vec<T> {
+        dispatch(Read { signature, state, emitter: &mut self.emitter });
+        self.emitter.out.clone()
+    }
+}
+
+/// Chen: `out` = the signature of one path followed by another.
+pub(crate) fn join<T: Float>(signature: &Signature, a: &[T], b: &[T], out: &mut [T]) {
+    dispatch(Join { signature, a, b, out });
+}
+
+/// The right number of finite values.
+pub(crate) fn check_observation<T: Float>(signature: &Signature, observation: &[T]) -> Result<(), Error> {
+    want("push of an observation", "the observation", observation.len(), signature.shape().width())?;
+    match observation.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(channel) => Err(Error::NotFinite {
+            place: "the pushed observation".into(),
+            channel,
+            value: observation[channel].to_f64(),
+            hint: "fill missing values before pushing",
+        }),
+    }
+}
+
+struct Step<'a, T> {
+    signature: &'a Signature,
+    state: &'a mut [T],
+    x: &'a [T],
+    tools: &'a mut Tools<T>,
+}
+
+impl<T: Float> Kernel for Step<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Tools { scratch, chain, .. } = self.tools;
+        step::forward(simd, self.signature.shape(), self.state, self.x, scratch, chain);
+    }
+}
+
+struct Read<'a, T> {
+    signature: &'a Signature,
+    state: &'a [T],
+    emitter: &'a mut Emitter<T>,
+}
+
+impl<T: Float> Kernel for Read<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.emitter.emit(simd, self.signature.output(), self.signature.shape(), self.state);
+    }
+}
+
+struct Join<'a, T> {
+    signature: &'a Signature,
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Join<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        multiply(simd, self.signature.shape(), (T::ONE, self.a), (T::ONE, self.b), self.out);
+    }
+}
