@@ -96,7 +96,7 @@ pub(crate) struct SignatureArgs {
     pub(crate) interpolation: Interpolation,
 
     /// Straight pieces for each interval of a cubic
-    #[arg(long, value_name = "R", default_value = "8", value_parser = positive)]
+    #[arg(long, value_name = "R", default_value = "8", value_parser = refinement)]
     pub(crate) refinement: usize,
 
     /// Fill missing values (empty cells, NA, NaN): by the last value, or along the interpolation; without it they are an error
@@ -253,6 +253,16 @@ pub(crate) enum Device {
 
 fn positive(text: &str) -> Result<usize, String> {
     at_least(1, text, "wanted 1 or more")
+}
+
+/// More pieces than this change nothing but the time it takes.
+const MOST_PIECES: usize = 1 << 16;
+
+fn refinement(text: &str) -> Result<usize, String> {
+    match positive(text)? {
+        pieces if pieces <= MOST_PIECES => Ok(pieces),
+        _ => Err(format!("wanted 1 to {MOST_PIECES}")),
+    }
 }
 
 fn depth(text: &str) -> Result<usize, String> {

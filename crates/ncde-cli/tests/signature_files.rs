@@ -226,7 +226,7 @@ fn targets_are_checked_before_the_work() {
         .failed(2, &["`x.txt`", ".csv, .npy or .npz"]);
     folder
         .run("signature --input a.csv --depth 1 --output no/x.csv")
-        .failed(2, &["`no/x.csv`", "folder"]);
+        .failed(2, &["`no/x.csv`", "folder `no` does not exist"]);
     std::fs::create_dir(folder.path("d.csv")).unwrap();
     folder
         .run("signature --input a.csv --depth 1 --output d.csv")

@@ -246,7 +246,7 @@ fn gaps_are_filled_as_asked() {
 fn json_holds_labels_shape_and_values() {
     let folder = Folder::new().with("a.csv", CORNER);
     let run = folder.run("signature --input a.csv --depth 2 --log --json");
-        assert_eq!(
+    assert_eq!(
         run.json(),
         serde_json::json!({"labels": ["1", "2", "[1,2]"], "shape": [3], "values": [1.0, 1.0, 0.5]})
     );

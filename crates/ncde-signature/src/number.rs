@@ -5,7 +5,7 @@
 //! which suits small ones. Elementwise, both perform the same operations in the same order.
 
 use crate::Float;
-use crate::simd::{Simd, Vector};
+use crate::simd::Simd;
 
 /// An element of a kernel's arrays, and the loops over such arrays.
 pub trait Number: Copy + Send + Sync + 'static {
@@ -25,8 +25,8 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
     /// `y += a x`.
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
-    /// `y += a_0 x_0`, then `y += a_1 x_1`, in one pass.
-    fn axpy_two<S: Simd>(simd: S, y: &mut [Self], a: [Self; 2], x: [&[Self]; 2]);
+    /// `y[a, i] = b[a, i] + x_a t_i` for every pair of `x` and `t`; without `b` the sums are added to `y`.
+    fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]);
     /// `y = b + a x`.
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
     /// `y = a x`.
@@ -87,15 +87,24 @@ impl<T: Float> Number for T {
         }
     }
     #[inline(always)]
-    fn axpy_two<S: Simd>(simd: S, y: &mut [Self], a: [Self; 2], x: [&[Self]; 2]) {
-        let (a, b) = (T::broadcast(simd, a[0]), T::broadcast(simd, a[1]));
-        let ((y, y_rest), (x, x_rest), (z, z_rest)) = (T::split_mut::<S>(y), T::split::<S>(x[0]), T::split::<S>(x[1]));
-        for ((y, &x), &z) in y.iter_mut().zip(x).zip(z) {
-            *y = T::multiply_add(simd, z, b, T::multiply_add(simd, x, a, *y));
-        }
-        if !y_rest.is_empty() {
-            let sum = T::multiply_add(simd, T::load(simd, x_rest), a, T::load(simd, y_rest));
-            T::store(simd, y_rest, T::multiply_add(simd, T::load(simd, z_rest), b, sum));
+    fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]) {
+        let (d, n) = (x[0].len(), t[0].len());
+        let mut first = 0;
+        while first < d {
+            let letters = (d - first).min(4);
+            let part = first * n..(first + letters) * n;
+            let (y, b) = (&mut y[part.clone()], b.map(|b| &b[part]));
+            let mut own = x;
+            for x in &mut own {
+                *x = &x[first..];
+            }
+            match letters {
+                1 => add_outer_some::<S, T, TERMS, 1>(simd, y, b, own, t),
+                2 => add_outer_some::<S, T, TERMS, 2>(simd, y, b, own, t),
+                3 => add_outer_some::<S, T, TERMS, 3>(simd, y, b, own, t),
+                _ => add_outer_some::<S, T, TERMS, 4>(simd, y, b, own, t),
+            }
+            first += letters;
         }
     }
     #[inline(always)]
@@ -160,6 +169,86 @@ impl<T: Float> Number for T {
     fn gather<S: Simd>(_: S, rows: &[&[T]], out: &mut [Self]) {
         for row in rows {
             out.copy_from_slice(&row[..out.len()]);
+        }
+    }
+}
+
+/// `G` letters of [`Number::add_outer`] in one pass: each register of `t` is loaded once for all of them.
+#[inline(always)]
+fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
+    simd: S,
+    mut y: &mut [T],
+    b: Option<&[T]>,
+    x: [&[T]; TERMS],
+    t: [&[T]; TERMS],
+) {
+    let n = t[0].len();
+    let (mut ts, mut t_rests): ([&[T::V<S>]; TERMS], [&[T]; TERMS]) = ([&[]; TERMS], [&[]; TERMS]);
+    let zero = T::broadcast(simd, T::ZERO);
+    let mut letters = [[zero; G]; TERMS];
+    for term in 0..TERMS {
+        (ts[term], t_rests[term]) = T::split::<S>(&t[term][..n]);
+        for a in 0..G {
+            letters[term][a] = T::broadcast(simd, x[term][a]);
+        }
+    }
+    let whole = ts[0].len();
+    for term in 0..TERMS {
+        ts[term] = &ts[term][..whole];
+    }
+    let mut ys: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
+    let mut y_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
+    let (mut bs, mut b_rests): ([&[T::V<S>]; G], [&[T]; G]) = ([&[]; G], [&[]; G]);
+    for a in 0..G {
+        let (own, rest) = y.split_at_mut(n);
+        y = rest;
+        let (own, rest) = T::split_mut::<S>(own);
+        (ys[a], y_rests[a]) = (&mut own[..whole], rest);
+        if let Some(b) = b {
+            let (own, rest) = T::split::<S>(&b[a * n..(a + 1) * n]);
+            (bs[a], b_rests[a]) = (&own[..whole], rest);
+        }
+    }
+    if b.is_some() {
+        for i in 0..whole {
+            let (mut own, mut sums) = ([zero; TERMS], [zero; G]);
+            for term in 0..TERMS {
+                own[term] = ts[term][i];
+            }
+            for a in 0..G {
+                sums[a] = bs[a][i];
+                for term in 0..TERMS {
+                    sums[a] = T::multiply_add(simd, own[term], letters[term][a], sums[a]);
+                }
+            }
+            for a in 0..G {
+                ys[a][i] = sums[a];
+            }
+        }
+    } else {
+        for i in 0..whole {
+            let (mut own, mut sums) = ([zero; TERMS], [zero; G]);
+            for term in 0..TERMS {
+                own[term] = ts[term][i];
+            }
+            for a in 0..G {
+                sums[a] = ys[a][i];
+                for term in 0..TERMS {
+                    sums[a] = T::multiply_add(simd, own[term], letters[term][a], sums[a]);
+                }
+            }
+            for a in 0..G {
+                ys[a][i] = sums[a];
+            }
+        }
+    }
+    if !t_rests[0].is_empty() {
+        for a in 0..G {
+            let mut sum = T::load(simd, if b.is_some() { b_rests[a] } else { y_rests[a] });
+            for term in 0..TERMS {
+                sum = T::multiply_add(simd, T::load(simd, t_rests[term]), letters[term][a], sum);
+            }
+            T::store(simd, y_rests[a], sum);
         }
     }
 }
@@ -249,9 +338,17 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         }
     }
     #[inline(always)]
-    fn axpy_two<S: Simd>(simd: S, y: &mut [Self], a: [Self; 2], x: [&[Self]; 2]) {
-        for ((y, x), z) in y.iter_mut().zip(x[0]).zip(x[1]) {
-            *y = z.fma(simd, a[1], x.fma(simd, a[0], *y));
+    fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]) {
+        let n = t[0].len();
+        for (a, y) in y.chunks_exact_mut(n).enumerate() {
+            let b = b.map(|b| &b[a * n..(a + 1) * n]);
+            for (i, y) in y.iter_mut().enumerate() {
+                let mut sum = b.map_or(*y, |b| b[i]);
+                for term in 0..TERMS {
+                    sum = t[term][i].fma(simd, x[term][a], sum);
+                }
+                *y = sum;
+            }
         }
     }
     #[inline(always)]

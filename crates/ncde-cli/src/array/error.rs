@@ -75,6 +75,9 @@ pub(crate) enum ReadError {
         seen: u64,
     },
 
+    #[error("`{file}` is too large: {shortage}; split it")]
+    Memory { file: String, shortage: String },
+
     #[error("`{file}` is a broken zip archive: {message}")]
     Archive { file: String, message: String },
 

@@ -5,6 +5,7 @@
 use std::io::{self, Read, Write};
 
 use super::{Array, Data, Input, Origin, ReadError};
+use crate::memory;
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -220,8 +221,18 @@ impl<R: Read> Block<'_, R> {
         if wanted > u128::from(self.there) {
             return Err(truncated(self.there));
         }
+        let memory = |shortage| ReadError::Memory {
+            file: self.file.into(),
+            shortage,
+        };
+        if let Some(shortage) = memory::shortage(wanted) {
+            return Err(memory(shortage));
+        }
         let count = wanted as usize / N;
-        let mut values = Vec::with_capacity(count);
+        let mut values = Vec::new();
+        values
+            .try_reserve_exact(count)
+            .map_err(|error| memory(error.to_string()))?;
         let mut bytes = vec![0; BLOCK.min(count) * N];
         while values.len() < count {
             let some = &mut bytes[..BLOCK.min(count - values.len()) * N];

@@ -27,7 +27,10 @@ pub(crate) enum TargetError {
     #[error("cannot write `{}`: there is something that is no file; choose another name", .0.display())]
     NoFile(PathBuf),
 
-    #[error("cannot write `{}`: {source}; does its folder exist, and may you write there?", path.display())]
+    #[error("cannot write `{}`: the folder `{}` does not exist", path.display(), folder.display())]
+    NoFolder { path: PathBuf, folder: PathBuf },
+
+    #[error("cannot write `{}`: {source}; may you write in its folder?", path.display())]
     Folder { path: PathBuf, source: io::Error },
 }
 
@@ -43,6 +46,10 @@ impl Target {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
+        if !folder.is_dir() {
+            let folder = folder.into();
+            return Err(TargetError::NoFolder { path, folder });
+        }
         let file = beside(folder).map_err(|source| TargetError::Folder {
             path: path.clone(),
             source,

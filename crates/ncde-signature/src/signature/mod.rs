@@ -6,11 +6,13 @@
 //! | what | where |
 //! | --- | --- |
 //! | of whole paths, of intervals, of every prefix, and gradients of these | [`Signature`] |
+//! | between signatures and log-signatures, and joining two | [`Signature::to_signature`], [`Signature::join`] |
 //! | push an observation, read the current value | [`Online`] |
 //! | of a window that moves with the path | [`Rolling`] |
 //! | of any interval, asked after the fact | [`Index`] |
 
 mod buffer;
+mod convert;
 mod emit;
 mod flow;
 mod group;

@@ -24,12 +24,12 @@ pub(crate) fn chain_len(shape: &Shape) -> usize {
 
 /// How many numbers [`advance`] needs beside its arguments and a chain.
 pub(crate) fn scratch(shape: &Shape) -> usize {
-    2 * shape.width() * shape.width()
+    2 * shape.width() * shape.width() + shape.width()
 }
 
 /// How many numbers [`backward`] needs beside its arguments.
 pub(crate) fn scratch_backward(shape: &Shape) -> usize {
-    2 * scratch(shape) + 2 * chain_len(shape) + shape.width()
+    2 * scratch(shape) + 2 * chain_len(shape)
 }
 
 /// `1 / n` for the factors of usual depths: a division in every chain of every step would be felt.
@@ -62,14 +62,15 @@ pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x
         E::axpb(simd, &mut chain[..d], inverse(2), x, &s[..d]);
     } else if depth > 2 {
         let (p, rest) = scratch.split_at_mut(d * d);
-        let q = &mut rest[..d * d];
+        let (q, rest) = rest.split_at_mut(d * d);
+        let scaled = &mut rest[..d];
         outer(simd, p, x, &s[..d]);
         outer(simd, q, x, x);
         // Chain k writes levels below k only, so that the top one's last level survives the others.
-        climb(simd, shape, depth, s, x, p, q, chain);
+        climb(simd, shape, depth, s, x, [p, q], scaled, chain);
         for k in (3..depth).rev() {
-            climb(simd, shape, k, s, x, p, q, chain);
-            add_outer(simd, &mut s[shape.level(k)], x, &chain[shape.level(k - 1)]);
+            climb(simd, shape, k, s, x, [p, q], scaled, chain);
+            E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
         }
         let s = &mut s[shape.level(2)];
         E::axpy(simd, s, one(), p);
@@ -87,7 +88,7 @@ pub(crate) fn finish<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x:
     if depth == 1 {
         E::axpy(simd, s, one(), x);
     } else {
-        add_outer(simd, &mut s[shape.level(depth)], x, &chain[shape.level(depth - 1)]);
+        E::add_outer(simd, &mut s[shape.level(depth)], None, [x], [&chain[shape.level(depth - 1)]]);
     }
 }
 
@@ -101,10 +102,8 @@ pub(crate) fn finish_two<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E]
         return;
     }
     let below = shape.level(depth - 1);
-    let (t, u) = (&chain[0][below.clone()], &chain[1][below]);
-    for ((s, &x), &y) in s[shape.level(depth)].chunks_exact_mut(t.len()).zip(x[0]).zip(x[1]) {
-        E::axpy_two(simd, s, [x, y], [t, u]);
-    }
+    let t = [&chain[0][below.clone()], &chain[1][below]];
+    E::add_outer(simd, &mut s[shape.level(depth)], None, x, t);
 }
 
 /// `S <- exp(x) S`.
@@ -122,18 +121,19 @@ fn outer<S: Simd, E: Number>(simd: S, out: &mut [E], x: &[E], y: &[E]) {
     }
 }
 
-/// `out[a, i] += x_a y_i`.
-#[inline(always)]
-fn add_outer<S: Simd, E: Number>(simd: S, out: &mut [E], x: &[E], y: &[E]) {
-    for (out, &x) in out.chunks_exact_mut(y.len()).zip(x) {
-        E::axpy(simd, out, x, y);
-    }
-}
-
 /// `T_2, ..., T_{k-1}` of the chain of level `k >= 3`, each in its level's place.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
-fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, k: usize, s: &[E], x: &[E], p: &[E], q: &[E], chain: &mut [E]) {
+fn climb<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
+    k: usize,
+    s: &[E],
+    x: &[E],
+    [p, q]: [&[E]; 2],
+    scaled: &mut [E],
+    chain: &mut [E],
+) {
     let level = shape.level(2);
     let t = &mut chain[level.clone()];
     E::axpb(simd, t, inverse(k - 1), p, &s[level]);
@@ -142,11 +142,8 @@ fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, k: usize, s: &[E], x: &[E],
         let level = shape.level(j);
         let (below, own) = chain.split_at_mut(level.start);
         let t = &below[shape.level(j - 1)];
-        let factor = inverse::<E>(k - j + 1);
-        let rows = own[..level.len()].chunks_exact_mut(t.len()).zip(s[level].chunks_exact(t.len()));
-        for ((own, s), &x) in rows.zip(x) {
-            E::axpb(simd, own, x.times(simd, factor), t, s);
-        }
+        E::scale(simd, scaled, inverse(k - j + 1), x);
+        E::add_outer(simd, &mut own[..level.len()], Some(&s[level]), [scaled], [t]);
     }
 }
 
@@ -182,7 +179,7 @@ pub(crate) fn backward<S: Simd, E: Number>(
     }
     // Upwards, so that chain k reads its own level's gradient before higher chains add to it.
     for k in 3..=depth {
-        climb(simd, shape, k, s, x, p, q, chain);
+        climb(simd, shape, k, s, x, [p, q], scaled, chain);
         let below = shape.level(k - 1);
         E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], one(), &mut climbing[below], dx);
         for j in (3..k).rev() {

@@ -1,9 +1,9 @@
 //! What the structures that hold one path at a time ([`super::Online`], [`super::Rolling`], [`super::Index`]) do with states.
 
 use crate::algebra::basis::want;
-use crate::algebra::product::multiply;
 use crate::signature::Signature;
 use crate::signature::buffer::Buffer;
+use crate::signature::convert::Join;
 use crate::signature::emit::Emitter;
 use crate::signature::step;
 use crate::simd::{Kernel, Simd, dispatch};
@@ -85,20 +85,5 @@ impl<T: Float> Kernel for Read<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         self.emitter.emit(simd, self.signature.output(), self.signature.shape(), self.state);
-    }
-}
-
-struct Join<'a, T> {
-    signature: &'a Signature,
-    a: &'a [T],
-    b: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Join<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        multiply(simd, self.signature.shape(), (T::ONE, self.a), (T::ONE, self.b), self.out);
     }
 }

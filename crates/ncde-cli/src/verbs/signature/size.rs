@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::{memory, output};
 
 /// Work that takes a second or more is announced.
-const LONG_WORK: u128 = 1 << 31;
+const LONG_WORK: u128 = 1 << 33;
 
 /// Numbers of one element of the tensor algebra that a thread works with.
 const STATES: u128 = 3;

@@ -1,0 +1,227 @@
+//! Between signatures and log-signatures, and joining two of either, with reverse passes.
+//!
+//! `log S` projected onto the basis one way; `exp(sum_w lambda_w P_w)` the other; `S_[a,c] = S_[a,b] S_[b,c]` (Chen) for joining.
+
+use crate::algebra::basis::want;
+use crate::algebra::product::{multiply, multiply_backward};
+use crate::algebra::series::{self, Series};
+use crate::signature::Signature;
+use crate::signature::buffer::Buffer;
+use crate::signature::emit::Emitter;
+use crate::simd::{Kernel, Simd, dispatch};
+use crate::{Error, Float};
+
+impl Signature {
+    /// Results of this transform from signatures, `[rows, shape.len()]` to `[rows, len]`: log-signatures, or a copy.
+    ///
+    /// # Errors
+    /// If the size is not a whole number of rows, or the memory cannot be had.
+    pub fn from_signature<T: Float>(&self, signatures: &[T]) -> Result<Vec<T>, Error> {
+        let rows = self.rows("a conversion from signatures", signatures.len(), self.shape().len())?;
+        let mut out = self.shape().zeros(rows, self.len(), "the conversion")?;
+        dispatch(FromSignature { signature: self, signatures, out: &mut out });
+        Ok(out)
+    }
+
+    /// The reverse pass of [`from_signature`](Self::from_signature).
+    ///
+    /// # Errors
+    /// If the sizes do not fit.
+    pub fn from_signature_backward<T: Float>(&self, signatures: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
+        let rows = self.rows("the reverse pass of a conversion", signatures.len(), self.shape().len())?;
+        want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.len())?;
+        let mut out = self.shape().zeros(rows, self.shape().len(), "the gradient")?;
+        dispatch(FromSignatureBackward { signature: self, signatures, gradient, out: &mut out });
+        Ok(out)
+    }
+
+    /// Signatures from results of this transform, `[rows, len]` to `[rows, shape.len()]`: exponentials, or a copy.
+    ///
+    /// # Errors
+    /// If the size is not a whole number of rows, or the memory cannot be had.
+    pub fn to_signature<T: Float>(&self, values: &[T]) -> Result<Vec<T>, Error> {
+        let rows = self.rows("a conversion to signatures", values.len(), self.len())?;
+        let Some(basis) = self.basis() else { return Ok(values.to_vec()) };
+        let mut out = self.shape().zeros(rows, self.shape().len(), "the conversion")?;
+        for (values, out) in values.chunks_exact(self.len()).zip(out.chunks_exact_mut(self.shape().len())) {
+            dispatch(Exp { signature: self, lie: &basis.expand(values)?, out });
+        }
+        Ok(out)
+    }
+
+    /// The reverse pass of [`to_signature`](Self::to_signature).
+    ///
+    /// # Errors
+    /// If the sizes do not fit.
+    pub fn to_signature_backward<T: Float>(&self, values: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
+        let rows = self.rows("the reverse pass of a conversion", values.len(), self.len())?;
+        want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.shape().len())?;
+        let Some(basis) = self.basis() else { return Ok(gradient.to_vec()) };
+        let mut out = Vec::with_capacity(values.len());
+        let mut of_lie = self.shape().zeros(1, self.shape().len(), "the gradient")?;
+        for (values, gradient) in values.chunks_exact(self.len()).zip(gradient.chunks_exact(self.shape().len())) {
+            of_lie.fill(T::ZERO);
+            dispatch(ExpBackward { signature: self, lie: &basis.expand(values)?, gradient, out: &mut of_lie });
+            out.extend(basis.expand_backward(&of_lie)?);
+        }
+        Ok(out)
+    }
+
+    /// Joins results over neighbouring intervals, row by row: `[rows, len]` each.
+    ///
+    /// ```
+    /// use ncde_signature::{Basis, Paths, Signature};
+    /// let log = Signature::log(2, 2, Basis::Lyndon)?;
+    /// let right = log.of(&Paths::single(&[0.0, 0.0, 1.0, 0.0], 2)?)?;
+    /// let up = log.of(&Paths::single(&[1.0, 0.0, 1.0, 1.0], 2)?)?;
+    /// assert_eq!(log.join(&right, &up)?, [1.0, 1.0, 0.5]);
+    /// # Ok::<(), ncde_signature::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the sizes do not fit.
+    pub fn join<T: Float>(&self, earlier: &[T], later: &[T]) -> Result<Vec<T>, Error> {
+        want("joining", "the later part", later.len(), earlier.len())?;
+        let (a, b) = (self.to_signature(earlier)?, self.to_signature(later)?);
+        let mut product = vec![T::ZERO; a.len()];
+        dispatch(Join { signature: self, a: &a, b: &b, out: &mut product });
+        self.from_signature(&product)
+    }
+
+    /// The reverse pass of [`join`](Self::join): the gradients of both parts.
+    ///
+    /// # Errors
+    /// If the sizes do not fit.
+    pub fn join_backward<T: Float>(&self, earlier: &[T], later: &[T], gradient: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
+        want("the reverse pass of joining", "the later part", later.len(), earlier.len())?;
+        let (a, b) = (self.to_signature(earlier)?, self.to_signature(later)?);
+        let mut product = vec![T::ZERO; a.len()];
+        dispatch(Join { signature: self, a: &a, b: &b, out: &mut product });
+        let gradient = self.from_signature_backward(&product, gradient)?;
+        let (mut da, mut db) = (vec![T::ZERO; a.len()], vec![T::ZERO; b.len()]);
+        dispatch(JoinBackward { signature: self, a: &a, b: &b, gradient: &gradient, da: &mut da, db: &mut db });
+        Ok((self.to_signature_backward(earlier, &da)?, self.to_signature_backward(later, &db)?))
+    }
+
+    fn rows(&self, operation: &'static str, seen: usize, row: usize) -> Result<usize, Error> {
+        let rows = seen.div_ceil(row);
+        want(operation, "the array of rows", seen, rows * row)?;
+        Ok(rows)
+    }
+}
+
+struct FromSignature<'a, T> {
+    signature: &'a Signature,
+    signatures: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for FromSignature<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let (output, shape) = (self.signature.output(), self.signature.shape());
+        let mut emitter = Emitter::new(output, shape);
+        for (s, out) in self.signatures.chunks_exact(shape.len()).zip(self.out.chunks_exact_mut(output.len())) {
+            emitter.emit(simd, output, shape, s);
+            out.copy_from_slice(&emitter.out);
+        }
+    }
+}
+
+struct FromSignatureBackward<'a, T> {
+    signature: &'a Signature,
+    signatures: &'a [T],
+    gradient: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for FromSignatureBackward<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let (output, shape) = (self.signature.output(), self.signature.shape());
+        let mut emitter = Emitter::new(output, shape);
+        let rows = self.signatures.chunks_exact(shape.len()).zip(self.gradient.chunks_exact(output.len()));
+        for ((s, gradient), out) in rows.zip(self.out.chunks_exact_mut(shape.len())) {
+            emitter.out.copy_from_slice(gradient);
+            emitter.backward(simd, output, shape, s, out);
+        }
+    }
+}
+
+struct Exp<'a, T> {
+    signature: &'a Signature,
+    lie: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Exp<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let shape = self.signature.shape();
+        let mut stages = Buffer::zeros(series::scratch(shape));
+        series::forward(simd, shape, Series::Exp, self.lie, &mut stages, self.out);
+    }
+}
+
+struct ExpBackward<'a, T> {
+    signature: &'a Signature,
+    lie: &'a [T],
+    gradient: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for ExpBackward<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let shape = self.signature.shape();
+        let (mut stages, mut adjoints) = (Buffer::zeros(series::scratch(shape)), Buffer::zeros(series::scratch(shape)));
+        series::climb(simd, shape, Series::Exp, self.lie, &mut stages);
+        series::backward(simd, shape, Series::Exp, self.lie, &stages, self.gradient, &mut adjoints, self.out);
+    }
+}
+
+/// Chen, row by row.
+pub(crate) struct Join<'a, T> {
+    pub(crate) signature: &'a Signature,
+    pub(crate) a: &'a [T],
+    pub(crate) b: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Join<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let shape = self.signature.shape();
+        let rows = self.a.chunks_exact(shape.len()).zip(self.b.chunks_exact(shape.len()));
+        for ((a, b), out) in rows.zip(self.out.chunks_exact_mut(shape.len())) {
+            multiply(simd, shape, (T::ONE, a), (T::ONE, b), out);
+        }
+    }
+}
+
+struct JoinBackward<'a, T> {
+    signature: &'a Signature,
+    a: &'a [T],
+    b: &'a [T],
+    gradient: &'a [T],
+    da: &'a mut [T],
+    db: &'a mut [T],
+}
+
+impl<T: Float> Kernel for JoinBackward<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let shape = self.signature.shape();
+        let len = shape.len();
+        let rows = self.a.chunks_exact(len).zip(self.b.chunks_exact(len)).zip(self.gradient.chunks_exact(len));
+        for (((a, b), g), (da, db)) in rows.zip(self.da.chunks_exact_mut(len).zip(self.db.chunks_exact_mut(len))) {
+            multiply_backward(simd, shape, (T::ONE, a), (T::ONE, b), g, da, db);
+        }
+    }
+}
