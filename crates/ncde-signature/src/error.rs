@@ -55,7 +55,7 @@ pub enum Error {
     },
 
     /// Finite input whose signature is too large for the number type.
-    #[error("the result overflows: values as large as {largest:e} are too large at this depth; rescale the path or use f64")]
+    #[error("the result overflows: values as large as {largest:.2e} are too large at this depth; rescale the path or use f64")]
     Overflow {
         /// The largest absolute value of the input.
         largest: f64,

@@ -6,10 +6,11 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 mod sealed {
     use crate::number::{Lanes, Number};
+    use crate::engine::Engine;
     use crate::simd::Vector;
 
     /// Closes [`super::Float`] and carries what kernels need of it.
-    pub trait Sealed: Vector + Sized {
+    pub trait Sealed: Vector + Engine {
         /// A 64-byte vector register of it.
         type Register: Number<Real = Self>;
         /// `self * a + b`, rounded once.

@@ -1,5 +1,6 @@
 //! Paths, signatures and log-signatures.
 pub mod algebra;
+mod engine;
 mod error;
 mod float;
 mod number;

@@ -23,7 +23,7 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn set_lane(&mut self, i: usize, x: Self::Real);
     /// `self * a + b`.
     fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
-    /// `y += a x`.
+    /// `y += a x`. Here and below, arrays that are zipped have the same length.
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
     /// `y[a, i] = b[a, i] + x_a t_i` for every pair of `x` and `t`; without `b` the sums are added to `y`.
     fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]);

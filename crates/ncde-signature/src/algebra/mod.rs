@@ -16,7 +16,7 @@ pub(crate) mod basis;
 pub(crate) mod product;
 pub(crate) mod series;
 mod shape;
-mod tensor;
+pub(crate) mod tensor;
 mod tree;
 pub mod words;
 

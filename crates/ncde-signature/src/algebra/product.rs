@@ -35,12 +35,17 @@ pub(crate) fn multiply_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
 /// `out += sum_{0 < i < n} a_i ⊗ b_{n-i}`, level `n` alone.
 #[inline(always)]
 pub(crate) fn convolve<S: Simd, E: Number>(simd: S, shape: &Shape, n: usize, a: &[E], b: &[E], out: &mut [E]) {
-    for i in 1..n {
-        let b = &b[shape.level(n - i)];
-        for (out, &a) in out.chunks_exact_mut(b.len()).zip(&a[shape.level(i)]) {
-            E::axpy(simd, out, a, b);
-        }
-    }
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            for i in 1..n {
+                let b = &b[shape.level(n - i)];
+                for (out, &a) in out.chunks_exact_mut(b.len()).zip(&a[shape.level(i)]) {
+                    E::axpy(simd, out, a, b);
+                }
+            }
+        },
+    );
 }
 
 /// The reverse of [`convolve`], given the gradient `g` of its level `n`.
@@ -53,12 +58,17 @@ pub(crate) fn convolve_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
     da: &mut [E],
     db: &mut [E],
 ) {
-    for i in 1..n {
-        let (of_a, of_b) = (shape.level(i), shape.level(n - i));
-        let (b, db) = (&b[of_b.clone()], &mut db[of_b]);
-        for ((g, &a), da) in g.chunks_exact(b.len()).zip(&a[of_a.clone()]).zip(&mut da[of_a]) {
-            *da = da.plus(simd, E::dot(simd, g, b));
-            E::axpy(simd, db, a, g);
-        }
-    }
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            for i in 1..n {
+                let (of_a, of_b) = (shape.level(i), shape.level(n - i));
+                let (b, db) = (&b[of_b.clone()], &mut db[of_b]);
+                for ((g, &a), da) in g.chunks_exact(b.len()).zip(&a[of_a.clone()]).zip(&mut da[of_a]) {
+                    *da = da.plus(simd, E::dot(simd, g, b));
+                    E::axpy(simd, db, a, g);
+                }
+            }
+        },
+    );
 }

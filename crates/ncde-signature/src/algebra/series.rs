@@ -12,7 +12,7 @@ use crate::simd::Simd;
 
 /// The coefficients `c_1, ..., c_N` of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Series {
+pub enum Series {
     /// `log(1 + s)`.
     Log,
     /// `exp(s) - 1`.

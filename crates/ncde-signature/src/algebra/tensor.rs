@@ -5,6 +5,7 @@
 use crate::algebra::product::multiply;
 use crate::algebra::series::{self, Series};
 use crate::algebra::{Shape, words};
+use crate::engine::Engine;
 use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
 
@@ -100,7 +101,7 @@ impl<T: Float> Tensor<T> {
     pub fn product(&self, other: &Self) -> Result<Self, Error> {
         self.same_shape("product", other)?;
         let mut levels = self.shape.zeros(1, self.shape.len(), "a product")?;
-        dispatch(Product { a: self, b: other, out: &mut levels });
+        <T as Engine>::product(self, other, &mut levels);
         Ok(Self { shape: self.shape.clone(), constant: self.constant * other.constant, levels })
     }
 
@@ -196,7 +197,7 @@ impl<T: Float> Tensor<T> {
     fn series(&self, series: Series) -> Result<Self, Error> {
         let mut result = Self::zero(&self.shape)?;
         let mut stages = self.shape.zeros(1, series::scratch(&self.shape), "scratch for a power series")?;
-        dispatch(PowerSeries { series, s: self, stages: &mut stages, out: &mut result.levels });
+        <T as Engine>::series(&self.shape, series, &self.levels, &mut stages, &mut result.levels);
         Ok(result)
     }
 
@@ -215,6 +216,16 @@ impl<T: Float> Tensor<T> {
     }
 }
 
+/// Behind [`Tensor::product`].
+pub(crate) fn product<T: Float>(a: &Tensor<T>, b: &Tensor<T>, out: &mut [T]) {
+    dispatch(Product { a, b, out });
+}
+
+/// Behind [`Tensor::exp`] and its kin.
+pub(crate) fn series<T: Float>(shape: &Shape, series: Series, s: &[T], stages: &mut [T], out: &mut [T]) {
+    dispatch(PowerSeries { shape, series, s, stages, out });
+}
+
 struct Product<'a, T> {
     a: &'a Tensor<T>,
     b: &'a Tensor<T>,
@@ -231,8 +242,9 @@ impl<T: Float> Kernel for Product<'_, T> {
 }
 
 struct PowerSeries<'a, T> {
+    shape: &'a Shape,
     series: Series,
-    s: &'a Tensor<T>,
+    s: &'a [T],
     stages: &'a mut [T],
     out: &'a mut [T],
 }
@@ -241,6 +253,6 @@ impl<T: Float> Kernel for PowerSeries<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        series::forward(simd, &self.s.shape, self.series, &self.s.levels, self.stages, self.out);
+        series::forward(simd, self.shape, self.series, self.s, self.stages, self.out);
     }
 }

@@ -5,6 +5,7 @@
 use crate::algebra::basis::want;
 use crate::algebra::product::{multiply, multiply_backward};
 use crate::algebra::series::{self, Series};
+use crate::engine::Engine;
 use crate::signature::Signature;
 use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
@@ -19,7 +20,7 @@ impl Signature {
     pub fn from_signature<T: Float>(&self, signatures: &[T]) -> Result<Vec<T>, Error> {
         let rows = self.rows("a conversion from signatures", signatures.len(), self.shape().len())?;
         let mut out = self.shape().zeros(rows, self.len(), "the conversion")?;
-        dispatch(FromSignature { signature: self, signatures, out: &mut out });
+        T::log(self, signatures, &mut out);
         Ok(out)
     }
 
@@ -31,7 +32,7 @@ impl Signature {
         let rows = self.rows("the reverse pass of a conversion", signatures.len(), self.shape().len())?;
         want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.len())?;
         let mut out = self.shape().zeros(rows, self.shape().len(), "the gradient")?;
-        dispatch(FromSignatureBackward { signature: self, signatures, gradient, out: &mut out });
+        T::log_backward(self, signatures, gradient, &mut out);
         Ok(out)
     }
 
@@ -44,7 +45,7 @@ impl Signature {
         let Some(basis) = self.basis() else { return Ok(values.to_vec()) };
         let mut out = self.shape().zeros(rows, self.shape().len(), "the conversion")?;
         for (values, out) in values.chunks_exact(self.len()).zip(out.chunks_exact_mut(self.shape().len())) {
-            dispatch(Exp { signature: self, lie: &basis.expand(values)?, out });
+            T::exp(self, &basis.expand(values)?, out);
         }
         Ok(out)
     }
@@ -61,7 +62,7 @@ impl Signature {
         let mut of_lie = self.shape().zeros(1, self.shape().len(), "the gradient")?;
         for (values, gradient) in values.chunks_exact(self.len()).zip(gradient.chunks_exact(self.shape().len())) {
             of_lie.fill(T::ZERO);
-            dispatch(ExpBackward { signature: self, lie: &basis.expand(values)?, gradient, out: &mut of_lie });
+            T::exp_backward(self, &basis.expand(values)?, gradient, &mut of_lie);
             out.extend(basis.expand_backward(&of_lie)?);
         }
         Ok(out)
@@ -84,7 +85,7 @@ impl Signature {
         want("joining", "the later part", later.len(), earlier.len())?;
         let (a, b) = (self.to_signature(earlier)?, self.to_signature(later)?);
         let mut product = vec![T::ZERO; a.len()];
-        dispatch(Join { signature: self, a: &a, b: &b, out: &mut product });
+        <T as Engine>::join(self, &a, &b, &mut product);
         self.from_signature(&product)
     }
 
@@ -96,10 +97,10 @@ impl Signature {
         want("the reverse pass of joining", "the later part", later.len(), earlier.len())?;
         let (a, b) = (self.to_signature(earlier)?, self.to_signature(later)?);
         let mut product = vec![T::ZERO; a.len()];
-        dispatch(Join { signature: self, a: &a, b: &b, out: &mut product });
+        <T as Engine>::join(self, &a, &b, &mut product);
         let gradient = self.from_signature_backward(&product, gradient)?;
         let (mut da, mut db) = (vec![T::ZERO; a.len()], vec![T::ZERO; b.len()]);
-        dispatch(JoinBackward { signature: self, a: &a, b: &b, gradient: &gradient, da: &mut da, db: &mut db });
+        <T as Engine>::join_backward(self, &a, &b, &gradient, &mut da, &mut db);
         Ok((self.to_signature_backward(earlier, &da)?, self.to_signature_backward(later, &db)?))
     }
 
@@ -110,13 +111,43 @@ impl Signature {
     }
 }
 
-struct FromSignature<'a, T> {
+/// `out` = results of signatures, row by row.
+pub(crate) fn log<T: Float>(signature: &Signature, signatures: &[T], out: &mut [T]) {
+    dispatch(Log { signature, signatures, out });
+}
+
+/// `out +=` the gradient of signatures.
+pub(crate) fn log_backward<T: Float>(signature: &Signature, signatures: &[T], gradient: &[T], out: &mut [T]) {
+    dispatch(LogBackward { signature, signatures, gradient, out });
+}
+
+/// `out` = the signature of one expanded log-signature.
+pub(crate) fn exp<T: Float>(signature: &Signature, lie: &[T], out: &mut [T]) {
+    dispatch(Exp { signature, lie, out });
+}
+
+/// `out +=` the gradient of an expanded log-signature.
+pub(crate) fn exp_backward<T: Float>(signature: &Signature, lie: &[T], gradient: &[T], out: &mut [T]) {
+    dispatch(ExpBackward { signature, lie, gradient, out });
+}
+
+/// Chen: `out` = the signature of one path followed by another, row by row.
+pub(crate) fn join<T: Float>(signature: &Signature, a: &[T], b: &[T], out: &mut [T]) {
+    dispatch(Join { signature, a, b, out });
+}
+
+/// `da` and `db +=` the gradients of both factors.
+pub(crate) fn join_backward<T: Float>(signature: &Signature, a: &[T], b: &[T], gradient: &[T], da: &mut [T], db: &mut [T]) {
+    dispatch(JoinBackward { signature, a, b, gradient, da, db });
+}
+
+struct Log<'a, T> {
     signature: &'a Signature,
     signatures: &'a [T],
     out: &'a mut [T],
 }
 
-impl<T: Float> Kernel for FromSignature<'_, T> {
+impl<T: Float> Kernel for Log<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -129,14 +160,14 @@ impl<T: Float> Kernel for FromSignature<'_, T> {
     }
 }
 
-struct FromSignatureBackward<'a, T> {
+struct LogBackward<'a, T> {
     signature: &'a Signature,
     signatures: &'a [T],
     gradient: &'a [T],
     out: &'a mut [T],
 }
 
-impl<T: Float> Kernel for FromSignatureBackward<'_, T> {
+impl<T: Float> Kernel for LogBackward<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -184,12 +215,11 @@ impl<T: Float> Kernel for ExpBackward<'_, T> {
     }
 }
 
-/// Chen, row by row.
-pub(crate) struct Join<'a, T> {
-    pub(crate) signature: &'a Signature,
-    pub(crate) a: &'a [T],
-    pub(crate) b: &'a [T],
-    pub(crate) out: &'a mut [T],
+struct Join<'a, T> {
+    signature: &'a Signature,
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
 }
 
 impl<T: Float> Kernel for Join<'_, T> {

@@ -53,7 +53,10 @@ impl<E: Number> Emitter<E> {
             None => layout.compact(state, &mut self.out),
             Some(basis) => {
                 series::forward(simd, layout, Series::Log, state, &mut self.stages, &mut self.log);
-                basis.project_into(simd, layout, &self.log, &mut self.lyndon, &mut self.out);
+                simd.vectorize(
+                    #[inline(always)]
+                    || basis.project_into(simd, layout, &self.log, &mut self.lyndon, &mut self.out),
+                );
             }
         }
     }
@@ -73,7 +76,10 @@ impl<E: Number> Emitter<E> {
             }
             Some(basis) => {
                 series::climb(simd, layout, Series::Log, state, &mut self.stages);
-                basis.project_backward(simd, layout, &self.out, &mut self.lyndon, &mut self.log);
+                simd.vectorize(
+                    #[inline(always)]
+                    || basis.project_backward(simd, layout, &self.out, &mut self.lyndon, &mut self.log),
+                );
                 series::backward(simd, layout, Series::Log, state, &self.stages, &self.log, &mut self.adjoints, adjoint);
             }
         }

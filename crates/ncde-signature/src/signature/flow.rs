@@ -179,7 +179,8 @@ pub(crate) fn backward<S: Simd, E: Number, O: Order>(
         stretch[..len].copy_from_slice(&kept[first / stride * row..][..len]);
         for tau in first + 1..last {
             let (before, own) = stretch.split_at_mut((tau - first) * row);
-            own[..len].copy_from_slice(&before[(tau - 1 - first) * row..][..len]);
+            let own = &mut own[..len];
+            own.copy_from_slice(&before[(tau - 1 - first) * row..][..len]);
             step_lower(simd, lower, own, x.step(tau - 1, d), memory, chain);
         }
         for tau in (first..last).rev() {

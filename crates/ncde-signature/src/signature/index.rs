@@ -4,8 +4,9 @@
 //! increments at each end and at most two stretches a level between: `O(LEAF + log n)` products, where inverses would need one,
 //! but every product is of genuine signatures, so answers are as exact as a direct computation. Memory is `2 n |S| / LEAF`.
 
+use crate::engine::Engine;
 use crate::signature::Signature;
-use crate::signature::tools::{Tools, check_observation, join};
+use crate::signature::tools::{Tools, check_observation};
 use crate::{Error, Float};
 
 /// Increments in the smallest stretch: below this, single steps are cheaper than products.
@@ -90,7 +91,7 @@ impl<'a, T: Float> Index<'a, T> {
             }
             stretches /= 2;
             let row = |i: usize| &self.levels[level][i * len..][..len];
-            join(self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
+            <T as Engine>::join(self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
         }
     }
 
@@ -154,7 +155,7 @@ impl<'a, T: Float> Index<'a, T> {
                 Some(level) => {
                     let span = LEAF << level;
                     let stretch = &self.levels[level][(at / span - 1) * len..][..len];
-                    join(self.signature, stretch, state, &mut work.product);
+                    <T as Engine>::join(self.signature, stretch, state, &mut work.product);
                     std::mem::swap(state, &mut work.product);
                     at -= span;
                 }

@@ -12,7 +12,7 @@
 //! | of any interval, asked after the fact | [`Index`] |
 
 mod buffer;
-mod convert;
+pub(crate) mod convert;
 mod emit;
 mod flow;
 mod group;
@@ -24,7 +24,7 @@ mod plan;
 mod rolling;
 mod step;
 mod stream;
-mod tools;
+pub(crate) mod tools;
 mod transform;
 
 pub use index::Index;

@@ -7,8 +7,9 @@
 
 use std::collections::VecDeque;
 
+use crate::engine::Engine;
 use crate::signature::Signature;
-use crate::signature::tools::{Tools, check_observation, join};
+use crate::signature::tools::{Tools, check_observation};
 use crate::{Error, Float};
 
 /// The signature or log-signature of the last increments.
@@ -115,7 +116,7 @@ impl<'a, T: Float> Rolling<'a, T> {
             &self.usual
         } else {
             let top = &self.front[self.front.len() - shape.len()..];
-            join(self.signature, top, &self.usual, &mut self.product);
+            <T as Engine>::join(self.signature, top, &self.usual, &mut self.product);
             &self.product
         };
         self.tools.read(self.signature, state)

@@ -56,6 +56,14 @@ fn one<E: Number>() -> E {
 /// Levels `1..N` of `S <- exp(x) S`; `chain` is left holding what [`finish`] needs for level `N`.
 #[inline(always)]
 pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
+    simd.vectorize(
+        #[inline(always)]
+        || advance_inlined(simd, shape, s, x, scratch, chain),
+    );
+}
+
+#[inline(always)]
+fn advance_inlined<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
     let (d, depth) = (shape.width(), shape.depth());
     if depth == 2 {
         // No chain shares P and Q: T_1 is all.
@@ -67,10 +75,11 @@ pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x
         outer(simd, p, x, &s[..d]);
         outer(simd, q, x, x);
         // Chain k writes levels below k only, so that the top one's last level survives the others.
-        climb(simd, shape, depth, s, x, [p, q], scaled, chain);
-        for k in (3..depth).rev() {
+        for k in (3..=depth).rev() {
             climb(simd, shape, k, s, x, [p, q], scaled, chain);
-            E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
+            if k < depth {
+                E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
+            }
         }
         let s = &mut s[shape.level(2)];
         E::axpy(simd, s, one(), p);
@@ -84,26 +93,34 @@ pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x
 /// Level `N` of one step.
 #[inline(always)]
 pub(crate) fn finish<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], chain: &[E]) {
-    let depth = shape.depth();
-    if depth == 1 {
-        E::axpy(simd, s, one(), x);
-    } else {
-        E::add_outer(simd, &mut s[shape.level(depth)], None, [x], [&chain[shape.level(depth - 1)]]);
-    }
+    finish_all(simd, shape, s, [x], [chain]);
 }
 
 /// Level `N` of two steps, the first one's `x` and chain first: half the memory traffic of two [`finish`].
 #[inline(always)]
 pub(crate) fn finish_two<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: [&[E]; 2], chain: [&[E]; 2]) {
+    finish_all(simd, shape, s, x, chain);
+}
+
+#[inline(always)]
+fn finish_all<S: Simd, E: Number, const TERMS: usize>(simd: S, shape: &Shape, s: &mut [E], x: [&[E]; TERMS], chain: [&[E]; TERMS]) {
     let depth = shape.depth();
-    if depth == 1 {
-        E::axpy(simd, s, one(), x[0]);
-        E::axpy(simd, s, one(), x[1]);
-        return;
-    }
-    let below = shape.level(depth - 1);
-    let t = [&chain[0][below.clone()], &chain[1][below]];
-    E::add_outer(simd, &mut s[shape.level(depth)], None, x, t);
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            if depth == 1 {
+                for x in x {
+                    E::axpy(simd, &mut s[..x.len()], one(), x);
+                }
+            } else {
+                let mut t = chain;
+                for t in &mut t {
+                    *t = &t[shape.level(depth - 1)];
+                }
+                E::add_outer(simd, &mut s[shape.level(depth)], None, x, t);
+            }
+        },
+    );
 }
 
 /// `S <- exp(x) S`.
@@ -151,6 +168,22 @@ fn climb<S: Simd, E: Number>(
 /// after it and leaves as that of `s`; `dx` is overwritten.
 #[inline(always)]
 pub(crate) fn backward<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
+    s: &[E],
+    x: &[E],
+    adjoint: &mut [E],
+    dx: &mut [E],
+    scratch: &mut [E],
+) {
+    simd.vectorize(
+        #[inline(always)]
+        || backward_inlined(simd, shape, s, x, adjoint, dx, scratch),
+    );
+}
+
+#[inline(always)]
+fn backward_inlined<S: Simd, E: Number>(
     simd: S,
     shape: &Shape,
     s: &[E],

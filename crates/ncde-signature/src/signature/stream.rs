@@ -23,6 +23,10 @@ impl Signature {
     /// # Errors
     /// As for [`of`](Self::of).
     pub fn stream<T: Float>(&self, paths: &Paths<'_, T>) -> Result<Vec<T>, Error> {
+        T::stream(self, paths)
+    }
+
+    pub(crate) fn stream_of<T: Float>(&self, paths: &Paths<'_, T>) -> Result<Vec<T>, Error> {
         self.check_channels(paths)?;
         let intervals = paths.whole()?;
         let mut out = self.shape().zeros(rows(&intervals), self.len(), "the stream")?;
@@ -49,6 +53,10 @@ impl Signature {
     /// # Errors
     /// As for [`stream`](Self::stream), or if the gradient has the wrong size.
     pub fn stream_backward<T: Float>(&self, paths: &Paths<'_, T>, gradient: &[T]) -> Result<Vec<T>, Error> {
+        T::stream_backward(self, paths, gradient)
+    }
+
+    pub(crate) fn stream_backward_of<T: Float>(&self, paths: &Paths<'_, T>, gradient: &[T]) -> Result<Vec<T>, Error> {
         self.check_channels(paths)?;
         let intervals = paths.whole()?;
         want("reverse pass of a stream", "the gradient", gradient.len(), rows(&intervals) * self.len())?;

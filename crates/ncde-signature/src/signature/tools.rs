@@ -3,15 +3,14 @@
 use crate::algebra::basis::want;
 use crate::signature::Signature;
 use crate::signature::buffer::Buffer;
-use crate::signature::convert::Join;
 use crate::signature::emit::Emitter;
-use crate::signature::step;
+use crate::signature::step as kernel;
 use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
 
 /// Steps, products and outputs of states in the usual layout, with their memory.
 #[derive(Debug)]
-pub(crate) struct Tools<T> {
+pub struct Tools<T> {
     scratch: Buffer<T>,
     chain: Buffer<T>,
     emitter: Emitter<T>,
@@ -21,27 +20,32 @@ impl<T: Float> Tools<T> {
     pub(crate) fn new(signature: &Signature) -> Self {
         let shape = signature.shape();
         Self {
-            scratch: Buffer::zeros(step::scratch(shape)),
-            chain: Buffer::zeros(step::chain_len(shape)),
+            scratch: Buffer::zeros(kernel::scratch(shape)),
+            chain: Buffer::zeros(kernel::chain_len(shape)),
             emitter: Emitter::new(signature.output(), shape),
         }
     }
 
     /// `state <- exp(x) state`.
     pub(crate) fn step(&mut self, signature: &Signature, state: &mut [T], x: &[T]) {
-        dispatch(Step { signature, state, x, tools: self });
+        T::step(self, signature, state, x);
     }
 
     /// The output of a state.
     pub(crate) fn read(&mut self, signature: &Signature, state: &[T]) -> Vec<T> {
-        dispatch(Read { signature, state, emitter: &mut self.emitter });
-        self.emitter.out.clone()
+        T::read(self, signature, state)
     }
 }
 
-/// Chen: `out` = the signature of one path followed by another.
-pub(crate) fn join<T: Float>(signature: &Signature, a: &[T], b: &[T], out: &mut [T]) {
-    dispatch(Join { signature, a, b, out });
+/// Behind [`Tools::step`].
+pub(crate) fn step<T: Float>(tools: &mut Tools<T>, signature: &Signature, state: &mut [T], x: &[T]) {
+    dispatch(Step { signature, state, x, tools });
+}
+
+/// Behind [`Tools::read`].
+pub(crate) fn read<T: Float>(tools: &mut Tools<T>, signature: &Signature, state: &[T]) -> Vec<T> {
+    dispatch(Read { signature, state, emitter: &mut tools.emitter });
+    tools.emitter.out.clone()
 }
 
 /// The right number of finite values.
@@ -70,7 +74,7 @@ impl<T: Float> Kernel for Step<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Tools { scratch, chain, .. } = self.tools;
-        step::forward(simd, self.signature.shape(), self.state, self.x, scratch, chain);
+        kernel::forward(simd, self.signature.shape(), self.state, self.x, scratch, chain);
     }
 }
 

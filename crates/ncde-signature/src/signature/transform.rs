@@ -115,6 +115,10 @@ impl Signature {
     /// # Errors
     /// As for [`of`](Self::of), or if an interval is empty or outside its path.
     pub fn intervals<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
+        T::intervals(self, paths, intervals)
+    }
+
+    pub(crate) fn intervals_of<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
         self.check(paths, intervals)?;
         let mut out = self.shape().zeros(intervals.len(), self.len(), "the result")?;
         match plan::layout::<T>(intervals.len(), self.shape().len()) {
@@ -142,6 +146,15 @@ impl Signature {
     /// # Errors
     /// As for [`intervals`](Self::intervals), or if the gradient has the wrong size.
     pub fn intervals_backward<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval], gradient: &[T]) -> Result<Vec<T>, Error> {
+        T::intervals_backward(self, paths, intervals, gradient)
+    }
+
+    pub(crate) fn intervals_backward_of<T: Float>(
+        &self,
+        paths: &Paths<'_, T>,
+        intervals: &[Interval],
+        gradient: &[T],
+    ) -> Result<Vec<T>, Error> {
         self.check(paths, intervals)?;
         want("reverse pass of a signature", "the gradient", gradient.len(), intervals.len() * self.len())?;
         let d = paths.channels();
