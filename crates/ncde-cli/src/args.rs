@@ -62,13 +62,7 @@ pub(crate) struct SignatureArgs {
     pub(crate) log: bool,
 
     /// Coordinates of log-signatures
-    #[arg(
-        long,
-        value_enum,
-        value_name = "BASIS",
-        default_value = "lyndon",
-        requires = "log"
-    )]
+    #[arg(long, value_enum, value_name = "BASIS", default_value = "lyndon", requires = "log")]
     pub(crate) basis: BasisName,
 
     /// One result for every K increments; the last window may be shorter
@@ -266,11 +260,7 @@ fn refinement(text: &str) -> Result<usize, String> {
 }
 
 fn depth(text: &str) -> Result<usize, String> {
-    at_least(
-        1,
-        text,
-        "depth 0 keeps only the constant 1; ask for 1 or more",
-    )
+    at_least(1, text, "depth 0 keeps only the constant 1; ask for 1 or more")
 }
 
 fn length(text: &str) -> Result<usize, String> {
@@ -278,12 +268,6 @@ fn length(text: &str) -> Result<usize, String> {
 }
 
 fn at_least(least: usize, text: &str, why: &str) -> Result<usize, String> {
-    let number: usize = text
-        .parse()
-        .map_err(|_| "wanted a whole number".to_string())?;
-    if number < least {
-        Err(why.into())
-    } else {
-        Ok(number)
-    }
+    let number: usize = text.parse().map_err(|_| "wanted a whole number".to_string())?;
+    if number < least { Err(why.into()) } else { Ok(number) }
 }

@@ -31,10 +31,7 @@ pub(crate) enum Failure {
     Stdout(io::Error),
 
     #[error("cannot start {threads} threads: {source}; ask for fewer with `--threads`")]
-    Threads {
-        threads: usize,
-        source: rayon::ThreadPoolBuildError,
-    },
+    Threads { threads: usize, source: rayon::ThreadPoolBuildError },
 }
 
 impl Failure {
@@ -46,9 +43,7 @@ impl Failure {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
             Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
-            Self::Read(_) | Self::Target(_) | Self::Signature { .. } | Self::Refused(_) => {
-                ExitCode::from(2)
-            }
+            Self::Read(_) | Self::Target(_) | Self::Signature { .. } | Self::Refused(_) => ExitCode::from(2),
         }
     }
 }

@@ -17,13 +17,7 @@ fn available() -> Option<u64> {
 /// Says what is short if so many bytes are more than can be had.
 pub(crate) fn shortage(bytes: u128) -> Option<String> {
     let available = available().map(u128::from)?;
-    (bytes > available).then(|| {
-        format!(
-            "{} are needed, but {} of memory are available",
-            words(bytes),
-            words(available)
-        )
-    })
+    (bytes > available).then(|| format!("{} are needed, but {} of memory are available", words(bytes), words(available)))
 }
 
 /// The largest number of bytes that this process has held at once.
@@ -48,11 +42,7 @@ fn words(bytes: u128) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if unit == 0 || value >= 1e6 {
-        format!("{value:.0} {}", UNITS[unit])
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
-    }
+    if unit == 0 || value >= 1e6 { format!("{value:.0} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
 #[cfg(test)]

@@ -10,9 +10,7 @@ const DEFAULT_WIDTH: usize = 80;
 /// Writes data to stdout.
 pub(crate) fn data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
-    write(&mut out)
-        .and_then(|()| out.flush())
-        .map_err(Failure::Stdout)
+    write(&mut out).and_then(|()| out.flush()).map_err(Failure::Stdout)
 }
 
 /// Says one line on stderr.

@@ -29,9 +29,7 @@ impl Table {
     pub(crate) fn render(&self, width: usize) -> String {
         let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
         let widest_column = widths.iter().copied().max().unwrap_or(0);
-        let room = width
-            .saturating_sub(GAP + widest_column)
-            .max(SHORTEST_LABEL);
+        let room = width.saturating_sub(GAP + widest_column).max(SHORTEST_LABEL);
         let label_width = widest(std::iter::once(&self.corner).chain(&self.labels)).min(room);
 
         let mut out = String::new();
@@ -47,23 +45,9 @@ impl Table {
                 out.push('\n');
             }
             let columns = &self.columns[first..last];
-            line(
-                &mut out,
-                label_width,
-                &self.corner,
-                columns,
-                &widths[first..last],
-                |c| &c.head,
-            );
+            line(&mut out, label_width, &self.corner, columns, &widths[first..last], |c| &c.head);
             for (i, label) in self.labels.iter().enumerate() {
-                line(
-                    &mut out,
-                    label_width,
-                    label,
-                    columns,
-                    &widths[first..last],
-                    |c| &c.cells[i],
-                );
+                line(&mut out, label_width, label, columns, &widths[first..last], |c| &c.cells[i]);
             }
             first = last;
         }
@@ -115,15 +99,8 @@ mod tests {
     use super::*;
 
     fn table(columns: usize, label: &str) -> Table {
-        let column = |i| Column {
-            head: format!("path {i}"),
-            cells: vec![short(i as f64 / 2.0)],
-        };
-        Table {
-            corner: "word".into(),
-            labels: vec![label.into()],
-            columns: (1..=columns).map(column).collect(),
-        }
+        let column = |i| Column { head: format!("path {i}"), cells: vec![short(i as f64 / 2.0)] };
+        Table { corner: "word".into(), labels: vec![label.into()], columns: (1..=columns).map(column).collect() }
     }
 
     #[test]
@@ -135,37 +112,20 @@ mod tests {
     #[test]
     fn a_wide_table_goes_on_below() {
         let text = table(7, "(1,2)").render(24);
-        assert_eq!(
-            text.lines()
-                .filter(|line| line.starts_with("(1,2)"))
-                .count(),
-            4
-        );
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 24),
-            "{text}"
-        );
+        assert_eq!(text.lines().filter(|line| line.starts_with("(1,2)")).count(), 4);
+        assert!(text.lines().all(|line| line.chars().count() <= 24), "{text}");
     }
 
     #[test]
     fn long_labels_are_cut() {
         let text = table(1, &"[1,".repeat(30)).render(40);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 40),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains(".."), "{text}");
     }
 
     #[test]
     fn numbers_are_short() {
-        let cases = [
-            (0.5, "0.5"),
-            (-0.0, "0"),
-            (1.0 / 3.0, "0.333333"),
-            (2.5e-7, "2.5e-7"),
-            (123_456_789.0, "1.23457e8"),
-        ];
+        let cases = [(0.5, "0.5"), (-0.0, "0"), (1.0 / 3.0, "0.333333"), (2.5e-7, "2.5e-7"), (123_456_789.0, "1.23457e8")];
         for (x, text) in cases {
             assert_eq!(short(x), text);
         }

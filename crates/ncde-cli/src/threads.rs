@@ -3,10 +3,7 @@
 use crate::error::Failure;
 
 /// Runs `work` on `threads` threads.
-pub(crate) fn on<R: Send>(
-    threads: usize,
-    work: impl FnOnce() -> Result<R, Failure> + Send,
-) -> Result<R, Failure> {
+pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> Result<R, Failure> + Send) -> Result<R, Failure> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()

@@ -24,9 +24,7 @@ fn every_operation_is_timed() {
 
 #[test]
 fn the_line_holds_its_parameters() {
-    let line = line(
-        "bench signature --batch 3 --length 8 --channels 2 --depth 3 --window 3 --threads 1 --repeat 1",
-    );
+    let line = line("bench signature --batch 3 --length 8 --channels 2 --depth 3 --window 3 --threads 1 --repeat 1");
     let wanted = json!({
         "bench": "signature", "op": "sig", "batch": 3, "length": 8, "channels": 2, "depth": 3, "window": 3,
         "dtype": "f32", "device": "cpu", "threads": 1, "repeat": 1, "coordinates": 14,
@@ -43,17 +41,12 @@ fn the_line_holds_its_parameters() {
 #[test]
 fn peak_memory_grows_with_the_data() {
     let peak = |batch: usize| {
-        let line = line(&format!(
-            "bench signature --batch {batch} --length 100 --channels 10 --depth 1 --repeat 1"
-        ));
+        let line = line(&format!("bench signature --batch {batch} --length 100 --channels 10 --depth 1 --repeat 1"));
         line["peak_mib"].as_f64().unwrap()
     };
     // 10 000 x 100 x 10 floats are 38 MiB.
     let (small, large) = (peak(10), peak(10_000));
-    assert!(
-        large > small + 38.0 && large < small + 200.0,
-        "{small} {large}"
-    );
+    assert!(large > small + 38.0 && large < small + 200.0, "{small} {large}");
 }
 
 #[test]
@@ -63,21 +56,13 @@ fn other_devices_are_refused() {
             .run(&format!("bench signature --device {device}"))
             .failed(2, &["CPU kernels for signatures only", "--device cpu"]);
     }
-    Folder::new()
-        .run("bench signature --device tpu")
-        .failed(2, &["cpu, cuda, wgpu"]);
+    Folder::new().run("bench signature --device tpu").failed(2, &["cpu, cuda, wgpu"]);
 }
 
 #[test]
 fn impossible_shapes_are_refused() {
     let most = usize::MAX;
-    Folder::new()
-        .run(&format!("bench signature --batch {most} --length {most}"))
-        .failed(2, &["--batch"]);
-    Folder::new()
-        .run("bench signature --channels 10 --depth 60")
-        .failed(2, &["coordinates", "lower the depth"]);
-    Folder::new()
-        .run("bench signature --length 1")
-        .failed(2, &["at least two observations"]);
+    Folder::new().run(&format!("bench signature --batch {most} --length {most}")).failed(2, &["--batch"]);
+    Folder::new().run("bench signature --channels 10 --depth 60").failed(2, &["coordinates", "lower the depth"]);
+    Folder::new().run("bench signature --length 1").failed(2, &["at least two observations"]);
 }

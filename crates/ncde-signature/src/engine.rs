@@ -2,8 +2,8 @@
 //! for `f64`, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes a while.)
 
 use crate::Error;
-use crate::algebra::{Shape, Tensor, tensor};
 use crate::algebra::series::Series;
+use crate::algebra::{Shape, Tensor, tensor};
 use crate::signature::convert;
 use crate::signature::tools::{self, Tools};
 use crate::signature::{Interval, Paths, Signature};

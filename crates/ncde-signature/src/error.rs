@@ -9,9 +9,7 @@ pub enum Error {
     EmptySeries,
 
     /// One observation does not make a path.
-    #[error(
-        "{what} has one observation; a path needs at least two (a basepoint would give a second one)"
-    )]
+    #[error("{what} has one observation; a path needs at least two (a basepoint would give a second one)")]
     OneObservation {
         /// Which series or interval.
         what: String,

@@ -5,8 +5,8 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 mod sealed {
-    use crate::number::{Lanes, Number};
     use crate::engine::Engine;
+    use crate::number::{Lanes, Number};
     use crate::simd::Vector;
 
     /// Closes [`super::Float`] and carries what kernels need of it.

@@ -26,7 +26,13 @@ pub trait Number: Copy + Send + Sync + 'static {
     /// `y += a x`. Here and below, arrays that are zipped have the same length.
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
     /// `y[a, i] = b[a, i] + x_a t_i` for every pair of `x` and `t`; without `b` the sums are added to `y`.
-    fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]);
+    fn add_outer<S: Simd, const TERMS: usize>(
+        simd: S,
+        y: &mut [Self],
+        b: Option<&[Self]>,
+        x: [&[Self]; TERMS],
+        t: [&[Self]; TERMS],
+    );
     /// `y = b + a x`.
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
     /// `y = a x`.
@@ -87,7 +93,13 @@ impl<T: Float> Number for T {
         }
     }
     #[inline(always)]
-    fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]) {
+    fn add_outer<S: Simd, const TERMS: usize>(
+        simd: S,
+        y: &mut [Self],
+        b: Option<&[Self]>,
+        x: [&[Self]; TERMS],
+        t: [&[Self]; TERMS],
+    ) {
         let (d, n) = (x[0].len(), t[0].len());
         let mut first = 0;
         while first < d {
@@ -255,7 +267,15 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
 
 /// `G` letters of [`Number::contract`] in one pass, their sums in registers.
 #[inline(always)]
-fn contract_some<S: Simd, T: Float, const G: usize>(simd: S, g: &[T], x: &[T], t: &[T], factor: T, below: &mut [T], dx: &mut [T]) {
+fn contract_some<S: Simd, T: Float, const G: usize>(
+    simd: S,
+    g: &[T],
+    x: &[T],
+    t: &[T],
+    factor: T,
+    below: &mut [T],
+    dx: &mut [T],
+) {
     let n = t.len();
     let (mut rows, mut rests): ([&[T::V<S>]; G], [&[T]; G]) = ([&[]; G], [&[]; G]);
     for a in 0..G {
@@ -338,7 +358,13 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         }
     }
     #[inline(always)]
-    fn add_outer<S: Simd, const TERMS: usize>(simd: S, y: &mut [Self], b: Option<&[Self]>, x: [&[Self]; TERMS], t: [&[Self]; TERMS]) {
+    fn add_outer<S: Simd, const TERMS: usize>(
+        simd: S,
+        y: &mut [Self],
+        b: Option<&[Self]>,
+        x: [&[Self]; TERMS],
+        t: [&[Self]; TERMS],
+    ) {
         let n = t[0].len();
         for (a, y) in y.chunks_exact_mut(n).enumerate() {
             let b = b.map(|b| &b[a * n..(a + 1) * n]);

@@ -29,6 +29,13 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     Arch::new().dispatch(Compiled(kernel))
 }
 
+/// Runs `kernel` with the caller's instructions, but as a function of its own: inlining everything everywhere takes minutes to
+/// compile. (A closure would not do: it is not compiled for those instructions.)
+#[inline(always)]
+pub(crate) fn call<S: Simd, K: Kernel>(simd: S, kernel: K) -> K::Output {
+    simd.vectorize(Compiled(kernel))
+}
+
 /// A real number and the register that holds several of it.
 pub trait Vector: Copy + 'static {
     /// The register.
@@ -106,8 +113,28 @@ macro_rules! vector {
 }
 
 vector!(
-    f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, mul_add_e_f32s, add_f32s, mul_f32s, partial_load_f32s, partial_store_f32s, reduce_sum_f32s
+    f32,
+    f32s,
+    as_simd_f32s,
+    as_mut_simd_f32s,
+    splat_f32s,
+    mul_add_e_f32s,
+    add_f32s,
+    mul_f32s,
+    partial_load_f32s,
+    partial_store_f32s,
+    reduce_sum_f32s
 );
 vector!(
-    f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, mul_add_e_f64s, add_f64s, mul_f64s, partial_load_f64s, partial_store_f64s, reduce_sum_f64s
+    f64,
+    f64s,
+    as_simd_f64s,
+    as_mut_simd_f64s,
+    splat_f64s,
+    mul_add_e_f64s,
+    add_f64s,
+    mul_f64s,
+    partial_load_f64s,
+    partial_store_f64s,
+    reduce_sum_f64s
 );

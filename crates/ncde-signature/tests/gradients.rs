@@ -31,7 +31,9 @@ fn of_whole_paths() {
 #[test]
 fn of_ragged_streams() {
     for (seed, (lengths, channels, depth)) in
-        [(vec![2], 2, 3), (vec![5, 2, 7], 3, 3), (vec![4, 3, 2, 6, 2, 2, 3, 5, 4], 2, 4), (vec![3, 9], 1, 3), (vec![6], 4, 1)].into_iter().enumerate()
+        [(vec![2], 2, 3), (vec![5, 2, 7], 3, 3), (vec![4, 3, 2, 6, 2, 2, 3, 5, 4], 2, 4), (vec![3, 9], 1, 3), (vec![6], 4, 1)]
+            .into_iter()
+            .enumerate()
     {
         let x = walk(seed as u64, lengths.iter().sum(), channels);
         for transform in transforms(channels, depth) {
@@ -67,8 +69,12 @@ fn of_conversions_and_joins() {
             let s = uniform(3, 2 * transform.shape().len());
             let g = uniform(4, 2 * transform.len());
             let gs = uniform(5, 2 * transform.shape().len());
-            assert_gradient(&s, &transform.from_signature_backward(&s, &g).unwrap(), |s| dot(&transform.from_signature(s).unwrap(), &g));
-            assert_gradient(&a, &transform.to_signature_backward(&a, &gs).unwrap(), |a| dot(&transform.to_signature(a).unwrap(), &gs));
+            assert_gradient(&s, &transform.from_signature_backward(&s, &g).unwrap(), |s| {
+                dot(&transform.from_signature(s).unwrap(), &g)
+            });
+            assert_gradient(&a, &transform.to_signature_backward(&a, &gs).unwrap(), |a| {
+                dot(&transform.to_signature(a).unwrap(), &gs)
+            });
             let (da, db) = transform.join_backward(&a, &b, &g).unwrap();
             assert_gradient(&a, &da, |a| dot(&transform.join(a, &b).unwrap(), &g));
             assert_gradient(&b, &db, |b| dot(&transform.join(&a, b).unwrap(), &g));

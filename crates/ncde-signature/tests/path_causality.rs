@@ -5,8 +5,8 @@
 mod path_common;
 
 use ncde_signature::path::{
-    Acausal, AtObservations, Causality, CausalityLevel, Cubic, Linear, Observed, Online, Path,
-    Rectilinear, Series, Start, TimeChannel,
+    Acausal, AtObservations, Causality, CausalityLevel, Cubic, Linear, Observed, Online, Path, Rectilinear, Series, Start,
+    TimeChannel,
 };
 use path_common::{Case, increment, observed, polyline, slope, value};
 use proptest::prelude::*;
@@ -19,11 +19,7 @@ fn level<P: Path<f64>>(_: &P) -> CausalityLevel {
 fn with_other_future(case: &Case, other: &Case, t: f64, later: f64) -> Series<f64> {
     let kept = case.times().partition_point(|&knot| knot <= t);
     let shift = t + later - other.start;
-    let times = [
-        &case.times()[..kept],
-        &other.times().iter().map(|s| s + shift).collect::<Vec<_>>(),
-    ]
-    .concat();
+    let times = [&case.times()[..kept], &other.times().iter().map(|s| s + shift).collect::<Vec<_>>()].concat();
     let past = &case.values[..kept * case.channels];
     let values = past.iter().chain(other.values.iter().cycle());
     let values = values.copied().take(times.len() * case.channels).collect();
@@ -122,9 +118,7 @@ fn crossing_a_gap_looks_ahead_even_at_observations() {
         let values = vec![0.0, 1.0, f64::NAN, 1.0, last, 1.0];
         Series::with_missing(vec![0.0, 1.0, 2.0], values, 2).unwrap()
     });
-    let linear = across
-        .clone()
-        .map(|series| Linear::across_gaps(&series).unwrap());
+    let linear = across.clone().map(|series| Linear::across_gaps(&series).unwrap());
     assert_eq!(level(&linear[0]), CausalityLevel::None);
     assert_eq!(value(&linear[0], 1.0), [1.0, 1.0]);
     assert_eq!(value(&linear[1], 1.0), [3.0, 1.0]);

@@ -19,20 +19,11 @@ fn for_each_path(case: &Case, check: impl Fn(&dyn Values, &'static str)) {
     let complete = series.clone().complete().unwrap();
     check(&Linear::new(&complete).unwrap(), "linear");
     check(&Linear::across_gaps(&series).unwrap(), "linear across gaps");
-    check(
-        &Rectilinear::new(&complete, TimeChannel::First).unwrap(),
-        "rectilinear, time",
-    );
-    check(
-        &Rectilinear::new(&complete, TimeChannel::None).unwrap(),
-        "rectilinear",
-    );
+    check(&Rectilinear::new(&complete, TimeChannel::First).unwrap(), "rectilinear, time");
+    check(&Rectilinear::new(&complete, TimeChannel::None).unwrap(), "rectilinear");
     check(&Cubic::natural(&series).unwrap(), "natural");
     check(&Cubic::hermite(&complete).unwrap(), "hermite");
-    check(
-        &Cubic::hermite_across_gaps(&series).unwrap(),
-        "hermite across gaps",
-    );
+    check(&Cubic::hermite_across_gaps(&series).unwrap(), "hermite across gaps");
 }
 
 /// A path of any causality behind one object.
@@ -286,15 +277,9 @@ fn rectilinear_jumps_belong_to_the_interval_that_ends_there() {
     let path = Rectilinear::new(&timed, TimeChannel::First).unwrap();
     assert_eq!(value(&path, 2.0), [2.0, 6.0]);
     assert_eq!(slope(&path, 1.0), [1.0, 0.0]);
-    assert_eq!(
-        polyline(&path, 0.0, 1.0, 1),
-        [[0.0, 5.0], [1.0, 5.0], [1.0, 6.0]]
-    );
+    assert_eq!(polyline(&path, 0.0, 1.0, 1), [[0.0, 5.0], [1.0, 5.0], [1.0, 6.0]]);
     assert_eq!(polyline(&path, 1.0, 2.0, 1), [[1.0, 6.0], [2.0, 6.0]]);
-    assert_eq!(
-        polyline(&path, 0.5, 3.0, 1),
-        [[0.5, 5.0], [1.0, 5.0], [1.0, 6.0], [3.0, 6.0], [3.0, 8.0]]
-    );
+    assert_eq!(polyline(&path, 0.5, 3.0, 1), [[0.5, 5.0], [1.0, 5.0], [1.0, 6.0], [3.0, 6.0], [3.0, 8.0]]);
     // Without being told, the time channel jumps like the others.
     let path = Rectilinear::new(&timed, TimeChannel::None).unwrap();
     assert_eq!(value(&path, 2.0), [1.0, 6.0]);
@@ -315,17 +300,9 @@ fn a_jump_is_not_seen_early_even_if_its_fraction_rounds_to_one() {
 
 #[test]
 fn a_time_channel_must_be_the_time() {
-    let series = Series::regular(vec![0.0, 1.0, 2.5], 1)
-        .unwrap()
-        .complete()
-        .unwrap();
+    let series = Series::regular(vec![0.0, 1.0, 2.5], 1).unwrap().complete().unwrap();
     let error = Rectilinear::new(&series, TimeChannel::First).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("`2.5` at observation 2, time `2`"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("`2.5` at observation 2, time `2`"), "{error}");
     assert!(Rectilinear::new(&series, TimeChannel::None).is_ok());
 }
 
@@ -343,40 +320,21 @@ fn check_arguments(path: &impl Path<f64>) {
     assert_eq!((path.channels(), path.domain()), (1, (1.0, 4.0)));
     let mut out = [0.0];
     for time in [0.5, 4.5, f64::INFINITY] {
-        let outside = Error::OutsideDomain {
-            time,
-            start: 1.0,
-            end: 4.0,
-        };
+        let outside = Error::OutsideDomain { time, start: 1.0, end: 4.0 };
         assert_eq!(path.evaluate(time, &mut out).unwrap_err(), outside);
         assert_eq!(path.derivative(time, &mut out).unwrap_err(), outside);
         assert_eq!(path.increment(2.0, time, &mut out).unwrap_err(), outside);
-        assert_eq!(
-            path.polyline(2.0, time, 1, &mut vec![]).unwrap_err(),
-            outside
-        );
+        assert_eq!(path.polyline(2.0, time, 1, &mut vec![]).unwrap_err(), outside);
     }
     let nan = path.evaluate(f64::NAN, &mut out).unwrap_err();
     assert!(matches!(nan, Error::OutsideDomain { .. }));
-    let reversed = Error::Reversed {
-        start: 3.0,
-        end: 2.0,
-    };
+    let reversed = Error::Reversed { start: 3.0, end: 2.0 };
     assert_eq!(path.increment(3.0, 2.0, &mut out).unwrap_err(), reversed);
-    assert_eq!(
-        path.polyline(3.0, 2.0, 1, &mut vec![]).unwrap_err(),
-        reversed
-    );
+    assert_eq!(path.polyline(3.0, 2.0, 1, &mut vec![]).unwrap_err(), reversed);
     let none = path.polyline(1.0, 2.0, 0, &mut vec![]).unwrap_err();
-    assert_eq!(
-        none.to_string(),
-        "the refinement of a polyline must be 1 or more, not `0`"
-    );
+    assert_eq!(none.to_string(), "the refinement of a polyline must be 1 or more, not `0`");
     let wide = path.evaluate(1.0, &mut [0.0; 2]).unwrap_err();
-    assert_eq!(
-        wide.to_string(),
-        "evaluate: `out` (one entry per channel) has 2 entries, wanted 1"
-    );
+    assert_eq!(wide.to_string(), "evaluate: `out` (one entry per channel) has 2 entries, wanted 1");
     assert!(path.derivative(1.0, &mut [0.0; 2]).is_err());
     assert!(path.increment(1.0, 2.0, &mut []).is_err());
     // What was in the vector before is gone.
@@ -388,10 +346,8 @@ fn check_arguments(path: &impl Path<f64>) {
 #[test]
 fn single_precision_and_objects_work() {
     let series = Series::new(vec![0.0, 1e-20, 1.0], vec![0.0_f32, 1.0, 3.0], 1).unwrap();
-    let paths: [Box<dyn Path<f32, Causality = _>>; 2] = [
-        Box::new(Linear::across_gaps(&series).unwrap()),
-        Box::new(Cubic::hermite_across_gaps(&series).unwrap()),
-    ];
+    let paths: [Box<dyn Path<f32, Causality = _>>; 2] =
+        [Box::new(Linear::across_gaps(&series).unwrap()), Box::new(Cubic::hermite_across_gaps(&series).unwrap())];
     for path in &paths {
         let mut out = [f32::NAN];
         path.evaluate(1.0, &mut out).unwrap();

@@ -19,51 +19,20 @@ fn bits(values: &[f64]) -> Vec<u64> {
 
 #[test]
 fn shapes_and_times_are_checked() {
-    let new = |times: &[f64], values: &[f64], channels| {
-        Series::new(times.to_vec(), values.to_vec(), channels).unwrap_err()
-    };
+    let new = |times: &[f64], values: &[f64], channels| Series::new(times.to_vec(), values.to_vec(), channels).unwrap_err();
     assert_eq!(new(&[], &[], 1), Error::EmptySeries);
     assert_eq!(new(&[0.0], &[], 0), Error::NoChannels);
     assert_eq!(
         new(&[0.0, 1.0], &[1.0, 2.0, 3.0], 2).to_string(),
         "series: `values` (2 observations of 2 channels) has 3 entries, wanted 4"
     );
-    assert!(matches!(
-        new(&[0.0, 1.0], &[1.0], usize::MAX),
-        Error::Size { .. }
-    ));
-    assert_eq!(
-        new(&[0.0, 2.0, 2.0], &[0.0; 3], 1),
-        Error::TimesNotIncreasing {
-            index: 2,
-            previous: 2.0,
-            time: 2.0
-        }
-    );
-    assert!(matches!(
-        new(&[0.0, NAN], &[0.0; 2], 1),
-        Error::TimeNotFinite { index: 1, .. }
-    ));
-    assert!(matches!(
-        new(&[f64::NEG_INFINITY, 0.0], &[0.0; 2], 1),
-        Error::TimeNotFinite { index: 0, .. }
-    ));
-    assert!(matches!(
-        Series::regular(vec![1.0, 2.0, 3.0], 2).unwrap_err(),
-        Error::Size {
-            seen: 1,
-            wanted: 2,
-            ..
-        }
-    ));
-    assert_eq!(
-        Series::<f32>::regular(vec![], 2).unwrap_err(),
-        Error::EmptySeries
-    );
-    assert_eq!(
-        Series::regular(vec![1.0], 0).unwrap_err(),
-        Error::NoChannels
-    );
+    assert!(matches!(new(&[0.0, 1.0], &[1.0], usize::MAX), Error::Size { .. }));
+    assert_eq!(new(&[0.0, 2.0, 2.0], &[0.0; 3], 1), Error::TimesNotIncreasing { index: 2, previous: 2.0, time: 2.0 });
+    assert!(matches!(new(&[0.0, NAN], &[0.0; 2], 1), Error::TimeNotFinite { index: 1, .. }));
+    assert!(matches!(new(&[f64::NEG_INFINITY, 0.0], &[0.0; 2], 1), Error::TimeNotFinite { index: 0, .. }));
+    assert!(matches!(Series::regular(vec![1.0, 2.0, 3.0], 2).unwrap_err(), Error::Size { seen: 1, wanted: 2, .. }));
+    assert_eq!(Series::<f32>::regular(vec![], 2).unwrap_err(), Error::EmptySeries);
+    assert_eq!(Series::regular(vec![1.0], 0).unwrap_err(), Error::NoChannels);
 }
 
 #[test]
@@ -75,27 +44,17 @@ fn values_that_are_not_finite_are_named() {
     );
     let infinite = vec![0.0, f64::INFINITY, NAN, 0.0];
     let error = Series::with_missing(vec![0.0, 1.0], infinite, 2).unwrap_err();
-    assert!(
-        matches!(&error, Error::NotFinite { place, channel: 1, .. } if place == "observation 0")
-    );
+    assert!(matches!(&error, Error::NotFinite { place, channel: 1, .. } if place == "observation 0"));
     let error = gappy().complete().unwrap_err();
-    assert!(
-        matches!(&error, Error::NotFinite { place, channel: 1, .. } if place == "observation 0")
-    );
+    assert!(matches!(&error, Error::NotFinite { place, channel: 1, .. } if place == "observation 0"));
     assert!(error.to_string().contains("fill_forward"));
 }
 
 #[test]
 fn a_single_observation_is_a_series_but_no_path() {
-    let one = Series::regular(vec![1.0, 2.0], 2)
-        .unwrap()
-        .complete()
-        .unwrap();
+    let one = Series::regular(vec![1.0, 2.0], 2).unwrap().complete().unwrap();
     assert_eq!(one.length(), 1);
-    assert!(matches!(
-        Linear::new(&one).unwrap_err(),
-        Error::OneObservation { .. }
-    ));
+    assert!(matches!(Linear::new(&one).unwrap_err(), Error::OneObservation { .. }));
     let two = one.with_basepoint(-1.0).unwrap().complete().unwrap();
     assert!(Linear::new(&two).is_ok());
 }
@@ -107,12 +66,7 @@ fn time_is_never_missing() {
     let time: Vec<f64> = series.rows().map(|row| row[0]).collect();
     assert_eq!(time, series.times());
     let huge = Series::new(vec![0.0, 1e300], vec![0.0_f32, 1.0], 1).unwrap();
-    assert!(
-        huge.with_time()
-            .unwrap_err()
-            .to_string()
-            .contains("scale the times")
-    );
+    assert!(huge.with_time().unwrap_err().to_string().contains("scale the times"));
 }
 
 #[test]
@@ -124,12 +78,7 @@ fn counts_come_from_the_mask() {
 
 #[test]
 fn augmentations_compose_with_filling() {
-    let series = gappy()
-        .with_counts()
-        .with_basepoint(-2.0)
-        .unwrap()
-        .with_time()
-        .unwrap();
+    let series = gappy().with_counts().with_basepoint(-2.0).unwrap().with_time().unwrap();
     let filled = series.fill_forward(&Start::Required).unwrap();
     #[rustfmt::skip]
     let wanted = [
@@ -146,43 +95,20 @@ fn a_basepoint_comes_first() {
     let series = Series::regular(vec![1.0, 2.0], 1).unwrap();
     for time in [0.0, 1.0, NAN, f64::NEG_INFINITY] {
         let error = series.with_basepoint(time).unwrap_err();
-        assert!(
-            matches!(error, Error::BadParameter { .. }),
-            "{time}: {error}"
-        );
+        assert!(matches!(error, Error::BadParameter { .. }), "{time}: {error}");
     }
 }
 
 #[test]
 fn filling_forward_needs_a_start() {
     let series = gappy();
-    assert_eq!(
-        series.fill_forward(&Start::Required).unwrap_err(),
-        Error::MissingStart {
-            channel: 1,
-            first: 1
-        }
-    );
+    assert_eq!(series.fill_forward(&Start::Required).unwrap_err(), Error::MissingStart { channel: 1, first: 1 });
     let zero = series.fill_forward(&Start::Zero).unwrap();
     assert_eq!(zero.values(), [1.0, 0.0, 1.0, 20.0, 3.0, 20.0]);
-    let given = series
-        .fill_forward(&Start::Values(vec![-1.0, -2.0]))
-        .unwrap();
+    let given = series.fill_forward(&Start::Values(vec![-1.0, -2.0])).unwrap();
     assert_eq!(given.values(), [1.0, -2.0, 1.0, 20.0, 3.0, 20.0]);
-    assert!(matches!(
-        series.fill_forward(&Start::Values(vec![0.0])).unwrap_err(),
-        Error::Size {
-            seen: 1,
-            wanted: 2,
-            ..
-        }
-    ));
-    assert!(matches!(
-        series
-            .fill_forward(&Start::Values(vec![0.0, NAN]))
-            .unwrap_err(),
-        Error::BadParameter { .. }
-    ));
+    assert!(matches!(series.fill_forward(&Start::Values(vec![0.0])).unwrap_err(), Error::Size { seen: 1, wanted: 2, .. }));
+    assert!(matches!(series.fill_forward(&Start::Values(vec![0.0, NAN])).unwrap_err(), Error::BadParameter { .. }));
 }
 
 #[test]
@@ -213,66 +139,25 @@ fn tokens_are_looked_up() {
 #[test]
 fn tokens_are_checked() {
     let tokens = TokenSeries::regular(vec![0, 3, u32::MAX]).unwrap();
-    assert_eq!(
-        tokens.embed(&[0.0; 6], 2).unwrap_err(),
-        Error::UnknownToken {
-            index: 1,
-            token: 3,
-            rows: 3
-        }
-    );
-    assert!(matches!(
-        tokens.embed(&[0.0; 5], 2).unwrap_err(),
-        Error::Size { .. }
-    ));
+    assert_eq!(tokens.embed(&[0.0; 6], 2).unwrap_err(), Error::UnknownToken { index: 1, token: 3, rows: 3 });
+    assert!(matches!(tokens.embed(&[0.0; 5], 2).unwrap_err(), Error::Size { .. }));
     assert_eq!(tokens.embed(&[0.0; 5], 0).unwrap_err(), Error::NoChannels);
-    assert_eq!(
-        tokens.embed_with(0, |_, _: &mut [f64]| ()).unwrap_err(),
-        Error::NoChannels
-    );
+    assert_eq!(tokens.embed_with(0, |_, _: &mut [f64]| ()).unwrap_err(), Error::NoChannels);
     let nan = tokens.embed_with(1, |_, row: &mut [f64]| row[0] = NAN);
     assert!(matches!(nan.unwrap_err(), Error::NotFinite { .. }));
-    assert_eq!(
-        TokenSeries::regular(vec![]).unwrap_err(),
-        Error::EmptySeries
-    );
-    assert!(matches!(
-        TokenSeries::new(vec![0.0], vec![1, 2]).unwrap_err(),
-        Error::Size {
-            seen: 2,
-            wanted: 1,
-            ..
-        }
-    ));
-    assert!(matches!(
-        TokenSeries::new(vec![1.0, 0.0], vec![1, 2]).unwrap_err(),
-        Error::TimesNotIncreasing { .. }
-    ));
+    assert_eq!(TokenSeries::regular(vec![]).unwrap_err(), Error::EmptySeries);
+    assert!(matches!(TokenSeries::new(vec![0.0], vec![1, 2]).unwrap_err(), Error::Size { seen: 2, wanted: 1, .. }));
+    assert!(matches!(TokenSeries::new(vec![1.0, 0.0], vec![1, 2]).unwrap_err(), Error::TimesNotIncreasing { .. }));
 }
 
 #[test]
 fn ragged_series_are_laid_end_to_end() {
-    let long = Series::regular(vec![1.0, 2.0, 3.0, 4.0], 2)
-        .unwrap()
-        .complete()
-        .unwrap();
-    let short = Series::regular(vec![5.0, 6.0], 2)
-        .unwrap()
-        .complete()
-        .unwrap();
+    let long = Series::regular(vec![1.0, 2.0, 3.0, 4.0], 2).unwrap().complete().unwrap();
+    let short = Series::regular(vec![5.0, 6.0], 2).unwrap().complete().unwrap();
     let (values, lengths) = flatten(&[long, short]).unwrap();
     assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(lengths, [2, 1]);
-    let mixed = [
-        Series::regular(vec![1.0, 2.0], 2).unwrap(),
-        Series::regular(vec![1.0], 1).unwrap(),
-    ];
-    assert_eq!(
-        flatten(&mixed).unwrap_err().to_string(),
-        "flatten: an observation of series 1 has 1 entries, wanted 2"
-    );
-    assert_eq!(
-        flatten::<f64, Series<f64>>(&[]).unwrap_err(),
-        Error::EmptySeries
-    );
+    let mixed = [Series::regular(vec![1.0, 2.0], 2).unwrap(), Series::regular(vec![1.0], 1).unwrap()];
+    assert_eq!(flatten(&mixed).unwrap_err().to_string(), "flatten: an observation of series 1 has 1 entries, wanted 2");
+    assert_eq!(flatten::<f64, Series<f64>>(&[]).unwrap_err(), Error::EmptySeries);
 }

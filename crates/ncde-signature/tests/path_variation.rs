@@ -11,9 +11,7 @@ fn distance(values: &[f64], channels: usize, i: usize, j: usize) -> f64 {
 }
 
 fn over(partition: &[usize], values: &[f64], channels: usize, p: f64) -> f64 {
-    let steps = partition
-        .windows(2)
-        .map(|pair| distance(values, channels, pair[0], pair[1]));
+    let steps = partition.windows(2).map(|pair| distance(values, channels, pair[0], pair[1]));
     steps.map(|step| step.powf(p)).sum::<f64>().powf(1.0 / p)
 }
 
@@ -23,10 +21,7 @@ fn brute_force(values: &[f64], channels: usize, p: f64) -> f64 {
     let inner = last.saturating_sub(1);
     let partitions = (0..1_usize << inner).map(|mask| {
         let chosen = (1..last).filter(|i| mask >> (i - 1) & 1 == 1);
-        let partition: Vec<usize> = std::iter::once(0)
-            .chain(chosen)
-            .chain((last > 0).then_some(last))
-            .collect();
+        let partition: Vec<usize> = std::iter::once(0).chain(chosen).chain((last > 0).then_some(last)).collect();
         over(&partition, values, channels, p)
     });
     partitions.fold(0.0, f64::max)
@@ -110,9 +105,7 @@ fn simple_paths_have_known_variation() {
     assert_eq!(partition, [0, 1, 3, 4, 5]);
     assert!(agree(variation, 2.0));
     // Three unit steps along different axes: distances 1, sqrt 2, sqrt 3, so at p = 2 all partitions tie.
-    let stairs = [
-        0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0,
-    ];
+    let stairs = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
     assert!(agree(p_variation(&stairs, 3, 2.0).unwrap(), 3_f64.sqrt()));
     assert!(agree(p_variation(&stairs, 3, 4.0).unwrap(), 3_f64.sqrt()));
     assert!(agree(p_variation(&stairs, 3, 1.0).unwrap(), 3.0));
@@ -132,25 +125,10 @@ fn arguments_are_checked() {
         let error = p_variation(&x, 1, p).unwrap_err();
         assert!(matches!(error, Error::BadParameter { .. }), "{p}: {error}");
     }
-    assert!(matches!(
-        p_variation(&[-1.5, 0.0, 1.5], 1, 1e9).unwrap_err(),
-        Error::BadParameter { .. }
-    ));
-    assert_eq!(
-        p_variation::<f64>(&[], 1, 2.0).unwrap_err(),
-        Error::EmptySeries
-    );
+    assert!(matches!(p_variation(&[-1.5, 0.0, 1.5], 1, 1e9).unwrap_err(), Error::BadParameter { .. }));
+    assert_eq!(p_variation::<f64>(&[], 1, 2.0).unwrap_err(), Error::EmptySeries);
     assert_eq!(p_variation(&x, 0, 2.0).unwrap_err(), Error::NoChannels);
-    assert!(matches!(
-        p_variation(&x, 2, 2.0).unwrap_err(),
-        Error::Size {
-            seen: 1,
-            wanted: 2,
-            ..
-        }
-    ));
+    assert!(matches!(p_variation(&x, 2, 2.0).unwrap_err(), Error::Size { seen: 1, wanted: 2, .. }));
     let error = p_variation(&[0.0, 1.0, f64::NAN, 0.0], 2, 2.0).unwrap_err();
-    assert!(
-        matches!(&error, Error::NotFinite { place, channel: 0, .. } if place == "observation 1")
-    );
+    assert!(matches!(&error, Error::NotFinite { place, channel: 0, .. } if place == "observation 1"));
 }

@@ -62,25 +62,14 @@ fn a_remainder_from_rounding_makes_no_window() {
         let ends = Windows::Duration(0.1).ends(&[0.0, end]).unwrap();
         assert_eq!(ends, [0.0, 0.1, 0.2, end]);
     }
-    assert_eq!(
-        Windows::Duration(5.0).ends(&[0.0, 1.0]).unwrap(),
-        [0.0, 1.0]
-    );
-    assert_eq!(
-        Windows::Duration(0.75).ends(&[0.0, 1.0]).unwrap(),
-        [0.0, 0.75, 1.0]
-    );
+    assert_eq!(Windows::Duration(5.0).ends(&[0.0, 1.0]).unwrap(), [0.0, 1.0]);
+    assert_eq!(Windows::Duration(0.75).ends(&[0.0, 1.0]).unwrap(), [0.0, 0.75, 1.0]);
 }
 
 #[test]
 fn listed_times_may_name_the_ends_or_not() {
     let knots = regular(5);
-    for times in [
-        vec![1.5],
-        vec![0.0, 1.5],
-        vec![1.5, 4.0],
-        vec![0.0, 1.5, 4.0],
-    ] {
+    for times in [vec![1.5], vec![0.0, 1.5], vec![1.5, 4.0], vec![0.0, 1.5, 4.0]] {
         assert_eq!(Windows::Times(times).ends(&knots).unwrap(), [0.0, 1.5, 4.0]);
     }
     assert_eq!(Windows::Times(vec![]).ends(&knots).unwrap(), [0.0, 4.0]);
@@ -102,24 +91,14 @@ fn bad_windows_are_refused() {
     ];
     for windows in bad {
         let error = windows.ends(&knots).unwrap_err();
-        assert!(
-            matches!(error, Error::BadParameter { .. }),
-            "{windows:?}: {error}"
-        );
+        assert!(matches!(error, Error::BadParameter { .. }), "{windows:?}: {error}");
     }
     // A step that the times cannot resolve.
     let lost = Windows::Duration(1e-17).ends(&[1.0, 1.0 + 2e-16]);
     assert!(matches!(lost.unwrap_err(), Error::BadParameter { .. }));
     for time in [-1.0, 4.5] {
         let error = Windows::Times(vec![time]).ends(&knots).unwrap_err();
-        assert_eq!(
-            error,
-            Error::OutsideDomain {
-                time,
-                start: 0.0,
-                end: 4.0
-            }
-        );
+        assert_eq!(error, Error::OutsideDomain { time, start: 0.0, end: 4.0 });
     }
 }
 
@@ -128,12 +107,6 @@ fn knots_must_make_a_path() {
     let ends = |knots: &[f64]| Windows::Observations(1).ends(knots).unwrap_err();
     assert_eq!(ends(&[]), Error::EmptySeries);
     assert!(matches!(ends(&[1.0]), Error::OneObservation { .. }));
-    assert!(matches!(
-        ends(&[1.0, 0.0]),
-        Error::TimesNotIncreasing { .. }
-    ));
-    assert!(matches!(
-        ends(&[1.0, f64::INFINITY]),
-        Error::TimeNotFinite { index: 1, .. }
-    ));
+    assert!(matches!(ends(&[1.0, 0.0]), Error::TimesNotIncreasing { .. }));
+    assert!(matches!(ends(&[1.0, f64::INFINITY]), Error::TimeNotFinite { index: 1, .. }));
 }

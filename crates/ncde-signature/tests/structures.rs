@@ -9,7 +9,9 @@ use ncde_signature::{Basis, Index, Interval, Online, Paths, Rolling, Signature};
 #[test]
 fn the_kernel_is_the_naive_computation() {
     for (seed, (length, channels, depth)) in
-        [(2, 1, 1), (2, 3, 3), (9, 1, 6), (12, 2, 7), (8, 3, 5), (7, 4, 4), (5, 5, 4), (4, 9, 3), (6, 17, 2), (10, 16, 2)].into_iter().enumerate()
+        [(2, 1, 1), (2, 3, 3), (9, 1, 6), (12, 2, 7), (8, 3, 5), (7, 4, 4), (5, 5, 4), (4, 9, 3), (6, 17, 2), (10, 16, 2)]
+            .into_iter()
+            .enumerate()
     {
         let x = walk(seed as u64, length, channels);
         let ours = Signature::new(channels, depth).unwrap().of(&Paths::single(&x, channels).unwrap()).unwrap();
@@ -101,7 +103,8 @@ fn a_rolling_window_is_recomputation_after_ten_thousand_steps() {
     for (window, basis) in [(1, None), (7, Some(Basis::Lyndon)), (64, None)] {
         let (length, channels, depth) = (10_003, 2, 4);
         let x = walk(6, length, channels);
-        let transform = basis.map_or_else(|| Signature::new(channels, depth), |basis| Signature::log(channels, depth, basis)).unwrap();
+        let transform =
+            basis.map_or_else(|| Signature::new(channels, depth), |basis| Signature::log(channels, depth, basis)).unwrap();
         let mut rolling = Rolling::new(&transform, window).unwrap();
         let mut worst = 0.0_f64;
         for (t, row) in x.chunks(channels).enumerate() {
@@ -142,8 +145,10 @@ fn an_index_answers_every_interval() {
         for (t, row) in x.chunks(channels).enumerate() {
             index.push(t as f64 * 0.5, row).unwrap();
         }
-        let intervals: Vec<Interval> =
-            (0..length - 1).step_by(3).flat_map(|start| (start + 1..length).step_by(5).map(move |end| Interval { path: 0, start, end })).collect();
+        let intervals: Vec<Interval> = (0..length - 1)
+            .step_by(3)
+            .flat_map(|start| (start + 1..length).step_by(5).map(move |end| Interval { path: 0, start, end }))
+            .collect();
         let direct = transform.intervals(&Paths::single(&x, channels).unwrap(), &intervals).unwrap();
         for (interval, direct) in intervals.iter().zip(direct.chunks_exact(transform.len())) {
             assert_close(&index.observations(interval.start, interval.end).unwrap(), direct, 1e-12);
@@ -151,7 +156,9 @@ fn an_index_answers_every_interval() {
         // Between observations: the same as with the cut points inserted.
         let at = |t: f64| -> Vec<f64> {
             let (i, w) = ((t * 2.0).floor() as usize, (t * 2.0).fract());
-            (0..channels).map(|c| x[i * channels + c] + w * (x[((i + 1) * channels + c).min(x.len() - 1)] - x[i * channels + c])).collect()
+            (0..channels)
+                .map(|c| x[i * channels + c] + w * (x[((i + 1) * channels + c).min(x.len() - 1)] - x[i * channels + c]))
+                .collect()
         };
         for (s, t) in [(0.1, 0.2), (0.3, 41.7), (3.0, 4.25), (3.25, 4.0), (20.0, 60.5)] {
             let inner = (0..length).filter(|&i| s < i as f64 * 0.5 && (i as f64) * 0.5 < t);
@@ -173,7 +180,11 @@ fn an_index_answers_every_interval() {
 fn windows_share_their_end_points_and_join_to_the_whole() {
     let x = walk(8, 31, 3);
     let paths = Paths::single(&x, 3).unwrap();
-    for transform in [Signature::new(3, 4).unwrap(), Signature::log(3, 4, Basis::Hall).unwrap(), Signature::log(3, 4, Basis::Expanded).unwrap()] {
+    for transform in [
+        Signature::new(3, 4).unwrap(),
+        Signature::log(3, 4, Basis::Hall).unwrap(),
+        Signature::log(3, 4, Basis::Expanded).unwrap(),
+    ] {
         let windows = transform.intervals(&paths, &paths.windows(7).unwrap()).unwrap();
         assert_eq!(windows.len(), 5 * transform.len());
         let mut rows = windows.chunks_exact(transform.len());

@@ -18,26 +18,15 @@ pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, ReadEr
     for number in 1.. {
         bytes.clear();
         let read = reader.read_until(b'\n', &mut bytes);
-        if read.map_err(|source| ReadError::Io {
-            file: file.into(),
-            source,
-        })? == 0
-        {
+        if read.map_err(|source| ReadError::Io { file: file.into(), source })? == 0 {
             break;
         }
-        let text = str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8 {
-            file: file.into(),
-            line: number,
-        })?;
+        let text = str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8 { file: file.into(), line: number })?;
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
             continue;
         }
-        let line = Line {
-            file,
-            number,
-            cells: cells(file, number, text)?,
-        };
+        let line = Line { file, number, cells: cells(file, number, text)? };
         let columns = match &columns {
             Some(columns) => columns,
             None => {
@@ -61,10 +50,7 @@ pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, ReadEr
     let shape = vec![lines.len(), columns.len()];
     Ok(Input {
         name: file.into(),
-        array: Array {
-            shape,
-            data: Data::F64(values),
-        },
+        array: Array { shape, data: Data::F64(values) },
         origin: Origin::Text { lines, columns },
         note: None,
     })
@@ -77,20 +63,11 @@ fn cells<'a>(file: &str, line: u64, text: &'a str) -> Result<Vec<Cow<'a, str>>, 
     if !text.contains('"') {
         return Ok(text.split(',').map(|cell| cell.trim().into()).collect());
     }
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(text.as_bytes());
+    let mut reader = ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let mut record = StringRecord::new();
-    let broken = |error: csv::Error| ReadError::Quotes {
-        file: file.into(),
-        line,
-        message: error.to_string(),
-    };
+    let broken = |error: csv::Error| ReadError::Quotes { file: file.into(), line, message: error.to_string() };
     reader.read_record(&mut record).map_err(broken)?;
-    Ok(record
-        .iter()
-        .map(|cell| Cow::Owned(cell.trim().into()))
-        .collect())
+    Ok(record.iter().map(|cell| Cow::Owned(cell.trim().into())).collect())
 }
 
 struct Line<'a> {
@@ -105,21 +82,13 @@ impl Line<'_> {
         let Some(text) = self.cells.iter().position(|cell| number(cell).is_none()) else {
             return Ok(None);
         };
-        if self
-            .cells
-            .iter()
-            .any(|cell| number(cell).is_some_and(|x| !x.is_nan()))
-        {
+        if self.cells.iter().any(|cell| number(cell).is_some_and(|x| !x.is_nan())) {
             let hint = ", but other cells of the first line are: a header row holds names only";
             return Err(self.not_a_number(&(text + 1).to_string(), &self.cells[text], hint));
         }
         let names = self.cells.iter().enumerate();
         let name = |(i, cell): (usize, &Cow<'_, str>)| {
-            if cell.is_empty() {
-                (i + 1).to_string()
-            } else {
-                cell.to_string()
-            }
+            if cell.is_empty() { (i + 1).to_string() } else { cell.to_string() }
         };
         Ok(Some(names.map(name).collect()))
     }
@@ -134,24 +103,14 @@ impl Line<'_> {
             });
         }
         for (cell, column) in self.cells.iter().zip(columns) {
-            let hint = if cell.contains([';', '\t']) {
-                "; columns must be separated by commas"
-            } else {
-                ""
-            };
+            let hint = if cell.contains([';', '\t']) { "; columns must be separated by commas" } else { "" };
             values.push(number(cell).ok_or_else(|| self.not_a_number(column, cell, hint))?);
         }
         Ok(())
     }
 
     fn not_a_number(&self, column: &str, cell: &str, hint: &'static str) -> ReadError {
-        ReadError::NotANumber {
-            file: self.file.into(),
-            line: self.number,
-            column: column.into(),
-            cell: cell.into(),
-            hint,
-        }
+        ReadError::NotANumber { file: self.file.into(), line: self.number, column: column.into(), cell: cell.into(), hint }
     }
 }
 
@@ -185,8 +144,6 @@ mod tests {
     fn quotes_are_understood() {
         let input = read("test", "\"a,b\",\"c\"\n\"1\",2\n\"\",3\n".as_bytes()).unwrap();
         assert!(matches!(&input.origin, Origin::Text { columns, .. } if columns == &["a,b", "c"]));
-        assert!(
-            matches!(&input.array.data, Data::F64(x) if x[..2] == [1.0, 2.0] && x[2].is_nan() && x[3] == 3.0)
-        );
+        assert!(matches!(&input.array.data, Data::F64(x) if x[..2] == [1.0, 2.0] && x[2].is_nan() && x[3] == 3.0));
     }
 }

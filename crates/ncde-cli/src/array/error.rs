@@ -4,9 +4,7 @@ use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
-    #[error(
-        "cannot open `{file}`: {source}; check the name, or give `-` to read csv from standard input"
-    )]
+    #[error("cannot open `{file}`: {source}; check the name, or give `-` to read csv from standard input")]
     Open { file: String, source: io::Error },
 
     #[error("cannot read `{file}`: {source}")]
@@ -22,58 +20,28 @@ pub(crate) enum ReadError {
     OnlyHeader { file: String },
 
     #[error("`{file}` {seen}, so it is not {wanted}; {hint}")]
-    Kind {
-        file: String,
-        seen: &'static str,
-        wanted: &'static str,
-        hint: &'static str,
-    },
+    Kind { file: String, seen: &'static str, wanted: &'static str, hint: &'static str },
 
-    #[error(
-        "`{file}`, line {line}: {cells} cells, but the lines before have {wanted}; every line needs a cell for each column"
-    )]
-    Ragged {
-        file: String,
-        line: u64,
-        cells: usize,
-        wanted: usize,
-    },
+    #[error("`{file}`, line {line}: {cells} cells, but the lines before have {wanted}; every line needs a cell for each column")]
+    Ragged { file: String, line: u64, cells: usize, wanted: usize },
 
     #[error("`{file}`, line {line}, column `{column}`: `{cell}` is not a number{hint}")]
-    NotANumber {
-        file: String,
-        line: u64,
-        column: String,
-        cell: String,
-        hint: &'static str,
-    },
+    NotANumber { file: String, line: u64, column: String, cell: String, hint: &'static str },
 
     #[error("`{file}`, line {line}: this is not UTF-8 text; save the file as UTF-8")]
     NotUtf8 { file: String, line: u64 },
 
     #[error("`{file}`, line {line}: {message}")]
-    Quotes {
-        file: String,
-        line: u64,
-        message: String,
-    },
+    Quotes { file: String, line: u64, message: String },
 
     #[error("`{file}` has a broken npy header: {message}")]
     Header { file: String, message: String },
 
-    #[error(
-        "`{file}` holds `{seen}`; wanted floats or integers: save it with `.astype(\"float64\")`"
-    )]
+    #[error("`{file}` holds `{seen}`; wanted floats or integers: save it with `.astype(\"float64\")`")]
     Dtype { file: String, seen: String },
 
-    #[error(
-        "`{file}` ends too early: its header promises {wanted} bytes of numbers, {seen} are there; copy it again"
-    )]
-    Truncated {
-        file: String,
-        wanted: u128,
-        seen: u64,
-    },
+    #[error("`{file}` ends too early: its header promises {wanted} bytes of numbers, {seen} are there; copy it again")]
+    Truncated { file: String, wanted: u128, seen: u64 },
 
     #[error("`{file}` is too large: {shortage}; split it")]
     Memory { file: String, shortage: String },
@@ -88,11 +56,7 @@ pub(crate) enum ReadError {
     SeveralArrays { file: String, names: String },
 
     #[error("`{file}` has no array `{name}`; it holds {names}")]
-    NoSuchArray {
-        file: String,
-        name: String,
-        names: String,
-    },
+    NoSuchArray { file: String, name: String, names: String },
 
     #[error("`{file}` is not an .npz file, so `--array` has nothing to choose from; leave it out")]
     NotAnArchive { file: String },

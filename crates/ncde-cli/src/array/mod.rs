@@ -77,10 +77,7 @@ pub(crate) struct Input {
 #[derive(Debug)]
 pub(crate) enum Origin {
     /// In a text: by the line of each row and the name of each column.
-    Text {
-        lines: Vec<u64>,
-        columns: Vec<String>,
-    },
+    Text { lines: Vec<u64>, columns: Vec<String> },
     /// In an array: by index.
     Entries,
 }
@@ -116,10 +113,7 @@ impl Rows {
 
     /// The index of a row along each named axis, counted from 1.
     pub(crate) fn index(&self, row: usize) -> Vec<usize> {
-        unravel(row, &self.array.shape[..self.axes.len()])
-            .into_iter()
-            .map(|i| i + 1)
-            .collect()
+        unravel(row, &self.array.shape[..self.axes.len()]).into_iter().map(|i| i + 1).collect()
     }
 }
 

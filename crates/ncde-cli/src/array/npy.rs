@@ -31,41 +31,22 @@ enum Order {
 /// Reads an npy file of which `bytes` bytes are there.
 pub(super) fn read(file: &str, mut reader: impl Read, bytes: u64) -> Result<Input, ReadError> {
     let (text, start) = header_text(file, &mut reader)?;
-    let header = parse(&text).map_err(|message| ReadError::Header {
-        file: file.into(),
-        message,
-    })?;
+    let header = parse(&text).map_err(|message| ReadError::Header { file: file.into(), message })?;
     let there = bytes.saturating_sub(start);
     let data = numbers(file, &mut reader, &header, there)?;
     let is_float = header.dtype.contains('f');
-    let note = (!is_float).then(|| {
-        format!(
-            "`{file}` holds integers (`{}`); computing in f64",
-            header.dtype
-        )
-    });
+    let note = (!is_float).then(|| format!("`{file}` holds integers (`{}`); computing in f64", header.dtype));
     let data = match (header.order, data) {
         (Order::C, data) => data,
         (Order::Fortran, Data::F32(values)) => Data::F32(rearrange(&header.shape, &values)),
         (Order::Fortran, Data::F64(values)) => Data::F64(rearrange(&header.shape, &values)),
     };
-    Ok(Input {
-        name: file.into(),
-        array: Array {
-            shape: header.shape,
-            data,
-        },
-        origin: Origin::Entries,
-        note,
-    })
+    Ok(Input { name: file.into(), array: Array { shape: header.shape, data }, origin: Origin::Entries, note })
 }
 
 /// The dictionary, and where the numbers start.
 fn header_text(file: &str, reader: &mut impl Read) -> Result<(String, u64), ReadError> {
-    let broken = |message: &str| ReadError::Header {
-        file: file.into(),
-        message: message.into(),
-    };
+    let broken = |message: &str| ReadError::Header { file: file.into(), message: message.into() };
     let short = |_| broken("the file ends inside it");
     let mut start = [0; 8];
     reader.read_exact(&mut start).map_err(short)?;
@@ -84,9 +65,7 @@ fn header_text(file: &str, reader: &mut impl Read) -> Result<(String, u64), Read
             (u32::from_le_bytes(length) as usize, 12)
         }
         version => {
-            return Err(broken(&format!(
-                "version {version} is not known; versions 1 to 3 are"
-            )));
+            return Err(broken(&format!("version {version} is not known; versions 1 to 3 are")));
         }
     };
     if length > LONGEST_HEADER {
@@ -94,10 +73,7 @@ fn header_text(file: &str, reader: &mut impl Read) -> Result<(String, u64), Read
     }
     let mut text = vec![0; length];
     reader.read_exact(&mut text).map_err(short)?;
-    Ok((
-        String::from_utf8_lossy(&text).into_owned(),
-        before + length as u64,
-    ))
+    Ok((String::from_utf8_lossy(&text).into_owned(), before + length as u64))
 }
 
 /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`.
@@ -105,12 +81,7 @@ fn parse(text: &str) -> Result<Header, String> {
     let descr = value(text, "descr")?;
     let dtype = match descr.chars().next() {
         Some(quote @ ('\'' | '"')) => descr[1..].split(quote).next().unwrap_or("").to_string(),
-        _ => descr
-            .split('}')
-            .next()
-            .unwrap_or("")
-            .trim_end_matches([' ', ','])
-            .to_string(),
+        _ => descr.split('}').next().unwrap_or("").trim_end_matches([' ', ',']).to_string(),
     };
     let order = value(text, "fortran_order")?;
     let order = if order.starts_with("False") {
@@ -121,23 +92,11 @@ fn parse(text: &str) -> Result<Header, String> {
         return Err("`fortran_order` is neither True nor False".into());
     };
     let shape = value(text, "shape")?;
-    let inside = shape
-        .strip_prefix('(')
-        .and_then(|rest| rest.split_once(')'));
+    let inside = shape.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let (inside, _) = inside.ok_or("`shape` is not a tuple")?;
-    let sizes = inside
-        .split(',')
-        .map(str::trim)
-        .filter(|size| !size.is_empty());
-    let size = |text: &str| {
-        text.parse()
-            .map_err(|_| format!("`shape` holds `{text}`, which is not a size"))
-    };
-    Ok(Header {
-        dtype,
-        order,
-        shape: sizes.map(size).collect::<Result<_, _>>()?,
-    })
+    let sizes = inside.split(',').map(str::trim).filter(|size| !size.is_empty());
+    let size = |text: &str| text.parse().map_err(|_| format!("`shape` holds `{text}`, which is not a size"));
+    Ok(Header { dtype, order, shape: sizes.map(size).collect::<Result<_, _>>()? })
 }
 
 /// What follows `'key':`.
@@ -149,33 +108,19 @@ fn value<'a>(text: &'a str, key: &str) -> Result<&'a str, String> {
         .ok_or_else(|| format!("`{key}` is missing"))
 }
 
-fn numbers(
-    file: &str,
-    reader: &mut impl Read,
-    header: &Header,
-    there: u64,
-) -> Result<Data, ReadError> {
+fn numbers(file: &str, reader: &mut impl Read, header: &Header, there: u64) -> Result<Data, ReadError> {
     let (sign, kind) = match header.dtype.split_at_checked(1) {
         Some((sign @ ("<" | ">" | "=" | "|"), kind)) => (sign, kind),
         _ => ("=", header.dtype.as_str()),
     };
     let is_big = sign == ">" || (sign == "=" && cfg!(target_endian = "big"));
-    let block = Block {
-        file,
-        reader,
-        shape: &header.shape,
-        there,
-    };
+    let block = Block { file, reader, shape: &header.shape, there };
     macro_rules! decode {
         ($from:ty => $to:ty) => {
             if is_big {
-                block
-                    .decode(|bytes| <$from>::from_be_bytes(bytes) as $to)
-                    .map(Data::from)
+                block.decode(|bytes| <$from>::from_be_bytes(bytes) as $to).map(Data::from)
             } else {
-                block
-                    .decode(|bytes| <$from>::from_le_bytes(bytes) as $to)
-                    .map(Data::from)
+                block.decode(|bytes| <$from>::from_le_bytes(bytes) as $to).map(Data::from)
             }
         };
     }
@@ -190,10 +135,7 @@ fn numbers(
         "u2" => decode!(u16 => f64),
         "u4" => decode!(u32 => f64),
         "u8" => decode!(u64 => f64),
-        _ => Err(ReadError::Dtype {
-            file: file.into(),
-            seen: header.dtype.clone(),
-        }),
+        _ => Err(ReadError::Dtype { file: file.into(), seen: header.dtype.clone() }),
     }
 }
 
@@ -206,45 +148,28 @@ struct Block<'a, R> {
 }
 
 impl<R: Read> Block<'_, R> {
-    fn decode<const N: usize, T>(
-        mut self,
-        convert: impl Fn([u8; N]) -> T,
-    ) -> Result<Vec<T>, ReadError> {
+    fn decode<const N: usize, T>(mut self, convert: impl Fn([u8; N]) -> T) -> Result<Vec<T>, ReadError> {
         let product = |product: u128, &size: &usize| product.saturating_mul(size as u128);
         let wanted = self.shape.iter().fold(N as u128, product);
         // Before any memory is asked for: a header can promise everything.
-        let truncated = |seen| ReadError::Truncated {
-            file: self.file.into(),
-            wanted,
-            seen,
-        };
+        let truncated = |seen| ReadError::Truncated { file: self.file.into(), wanted, seen };
         if wanted > u128::from(self.there) {
             return Err(truncated(self.there));
         }
-        let memory = |shortage| ReadError::Memory {
-            file: self.file.into(),
-            shortage,
-        };
+        let memory = |shortage| ReadError::Memory { file: self.file.into(), shortage };
         if let Some(shortage) = memory::shortage(wanted) {
             return Err(memory(shortage));
         }
         let count = wanted as usize / N;
         let mut values = Vec::new();
-        values
-            .try_reserve_exact(count)
-            .map_err(|error| memory(error.to_string()))?;
+        values.try_reserve_exact(count).map_err(|error| memory(error.to_string()))?;
         let mut bytes = vec![0; BLOCK.min(count) * N];
         while values.len() < count {
             let some = &mut bytes[..BLOCK.min(count - values.len()) * N];
-            self.reader
-                .read_exact(some)
-                .map_err(|source| match source.kind() {
-                    io::ErrorKind::UnexpectedEof => truncated((values.len() * N) as u64),
-                    _ => ReadError::Io {
-                        file: self.file.into(),
-                        source,
-                    },
-                })?;
+            self.reader.read_exact(some).map_err(|source| match source.kind() {
+                io::ErrorKind::UnexpectedEof => truncated((values.len() * N) as u64),
+                _ => ReadError::Io { file: self.file.into(), source },
+            })?;
             values.extend(some.as_chunks::<N>().0.iter().map(|&bytes| convert(bytes)));
         }
         Ok(values)
@@ -278,8 +203,7 @@ pub(super) fn write(array: &Array, out: &mut dyn Write) -> io::Result<()> {
     let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     // Magic, version, length, text and newline together fill a multiple of 64 bytes.
     let padded = (10 + text.len() + 1).next_multiple_of(64) - 11;
-    let length = u16::try_from(padded + 1)
-        .map_err(|_| io::Error::other("the shape is too long for an npy header"))?;
+    let length = u16::try_from(padded + 1).map_err(|_| io::Error::other("the shape is too long for an npy header"))?;
     out.write_all(MAGIC)?;
     out.write_all(&[1, 0])?;
     out.write_all(&length.to_le_bytes())?;
@@ -290,11 +214,7 @@ pub(super) fn write(array: &Array, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn encode<const N: usize, T: Copy>(
-    values: &[T],
-    convert: impl Fn(T) -> [u8; N],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn encode<const N: usize, T: Copy>(values: &[T], convert: impl Fn(T) -> [u8; N], out: &mut dyn Write) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(BLOCK * N);
     for block in values.chunks(BLOCK) {
         bytes.clear();
@@ -310,27 +230,11 @@ mod tests {
 
     #[test]
     fn headers_as_numpy_writes_them() {
-        let header =
-            parse("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }   \n").unwrap();
-        assert_eq!(
-            header,
-            Header {
-                dtype: "<f8".into(),
-                order: Order::C,
-                shape: vec![3, 4]
-            }
-        );
+        let header = parse("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }   \n").unwrap();
+        assert_eq!(header, Header { dtype: "<f8".into(), order: Order::C, shape: vec![3, 4] });
         let header = parse("{'descr': '>i4', 'fortran_order': True, 'shape': (5,), }").unwrap();
-        assert_eq!(
-            header,
-            Header {
-                dtype: ">i4".into(),
-                order: Order::Fortran,
-                shape: vec![5]
-            }
-        );
-        let record =
-            parse("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (), }").unwrap();
+        assert_eq!(header, Header { dtype: ">i4".into(), order: Order::Fortran, shape: vec![5] });
+        let record = parse("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (), }").unwrap();
         assert!(record.dtype.starts_with("[('a'"), "{record:?}");
         assert!(parse("{'descr': '<f8', 'shape': (3, 4), }").is_err());
         assert!(parse("{'descr': '<f8', 'fortran_order': False, 'shape': (3, -4), }").is_err());
@@ -344,31 +248,19 @@ mod tests {
 
     #[test]
     fn what_is_written_is_aligned_and_comes_back() {
-        let array = Array {
-            shape: vec![2, 1, 2],
-            data: Data::F32(vec![1.0, -2.5, 3.0, 1e-30]),
-        };
+        let array = Array { shape: vec![2, 1, 2], data: Data::F32(vec![1.0, -2.5, 3.0, 1e-30]) };
         let mut bytes = Vec::new();
         write(&array, &mut bytes).unwrap();
         assert_eq!(bytes.len() % 64, 16);
-        let back = read("test", bytes.as_slice(), bytes.len() as u64)
-            .unwrap()
-            .array;
+        let back = read("test", bytes.as_slice(), bytes.len() as u64).unwrap().array;
         assert_eq!(back.shape, array.shape);
         assert!(matches!(back.data, Data::F32(values) if values == [1.0, -2.5, 3.0, 1e-30]));
     }
 
     #[test]
     fn a_header_cannot_ask_for_the_world() {
-        let header = Header {
-            dtype: "<f8".into(),
-            order: Order::C,
-            shape: vec![usize::MAX, usize::MAX],
-        };
+        let header = Header { dtype: "<f8".into(), order: Order::C, shape: vec![usize::MAX, usize::MAX] };
         let error = numbers("test", &mut [0; 8].as_slice(), &header, 8).unwrap_err();
-        assert!(
-            matches!(error, ReadError::Truncated { seen: 8, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ReadError::Truncated { seen: 8, .. }), "{error}");
     }
 }

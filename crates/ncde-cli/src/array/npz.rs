@@ -9,15 +9,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::{Array, Input, ReadError, npy};
 
 /// Reads the array called `name`, or the only one.
-pub(super) fn read(
-    file: &str,
-    reader: impl Read + Seek,
-    name: Option<&str>,
-) -> Result<Input, ReadError> {
-    let broken = |error: &ZipError| ReadError::Archive {
-        file: file.into(),
-        message: error.to_string(),
-    };
+pub(super) fn read(file: &str, reader: impl Read + Seek, name: Option<&str>) -> Result<Input, ReadError> {
+    let broken = |error: &ZipError| ReadError::Archive { file: file.into(), message: error.to_string() };
     let mut archive = ZipArchive::new(reader).map_err(|error| broken(&error))?;
     let mut arrays = Vec::new();
     for name in archive.file_names() {
@@ -25,36 +18,20 @@ pub(super) fn read(
         arrays.extend(name.strip_suffix(".npy").map(str::to_string));
     }
     arrays.sort();
-    let names = || {
-        arrays
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let names = || arrays.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let chosen = match (name, arrays.as_slice()) {
         (_, []) => return Err(ReadError::NoArrays { file: file.into() }),
         (None, [only]) => only,
         (None, _) => {
-            return Err(ReadError::SeveralArrays {
-                file: file.into(),
-                names: names(),
-            });
+            return Err(ReadError::SeveralArrays { file: file.into(), names: names() });
         }
-        (Some(name), arrays) => {
-            arrays
-                .iter()
-                .find(|array| *array == name)
-                .ok_or_else(|| ReadError::NoSuchArray {
-                    file: file.into(),
-                    name: name.into(),
-                    names: names(),
-                })?
-        }
+        (Some(name), arrays) => arrays.iter().find(|array| *array == name).ok_or_else(|| ReadError::NoSuchArray {
+            file: file.into(),
+            name: name.into(),
+            names: names(),
+        })?,
     };
-    let entry = archive
-        .by_name(&format!("{chosen}.npy"))
-        .map_err(|error| broken(&error))?;
+    let entry = archive.by_name(&format!("{chosen}.npy")).map_err(|error| broken(&error))?;
     let bytes = entry.size();
     npy::read(&format!("{file}:{chosen}"), BufReader::new(entry), bytes)
 }

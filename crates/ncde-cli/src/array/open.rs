@@ -34,12 +34,8 @@ pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, ReadError> 
         return csv::read(name, io::stdin().lock());
     }
     let (file, array) = split(name, array);
-    let format =
-        Format::of(Path::new(file)).ok_or_else(|| ReadError::Extension { file: file.into() })?;
-    let opened = File::open(file).map_err(|source| ReadError::Open {
-        file: file.into(),
-        source,
-    })?;
+    let format = Format::of(Path::new(file)).ok_or_else(|| ReadError::Extension { file: file.into() })?;
+    let opened = File::open(file).map_err(|source| ReadError::Open { file: file.into(), source })?;
     let mut reader = BufReader::with_capacity(1 << 20, opened);
     check_kind(file, format, &mut reader)?;
     match format {
@@ -49,10 +45,7 @@ pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, ReadError> 
         }
         Format::Npy => {
             none_to_choose(file, array)?;
-            let bytes = reader
-                .get_ref()
-                .metadata()
-                .map_or(u64::MAX, |file| file.len());
+            let bytes = reader.get_ref().metadata().map_or(u64::MAX, |file| file.len());
             npy::read(file, reader, bytes)
         }
         Format::Npz => npz::read(file, reader, array),
@@ -62,11 +55,7 @@ pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, ReadError> 
 /// `FILE.npz:ARRAY` in its two parts, unless that is the name of a file.
 fn split<'a>(name: &'a str, array: Option<&'a str>) -> (&'a str, Option<&'a str>) {
     match name.rsplit_once(':') {
-        Some((file, inside))
-            if array.is_none()
-                && Format::of(Path::new(file)).is_some()
-                && !Path::new(name).exists() =>
-        {
+        Some((file, inside)) if array.is_none() && Format::of(Path::new(file)).is_some() && !Path::new(name).exists() => {
             (file, Some(inside))
         }
         _ => (name, array),
@@ -82,10 +71,7 @@ fn none_to_choose(file: &str, array: Option<&str>) -> Result<(), ReadError> {
 
 /// Compares the first bytes with what the extension promises.
 fn check_kind(file: &str, format: Format, reader: &mut impl BufRead) -> Result<(), ReadError> {
-    let start = reader.fill_buf().map_err(|source| ReadError::Io {
-        file: file.into(),
-        source,
-    })?;
+    let start = reader.fill_buf().map_err(|source| ReadError::Io { file: file.into(), source })?;
     if start.is_empty() {
         return Err(ReadError::Empty { file: file.into() });
     }
@@ -103,12 +89,7 @@ fn check_kind(file: &str, format: Format, reader: &mut impl BufRead) -> Result<(
         _ if start.is_ascii() => "it looks like text: name it .csv if it holds rows of numbers",
         _ => "save it again with `numpy.save` or `numpy.savez`",
     };
-    Err(ReadError::Kind {
-        file: file.into(),
-        seen,
-        wanted,
-        hint,
-    })
+    Err(ReadError::Kind { file: file.into(), seen, wanted, hint })
 }
 
 #[cfg(test)]

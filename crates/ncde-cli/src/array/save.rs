@@ -50,10 +50,7 @@ impl Target {
             let folder = folder.into();
             return Err(TargetError::NoFolder { path, folder });
         }
-        let file = beside(folder).map_err(|source| TargetError::Folder {
-            path: path.clone(),
-            source,
-        })?;
+        let file = beside(folder).map_err(|source| TargetError::Folder { path: path.clone(), source })?;
         Ok(Self { path, format, file })
     }
 
@@ -62,12 +59,7 @@ impl Target {
     }
 
     /// Writes the rows; only csv asks for the labels of their entries, only npz for a name.
-    pub(crate) fn write(
-        mut self,
-        name: &str,
-        rows: &Rows,
-        labels: impl FnOnce() -> Vec<String>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn write(mut self, name: &str, rows: &Rows, labels: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
         let mut out = BufWriter::with_capacity(1 << 20, &mut self.file);
         let written = match self.format {
             Format::Csv => write_csv(rows, &labels(), &mut out),
@@ -78,12 +70,7 @@ impl Target {
         drop(out);
         let path = self.path;
         written
-            .and_then(|()| {
-                self.file
-                    .persist(&path)
-                    .map(drop)
-                    .map_err(|error| error.error)
-            })
+            .and_then(|()| self.file.persist(&path).map(drop).map_err(|error| error.error))
             .map_err(|source| Failure::Write { path, source })
     }
 }
@@ -93,27 +80,18 @@ fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt;
     // What the user's umask leaves of these, as for any other file.
     let permissions = fs::Permissions::from_mode(0o666);
-    tempfile::Builder::new()
-        .prefix(".ncde-")
-        .permissions(permissions)
-        .tempfile_in(folder)
+    tempfile::Builder::new().prefix(".ncde-").permissions(permissions).tempfile_in(folder)
 }
 
 #[cfg(not(unix))]
 fn beside(folder: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(".ncde-")
-        .tempfile_in(folder)
+    tempfile::Builder::new().prefix(".ncde-").tempfile_in(folder)
 }
 
 /// A header of axes and labels, then a line a row. Numbers read back as exactly what they were.
 pub(crate) fn write_csv(rows: &Rows, labels: &[String], out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    let header = rows
-        .axes
-        .iter()
-        .copied()
-        .chain(labels.iter().map(String::as_str));
+    let header = rows.axes.iter().copied().chain(labels.iter().map(String::as_str));
     csv.write_record(header).map_err(cause)?;
     for row in 0..rows.count() {
         let index = rows.index(row).into_iter().map(|i| i.to_string());

@@ -44,12 +44,7 @@ struct Measured<'a, P> {
 /// Prints the line.
 fn report<P: Serialize>(bench: &'static str, parameters: &P, seconds: f64) -> Result<(), Failure> {
     let peak_mib = memory::peak().map(memory::mib);
-    let line = Measured {
-        bench,
-        parameters,
-        seconds,
-        peak_mib,
-    };
+    let line = Measured { bench, parameters, seconds, peak_mib };
     output::data(|out| {
         serde_json::to_writer(&mut *out, &line)?;
         writeln!(out)

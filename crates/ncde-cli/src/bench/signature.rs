@@ -31,9 +31,7 @@ struct Parameters {
 
 pub(super) fn run(args: &BenchSignatureArgs) -> Result<(), Failure> {
     if args.run.device != Device::Cpu {
-        return Err(Failure::Refused(
-            "this build has CPU kernels for signatures only; use `--device cpu`".into(),
-        ));
+        return Err(Failure::Refused("this build has CPU kernels for signatures only; use `--device cpu`".into()));
     }
     threads::on(args.run.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
@@ -42,10 +40,7 @@ pub(super) fn run(args: &BenchSignatureArgs) -> Result<(), Failure> {
 }
 
 fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
-    let refused = |source| Failure::Signature {
-        what: "bench signature".into(),
-        source,
-    };
+    let refused = |source| Failure::Signature { what: "bench signature".into(), source };
     fits::<T>(args)?;
     let signature = match args.op {
         Op::Sig | Op::SigBackward => Signature::new(args.channels, args.depth),
@@ -54,21 +49,13 @@ fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
     let signature = signature.map_err(refused)?;
     let values: Vec<T> = walks(args.batch, args.length, args.channels);
     let paths = Paths::new(&values, args.batch, args.length, args.channels).map_err(refused)?;
-    let intervals = paths
-        .windows(args.window.unwrap_or(usize::MAX))
-        .map_err(refused)?;
+    let intervals = paths.windows(args.window.unwrap_or(usize::MAX)).map_err(refused)?;
     let outputs = intervals.len() * signature.len();
     let seconds = match args.op {
-        Op::Sig | Op::Logsig => best(args.run.repeat, || {
-            signature.intervals(&paths, &intervals).map_err(refused)
-        })?,
+        Op::Sig | Op::Logsig => best(args.run.repeat, || signature.intervals(&paths, &intervals).map_err(refused))?,
         Op::SigBackward | Op::LogsigBackward => {
             let gradient = vec![T::ONE; outputs];
-            best(args.run.repeat, || {
-                signature
-                    .intervals_backward(&paths, &intervals, &gradient)
-                    .map_err(refused)
-            })?
+            best(args.run.repeat, || signature.intervals_backward(&paths, &intervals, &gradient).map_err(refused))?
         }
     };
     let size = |numbers: usize| memory::mib((numbers * size_of::<T>()) as u64);
@@ -93,9 +80,7 @@ fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
 /// Refuses walks that cannot be held.
 fn fits<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
     let sizes = [args.batch, args.length, args.channels, size_of::<T>()];
-    let bytes = sizes
-        .iter()
-        .fold(1_u128, |bytes, &size| bytes.saturating_mul(size as u128));
+    let bytes = sizes.iter().fold(1_u128, |bytes, &size| bytes.saturating_mul(size as u128));
     match memory::shortage(bytes) {
         None => Ok(()),
         Some(shortage) => Err(Failure::Refused(format!(

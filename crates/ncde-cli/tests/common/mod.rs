@@ -26,10 +26,7 @@ impl Run {
     pub(crate) fn numbers(&self) -> Vec<Vec<f64>> {
         let number = |cell: &String| cell.parse().unwrap();
         let rows = self.csv();
-        rows[1..]
-            .iter()
-            .map(|row| row.iter().map(number).collect())
-            .collect()
+        rows[1..].iter().map(|row| row.iter().map(number).collect()).collect()
     }
 
     /// The JSON on stdout, in one line.
@@ -54,13 +51,8 @@ impl Run {
 }
 
 pub(crate) fn parse_csv(text: &str) -> Vec<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(text.as_bytes());
-    reader
-        .records()
-        .map(|record| record.unwrap().iter().map(str::to_string).collect())
-        .collect()
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    reader.records().map(|record| record.unwrap().iter().map(str::to_string).collect()).collect()
 }
 
 /// A folder with files in it, gone at the end.
@@ -87,9 +79,7 @@ impl Folder {
     /// The names of everything in it.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -100,19 +90,9 @@ impl Folder {
     }
 
     pub(crate) fn run_with(&self, arguments: &str, stdin: &str) -> Run {
-        let mut child = self
-            .command(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(stdin.as_bytes())
-            .unwrap();
+        let mut child =
+            self.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         Run {
             code: output.status.code(),
@@ -123,10 +103,7 @@ impl Folder {
 
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ncde"));
-        command
-            .args(arguments.split_whitespace())
-            .current_dir(self.0.path())
-            .env_remove("COLUMNS");
+        command.args(arguments.split_whitespace()).current_dir(self.0.path()).env_remove("COLUMNS");
         command
     }
 }
@@ -142,27 +119,11 @@ pub(crate) fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8>
 }
 
 pub(crate) fn npy_f64(shape: &str, values: &[f64]) -> Vec<u8> {
-    npy(
-        "<f8",
-        "False",
-        shape,
-        &values
-            .iter()
-            .flat_map(|x| x.to_le_bytes())
-            .collect::<Vec<u8>>(),
-    )
+    npy("<f8", "False", shape, &values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 pub(crate) fn npy_f32(shape: &str, values: &[f32]) -> Vec<u8> {
-    npy(
-        "<f4",
-        "False",
-        shape,
-        &values
-            .iter()
-            .flat_map(|x| x.to_le_bytes())
-            .collect::<Vec<u8>>(),
-    )
+    npy("<f4", "False", shape, &values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 /// The header text of an npy file and the bytes after it.
@@ -170,36 +131,21 @@ pub(crate) fn split_npy(bytes: &[u8]) -> (String, &[u8]) {
     assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
     let end = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     assert_eq!(end % 64, 0, "the numbers are not aligned");
-    (
-        String::from_utf8(bytes[10..end].to_vec()).unwrap(),
-        &bytes[end..],
-    )
+    (String::from_utf8(bytes[10..end].to_vec()).unwrap(), &bytes[end..])
 }
 
 pub(crate) fn f64s(bytes: &[u8]) -> Vec<f64> {
-    bytes
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|&bytes| f64::from_le_bytes(bytes))
-        .collect()
+    bytes.as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
 }
 
 pub(crate) fn f32s(bytes: &[u8]) -> Vec<f32> {
-    bytes
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|&bytes| f32::from_le_bytes(bytes))
-        .collect()
+    bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
 }
 
 pub(crate) fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in arrays {
-        archive
-            .start_file(*name, zip::write::SimpleFileOptions::default())
-            .unwrap();
+        archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
         archive.write_all(bytes).unwrap();
     }
     archive.finish().unwrap().into_inner()

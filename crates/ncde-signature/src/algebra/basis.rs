@@ -72,12 +72,13 @@ impl LieBasis {
         if basis == Basis::Expanded {
             return Ok(empty(Vec::new()));
         }
-        let dimension = words::lie_dimension(width, depth).filter(|&n| n < u128::from(u32::MAX)).ok_or_else(|| Error::TooLarge {
-            what: "the Lie basis",
-            channels: width,
-            depth,
-            coordinates: words::lie_dimension(width, depth).map_or("too many".into(), |n| n.to_string()),
-        })?;
+        let dimension =
+            words::lie_dimension(width, depth).filter(|&n| n < u128::from(u32::MAX)).ok_or_else(|| Error::TooLarge {
+                what: "the Lie basis",
+                channels: width,
+                depth,
+                coordinates: words::lie_dimension(width, depth).map_or("too many".into(), |n| n.to_string()),
+            })?;
         let (lyndon_words, lyndon_trees) = tree::lyndon(width, depth);
         debug_assert_eq!(lyndon_words.len() as u128, dimension);
         let mut place: HashMap<usize, usize> = HashMap::new();
@@ -192,7 +193,14 @@ impl LieBasis {
 
     /// `out` = coordinates of `expanded`, which is laid out as `shape`.
     #[inline(always)]
-    pub(crate) fn project_into<S: Simd, E: Number>(&self, simd: S, shape: &Shape, expanded: &[E], scratch: &mut [E], out: &mut [E]) {
+    pub(crate) fn project_into<S: Simd, E: Number>(
+        &self,
+        simd: S,
+        shape: &Shape,
+        expanded: &[E],
+        scratch: &mut [E],
+        out: &mut [E],
+    ) {
         match self.basis {
             Basis::Expanded => shape.compact(expanded, out),
             Basis::Lyndon => self.substitute(simd, shape, expanded, out),
@@ -221,7 +229,14 @@ impl LieBasis {
 
     /// The reverse of [`project_into`](Self::project_into): `expanded` is overwritten.
     #[inline(always)]
-    pub(crate) fn project_backward<S: Simd, E: Number>(&self, simd: S, shape: &Shape, gradient: &[E], scratch: &mut [E], expanded: &mut [E]) {
+    pub(crate) fn project_backward<S: Simd, E: Number>(
+        &self,
+        simd: S,
+        shape: &Shape,
+        gradient: &[E],
+        scratch: &mut [E],
+        expanded: &mut [E],
+    ) {
         match self.basis {
             Basis::Expanded => return shape.spread(gradient, expanded),
             Basis::Lyndon => scratch.copy_from_slice(gradient),

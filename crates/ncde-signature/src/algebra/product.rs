@@ -4,7 +4,7 @@
 
 use crate::algebra::Shape;
 use crate::number::Number;
-use crate::simd::Simd;
+use crate::simd::{Kernel, Simd, call};
 
 /// `out = a b`.
 #[inline(always)]
@@ -18,7 +18,9 @@ pub(crate) fn multiply<S: Simd, E: Number>(simd: S, shape: &Shape, (a0, a): (E, 
 
 /// `da += d<g, ab>/da` and `db += d<g, ab>/db`, constants held fixed.
 #[inline(always)]
-pub(crate) fn multiply_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
+pub(crate) fn multiply_backward<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
     (a0, a): (E, &[E]),
     (b0, b): (E, &[E]),
     g: &[E],
@@ -35,22 +37,37 @@ pub(crate) fn multiply_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
 /// `out += sum_{0 < i < n} a_i ⊗ b_{n-i}`, level `n` alone.
 #[inline(always)]
 pub(crate) fn convolve<S: Simd, E: Number>(simd: S, shape: &Shape, n: usize, a: &[E], b: &[E], out: &mut [E]) {
-    simd.vectorize(
-        #[inline(always)]
-        || {
-            for i in 1..n {
-                let b = &b[shape.level(n - i)];
-                for (out, &a) in out.chunks_exact_mut(b.len()).zip(&a[shape.level(i)]) {
-                    E::axpy(simd, out, a, b);
-                }
+    call(simd, Convolve { shape, n, a, b, out });
+}
+
+struct Convolve<'a, E> {
+    shape: &'a Shape,
+    n: usize,
+    a: &'a [E],
+    b: &'a [E],
+    out: &'a mut [E],
+}
+
+impl<E: Number> Kernel for Convolve<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, n, a, b, out } = self;
+        for i in 1..n {
+            let b = &b[shape.level(n - i)];
+            for (out, &a) in out.chunks_exact_mut(b.len()).zip(&a[shape.level(i)]) {
+                E::axpy(simd, out, a, b);
             }
-        },
-    );
+        }
+    }
 }
 
 /// The reverse of [`convolve`], given the gradient `g` of its level `n`.
 #[inline(always)]
-pub(crate) fn convolve_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
+#[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
+pub(crate) fn convolve_backward<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
     n: usize,
     a: &[E],
     b: &[E],
@@ -58,17 +75,31 @@ pub(crate) fn convolve_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
     da: &mut [E],
     db: &mut [E],
 ) {
-    simd.vectorize(
-        #[inline(always)]
-        || {
-            for i in 1..n {
-                let (of_a, of_b) = (shape.level(i), shape.level(n - i));
-                let (b, db) = (&b[of_b.clone()], &mut db[of_b]);
-                for ((g, &a), da) in g.chunks_exact(b.len()).zip(&a[of_a.clone()]).zip(&mut da[of_a]) {
-                    *da = da.plus(simd, E::dot(simd, g, b));
-                    E::axpy(simd, db, a, g);
-                }
+    call(simd, ConvolveBackward { shape, n, a, b, g, da, db });
+}
+
+struct ConvolveBackward<'a, E> {
+    shape: &'a Shape,
+    n: usize,
+    a: &'a [E],
+    b: &'a [E],
+    g: &'a [E],
+    da: &'a mut [E],
+    db: &'a mut [E],
+}
+
+impl<E: Number> Kernel for ConvolveBackward<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, n, a, b, g, da, db } = self;
+        for i in 1..n {
+            let (of_a, of_b) = (shape.level(i), shape.level(n - i));
+            let (b, db) = (&b[of_b.clone()], &mut db[of_b]);
+            for ((g, &a), da) in g.chunks_exact(b.len()).zip(&a[of_a.clone()]).zip(&mut da[of_a]) {
+                *da = da.plus(simd, E::dot(simd, g, b));
+                E::axpy(simd, db, a, g);
             }
-        },
-    );
+        }
+    }
 }

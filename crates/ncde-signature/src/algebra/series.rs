@@ -80,7 +80,9 @@ fn stage_forward<S: Simd, E: Number>(simd: S, shape: &Shape, m: usize, s: &[E], 
 
 /// `ds += d<g, f(s)>/ds`; level `N` of `s` is not needed. `stages` is what [`climb`] or [`forward`] left; `adjoints` is scratch of the same size.
 #[inline(always)]
-pub(crate) fn backward<S: Simd, E: Number>(simd: S, shape: &Shape,
+pub(crate) fn backward<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
     f: Series,
     s: &[E],
     stages: &[E],
@@ -104,7 +106,9 @@ pub(crate) fn backward<S: Simd, E: Number>(simd: S, shape: &Shape,
 /// The reverse of [`stage_forward`]: `ds` and `dr` are added to.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
-fn stage_backward<S: Simd, E: Number>(simd: S, shape: &Shape,
+fn stage_backward<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
     m: usize,
     s: &[E],
     r0: E,

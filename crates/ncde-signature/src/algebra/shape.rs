@@ -35,12 +35,8 @@ impl Shape {
         if depth == 0 {
             return Err(Error::DepthZero);
         }
-        let too_large = || Error::TooLarge {
-            what: "the tensor algebra",
-            channels: width,
-            depth,
-            coordinates: coordinates(width, depth),
-        };
+        let too_large =
+            || Error::TooLarge { what: "the tensor algebra", channels: width, depth, coordinates: coordinates(width, depth) };
         let mut levels: Vec<Range<usize>> = Vec::new();
         levels.try_reserve_exact(depth).map_err(|_| too_large())?;
         let (mut words, mut end) = (1_usize, 0_usize);
@@ -122,12 +118,8 @@ impl Shape {
 
     /// `rows` zero elements, refused before the memory is touched if it cannot be had.
     pub(crate) fn zeros<T: Float>(&self, rows: usize, row: usize, what: &'static str) -> Result<Vec<T>, Error> {
-        let refuse = || Error::TooLarge {
-            what,
-            channels: self.width,
-            depth: self.depth(),
-            coordinates: format!("{rows} x {row}"),
-        };
+        let refuse =
+            || Error::TooLarge { what, channels: self.width, depth: self.depth(), coordinates: format!("{rows} x {row}") };
         let n = rows.checked_mul(row).ok_or_else(refuse)?;
         // Ask first: `vec!` aborts the process where `try_reserve` answers.
         Vec::<T>::new().try_reserve_exact(n).map_err(|_| refuse())?;

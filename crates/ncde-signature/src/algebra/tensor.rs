@@ -187,11 +187,7 @@ impl<T: Float> Tensor<T> {
     }
 
     fn scaled(&self, a: T) -> Self {
-        Self {
-            shape: self.shape.clone(),
-            constant: a * self.constant,
-            levels: self.levels.iter().map(|&x| a * x).collect(),
-        }
+        Self { shape: self.shape.clone(), constant: a * self.constant, levels: self.levels.iter().map(|&x| a * x).collect() }
     }
 
     fn series(&self, series: Series) -> Result<Self, Error> {

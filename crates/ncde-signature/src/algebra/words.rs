@@ -24,7 +24,12 @@ pub type Word = Vec<usize>;
 /// If a letter is not in the alphabet, or the word is empty or longer than the depth.
 pub fn index(shape: &Shape, word: &[usize]) -> Result<usize, Error> {
     if word.is_empty() || word.len() > shape.depth() {
-        return Err(Error::Size { operation: "index of a word", what: "the word".into(), seen: word.len(), wanted: shape.depth() });
+        return Err(Error::Size {
+            operation: "index of a word",
+            what: "the word".into(),
+            seen: word.len(),
+            wanted: shape.depth(),
+        });
     }
     let d = shape.width();
     let mut place = 0;
@@ -43,7 +48,12 @@ pub fn index(shape: &Shape, word: &[usize]) -> Result<usize, Error> {
 /// If there is no such place.
 pub fn word(shape: &Shape, index: usize) -> Result<Word, Error> {
     let Some(k) = (1..=shape.depth()).find(|&k| shape.level(k).contains(&index)) else {
-        return Err(Error::Size { operation: "word at an index", what: "the index".into(), seen: index, wanted: shape.len() - 1 });
+        return Err(Error::Size {
+            operation: "word at an index",
+            what: "the index".into(),
+            seen: index,
+            wanted: shape.len() - 1,
+        });
     };
     let d = shape.width();
     let mut place = index - shape.level(k).start;

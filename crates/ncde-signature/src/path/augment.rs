@@ -26,21 +26,10 @@ impl<T: Float> Series<T> {
     /// [`Error::NotFinite`] if a time is too large for `T`.
     pub fn with_time(&self) -> Result<Self, Error> {
         let times: Vec<T> = self.times().iter().map(|&t| T::from_f64(t)).collect();
-        check_finite(
-            &times,
-            1,
-            "this time is too large for the number type; scale the times",
-        )?;
-        let values = times
-            .iter()
-            .zip(self.rows())
-            .flat_map(|(&time, row)| std::iter::once(time).chain(row.iter().copied()))
-            .collect();
-        Ok(Self::trusted(
-            self.times().to_vec(),
-            values,
-            self.channels() + 1,
-        ))
+        check_finite(&times, 1, "this time is too large for the number type; scale the times")?;
+        let values =
+            times.iter().zip(self.rows()).flat_map(|(&time, row)| std::iter::once(time).chain(row.iter().copied())).collect();
+        Ok(Self::trusted(self.times().to_vec(), values, self.channels() + 1))
     }
 
     /// With an observation of zeros at an earlier time in front.

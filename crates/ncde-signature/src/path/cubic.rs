@@ -26,10 +26,7 @@ impl<T: Float, C: Causality> Cubic<T, C> {
     ///
     /// `fit` takes the times and values at which one channel was observed, two or more, and gives
     /// `[b, c, d]` for each interval between them.
-    pub(super) fn fit(
-        series: &Series<T>,
-        fit: impl Fn(&[f64], &[f64]) -> Vec<[f64; 3]>,
-    ) -> Result<Self, Error> {
+    pub(super) fn fit(series: &Series<T>, fit: impl Fn(&[f64], &[f64]) -> Vec<[f64; 3]>) -> Result<Self, Error> {
         let grid = Grid::of(series)?;
         let (channels, knots) = (grid.channels(), grid.knots());
         let mut values = series.values().to_vec();
@@ -38,10 +35,7 @@ impl<T: Float, C: Causality> Cubic<T, C> {
             let at = |index: usize| index * channels + channel;
             let observed = series.observed(channel)?;
             let times: Vec<f64> = observed.iter().map(|&index| knots[index]).collect();
-            let own: Vec<f64> = observed
-                .iter()
-                .map(|&index| values[at(index)].to_f64())
-                .collect();
+            let own: Vec<f64> = observed.iter().map(|&index| values[at(index)].to_f64()).collect();
             hold_outside(&mut values, channels, channel, &observed);
             for (piece, cubic) in fit(&times, &own).into_iter().enumerate() {
                 let (from, to) = (observed[piece], observed[piece + 1]);
@@ -57,12 +51,7 @@ impl<T: Float, C: Causality> Cubic<T, C> {
                 }
             }
         }
-        Ok(Self {
-            grid,
-            values,
-            pieces,
-            causality: PhantomData,
-        })
+        Ok(Self { grid, values, pieces, causality: PhantomData })
     }
 
     fn value(&self, place: Place, channel: usize) -> T {
@@ -87,11 +76,8 @@ impl<T: Float, C: Causality> Cubic<T, C> {
 /// `start`, and its coefficients in `u`.
 fn restrict([b, c, d]: [f64; 3], start: f64, scale: f64) -> (f64, [f64; 3]) {
     let rise = start * (b + start * (c + start * d));
-    let cut = [
-        scale * (b + start * (2.0 * c + start * 3.0 * d)),
-        scale * scale * (c + start * 3.0 * d),
-        scale * scale * scale * d,
-    ];
+    let cut =
+        [scale * (b + start * (2.0 * c + start * 3.0 * d)), scale * scale * (c + start * 3.0 * d), scale * scale * scale * d];
     (rise, cut)
 }
 
@@ -107,32 +93,18 @@ impl<T: Float, C: Causality> Path<T> for Cubic<T, C> {
     }
 
     fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("evaluate", t, out, |place, channel| {
-            self.value(place, channel)
-        })
+        self.grid.fill("evaluate", t, out, |place, channel| self.value(place, channel))
     }
 
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |place, channel| {
-            self.slope(place, channel)
-        })
+        self.grid.fill("derivative", t, out, |place, channel| self.slope(place, channel))
     }
 
     fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid
-            .difference(s, t, out, |place, channel| self.value(place, channel))
+        self.grid.difference(s, t, out, |place, channel| self.value(place, channel))
     }
 
-    fn polyline(
-        &self,
-        s: f64,
-        t: f64,
-        refinement: usize,
-        vertices: &mut Vec<T>,
-    ) -> Result<(), Error> {
-        self.grid
-            .polyline(s, t, refinement, vertices, |place, channel| {
-                self.value(place, channel)
-            })
+    fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
+        self.grid.polyline(s, t, refinement, vertices, |place, channel| self.value(place, channel))
     }
 }

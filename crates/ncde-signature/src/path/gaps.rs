@@ -88,11 +88,7 @@ impl<T: Float> Series<T> {
                 *last = *value;
             }
         }
-        Ok(Observed(Self::trusted(
-            self.times().to_vec(),
-            values,
-            channels,
-        )))
+        Ok(Observed(Self::trusted(self.times().to_vec(), values, channels)))
     }
 
     fn starting_values(&self, start: &Start<T>) -> Result<Vec<T>, Error> {
@@ -128,11 +124,7 @@ impl<T: Float> Series<T> {
     /// The observations, at least one, at which a channel is not missing.
     pub(super) fn observed(&self, channel: usize) -> Result<Vec<usize>, Error> {
         let column = self.values()[channel..].iter().step_by(self.channels());
-        let observed: Vec<usize> = column
-            .enumerate()
-            .filter(|(_, value)| !value.is_nan())
-            .map(|(index, _)| index)
-            .collect();
+        let observed: Vec<usize> = column.enumerate().filter(|(_, value)| !value.is_nan()).map(|(index, _)| index).collect();
         if observed.is_empty() {
             return Err(Error::NeverObserved { channel });
         }
@@ -141,17 +133,9 @@ impl<T: Float> Series<T> {
 }
 
 /// Keeps one channel constant before the first and after the last of its observations.
-pub(super) fn hold_outside<T: Float>(
-    values: &mut [T],
-    channels: usize,
-    channel: usize,
-    observed: &[usize],
-) {
+pub(super) fn hold_outside<T: Float>(values: &mut [T], channels: usize, channel: usize, observed: &[usize]) {
     let (first, last) = (observed[0], observed[observed.len() - 1]);
-    let (before, after) = (
-        values[first * channels + channel],
-        values[last * channels + channel],
-    );
+    let (before, after) = (values[first * channels + channel], values[last * channels + channel]);
     for (index, row) in values.chunks_exact_mut(channels).enumerate() {
         if index < first {
             row[channel] = before;

@@ -17,11 +17,7 @@ pub(super) fn check_times(times: &[f64]) -> Result<(), Error> {
             return Err(Error::TimeNotFinite { index, time });
         }
         if index > 0 && time <= times[index - 1] {
-            return Err(Error::TimesNotIncreasing {
-                index,
-                previous: times[index - 1],
-                time,
-            });
+            return Err(Error::TimesNotIncreasing { index, previous: times[index - 1], time });
         }
     }
     Ok(())
@@ -31,9 +27,7 @@ pub(super) fn check_times(times: &[f64]) -> Result<(), Error> {
 pub(super) fn check_path(times: &[f64]) -> Result<(), Error> {
     match times.len() {
         0 => Err(Error::EmptySeries),
-        1 => Err(Error::OneObservation {
-            what: "the series".into(),
-        }),
+        1 => Err(Error::OneObservation { what: "the series".into() }),
         _ => Ok(()),
     }
 }
@@ -62,10 +56,7 @@ pub(super) struct Grid {
 impl Grid {
     pub(super) fn of<T: Float>(series: &Series<T>) -> Result<Self, Error> {
         check_path(series.times())?;
-        Ok(Self {
-            knots: series.times().to_vec(),
-            channels: series.channels(),
-        })
+        Ok(Self { knots: series.times().to_vec(), channels: series.channels() })
     }
 
     pub(super) fn knots(&self) -> &[f64] {
@@ -94,11 +85,7 @@ impl Grid {
         let after = self.knots.partition_point(|&knot| knot <= time);
         let interval = (after - 1).min(self.knots.len() - 2);
         let fraction = (time - self.knots[interval]) / self.step(interval);
-        Ok(Place {
-            time,
-            interval,
-            fraction,
-        })
+        Ok(Place { time, interval, fraction })
     }
 
     fn locate_interval(&self, s: f64, t: f64) -> Result<(Place, Place), Error> {
@@ -150,11 +137,7 @@ impl Grid {
         vertices: &mut Vec<T>,
     ) -> Result<(Place, Place), Error> {
         if refinement == 0 {
-            return Err(Error::BadParameter {
-                what: "the refinement of a polyline",
-                wanted: "1 or more",
-                seen: "`0`".into(),
-            });
+            return Err(Error::BadParameter { what: "the refinement of a polyline", wanted: "1 or more", seen: "`0`".into() });
         }
         let ends = self.locate_interval(s, t)?;
         vertices.clear();
@@ -171,17 +154,12 @@ impl Grid {
         value: impl Fn(Place, usize) -> T,
     ) -> Result<(), Error> {
         let (first, last) = self.begin_polyline(s, t, refinement, vertices)?;
-        let mut push =
-            |place| vertices.extend((0..self.channels).map(|channel| value(place, channel)));
+        let mut push = |place| vertices.extend((0..self.channels).map(|channel| value(place, channel)));
         push(first);
         for interval in first.interval..=last.interval {
             for piece in 0..refinement {
                 let fraction = piece as f64 / refinement as f64;
-                let place = Place {
-                    time: self.knots[interval] + fraction * self.step(interval),
-                    interval,
-                    fraction,
-                };
+                let place = Place { time: self.knots[interval] + fraction * self.step(interval), interval, fraction };
                 if first.is_before(place) && place.is_before(last) {
                     push(place);
                 }
@@ -195,11 +173,6 @@ impl Grid {
         if seen == self.channels {
             return Ok(());
         }
-        Err(Error::Size {
-            operation,
-            what: "`out` (one entry per channel)".into(),
-            seen,
-            wanted: self.channels,
-        })
+        Err(Error::Size { operation, what: "`out` (one entry per channel)".into(), seen, wanted: self.channels })
     }
 }

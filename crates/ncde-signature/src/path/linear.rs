@@ -82,11 +82,7 @@ fn between<T: Float>(a: T, b: T, fraction: f64) -> T {
 
 impl<T: Float, C: Causality> Linear<T, C> {
     fn through(grid: Grid, values: Vec<T>) -> Self {
-        Self {
-            grid,
-            values,
-            causality: PhantomData,
-        }
+        Self { grid, values, causality: PhantomData }
     }
 
     fn ends(&self, interval: usize, channel: usize) -> (T, T) {
@@ -97,11 +93,7 @@ impl<T: Float, C: Causality> Linear<T, C> {
     fn value(&self, place: Place, channel: usize) -> T {
         let (a, b) = self.ends(place.interval, channel);
         // `a + (b - a)` need not round to `b`, and a path passes through its observations.
-        if place.fraction == 1.0 {
-            b
-        } else {
-            between(a, b, place.fraction)
-        }
+        if place.fraction == 1.0 { b } else { between(a, b, place.fraction) }
     }
 
     fn slope(&self, place: Place, channel: usize) -> T {
@@ -122,34 +114,20 @@ impl<T: Float, C: Causality> Path<T> for Linear<T, C> {
     }
 
     fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("evaluate", t, out, |place, channel| {
-            self.value(place, channel)
-        })
+        self.grid.fill("evaluate", t, out, |place, channel| self.value(place, channel))
     }
 
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |place, channel| {
-            self.slope(place, channel)
-        })
+        self.grid.fill("derivative", t, out, |place, channel| self.slope(place, channel))
     }
 
     fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid
-            .difference(s, t, out, |place, channel| self.value(place, channel))
+        self.grid.difference(s, t, out, |place, channel| self.value(place, channel))
     }
 
-    fn polyline(
-        &self,
-        s: f64,
-        t: f64,
-        refinement: usize,
-        vertices: &mut Vec<T>,
-    ) -> Result<(), Error> {
+    fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
         // Straight pieces need no refinement; 0 is still refused.
         let refinement = refinement.min(1);
-        self.grid
-            .polyline(s, t, refinement, vertices, |place, channel| {
-                self.value(place, channel)
-            })
+        self.grid.polyline(s, t, refinement, vertices, |place, channel| self.value(place, channel))
     }
 }

@@ -108,11 +108,5 @@ pub trait Path<T: Float> {
     ///
     /// [`Error::OutsideDomain`], [`Error::Reversed`] if `t < s`, or [`Error::BadParameter`] if
     /// `refinement` is 0.
-    fn polyline(
-        &self,
-        s: f64,
-        t: f64,
-        refinement: usize,
-        vertices: &mut Vec<T>,
-    ) -> Result<(), Error>;
+    fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error>;
 }

@@ -37,11 +37,7 @@ fn pieces(times: &[f64], values: &[f64]) -> Vec<[f64; 3]> {
         .map(|i| {
             let h2 = (times[i] - times[i - 1]).powi(2);
             let (left, right) = (h2 * curvature[i - 1], h2 * curvature[i]);
-            [
-                values[i] - values[i - 1] - (2.0 * left + right) / 6.0,
-                left / 2.0,
-                (right - left) / 6.0,
-            ]
+            [values[i] - values[i - 1] - (2.0 * left + right) / 6.0, left / 2.0, (right - left) / 6.0]
         })
         .collect()
 }

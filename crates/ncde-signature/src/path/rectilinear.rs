@@ -57,11 +57,7 @@ impl<T: Float> Rectilinear<T> {
                 }
             }
         }
-        Ok(Self {
-            grid,
-            values: series.values().to_vec(),
-            time,
-        })
+        Ok(Self { grid, values: series.values().to_vec(), time })
     }
 
     /// The last observation at or before a place.
@@ -76,11 +72,7 @@ impl<T: Float> Rectilinear<T> {
     }
 
     fn held(&self, observation: usize, time: f64, channel: usize) -> T {
-        if self.is_time(channel) {
-            T::from_f64(time)
-        } else {
-            self.values[observation * self.grid.channels() + channel]
-        }
+        if self.is_time(channel) { T::from_f64(time) } else { self.values[observation * self.grid.channels() + channel] }
     }
 
     fn value(&self, place: Place, channel: usize) -> T {
@@ -100,34 +92,19 @@ impl<T: Float> Path<T> for Rectilinear<T> {
     }
 
     fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("evaluate", t, out, |place, channel| {
-            self.value(place, channel)
-        })
+        self.grid.fill("evaluate", t, out, |place, channel| self.value(place, channel))
     }
 
     /// 1 for the time channel and 0 for the others, which move by jumps alone.
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |_, channel| {
-            if self.is_time(channel) {
-                T::ONE
-            } else {
-                T::ZERO
-            }
-        })
+        self.grid.fill("derivative", t, out, |_, channel| if self.is_time(channel) { T::ONE } else { T::ZERO })
     }
 
     fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid
-            .difference(s, t, out, |place, channel| self.value(place, channel))
+        self.grid.difference(s, t, out, |place, channel| self.value(place, channel))
     }
 
-    fn polyline(
-        &self,
-        s: f64,
-        t: f64,
-        refinement: usize,
-        vertices: &mut Vec<T>,
-    ) -> Result<(), Error> {
+    fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
         let (first, last) = self.grid.begin_polyline(s, t, refinement, vertices)?;
         let (start, end) = (self.latest(first), self.latest(last));
         let mut push = |observation, time| {

@@ -76,12 +76,7 @@ impl<T: Float> Series<T> {
         Self::new(regular_times(length), values, channels)
     }
 
-    fn checked(
-        times: Vec<f64>,
-        values: Vec<T>,
-        channels: usize,
-        gaps: Gaps,
-    ) -> Result<Self, Error> {
+    fn checked(times: Vec<f64>, values: Vec<T>, channels: usize, gaps: Gaps) -> Result<Self, Error> {
         if channels == 0 {
             return Err(Error::NoChannels);
         }
@@ -91,10 +86,7 @@ impl<T: Float> Series<T> {
         if values.len() != wanted {
             return Err(Error::Size {
                 operation: "series",
-                what: format!(
-                    "`values` ({} observations of {channels} channels)",
-                    times.len()
-                ),
+                what: format!("`values` ({} observations of {channels} channels)", times.len()),
                 seen: values.len(),
                 wanted,
             });
@@ -111,20 +103,12 @@ impl<T: Float> Series<T> {
             };
             return Err(not_finite(&values, channels, at, hint));
         }
-        Ok(Self {
-            times,
-            values,
-            channels,
-        })
+        Ok(Self { times, values, channels })
     }
 
     /// A series whose parts were checked before and only rearranged.
     pub(super) fn trusted(times: Vec<f64>, values: Vec<T>, channels: usize) -> Self {
-        Self {
-            times,
-            values,
-            channels,
-        }
+        Self { times, values, channels }
     }
 
     /// The observation times.
@@ -164,31 +148,18 @@ pub(super) fn regular_times(length: usize) -> Vec<f64> {
 }
 
 /// How many rows of `channels` entries there are, if the last one is whole.
-pub(super) fn whole_rows(
-    operation: &'static str,
-    entries: usize,
-    channels: usize,
-) -> Result<usize, Error> {
+pub(super) fn whole_rows(operation: &'static str, entries: usize, channels: usize) -> Result<usize, Error> {
     if channels == 0 {
         return Err(Error::NoChannels);
     }
     if !entries.is_multiple_of(channels) {
-        return Err(Error::Size {
-            operation,
-            what: "the last row".into(),
-            seen: entries % channels,
-            wanted: channels,
-        });
+        return Err(Error::Size { operation, what: "the last row".into(), seen: entries % channels, wanted: channels });
     }
     Ok(entries / channels)
 }
 
 /// Checks that no value is NaN or infinite; `hint` says what to try.
-pub(super) fn check_finite<T: Float>(
-    values: &[T],
-    channels: usize,
-    hint: &'static str,
-) -> Result<(), Error> {
+pub(super) fn check_finite<T: Float>(values: &[T], channels: usize, hint: &'static str) -> Result<(), Error> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(at) => Err(not_finite(values, channels, at, hint)),
@@ -196,16 +167,6 @@ pub(super) fn check_finite<T: Float>(
 }
 
 /// The error for entry `at` of `values`.
-pub(super) fn not_finite<T: Float>(
-    values: &[T],
-    channels: usize,
-    at: usize,
-    hint: &'static str,
-) -> Error {
-    Error::NotFinite {
-        place: format!("observation {}", at / channels),
-        channel: at % channels,
-        value: values[at].to_f64(),
-        hint,
-    }
+pub(super) fn not_finite<T: Float>(values: &[T], channels: usize, at: usize, hint: &'static str) -> Error {
+    Error::NotFinite { place: format!("observation {}", at / channels), channel: at % channels, value: values[at].to_f64(), hint }
 }

@@ -97,11 +97,7 @@ impl TokenSeries {
     /// # Errors
     ///
     /// [`Error::NoChannels`] if the width is 0, or [`Error::NotFinite`] if a row is not finite.
-    pub fn embed_with<T: Float>(
-        &self,
-        width: usize,
-        mut embed: impl FnMut(u32, &mut [T]),
-    ) -> Result<Series<T>, Error> {
+    pub fn embed_with<T: Float>(&self, width: usize, mut embed: impl FnMut(u32, &mut [T])) -> Result<Series<T>, Error> {
         if width == 0 {
             return Err(Error::NoChannels);
         }

@@ -45,11 +45,7 @@ pub fn p_variation<T: Float>(values: &[T], channels: usize, p: f64) -> Result<f6
 /// # Errors
 ///
 /// As for [`p_variation`].
-pub fn optimal_partition<T: Float>(
-    values: &[T],
-    channels: usize,
-    p: f64,
-) -> Result<(f64, Vec<usize>), Error> {
+pub fn optimal_partition<T: Float>(values: &[T], channels: usize, p: f64) -> Result<(f64, Vec<usize>), Error> {
     if !(p >= 1.0 && p.is_finite()) {
         return Err(bad_power(p, "finite and at least 1"));
     }
@@ -66,20 +62,13 @@ pub fn optimal_partition<T: Float>(
         programme(&points, length, p)
     };
     if f64::is_infinite(sum) {
-        return Err(bad_power(
-            p,
-            "small enough for powers of distances to be represented",
-        ));
+        return Err(bad_power(p, "small enough for powers of distances to be represented"));
     }
     Ok((points.scale * sum.powf(1.0 / p), partition))
 }
 
 fn bad_power(p: f64, wanted: &'static str) -> Error {
-    Error::BadParameter {
-        what: "the p of a p-variation",
-        wanted,
-        seen: format!("`{p}`"),
-    }
+    Error::BadParameter { what: "the p of a p-variation", wanted, seen: format!("`{p}`") }
 }
 
 /// The points in `f64`, divided by a power of two near their spread so that p-th powers stay in range.
@@ -93,10 +82,8 @@ impl Points {
     fn new<T: Float>(values: &[T], channels: usize) -> Self {
         let mut coordinates: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
         let (first, rest) = coordinates.split_at(channels);
-        let spread = rest
-            .chunks_exact(channels)
-            .flat_map(|point| point.iter().zip(first).map(|(x, y)| (x - y).abs()))
-            .fold(0.0, f64::max);
+        let spread =
+            rest.chunks_exact(channels).flat_map(|point| point.iter().zip(first).map(|(x, y)| (x - y).abs())).fold(0.0, f64::max);
         // Division by a power of two is exact. The largest power of two in `f64` is 2^1023.
         let scale = match spread {
             0.0 => 1.0,
@@ -105,11 +92,7 @@ impl Points {
         for x in &mut coordinates {
             *x /= scale;
         }
-        Self {
-            coordinates,
-            channels,
-            scale,
-        }
+        Self { coordinates, channels, scale }
     }
 
     fn squared_distance(&self, i: usize, j: usize) -> f64 {
@@ -135,10 +118,7 @@ impl Blocks {
                     .map(|block| {
                         let start = block << level;
                         let centre = start + (1 << (level - 1));
-                        (start..start + (1 << level))
-                            .map(|i| points.squared_distance(centre, i))
-                            .fold(0.0, f64::max)
-                            .sqrt()
+                        (start..start + (1 << level)).map(|i| points.squared_distance(centre, i)).fold(0.0, f64::max).sqrt()
                     })
                     .collect()
             })

@@ -5,7 +5,7 @@ use crate::algebra::series::{self, Series};
 use crate::algebra::{LieBasis, Shape};
 use crate::number::Number;
 use crate::signature::buffer::Buffer;
-use crate::simd::Simd;
+use crate::simd::{Kernel, Simd, call};
 
 /// The signature, or its logarithm in a basis.
 #[derive(Debug)]
@@ -53,10 +53,7 @@ impl<E: Number> Emitter<E> {
             None => layout.compact(state, &mut self.out),
             Some(basis) => {
                 series::forward(simd, layout, Series::Log, state, &mut self.stages, &mut self.log);
-                simd.vectorize(
-                    #[inline(always)]
-                    || basis.project_into(simd, layout, &self.log, &mut self.lyndon, &mut self.out),
-                );
+                call(simd, Project { basis, layout, log: &self.log, lyndon: &mut self.lyndon, out: &mut self.out });
             }
         }
     }
@@ -76,12 +73,41 @@ impl<E: Number> Emitter<E> {
             }
             Some(basis) => {
                 series::climb(simd, layout, Series::Log, state, &mut self.stages);
-                simd.vectorize(
-                    #[inline(always)]
-                    || basis.project_backward(simd, layout, &self.out, &mut self.lyndon, &mut self.log),
-                );
+                call(simd, ProjectBackward { basis, layout, gradient: &self.out, lyndon: &mut self.lyndon, log: &mut self.log });
                 series::backward(simd, layout, Series::Log, state, &self.stages, &self.log, &mut self.adjoints, adjoint);
             }
         }
+    }
+}
+
+struct Project<'a, E> {
+    basis: &'a LieBasis,
+    layout: &'a Shape,
+    log: &'a [E],
+    lyndon: &'a mut [E],
+    out: &'a mut [E],
+}
+
+impl<E: Number> Kernel for Project<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.basis.project_into(simd, self.layout, self.log, self.lyndon, self.out);
+    }
+}
+
+struct ProjectBackward<'a, E> {
+    basis: &'a LieBasis,
+    layout: &'a Shape,
+    gradient: &'a [E],
+    lyndon: &'a mut [E],
+    log: &'a mut [E],
+}
+
+impl<E: Number> Kernel for ProjectBackward<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.basis.project_backward(simd, self.layout, self.gradient, self.lyndon, self.log);
     }
 }

@@ -121,7 +121,11 @@ impl<'a, T: Float> Index<'a, T> {
             }
         }
         if s >= t {
-            return Err(Error::BadParameter { what: "the end of the interval", wanted: "after its start", seen: format!("{t} after {s}") });
+            return Err(Error::BadParameter {
+                what: "the end of the interval",
+                wanted: "after its start",
+                seen: format!("{t} after {s}"),
+            });
         }
         // Whole increments run from the first observation at or after s to the last one at or before t.
         let first = self.times.partition_point(|&time| time < s);

@@ -125,7 +125,11 @@ impl<'a, T: Float> Paths<'a, T> {
         let path = self.starts.partition_point(|&start| start <= row) - 1;
         let observation = row - self.starts[path];
         Error::NotFinite {
-            place: if self.batch() == 1 { format!("observation {observation}") } else { format!("series {path}, observation {observation}") },
+            place: if self.batch() == 1 {
+                format!("observation {observation}")
+            } else {
+                format!("series {path}, observation {observation}")
+            },
             channel: place % self.channels,
             value: self.values[place].to_f64(),
             hint: "fill or drop missing values first",

@@ -15,7 +15,7 @@
 use crate::Float;
 use crate::algebra::Shape;
 use crate::number::Number;
-use crate::simd::Simd;
+use crate::simd::{Kernel, Simd, call};
 
 /// How many numbers a chain takes: levels `1..N`.
 pub(crate) fn chain_len(shape: &Shape) -> usize {
@@ -56,71 +56,86 @@ fn one<E: Number>() -> E {
 /// Levels `1..N` of `S <- exp(x) S`; `chain` is left holding what [`finish`] needs for level `N`.
 #[inline(always)]
 pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
-    simd.vectorize(
-        #[inline(always)]
-        || advance_inlined(simd, shape, s, x, scratch, chain),
-    );
+    call(simd, Advance { shape, s, x, scratch, chain });
 }
 
-#[inline(always)]
-fn advance_inlined<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
-    let (d, depth) = (shape.width(), shape.depth());
-    if depth == 2 {
-        // No chain shares P and Q: T_1 is all.
-        E::axpb(simd, &mut chain[..d], inverse(2), x, &s[..d]);
-    } else if depth > 2 {
-        let (p, rest) = scratch.split_at_mut(d * d);
-        let (q, rest) = rest.split_at_mut(d * d);
-        let scaled = &mut rest[..d];
-        outer(simd, p, x, &s[..d]);
-        outer(simd, q, x, x);
-        // Chain k writes levels below k only, so that the top one's last level survives the others.
-        for k in (3..=depth).rev() {
-            climb(simd, shape, k, s, x, [p, q], scaled, chain);
-            if k < depth {
-                E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
+struct Advance<'a, E> {
+    shape: &'a Shape,
+    s: &'a mut [E],
+    x: &'a [E],
+    scratch: &'a mut [E],
+    chain: &'a mut [E],
+}
+
+impl<E: Number> Kernel for Advance<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, s, x, scratch, chain } = self;
+        let (d, depth) = (shape.width(), shape.depth());
+        if depth == 2 {
+            // No chain shares P and Q: T_1 is all.
+            E::axpb(simd, &mut chain[..d], inverse(2), x, &s[..d]);
+        } else if depth > 2 {
+            let (p, rest) = scratch.split_at_mut(d * d);
+            let (q, rest) = rest.split_at_mut(d * d);
+            let scaled = &mut rest[..d];
+            outer(simd, p, x, &s[..d]);
+            outer(simd, q, x, x);
+            // Chain k writes levels below k only, so that the top one's last level survives the others.
+            for k in (3..=depth).rev() {
+                climb(simd, shape, k, s, x, [p, q], scaled, chain);
+                if k < depth {
+                    E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
+                }
             }
+            let s = &mut s[shape.level(2)];
+            E::axpy(simd, s, one(), p);
+            E::axpy(simd, s, inverse(2), q);
         }
-        let s = &mut s[shape.level(2)];
-        E::axpy(simd, s, one(), p);
-        E::axpy(simd, s, inverse(2), q);
-    }
-    if depth > 1 {
-        E::axpy(simd, &mut s[..d], one(), x);
+        if depth > 1 {
+            E::axpy(simd, &mut s[..d], one(), x);
+        }
     }
 }
 
 /// Level `N` of one step.
 #[inline(always)]
 pub(crate) fn finish<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], chain: &[E]) {
-    finish_all(simd, shape, s, [x], [chain]);
+    call(simd, Finish { shape, s, x: [x], chain: [chain] });
 }
 
 /// Level `N` of two steps, the first one's `x` and chain first: half the memory traffic of two [`finish`].
 #[inline(always)]
 pub(crate) fn finish_two<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: [&[E]; 2], chain: [&[E]; 2]) {
-    finish_all(simd, shape, s, x, chain);
+    call(simd, Finish { shape, s, x, chain });
 }
 
-#[inline(always)]
-fn finish_all<S: Simd, E: Number, const TERMS: usize>(simd: S, shape: &Shape, s: &mut [E], x: [&[E]; TERMS], chain: [&[E]; TERMS]) {
-    let depth = shape.depth();
-    simd.vectorize(
-        #[inline(always)]
-        || {
-            if depth == 1 {
-                for x in x {
-                    E::axpy(simd, &mut s[..x.len()], one(), x);
-                }
-            } else {
-                let mut t = chain;
-                for t in &mut t {
-                    *t = &t[shape.level(depth - 1)];
-                }
-                E::add_outer(simd, &mut s[shape.level(depth)], None, x, t);
+struct Finish<'a, E, const TERMS: usize> {
+    shape: &'a Shape,
+    s: &'a mut [E],
+    x: [&'a [E]; TERMS],
+    chain: [&'a [E]; TERMS],
+}
+
+impl<E: Number, const TERMS: usize> Kernel for Finish<'_, E, TERMS> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, s, x, chain } = self;
+        let depth = shape.depth();
+        if depth == 1 {
+            for x in x {
+                E::axpy(simd, &mut s[..x.len()], one(), x);
             }
-        },
-    );
+        } else {
+            let mut t = chain;
+            for t in &mut t {
+                *t = &t[shape.level(depth - 1)];
+            }
+            E::add_outer(simd, &mut s[shape.level(depth)], None, x, t);
+        }
+    }
 }
 
 /// `S <- exp(x) S`.
@@ -176,66 +191,68 @@ pub(crate) fn backward<S: Simd, E: Number>(
     dx: &mut [E],
     scratch: &mut [E],
 ) {
-    simd.vectorize(
-        #[inline(always)]
-        || backward_inlined(simd, shape, s, x, adjoint, dx, scratch),
-    );
+    call(simd, Backward { shape, s, x, adjoint, dx, scratch });
 }
 
-#[inline(always)]
-fn backward_inlined<S: Simd, E: Number>(
-    simd: S,
-    shape: &Shape,
-    s: &[E],
-    x: &[E],
-    adjoint: &mut [E],
-    dx: &mut [E],
-    scratch: &mut [E],
-) {
-    let (d, depth) = (shape.width(), shape.depth());
-    dx.copy_from_slice(&adjoint[..d]);
-    if depth == 1 {
-        return;
-    }
-    let (chain, rest) = scratch.split_at_mut(chain_len(shape));
-    let (climbing, rest) = rest.split_at_mut(chain_len(shape));
-    let (p, rest) = rest.split_at_mut(d * d);
-    let (q, rest) = rest.split_at_mut(d * d);
-    let (dp, rest) = rest.split_at_mut(d * d);
-    let (dq, rest) = rest.split_at_mut(d * d);
-    let scaled = &mut rest[..d];
-    dp.copy_from_slice(&adjoint[shape.level(2)]);
-    E::scale(simd, dq, inverse(2), dp);
-    if depth > 2 {
-        outer(simd, p, x, &s[..d]);
-        outer(simd, q, x, x);
-    }
-    // Upwards, so that chain k reads its own level's gradient before higher chains add to it.
-    for k in 3..=depth {
-        climb(simd, shape, k, s, x, [p, q], scaled, chain);
-        let below = shape.level(k - 1);
-        E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], one(), &mut climbing[below], dx);
-        for j in (3..k).rev() {
-            let (level, under) = (shape.level(j), shape.level(j - 1));
-            let (below, own) = climbing.split_at_mut(level.start);
-            let own = &own[..level.len()];
-            E::axpy(simd, &mut adjoint[level], one(), own);
-            let factor = inverse::<E>(k - j + 1);
-            E::scale(simd, scaled, factor, x);
-            E::contract(simd, own, [scaled, &chain[under.clone()]], factor, &mut below[under], dx);
+struct Backward<'a, E> {
+    shape: &'a Shape,
+    s: &'a [E],
+    x: &'a [E],
+    adjoint: &'a mut [E],
+    dx: &'a mut [E],
+    scratch: &'a mut [E],
+}
+
+impl<E: Number> Kernel for Backward<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, s, x, adjoint, dx, scratch } = self;
+        let (d, depth) = (shape.width(), shape.depth());
+        dx.copy_from_slice(&adjoint[..d]);
+        if depth == 1 {
+            return;
         }
-        let own = &climbing[shape.level(2)];
-        E::axpy(simd, &mut adjoint[shape.level(2)], one(), own);
-        E::axpy(simd, dp, inverse(k - 1), own);
-        E::axpy(simd, dq, inverse(k * (k - 1)), own);
-    }
-    for a in 0..d {
-        let row = &dp[a * d..][..d];
-        let mut sum = E::dot(simd, row, &s[..d]);
-        for i in 0..d {
-            sum = dq[a * d + i].plus(simd, dq[i * d + a]).fma(simd, x[i], sum);
+        let (chain, rest) = scratch.split_at_mut(chain_len(shape));
+        let (climbing, rest) = rest.split_at_mut(chain_len(shape));
+        let (p, rest) = rest.split_at_mut(d * d);
+        let (q, rest) = rest.split_at_mut(d * d);
+        let (dp, rest) = rest.split_at_mut(d * d);
+        let (dq, rest) = rest.split_at_mut(d * d);
+        let scaled = &mut rest[..d];
+        dp.copy_from_slice(&adjoint[shape.level(2)]);
+        E::scale(simd, dq, inverse(2), dp);
+        if depth > 2 {
+            outer(simd, p, x, &s[..d]);
+            outer(simd, q, x, x);
         }
-        dx[a] = dx[a].plus(simd, sum);
-        E::axpy(simd, &mut adjoint[..d], x[a], row);
+        // Upwards, so that chain k reads its own level's gradient before higher chains add to it.
+        for k in 3..=depth {
+            climb(simd, shape, k, s, x, [p, q], scaled, chain);
+            let below = shape.level(k - 1);
+            E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], one(), &mut climbing[below], dx);
+            for j in (3..k).rev() {
+                let (level, under) = (shape.level(j), shape.level(j - 1));
+                let (below, own) = climbing.split_at_mut(level.start);
+                let own = &own[..level.len()];
+                E::axpy(simd, &mut adjoint[level], one(), own);
+                let factor = inverse::<E>(k - j + 1);
+                E::scale(simd, scaled, factor, x);
+                E::contract(simd, own, [scaled, &chain[under.clone()]], factor, &mut below[under], dx);
+            }
+            let own = &climbing[shape.level(2)];
+            E::axpy(simd, &mut adjoint[shape.level(2)], one(), own);
+            E::axpy(simd, dp, inverse(k - 1), own);
+            E::axpy(simd, dq, inverse(k * (k - 1)), own);
+        }
+        for a in 0..d {
+            let row = &dp[a * d..][..d];
+            let mut sum = E::dot(simd, row, &s[..d]);
+            for i in 0..d {
+                sum = dq[a * d + i].plus(simd, dq[i * d + a]).fma(simd, x[i], sum);
+            }
+            dx[a] = dx[a].plus(simd, sum);
+            E::axpy(simd, &mut adjoint[..d], x[a], row);
+        }
     }
 }

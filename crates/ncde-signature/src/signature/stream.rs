@@ -37,7 +37,12 @@ impl Signature {
         finite(paths, out)
     }
 
-    fn stream_forward<E: Number>(&self, paths: &Paths<'_, E::Real>, intervals: &[Interval], out: &mut [E::Real]) -> Result<(), Error> {
+    fn stream_forward<E: Number>(
+        &self,
+        paths: &Paths<'_, E::Real>,
+        intervals: &[Interval],
+        out: &mut [E::Real],
+    ) -> Result<(), Error> {
         self.room::<E>(4 * self.shape().len())?;
         let layout = self.layout::<E>();
         let mut out = split(out, intervals, self.len());
@@ -94,7 +99,9 @@ impl Signature {
         let tasks = intervals.par_chunks(E::WIDTH).zip(gradients.par_chunks(E::WIDTH)).zip(out.par_chunks_mut(E::WIDTH));
         tasks.for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
-            |scratch, ((intervals, gradients), out)| dispatch(Backward { signature: self, layout: &layout, paths, intervals, scratch, gradients, out }),
+            |scratch, ((intervals, gradients), out)| {
+                dispatch(Backward { signature: self, layout: &layout, paths, intervals, scratch, gradients, out })
+            },
         );
         Ok(())
     }

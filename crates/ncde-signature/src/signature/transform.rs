@@ -136,7 +136,9 @@ impl Signature {
         let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
-            |scratch, (intervals, out)| dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out }),
+            |scratch, (intervals, out)| {
+                dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out })
+            },
         );
         Ok(())
     }
@@ -145,7 +147,12 @@ impl Signature {
     ///
     /// # Errors
     /// As for [`intervals`](Self::intervals), or if the gradient has the wrong size.
-    pub fn intervals_backward<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval], gradient: &[T]) -> Result<Vec<T>, Error> {
+    pub fn intervals_backward<T: Float>(
+        &self,
+        paths: &Paths<'_, T>,
+        intervals: &[Interval],
+        gradient: &[T],
+    ) -> Result<Vec<T>, Error> {
         T::intervals_backward(self, paths, intervals, gradient)
     }
 
@@ -195,7 +202,9 @@ impl Signature {
         let tasks = intervals.par_chunks(task).zip(gradient.par_chunks(task * self.len())).zip(out.par_chunks_mut(task));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
-            |scratch, ((intervals, gradient), out)| dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out }),
+            |scratch, ((intervals, gradient), out)| {
+                dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out })
+            },
         );
         Ok(())
     }

@@ -17,12 +17,7 @@ impl Case {
         (2..10_usize, 1..4_usize).prop_flat_map(|(length, channels)| {
             let steps = prop::collection::vec(0.05..3.0, length - 1);
             let values = prop::collection::vec(-10.0..10.0, length * channels);
-            (-5.0..5.0, steps, values).prop_map(move |(start, steps, values)| Case {
-                start,
-                steps,
-                values,
-                channels,
-            })
+            (-5.0..5.0, steps, values).prop_map(move |(start, steps, values)| Case { start, steps, values, channels })
         })
     }
 
@@ -67,7 +62,5 @@ pub(crate) fn increment(path: &impl Path<f64>, s: f64, t: f64) -> Vec<f64> {
 pub(crate) fn polyline(path: &impl Path<f64>, s: f64, t: f64, refinement: usize) -> Vec<Vec<f64>> {
     let mut out = Vec::new();
     path.polyline(s, t, refinement, &mut out).unwrap();
-    out.chunks_exact(path.channels())
-        .map(<[f64]>::to_vec)
-        .collect()
+    out.chunks_exact(path.channels()).map(<[f64]>::to_vec).collect()
 }

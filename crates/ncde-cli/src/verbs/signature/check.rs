@@ -53,30 +53,17 @@ pub(super) fn observations<'a, T: Float>(
     starts(request, input, values, column)?;
     let channels = columns - usize::from(column.is_some());
     if request.channels(channels) == 0 {
-        return refuse(
-            input,
-            "has no channel beside the times; add `--time` to make the time a channel",
-        );
+        return refuse(input, "has no channel beside the times; add `--time` to make the time a channel");
     }
     let (values, times) = match column {
         None => (Cow::Borrowed(values), None),
         Some(column) => {
             let times = times(input, values, column, length)?;
-            let others = values
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| i % columns != column);
+            let others = values.iter().enumerate().filter(|(i, _)| i % columns != column);
             (Cow::Owned(others.map(|(_, &x)| x).collect()), Some(times))
         }
     };
-    Ok(Observations {
-        name: &input.name,
-        layout,
-        length,
-        channels,
-        values,
-        times,
-    })
+    Ok(Observations { name: &input.name, layout, length, channels, values, times })
 }
 
 fn refuse<R>(input: &Input, what: &str) -> Result<R, Failure> {
@@ -89,24 +76,11 @@ fn shape(request: &Request, input: &Input) -> Result<(Layout, usize, usize), Fai
         [length, columns] => (Layout::Single, *length, *columns),
         [batch, length, columns] => (Layout::Batch(*batch), *length, *columns),
         _ => {
-            let (n, noun) = (
-                shape.len(),
-                if shape.len() == 1 {
-                    "dimension"
-                } else {
-                    "dimensions"
-                },
-            );
-            let hint = if n == 1 {
-                "; `x.reshape(-1, 1)` makes one channel"
-            } else {
-                ""
-            };
+            let (n, noun) = (shape.len(), if shape.len() == 1 { "dimension" } else { "dimensions" });
+            let hint = if n == 1 { "; `x.reshape(-1, 1)` makes one channel" } else { "" };
             return refuse(
                 input,
-                &format!(
-                    "has {n} {noun}, {shape:?}; wanted [length, channels] or [batch, length, channels]{hint}"
-                ),
+                &format!("has {n} {noun}, {shape:?}; wanted [length, channels] or [batch, length, channels]{hint}"),
             );
         }
     };
@@ -128,35 +102,18 @@ fn times_column(input: &Input, name: &str, columns: usize) -> Result<usize, Fail
         Origin::Text { columns, .. } => columns.iter().position(|column| column == name),
         Origin::Entries => None,
     };
-    let numbered = || {
-        name.parse()
-            .ok()
-            .filter(|n| (1..=columns).contains(n))
-            .map(|n: usize| n - 1)
-    };
+    let numbered = || name.parse().ok().filter(|n| (1..=columns).contains(n)).map(|n: usize| n - 1);
     if let Some(column) = named.or_else(numbered) {
         return Ok(column);
     }
     let has = match &input.origin {
-        Origin::Text { columns, .. } => columns
-            .iter()
-            .map(|c| format!("`{c}`"))
-            .collect::<Vec<_>>()
-            .join(", "),
+        Origin::Text { columns, .. } => columns.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", "),
         Origin::Entries => format!("channels 1 to {columns}"),
     };
-    refuse(
-        input,
-        &format!("has no column `{name}` for `--times`; it has {has}"),
-    )
+    refuse(input, &format!("has no column `{name}` for `--times`; it has {has}"))
 }
 
-fn finite<T: Float>(
-    request: &Request,
-    input: &Input,
-    values: &[T],
-    times: Option<usize>,
-) -> Result<(), Failure> {
+fn finite<T: Float>(request: &Request, input: &Input, values: &[T], times: Option<usize>) -> Result<(), Failure> {
     let columns = input.array.shape.last().copied().unwrap_or(1);
     let is_bad = |i: usize, x: T| match request.missing {
         Some(_) if times != Some(i % columns) => !x.is_finite() && !x.is_nan(),
@@ -173,19 +130,11 @@ fn finite<T: Float>(
     } else {
         "the value is missing; fill gaps with `--missing forward` or `--missing interpolate`".into()
     };
-    Err(Failure::Refused(format!(
-        "`{}`, {place}: {message}",
-        input.name
-    )))
+    Err(Failure::Refused(format!("`{}`, {place}: {message}", input.name)))
 }
 
 /// Checks that every channel has a value from which, or along which, its gaps can be filled.
-fn starts<T: Float>(
-    request: &Request,
-    input: &Input,
-    values: &[T],
-    times: Option<usize>,
-) -> Result<(), Failure> {
+fn starts<T: Float>(request: &Request, input: &Input, values: &[T], times: Option<usize>) -> Result<(), Failure> {
     let [.., length, columns] = input.array.shape[..] else {
         return Ok(());
     };
@@ -217,18 +166,9 @@ fn starts<T: Float>(
     Ok(())
 }
 
-fn times<T: Float>(
-    input: &Input,
-    values: &[T],
-    column: usize,
-    length: usize,
-) -> Result<Vec<f64>, Failure> {
+fn times<T: Float>(input: &Input, values: &[T], column: usize, length: usize) -> Result<Vec<f64>, Failure> {
     let columns = input.array.shape.last().copied().unwrap_or(1);
-    let times: Vec<f64> = values[column..]
-        .iter()
-        .step_by(columns)
-        .map(|t| t.to_f64())
-        .collect();
+    let times: Vec<f64> = values[column..].iter().step_by(columns).map(|t| t.to_f64()).collect();
     for i in 1..times.len() {
         if i % length != 0 && times[i] <= times[i - 1] {
             return Err(Failure::Refused(format!(

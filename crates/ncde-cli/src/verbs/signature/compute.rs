@@ -15,18 +15,12 @@ pub(super) struct Answer {
     pub(super) rows: Rows,
 }
 
-pub(super) fn answer<T: Float>(
-    request: &Request,
-    observations: &Observations<'_, T>,
-) -> Result<Answer, Failure>
+pub(super) fn answer<T: Float>(request: &Request, observations: &Observations<'_, T>) -> Result<Answer, Failure>
 where
     Data: From<Vec<T>>,
 {
     size::check(request, observations)?;
-    compute(request, observations).map_err(|source| Failure::Signature {
-        what: format!("`{}`", observations.name),
-        source,
-    })
+    compute(request, observations).map_err(|source| Failure::Signature { what: format!("`{}`", observations.name), source })
 }
 
 fn compute<T: Float>(request: &Request, observations: &Observations<'_, T>) -> Result<Answer, Error>
@@ -47,17 +41,11 @@ where
         Parts::Whole => (signature.of(&paths)?, None),
         Parts::Windows(size) => {
             let windows = paths.windows(size.saturating_mul(pieces))?;
-            (
-                signature.intervals(&paths, &windows)?,
-                Some(("window", increments.div_ceil(size))),
-            )
+            (signature.intervals(&paths, &windows)?, Some(("window", increments.div_ceil(size))))
         }
         Parts::Prefixes => {
             let rows = signature.stream(&paths)?;
-            (
-                every(pieces, rows, signature.len()),
-                Some(("step", increments)),
-            )
+            (every(pieces, rows, signature.len()), Some(("step", increments)))
         }
     };
     let path = match observations.layout {
@@ -66,14 +54,8 @@ where
     };
     let (axes, mut shape): (Vec<_>, Vec<_>) = path.into_iter().chain(axis).unzip();
     shape.push(signature.len());
-    let array = Array {
-        shape,
-        data: values.into(),
-    };
-    Ok(Answer {
-        signature,
-        rows: Rows { array, axes },
-    })
+    let array = Array { shape, data: values.into() };
+    Ok(Answer { signature, rows: Rows { array, axes } })
 }
 
 /// Every `pieces`-th row: those that end at an observation.
@@ -81,12 +63,7 @@ fn every<T: Float>(pieces: usize, rows: Vec<T>, width: usize) -> Vec<T> {
     if pieces == 1 {
         return rows;
     }
-    rows.chunks_exact(width)
-        .skip(pieces - 1)
-        .step_by(pieces)
-        .flatten()
-        .copied()
-        .collect()
+    rows.chunks_exact(width).skip(pieces - 1).step_by(pieces).flatten().copied().collect()
 }
 
 impl Answer {

@@ -13,16 +13,12 @@ use crate::output;
 /// Right then up, up then right.
 const CORNERS: [f64; 12] = [0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0];
 
-const LESSON: &str =
-    "Same ends; the signed area [1,2], +1/2 or -1/2, tells the order of the moves.";
+const LESSON: &str = "Same ends; the signed area [1,2], +1/2 or -1/2, tells the order of the moves.";
 
 pub(super) fn input() -> Input {
     Input {
         name: "the built-in example".into(),
-        array: Array {
-            shape: vec![2, 3, 2],
-            data: Data::F64(CORNERS.into()),
-        },
+        array: Array { shape: vec![2, 3, 2], data: Data::F64(CORNERS.into()) },
         origin: Origin::Entries,
         note: None,
     }
@@ -39,13 +35,7 @@ pub(super) fn show(request: &Request, input: &Input) -> Result<(), Failure> {
         writeln!(out, "path 2: (0,0) -> (0,1) -> (1,1), up then right\n")
     })?;
     for kind in kinds {
-        let answer = answer(
-            &Request {
-                kind,
-                ..request.clone()
-            },
-            input,
-        )?;
+        let answer = answer(&Request { kind, ..request.clone() }, input)?;
         show::table(&answer)?;
         output::data(|out| writeln!(out))?;
         if shows_the_areas(&answer) {
@@ -61,6 +51,5 @@ fn shows_the_areas(answer: &Answer) -> bool {
     let labels = answer.signature.labels();
     let data = &answer.rows.array.data;
     let area = labels.iter().position(|label| label == "[1,2]");
-    answer.rows.axes == ["path"]
-        && area.is_some_and(|i| data.get(i) == 0.5 && data.get(i + labels.len()) == -0.5)
+    answer.rows.axes == ["path"] && area.is_some_and(|i| data.get(i) == 0.5 && data.get(i + labels.len()) == -0.5)
 }

@@ -59,12 +59,8 @@ fn sink(args: &SignatureArgs) -> Result<Sink, Failure> {
 /// From numbers in a file to signatures, in the type of the numbers.
 fn answer(request: &Request, input: &Input) -> Result<Answer, Failure> {
     match &input.array.data {
-        Data::F32(values) => {
-            compute::answer(request, &check::observations(request, input, values)?)
-        }
-        Data::F64(values) => {
-            compute::answer(request, &check::observations(request, input, values)?)
-        }
+        Data::F32(values) => compute::answer(request, &check::observations(request, input, values)?),
+        Data::F64(values) => compute::answer(request, &check::observations(request, input, values)?),
     }
 }
 
@@ -74,11 +70,7 @@ fn deliver(sink: Sink, answer: &Answer) -> Result<(), Failure> {
             let path = target.path().display().to_string();
             target.write("signature", &answer.rows, || answer.signature.labels())?;
             let array = &answer.rows.array;
-            output::talk(&format!(
-                "wrote `{path}`: {:?}, {}",
-                array.shape,
-                array.data.dtype()
-            ));
+            output::talk(&format!("wrote `{path}`: {:?}, {}", array.shape, array.data.dtype()));
             Ok(())
         }
         Sink::Csv => {

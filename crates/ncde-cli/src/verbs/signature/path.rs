@@ -10,10 +10,7 @@ use super::request::{Curve, Request, Start, Times};
 use crate::args::Missing;
 
 /// `[batch, (length - 1) x pieces + 1, channels]`, one path after the other.
-pub(super) fn vertices<'a, T: Float>(
-    request: &Request,
-    observations: &'a Observations<'_, T>,
-) -> Result<Cow<'a, [T]>, Error> {
+pub(super) fn vertices<'a, T: Float>(request: &Request, observations: &'a Observations<'_, T>) -> Result<Cow<'a, [T]>, Error> {
     let plain = matches!(request.curve, Curve::Linear) && request.missing.is_none();
     if plain && request.times == Times::Apart && request.start == Start::AtFirst {
         return Ok(Cow::Borrowed(&observations.values));
@@ -25,11 +22,7 @@ pub(super) fn vertices<'a, T: Float>(
     Ok(Cow::Owned(all))
 }
 
-fn series<T: Float>(
-    request: &Request,
-    observations: &Observations<'_, T>,
-    path: usize,
-) -> Result<Series<T>, Error> {
+fn series<T: Float>(request: &Request, observations: &Observations<'_, T>, path: usize) -> Result<Series<T>, Error> {
     let (length, channels) = (observations.length, observations.channels);
     let rows = path * length..(path + 1) * length;
     let times: Vec<f64> = match &observations.times {

@@ -85,32 +85,21 @@ impl Request {
             }
             if args.missing == Some(Missing::Interpolate) {
                 return Err(Failure::Refused(
-                    "`--interpolation rectilinear` never looks ahead, `--missing interpolate` does; use `--missing forward`".into(),
+                    "`--interpolation rectilinear` never looks ahead, `--missing interpolate` does; use `--missing forward`"
+                        .into(),
                 ));
             }
         }
         Ok(Self {
             depth: args.depth.unwrap_or(2),
-            kind: if args.log {
-                Kind::Log(basis(args.basis))
-            } else {
-                Kind::Signature
-            },
+            kind: if args.log { Kind::Log(basis(args.basis)) } else { Kind::Signature },
             parts: match args.window {
                 Some(increments) => Parts::Windows(increments),
                 None if args.stream => Parts::Prefixes,
                 None => Parts::Whole,
             },
-            times: if args.time {
-                Times::Channel
-            } else {
-                Times::Apart
-            },
-            start: if args.basepoint {
-                Start::AtZero
-            } else {
-                Start::AtFirst
-            },
+            times: if args.time { Times::Channel } else { Times::Apart },
+            start: if args.basepoint { Start::AtZero } else { Start::AtFirst },
             curve,
             missing: args.missing,
             times_column: args.times.clone(),

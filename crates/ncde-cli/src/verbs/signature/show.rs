@@ -24,11 +24,7 @@ struct Json<'a> {
 
 pub(super) fn json(answer: &Answer) -> Result<(), Failure> {
     let array = &answer.rows.array;
-    let json = Json {
-        labels: answer.signature.labels(),
-        shape: &array.shape,
-        values: &array.data,
-    };
+    let json = Json { labels: answer.signature.labels(), shape: &array.shape, values: &array.data };
     output::data(|out| {
         serde_json::to_writer(&mut *out, &json)?;
         writeln!(out)
@@ -37,11 +33,7 @@ pub(super) fn json(answer: &Answer) -> Result<(), Failure> {
 
 pub(super) fn table(answer: &Answer) -> Result<(), Failure> {
     let is_small = answer.signature.len() <= MOST_COORDINATES && answer.rows.count() <= MOST_ROWS;
-    let text = if is_small {
-        whole(answer)
-    } else {
-        summary(answer)
-    };
+    let text = if is_small { whole(answer) } else { summary(answer) };
     output::data(|out| out.write_all(text.as_bytes()))?;
     if !is_small {
         output::talk("this is a summary; `--output FILE.npy`, .npz or .csv keeps all coordinates");
@@ -54,9 +46,7 @@ pub(super) fn whole(answer: &Answer) -> String {
     let width = answer.signature.len();
     let column = |row: usize| Column {
         head: name(answer, row),
-        cells: (0..width)
-            .map(|i| short(answer.rows.array.data.get(row * width + i)))
-            .collect(),
+        cells: (0..width).map(|i| short(answer.rows.array.data.get(row * width + i))).collect(),
     };
     let table = Table {
         corner: "coordinate".into(),
@@ -69,18 +59,9 @@ pub(super) fn whole(answer: &Answer) -> String {
 /// `path 2, window 3`.
 fn name(answer: &Answer, row: usize) -> String {
     let index = answer.rows.index(row);
-    let parts = answer
-        .rows
-        .axes
-        .iter()
-        .zip(index)
-        .map(|(axis, i)| format!("{axis} {i}"));
+    let parts = answer.rows.axes.iter().zip(index).map(|(axis, i)| format!("{axis} {i}"));
     let name = parts.collect::<Vec<_>>().join(", ");
-    if name.is_empty() {
-        "value".into()
-    } else {
-        name
-    }
+    if name.is_empty() { "value".into() } else { name }
 }
 
 fn summary(answer: &Answer) -> String {
@@ -89,28 +70,18 @@ fn summary(answer: &Answer) -> String {
     let levels = Table {
         corner: "level".into(),
         labels: (1..=levels.len()).map(|k| k.to_string()).collect(),
-        columns: vec![Column {
-            head: "coordinates".into(),
-            cells: levels.iter().map(ToString::to_string).collect(),
-        }],
+        columns: vec![Column { head: "coordinates".into(), cells: levels.iter().map(ToString::to_string).collect() }],
     };
     let labels = answer.signature.labels();
     let largest = largest(&array.data);
     let label = |&i: &usize| match answer.rows.axes.as_slice() {
         [] => labels[i].clone(),
-        _ => format!(
-            "{}: {}",
-            name(answer, i / labels.len()),
-            labels[i % labels.len()]
-        ),
+        _ => format!("{}: {}", name(answer, i / labels.len()), labels[i % labels.len()]),
     };
     let largest = Table {
         corner: "largest".into(),
         labels: largest.iter().map(label).collect(),
-        columns: vec![Column {
-            head: "value".into(),
-            cells: largest.iter().map(|&i| short(array.data.get(i))).collect(),
-        }],
+        columns: vec![Column { head: "value".into(), cells: largest.iter().map(|&i| short(array.data.get(i))).collect() }],
     };
     let mut axes: Vec<&str> = answer.rows.axes.clone();
     axes.push("coordinate");

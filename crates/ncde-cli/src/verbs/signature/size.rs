@@ -15,16 +15,10 @@ const LONG_WORK: u128 = 1 << 33;
 const STATES: u128 = 3;
 
 /// Refuses what cannot fit, and says what is coming if it will take a while.
-pub(super) fn check<T: Float>(
-    request: &Request,
-    observations: &Observations<'_, T>,
-) -> Result<(), Failure> {
+pub(super) fn check<T: Float>(request: &Request, observations: &Observations<'_, T>) -> Result<(), Failure> {
     let channels = request.channels(observations.channels);
     let depth = request.depth;
-    let refuse = |source| Failure::Signature {
-        what: format!("`{}`", observations.name),
-        source,
-    };
+    let refuse = |source| Failure::Signature { what: format!("`{}`", observations.name), source };
     let Some(tensor) = coordinates(channels, depth) else {
         // Beyond counting: the library says how far.
         return Shape::new(channels, depth).map(drop).map_err(refuse);
@@ -61,9 +55,7 @@ pub(super) fn check<T: Float>(
         )));
     }
     if steps.saturating_mul(tensor) > LONG_WORK {
-        output::mention(&format!(
-            "computing {rows} results of {wanted} coordinates each"
-        ));
+        output::mention(&format!("computing {rows} results of {wanted} coordinates each"));
     }
     Ok(())
 }
@@ -73,9 +65,7 @@ fn coordinates(channels: usize, depth: usize) -> Option<u128> {
     if channels == 1 {
         return Some(depth as u128);
     }
-    (0..depth).try_fold(0_u128, |sum, _| {
-        sum.checked_add(1)?.checked_mul(channels as u128)
-    })
+    (0..depth).try_fold(0_u128, |sum, _| sum.checked_add(1)?.checked_mul(channels as u128))
 }
 
 #[cfg(test)]
