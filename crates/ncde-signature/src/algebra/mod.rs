@@ -10,9 +10,11 @@
 //! | `tensor` | [`Tensor`]: product, inverse, exponential, logarithm, bracket, pairing |
 //! | `product`, `series` | the kernels below `Tensor` and below the log-signature, with their reverse passes |
 //! | `tree` | bracketings: standard factorisation, Hall sets, labels |
+//! | `brackets` | integer tables of brackets |
 //! | `basis` | [`LieBasis`]: coordinates of Lie elements, there and back |
 
 pub(crate) mod basis;
+mod brackets;
 pub(crate) mod product;
 pub(crate) mod series;
 mod shape;

@@ -79,9 +79,16 @@ pub fn label(word: &[usize]) -> String {
 /// The dimension of level `k` of the free Lie algebra on `width` letters (Witt), if it fits a `u128`.
 pub fn witt(width: usize, k: usize) -> Option<u128> {
     let mut sum = 0_i128;
-    for m in (1..=k).filter(|m| k.is_multiple_of(*m)) {
+    let mut add = |m: usize| {
         let power = (width as i128).checked_pow(u32::try_from(k / m).ok()?)?;
         sum = sum.checked_add(mobius(m).checked_mul(power)?)?;
+        Some(())
+    };
+    for m in (1..=k.isqrt()).filter(|m| k.is_multiple_of(*m)) {
+        add(m)?;
+        if m != k / m {
+            add(k / m)?;
+        }
     }
     u128::try_from(sum / k as i128).ok()
 }
@@ -99,6 +106,9 @@ fn mobius(mut n: usize) -> i128 {
     let mut sign = 1;
     let mut p = 2;
     while n > 1 {
+        if p * p > n {
+            return -sign;
+        }
         if n.is_multiple_of(p) {
             n /= p;
             if n.is_multiple_of(p) {

@@ -1,0 +1,144 @@
+//! Tables of brackets: expansions into words, `[P, Q] = PQ - QP`, and products in the Hall basis by the Jacobi identity,
+//! `[h, [a, b]] = [[h, a], b] + [a, [h, b]]`. Integers throughout; refused when they grow too large.
+
+use std::collections::HashMap;
+
+use crate::Error;
+use crate::algebra::tree::{self, Tree};
+use crate::algebra::{Shape, words};
+
+/// A row of a sparse integer matrix: `(column, entry)`, sorted.
+pub(crate) type Row = Vec<(usize, i64)>;
+
+/// A sparse integer matrix by rows.
+pub(crate) type Sparse = Vec<Row>;
+
+/// The most entries a table may have (about 1 GiB): beyond, a basis is refused rather than the machine exhausted.
+pub(crate) const MOST_ENTRIES: usize = 1 << 26;
+
+pub(crate) fn too_large(shape: &Shape) -> Error {
+    Error::TooLarge {
+        what: "the table of Lie brackets for a log-signature",
+        channels: shape.width(),
+        depth: shape.depth(),
+        coordinates: words::lie_dimension(shape.width(), shape.depth()).map_or("more than 1e38".into(), |n| n.to_string()),
+    }
+}
+
+/// Calls `see(i, expansion)` with each element as a combination of words; ends with an error when `see` answers that it has had
+/// enough, or when the expansions below the last level, which are kept to build on, are too many.
+pub(crate) fn expand(shape: &Shape, trees: &[Tree], mut see: impl FnMut(usize, &[(usize, i64)]) -> bool) -> Result<(), Error> {
+    let degrees = tree::degrees(trees);
+    let start = |k: usize| shape.level(k).start;
+    let mut lower: Sparse = Vec::new();
+    let mut entries = 0;
+    for (i, tree) in trees.iter().enumerate() {
+        let terms = match *tree {
+            Tree::Letter(letter) => vec![(letter - 1, 1)],
+            Tree::Bracket(p, q) => {
+                let (m, n) = (degrees[p], degrees[q]);
+                let mut terms = Vec::with_capacity(2 * lower[p].len() * lower[q].len());
+                for &(u, x) in &lower[p] {
+                    for &(v, y) in &lower[q] {
+                        let (u, v) = (u - start(m), v - start(n));
+                        terms.push((start(m + n) + u * shape.level_len(n) + v, x * y));
+                        terms.push((start(m + n) + v * shape.level_len(m) + u, -x * y));
+                    }
+                }
+                merged(terms)
+            }
+        };
+        let enough = !see(i, &terms);
+        if degrees[i] < shape.depth() {
+            entries += terms.len();
+            lower.push(terms);
+        }
+        if enough || entries > MOST_ENTRIES {
+            return Err(too_large(shape));
+        }
+    }
+    Ok(())
+}
+
+/// Each Lyndon bracket in Hall coordinates; nothing if the tables grow too large.
+pub(crate) fn lyndon_in_hall(lyndon: &[Tree], hall: &[Tree]) -> Option<Sparse> {
+    let mut products = HallProducts::new(hall);
+    let mut rows: Sparse = Vec::with_capacity(lyndon.len());
+    let mut entries = 0;
+    for tree in lyndon {
+        let row = match *tree {
+            Tree::Letter(letter) => vec![(letter - 1, 1)],
+            Tree::Bracket(p, q) => products.of_sums(&rows[p], &rows[q])?,
+        };
+        entries += row.len();
+        if entries > MOST_ENTRIES {
+            return None;
+        }
+        rows.push(row);
+    }
+    Some(rows)
+}
+
+/// Brackets of Hall elements in Hall coordinates, each computed once.
+struct HallProducts<'a> {
+    trees: &'a [Tree],
+    place: HashMap<Tree, usize>,
+    known: HashMap<(usize, usize), Row>,
+    /// Terms that may still be added up before this is called too much: time, and memory with it.
+    room: usize,
+}
+
+impl<'a> HallProducts<'a> {
+    fn new(trees: &'a [Tree]) -> Self {
+        let place = trees.iter().enumerate().map(|(i, &tree)| (tree, i)).collect();
+        Self { trees, place, known: HashMap::new(), room: 4 * MOST_ENTRIES }
+    }
+
+    fn of_sums(&mut self, p: &[(usize, i64)], q: &[(usize, i64)]) -> Option<Row> {
+        let mut terms = Vec::new();
+        for &(h, x) in p {
+            for &(k, y) in q {
+                terms.extend(self.of(h, k)?.into_iter().map(|(element, c)| (element, x * y * c)));
+            }
+        }
+        self.room = self.room.checked_sub(terms.len())?;
+        Some(merged(terms))
+    }
+
+    fn of(&mut self, h: usize, k: usize) -> Option<Row> {
+        if h == k {
+            return Some(Vec::new());
+        }
+        if h > k {
+            return Some(self.of(k, h)?.into_iter().map(|(element, c)| (element, -c)).collect());
+        }
+        if let Some(&element) = self.place.get(&Tree::Bracket(h, k)) {
+            return Some(vec![(element, 1)]);
+        }
+        if let Some(known) = self.known.get(&(h, k)) {
+            return Some(known.clone());
+        }
+        // Not a Hall pair, so k = [a, b] with h < a.
+        let Tree::Bracket(a, b) = self.trees[k] else { return Some(Vec::new()) };
+        let (ha, hb) = (self.of(h, a)?, self.of(h, b)?);
+        let mut terms = self.of_sums(&ha, &[(b, 1)])?;
+        terms.extend(self.of_sums(&[(a, 1)], &hb)?);
+        let sum = merged(terms);
+        self.known.insert((h, k), sum.clone());
+        Some(sum)
+    }
+}
+
+/// Terms of the same column added up, zeros dropped, sorted.
+fn merged(mut terms: Row) -> Row {
+    terms.sort_unstable_by_key(|&(column, _)| column);
+    terms.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    terms.retain(|&(_, c)| c != 0);
+    terms
+}

@@ -1,0 +1,48 @@
+//! Any backend under `Autodiff`: the forward pass is the backend's, the reverse pass ours.
+
+use std::sync::Arc;
+
+use burn::backend::Autodiff;
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
+use burn::tensor::ops::FloatTensor;
+use ncde_signature::Signature;
+
+use super::{Error, Over, SignatureOps};
+
+#[derive(Debug)]
+struct Reverse;
+
+impl<B: SignatureOps> Backward<B, 1> for Reverse {
+    type State = (Arc<Signature>, Over, FloatTensor<B>);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (transform, over, path) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            // A reverse pass cannot fail, but it must not pass a wrong gradient on: NaN is seen by every check after it.
+            B::signature_backward(&transform, over, path.clone(), gradient)
+                .unwrap_or_else(|_| B::float_mul_scalar(path, f64::NAN.into()))
+        });
+    }
+}
+
+impl<B: SignatureOps, C: CheckpointStrategy> SignatureOps for Autodiff<B, C> {
+    fn signature(transform: &Arc<Signature>, over: Over, path: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let output = B::signature(transform, over, path.primitive.clone())?;
+        Ok(match Reverse.prepare::<C>([path.node]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((transform.clone(), over, path.primitive), output),
+            OpsKind::UnTracked(prep) => prep.finish(output),
+        })
+    }
+
+    fn signature_backward(
+        _: &Arc<Signature>,
+        _: Over,
+        _: FloatTensor<Self>,
+        _: FloatTensor<Self>,
+    ) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+}

@@ -1,0 +1,73 @@
+//! The CPU backend: its tensors are slices, and the kernel takes slices.
+
+use std::sync::Arc;
+
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{DType, Element, TensorData, TensorMetadata};
+use bytemuck::Pod;
+use ncde_signature::{Float, Paths, Signature};
+
+use super::{Error, Over, SignatureOps};
+
+impl SignatureOps for Flex {
+    fn signature(transform: &Arc<Signature>, over: Over, path: FlexTensor) -> Result<FlexTensor, Error> {
+        match path.dtype() {
+            DType::F32 => forward::<f32>(transform, over, &path),
+            DType::F64 => forward::<f64>(transform, over, &path),
+            dtype => Err(Error::Type { dtype }),
+        }
+    }
+
+    fn signature_backward(
+        transform: &Arc<Signature>,
+        over: Over,
+        path: FlexTensor,
+        gradient: FlexTensor,
+    ) -> Result<FlexTensor, Error> {
+        match path.dtype() {
+            DType::F32 => backward::<f32>(transform, over, &path, &gradient),
+            DType::F64 => backward::<f64>(transform, over, &path, &gradient),
+            dtype => Err(Error::Type { dtype }),
+        }
+    }
+}
+
+fn forward<T: Float + Element + Pod>(transform: &Signature, over: Over, path: &FlexTensor) -> Result<FlexTensor, Error> {
+    let dims = path.shape();
+    let path = path.to_contiguous();
+    let paths = Paths::new(slice::<T>(&path)?, dims[0], dims[1], dims[2])?;
+    let values = match over {
+        Over::Whole => transform.of(&paths)?,
+        Over::Prefixes => transform.stream(&paths)?,
+        Over::Windows(size) => transform.intervals(&paths, &paths.windows(size)?)?,
+    };
+    let results = values.len() / (dims[0] * transform.len()).max(1);
+    Ok(tensor(values, [dims[0], results, transform.len()]))
+}
+
+fn backward<T: Float + Element + Pod>(
+    transform: &Signature,
+    over: Over,
+    path: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<FlexTensor, Error> {
+    let dims = path.shape();
+    let (path, gradient) = (path.to_contiguous(), gradient.to_contiguous());
+    let paths = Paths::new(slice::<T>(&path)?, dims[0], dims[1], dims[2])?;
+    let gradient = slice::<T>(&gradient)?;
+    let values = match over {
+        Over::Whole => transform.of_backward(&paths, gradient)?,
+        Over::Prefixes => transform.stream_backward(&paths, gradient)?,
+        Over::Windows(size) => transform.intervals_backward(&paths, &paths.windows(size)?, gradient)?,
+    };
+    Ok(tensor(values, [dims[0], dims[1], dims[2]]))
+}
+
+fn slice<T: Element + Pod>(tensor: &FlexTensor) -> Result<&[T], Error> {
+    tensor.as_slice::<T>().ok_or(Error::Type { dtype: tensor.dtype() })
+}
+
+fn tensor<T: Element>(values: Vec<T>, shape: [usize; 3]) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(values, shape))
+}
