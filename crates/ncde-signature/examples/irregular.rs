@@ -33,8 +33,8 @@ fn main() -> Result<(), Error> {
         println!("{:>12} {:.2?}", format!("[{}, {}]", ends[0], ends[1]), control.row(k));
     }
     // Chen: the windows join to the whole path.
-    let parts = 1..control.ends().len() - 1;
-    let joined = parts.fold(Ok(control.row(0).to_vec()), |joined, k| log.join(&joined?, control.row(k)))?;
+    let mut later = 1..control.ends().len() - 1;
+    let joined = later.try_fold(control.row(0).to_vec(), |joined, k| log.join(&joined, control.row(k)))?;
     let whole = Control::signatures(&online, &Windows::Times(vec![]), &log, 1)?;
     assert!(joined.iter().zip(whole.row(0)).all(|(a, b)| (a - b).abs() < 1e-12));
 

@@ -80,6 +80,7 @@ fn stage_forward<S: Simd, E: Number>(simd: S, shape: &Shape, m: usize, s: &[E], 
 
 /// `ds += d<g, f(s)>/ds`; level `N` of `s` is not needed. `stages` is what [`climb`] or [`forward`] left; `adjoints` is scratch of the same size.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
 pub(crate) fn backward<S: Simd, E: Number>(
     simd: S,
     shape: &Shape,

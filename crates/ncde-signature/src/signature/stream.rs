@@ -100,7 +100,7 @@ impl Signature {
         tasks.for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
             |scratch, ((intervals, gradients), out)| {
-                dispatch(Backward { signature: self, layout: &layout, paths, intervals, scratch, gradients, out })
+                dispatch(Backward { signature: self, layout: &layout, paths, intervals, scratch, gradients, out });
             },
         );
         Ok(())

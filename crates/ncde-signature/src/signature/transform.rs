@@ -137,7 +137,7 @@ impl Signature {
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
             |scratch, (intervals, out)| {
-                dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out })
+                dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out });
             },
         );
         Ok(())
@@ -203,7 +203,7 @@ impl Signature {
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
             |scratch, ((intervals, gradient), out)| {
-                dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out })
+                dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out });
             },
         );
         Ok(())

@@ -1,61 +1,11 @@
-//! What a kernel computes with: one real number, or one real number for each of several paths side by side.
-//!
-//! Every kernel is written once, over [`Number`]. With `f32` or `f64` its inner loops run along words, which suits large
-//! truncations; with [`Lanes`] each element already fills a vector register and holds the same coordinate of several paths,
-//! which suits small ones. Elementwise, both perform the same operations in the same order.
+//! Real numbers: loops along words, a register at a time, what does not fill one at the end.
 
 use crate::Float;
-use crate::simd::Simd;
+use crate::number::Number;
+use crate::simd::{Simd, Vector};
 
-/// An element of a kernel's arrays, and the loops over such arrays.
-pub trait Number: Copy + Send + Sync + 'static {
-    /// The real numbers it is made of.
-    type Real: Float;
-    /// How many paths it holds.
-    const WIDTH: usize;
-    /// Zero for every path.
-    fn zero() -> Self;
-    /// The same for every path.
-    fn splat(x: Self::Real) -> Self;
-    /// That of path `i`.
-    fn lane(&self, i: usize) -> Self::Real;
-    /// Sets that of path `i`.
-    fn set_lane(&mut self, i: usize, x: Self::Real);
-    /// `self * a + b`.
-    fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
-    /// `y += a x`. Here and below, arrays that are zipped have the same length.
-    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
-    /// `y[a, i] = b[a, i] + x_a t_i` for every pair of `x` and `t`; without `b` the sums are added to `y`.
-    fn add_outer<S: Simd, const TERMS: usize>(
-        simd: S,
-        y: &mut [Self],
-        b: Option<&[Self]>,
-        x: [&[Self]; TERMS],
-        t: [&[Self]; TERMS],
-    );
-    /// `y = b + a x`.
-    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
-    /// `y = a x`.
-    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
-    /// `sum_i a_i b_i`, in independent partial sums so that the additions do not wait for each other.
-    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self;
-    /// For the gradient `g[a, i]` of `x_a t_i`: `below[i] = sum_a x_a g[a, i]` and `dx_a += factor sum_i g[a, i] t_i`.
-    fn contract<S: Simd>(simd: S, g: &[Self], x_and_t: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]);
-    /// `out[i].lane(l) = rows[l][i]` for as many `i` as `out` has; every row is at least that long, missing lanes are zero.
-    fn gather<S: Simd>(simd: S, rows: &[&[Self::Real]], out: &mut [Self]);
-
-    /// `self + b`.
-    #[inline(always)]
-    fn plus<S: Simd>(self, simd: S, b: Self) -> Self {
-        b.fma(simd, Self::splat(Self::Real::ONE), self)
-    }
-
-    /// `self * b`.
-    #[inline(always)]
-    fn times<S: Simd>(self, simd: S, b: Self) -> Self {
-        self.fma(simd, b, Self::zero())
-    }
-}
+/// Rows cut into whole registers and what is left.
+type Rows<'a, T, S, const G: usize> = ([&'a [<T as Vector>::V<S>]; G], [&'a [T]; G]);
 
 impl<T: Float> Number for T {
     type Real = T;
@@ -195,7 +145,7 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     t: [&[T]; TERMS],
 ) {
     let n = t[0].len();
-    let (mut ts, mut t_rests): ([&[T::V<S>]; TERMS], [&[T]; TERMS]) = ([&[]; TERMS], [&[]; TERMS]);
+    let (mut ts, mut t_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
     let zero = T::broadcast(simd, T::ZERO);
     let mut letters = [[zero; G]; TERMS];
     for term in 0..TERMS {
@@ -210,7 +160,7 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     }
     let mut ys: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
     let mut y_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
-    let (mut bs, mut b_rests): ([&[T::V<S>]; G], [&[T]; G]) = ([&[]; G], [&[]; G]);
+    let (mut bs, mut b_rests): Rows<'_, T, S, G> = ([&[]; G], [&[]; G]);
     for a in 0..G {
         let (own, rest) = y.split_at_mut(n);
         y = rest;
@@ -277,7 +227,7 @@ fn contract_some<S: Simd, T: Float, const G: usize>(
     dx: &mut [T],
 ) {
     let n = t.len();
-    let (mut rows, mut rests): ([&[T::V<S>]; G], [&[T]; G]) = ([&[]; G], [&[]; G]);
+    let (mut rows, mut rests): Rows<'_, T, S, G> = ([&[]; G], [&[]; G]);
     for a in 0..G {
         (rows[a], rests[a]) = T::split::<S>(&g[a * n..(a + 1) * n]);
     }
@@ -307,164 +257,5 @@ fn contract_some<S: Simd, T: Float, const G: usize>(
     }
     for a in 0..G {
         dx[a] = T::total(simd, sums[a]).fma(simd, factor, dx[a]);
-    }
-}
-
-/// The same coordinate of `W` paths: one register of the widest instruction set, a few of the others.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-pub struct Lanes<T, const W: usize>([T; W]);
-
-impl<T: Float, const W: usize> Lanes<T, W> {
-    /// `self a + b`, register by register.
-    #[inline(always)]
-    fn fma_into<S: Simd>(simd: S, x: &Self, a: &Self, b: &Self, out: &mut Self) {
-        let (x, a, b) = (T::split::<S>(&x.0).0, T::split::<S>(&a.0).0, T::split::<S>(&b.0).0);
-        for (((out, &x), &a), &b) in T::split_mut::<S>(&mut out.0).0.iter_mut().zip(x).zip(a).zip(b) {
-            *out = T::multiply_add(simd, x, a, b);
-        }
-    }
-}
-
-impl<T: Float, const W: usize> Number for Lanes<T, W> {
-    type Real = T;
-    const WIDTH: usize = W;
-    #[inline(always)]
-    fn zero() -> Self {
-        Self([T::ZERO; W])
-    }
-    #[inline(always)]
-    fn splat(x: T) -> Self {
-        Self([x; W])
-    }
-    #[inline(always)]
-    fn lane(&self, i: usize) -> T {
-        self.0[i]
-    }
-    #[inline(always)]
-    fn set_lane(&mut self, i: usize, x: T) {
-        self.0[i] = x;
-    }
-    #[inline(always)]
-    fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self {
-        let mut out = b;
-        Self::fma_into(simd, &self, &a, &b, &mut out);
-        out
-    }
-    #[inline(always)]
-    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
-        for (y, x) in y.iter_mut().zip(x) {
-            *y = x.fma(simd, a, *y);
-        }
-    }
-    #[inline(always)]
-    fn add_outer<S: Simd, const TERMS: usize>(
-        simd: S,
-        y: &mut [Self],
-        b: Option<&[Self]>,
-        x: [&[Self]; TERMS],
-        t: [&[Self]; TERMS],
-    ) {
-        let n = t[0].len();
-        for (a, y) in y.chunks_exact_mut(n).enumerate() {
-            let b = b.map(|b| &b[a * n..(a + 1) * n]);
-            for (i, y) in y.iter_mut().enumerate() {
-                let mut sum = b.map_or(*y, |b| b[i]);
-                for term in 0..TERMS {
-                    sum = t[term][i].fma(simd, x[term][a], sum);
-                }
-                *y = sum;
-            }
-        }
-    }
-    #[inline(always)]
-    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
-        for ((y, x), b) in y.iter_mut().zip(x).zip(b) {
-            *y = x.fma(simd, a, *b);
-        }
-    }
-    #[inline(always)]
-    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
-        for (y, x) in y.iter_mut().zip(x) {
-            *y = x.times(simd, a);
-        }
-    }
-    #[inline(always)]
-    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
-        let mut sums = [Self::zero(); 4];
-        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-        for (a, b) in a.iter().zip(b) {
-            for i in 0..4 {
-                sums[i] = a[i].fma(simd, b[i], sums[i]);
-            }
-        }
-        for ((a, b), sum) in a_rest.iter().zip(b_rest).zip(&mut sums) {
-            *sum = a.fma(simd, *b, *sum);
-        }
-        sums[0].plus(simd, sums[2]).plus(simd, sums[1].plus(simd, sums[3]))
-    }
-    #[inline(always)]
-    fn contract<S: Simd>(simd: S, g: &[Self], [x, t]: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]) {
-        below.fill(Self::zero());
-        for ((g, &x), dx) in g.chunks_exact(t.len()).zip(x).zip(dx) {
-            let mut sum = Self::zero();
-            for ((g, t), below) in g.iter().zip(t).zip(&mut *below) {
-                *below = g.fma(simd, x, *below);
-                sum = g.fma(simd, *t, sum);
-            }
-            *dx = sum.fma(simd, factor, *dx);
-        }
-    }
-    #[inline(always)]
-    fn gather<S: Simd>(_: S, rows: &[&[T]], out: &mut [Self]) {
-        let (tiles, rest) = out.as_chunks_mut::<W>();
-        let done = tiles.len() * W;
-        for (i, tile) in tiles.iter_mut().enumerate() {
-            for (l, line) in tile.iter_mut().enumerate() {
-                match rows.get(l).map(|row| row[i * W..].as_chunks::<W>().0) {
-                    Some([first, ..]) => line.0 = *first,
-                    _ => *line = Self::zero(),
-                }
-            }
-            transpose(tile);
-        }
-        for (i, x) in rest.iter_mut().enumerate() {
-            *x = Self::zero();
-            for (x, row) in x.0.iter_mut().zip(rows) {
-                *x = row[done + i];
-            }
-        }
-    }
-}
-
-/// Transposes a square tile in place: blocks of halving size change places across the diagonal, whole registers at a time.
-#[inline(always)]
-fn transpose<T: Float, const W: usize>(tile: &mut [Lanes<T, W>; W]) {
-    if W > 8 {
-        exchange::<T, W, 8>(tile);
-    }
-    exchange::<T, W, 4>(tile);
-    exchange::<T, W, 2>(tile);
-    exchange::<T, W, 1>(tile);
-}
-
-/// One stage of [`transpose`]: `H` is a constant so that each exchange is a shuffle.
-#[inline(always)]
-fn exchange<T: Float, const W: usize, const H: usize>(tile: &mut [Lanes<T, W>; W]) {
-    for r in 0..W {
-        if r & H == 0 {
-            let (a, b) = (tile[r].0, tile[r + H].0);
-            let (mut c, mut d) = (a, b);
-            for j in 0..W {
-                if j & H == 0 {
-                    d[j] = a[j + H];
-                    c[j + H] = b[j];
-                }
-            }
-            // Each pair on its own: or the compiler sees through all stages to single copies, several times slower.
-            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
-            tile[r].0 = c;
-            tile[r + H].0 = d;
-        }
     }
 }

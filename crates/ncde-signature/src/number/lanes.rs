@@ -1,0 +1,164 @@
+//! Several paths side by side: the lanes are the vector, and loops go from element to element.
+
+use crate::Float;
+use crate::number::Number;
+use crate::simd::Simd;
+
+/// The same coordinate of `W` paths: one register of the widest instruction set, a few of the others.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Lanes<T, const W: usize>([T; W]);
+
+impl<T: Float, const W: usize> Lanes<T, W> {
+    /// `self a + b`, register by register.
+    #[inline(always)]
+    fn fma_into<S: Simd>(simd: S, x: &Self, a: &Self, b: &Self, out: &mut Self) {
+        let (x, a, b) = (T::split::<S>(&x.0).0, T::split::<S>(&a.0).0, T::split::<S>(&b.0).0);
+        for (((out, &x), &a), &b) in T::split_mut::<S>(&mut out.0).0.iter_mut().zip(x).zip(a).zip(b) {
+            *out = T::multiply_add(simd, x, a, b);
+        }
+    }
+}
+
+impl<T: Float, const W: usize> Number for Lanes<T, W> {
+    type Real = T;
+    const WIDTH: usize = W;
+    #[inline(always)]
+    fn zero() -> Self {
+        Self([T::ZERO; W])
+    }
+    #[inline(always)]
+    fn splat(x: T) -> Self {
+        Self([x; W])
+    }
+    #[inline(always)]
+    fn lane(&self, i: usize) -> T {
+        self.0[i]
+    }
+    #[inline(always)]
+    fn set_lane(&mut self, i: usize, x: T) {
+        self.0[i] = x;
+    }
+    #[inline(always)]
+    fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self {
+        let mut out = b;
+        Self::fma_into(simd, &self, &a, &b, &mut out);
+        out
+    }
+    #[inline(always)]
+    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = x.fma(simd, a, *y);
+        }
+    }
+    #[inline(always)]
+    fn add_outer<S: Simd, const TERMS: usize>(
+        simd: S,
+        y: &mut [Self],
+        b: Option<&[Self]>,
+        x: [&[Self]; TERMS],
+        t: [&[Self]; TERMS],
+    ) {
+        let n = t[0].len();
+        for (a, y) in y.chunks_exact_mut(n).enumerate() {
+            let b = b.map(|b| &b[a * n..(a + 1) * n]);
+            for (i, y) in y.iter_mut().enumerate() {
+                let mut sum = b.map_or(*y, |b| b[i]);
+                for term in 0..TERMS {
+                    sum = t[term][i].fma(simd, x[term][a], sum);
+                }
+                *y = sum;
+            }
+        }
+    }
+    #[inline(always)]
+    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
+        for ((y, x), b) in y.iter_mut().zip(x).zip(b) {
+            *y = x.fma(simd, a, *b);
+        }
+    }
+    #[inline(always)]
+    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = x.times(simd, a);
+        }
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
+        let mut sums = [Self::zero(); 4];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..4 {
+                sums[i] = a[i].fma(simd, b[i], sums[i]);
+            }
+        }
+        for ((a, b), sum) in a_rest.iter().zip(b_rest).zip(&mut sums) {
+            *sum = a.fma(simd, *b, *sum);
+        }
+        sums[0].plus(simd, sums[2]).plus(simd, sums[1].plus(simd, sums[3]))
+    }
+    #[inline(always)]
+    fn contract<S: Simd>(simd: S, g: &[Self], [x, t]: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]) {
+        below.fill(Self::zero());
+        for ((g, &x), dx) in g.chunks_exact(t.len()).zip(x).zip(dx) {
+            let mut sum = Self::zero();
+            for ((g, t), below) in g.iter().zip(t).zip(&mut *below) {
+                *below = g.fma(simd, x, *below);
+                sum = g.fma(simd, *t, sum);
+            }
+            *dx = sum.fma(simd, factor, *dx);
+        }
+    }
+    #[inline(always)]
+    fn gather<S: Simd>(_: S, rows: &[&[T]], out: &mut [Self]) {
+        let (tiles, rest) = out.as_chunks_mut::<W>();
+        let done = tiles.len() * W;
+        for (i, tile) in tiles.iter_mut().enumerate() {
+            for (l, line) in tile.iter_mut().enumerate() {
+                match rows.get(l).map(|row| row[i * W..].as_chunks::<W>().0) {
+                    Some([first, ..]) => line.0 = *first,
+                    _ => *line = Self::zero(),
+                }
+            }
+            transpose(tile);
+        }
+        for (i, x) in rest.iter_mut().enumerate() {
+            *x = Self::zero();
+            for (x, row) in x.0.iter_mut().zip(rows) {
+                *x = row[done + i];
+            }
+        }
+    }
+}
+
+/// Transposes a square tile in place: blocks of halving size change places across the diagonal, whole registers at a time.
+#[inline(always)]
+fn transpose<T: Float, const W: usize>(tile: &mut [Lanes<T, W>; W]) {
+    if W > 8 {
+        exchange::<T, W, 8>(tile);
+    }
+    exchange::<T, W, 4>(tile);
+    exchange::<T, W, 2>(tile);
+    exchange::<T, W, 1>(tile);
+}
+
+/// One stage of [`transpose`]: `H` is a constant so that each exchange is a shuffle.
+#[inline(always)]
+fn exchange<T: Float, const W: usize, const H: usize>(tile: &mut [Lanes<T, W>; W]) {
+    for r in 0..W {
+        if r & H == 0 {
+            let (a, b) = (tile[r].0, tile[r + H].0);
+            let (mut c, mut d) = (a, b);
+            for j in 0..W {
+                if j & H == 0 {
+                    d[j] = a[j + H];
+                    c[j + H] = b[j];
+                }
+            }
+            // Each pair on its own: or the compiler sees through all stages to single copies, several times slower.
+            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+            tile[r].0 = c;
+            tile[r + H].0 = d;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a kernel computes with: one real number, or one real number for each of several paths side by side.
+//!
+//! Every kernel is written once, over [`Number`]. With `f32` or `f64` its inner loops run along words, which suits large
+//! truncations; with [`Lanes`] each element already fills a vector register and holds the same coordinate of several paths,
+//! which suits small ones. Elementwise, both perform the same operations in the same order.
+
+mod lanes;
+mod real;
+
+use crate::Float;
+use crate::simd::Simd;
+
+pub(crate) use lanes::Lanes;
+
+/// An element of a kernel's arrays, and the loops over such arrays.
+pub trait Number: Copy + Send + Sync + 'static {
+    /// The real numbers it is made of.
+    type Real: Float;
+    /// How many paths it holds.
+    const WIDTH: usize;
+    /// Zero for every path.
+    fn zero() -> Self;
+    /// The same for every path.
+    fn splat(x: Self::Real) -> Self;
+    /// That of path `i`.
+    fn lane(&self, i: usize) -> Self::Real;
+    /// Sets that of path `i`.
+    fn set_lane(&mut self, i: usize, x: Self::Real);
+    /// `self * a + b`.
+    fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
+    /// `y += a x`. Here and below, arrays that are zipped have the same length.
+    fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
+    /// `y[a, i] = b[a, i] + x_a t_i` for every pair of `x` and `t`; without `b` the sums are added to `y`.
+    fn add_outer<S: Simd, const TERMS: usize>(
+        simd: S,
+        y: &mut [Self],
+        b: Option<&[Self]>,
+        x: [&[Self]; TERMS],
+        t: [&[Self]; TERMS],
+    );
+    /// `y = b + a x`.
+    fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
+    /// `y = a x`.
+    fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
+    /// `sum_i a_i b_i`, in independent partial sums so that the additions do not wait for each other.
+    fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self;
+    /// For the gradient `g[a, i]` of `x_a t_i`: `below[i] = sum_a x_a g[a, i]` and `dx_a += factor sum_i g[a, i] t_i`.
+    fn contract<S: Simd>(simd: S, g: &[Self], x_and_t: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]);
+    /// `out[i].lane(l) = rows[l][i]` for as many `i` as `out` has; every row is at least that long, missing lanes are zero.
+    fn gather<S: Simd>(simd: S, rows: &[&[Self::Real]], out: &mut [Self]);
+
+    /// `self + b`.
+    #[inline(always)]
+    fn plus<S: Simd>(self, simd: S, b: Self) -> Self {
+        b.fma(simd, Self::splat(Self::Real::ONE), self)
+    }
+
+    /// `self * b`.
+    #[inline(always)]
+    fn times<S: Simd>(self, simd: S, b: Self) -> Self {
+        self.fma(simd, b, Self::zero())
+    }
+}
