@@ -4,12 +4,14 @@
 //! of steps, averaged over many. Neither divides anything out, so neither drifts.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
+use std::sync::Arc;
+
 use ncde_signature::{Basis, Error, Online, Paths, Rolling, Signature};
 
 const WINDOW: usize = 10;
 
 fn main() -> Result<(), Error> {
-    let log = Signature::log(2, 3, Basis::Lyndon)?;
+    let log = Arc::new(Signature::log(2, 3, Basis::Lyndon)?);
     let mut online = Online::new(&log);
     let mut rolling = Rolling::new(&log, WINDOW)?;
 
@@ -26,7 +28,7 @@ fn main() -> Result<(), Error> {
         rolling.push(&x)?;
         history.extend(x);
         if i % 250 == 125 {
-            println!("after {i:4}: area so far {:8.3}, area of the window {:6.3}", online.value()[2], rolling.value()[2]);
+            println!("after {i:4}: area so far {:8.3}, area of the window {:6.3}", online.value()?[2], rolling.value()?[2]);
         }
     }
     assert_eq!(rolling.steps(), WINDOW);
@@ -37,7 +39,7 @@ fn main() -> Result<(), Error> {
     let last = &history[history.len() - (WINDOW + 1) * 2..];
     let window = log.of(&Paths::single(last, 2)?)?;
     let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    let (of_online, of_rolling) = (far(&online.value(), &whole), far(&rolling.value(), &window));
+    let (of_online, of_rolling) = (far(&online.value()?, &whole), far(&rolling.value()?, &window));
     println!("difference to recomputation: {of_online:.1e} (online), {of_rolling:.1e} (rolling)");
     assert!(of_online < 1e-9 && of_rolling < 1e-12);
     assert!(window[2] < 0.0, "the window sees clockwise turning only");

@@ -2,7 +2,7 @@
 //! for `f64`, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes a while.)
 
 use crate::Error;
-use crate::algebra::series::Series;
+use crate::algebra::series::Function;
 use crate::algebra::{Shape, Tensor, tensor};
 use crate::signature::convert;
 use crate::signature::tools::{self, Tools};
@@ -48,5 +48,5 @@ engine! {
     fn step(tools: &mut Tools<Self>, signature: &Signature, state: &mut [Self], x: &[Self]) = tools::step;
     fn read(tools: &mut Tools<Self>, signature: &Signature, state: &[Self]) -> Vec<Self> = tools::read;
     fn product(a: &Tensor<Self>, b: &Tensor<Self>, out: &mut [Self]) = tensor::product;
-    fn series(shape: &Shape, series: Series, s: &[Self], stages: &mut [Self], out: &mut [Self]) = tensor::series;
+    fn series(shape: &Shape, series: Function, s: &[Self], stages: &mut [Self], out: &mut [Self]) = tensor::series;
 }

@@ -53,9 +53,9 @@ pub enum Error {
     },
 
     /// Finite input whose signature is too large for the number type.
-    #[error("the result overflows: values as large as {largest:.2e} are too large at this depth; rescale the path or use f64")]
+    #[error("the result overflows: numbers as large as {largest:.2e} are too large at this depth; rescale the path or use f64")]
     Overflow {
-        /// The largest absolute value of the input.
+        /// The largest finite absolute value that went in.
         largest: f64,
     },
 
@@ -160,7 +160,7 @@ pub enum Error {
         rows: usize,
     },
 
-    /// A window specification that makes no windows.
+    /// A parameter outside its range.
     #[error("{what} must be {wanted}, not {seen}")]
     BadParameter {
         /// The parameter.

@@ -85,8 +85,9 @@
 //! [`Rolling`] does so over a moving window, and [`Index`] keeps a growing path and answers for any interval of it:
 //!
 //! ```
+//! use std::sync::Arc;
 //! use ncde_signature::{Index, Online, Rolling, Signature};
-//! let signature = Signature::new(1, 2)?;
+//! let signature = Arc::new(Signature::new(1, 2)?);
 //! let (mut online, mut rolling) = (Online::new(&signature), Rolling::new(&signature, 2)?);
 //! let mut index = Index::new(&signature);
 //! for (t, x) in [(0.0, 0.0), (0.1, 10.0), (0.5, 11.0), (2.0, 13.0)] {
@@ -94,8 +95,8 @@
 //!     rolling.push(&[x])?;
 //!     index.push(t, &[x])?;
 //! }
-//! assert_eq!(online.value(), [13.0, 84.5]); // from 0 to 13
-//! assert_eq!(rolling.value(), [3.0, 4.5]); // the last two increments, from 10 to 13
+//! assert_eq!(online.value()?, [13.0, 84.5]); // from 0 to 13
+//! assert_eq!(rolling.value()?, [3.0, 4.5]); // the last two increments, from 10 to 13
 //! assert_eq!(index.between(0.5, 1.25)?, [1.0, 0.5]); // linear between observations, from 11 to 12
 //! # Ok::<(), ncde_signature::Error>(())
 //! ```
@@ -103,8 +104,8 @@
 //! # What else holds
 //!
 //! Everything works in `f32` and in `f64` ([`Float`]). Results do not depend on the number of threads. The instruction set is chosen
-//! when the program runs. Input that makes no sense is an [`Error`] that says what was seen and what to try; so is a signature of
-//! paths that overflows, so that [`Signature::of`] and its kin never give NaN.
+//! when the program runs. Input that makes no sense is an [`Error`] that says what was seen and what to try; so is a result
+//! that overflows: no result is ever NaN.
 
 pub mod algebra;
 mod control;

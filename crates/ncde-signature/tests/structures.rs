@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{assert_close, distance, naive_signature, walk};
 use ncde_signature::{Basis, Index, Interval, Online, Paths, Rolling, Signature};
 
@@ -84,14 +86,14 @@ fn streams_are_prefixes() {
 #[test]
 fn online_is_the_stream() {
     let x = walk(5, 50, 3);
-    let transform = Signature::log(3, 4, Basis::Lyndon).unwrap();
+    let transform = Arc::new(Signature::log(3, 4, Basis::Lyndon).unwrap());
     let stream = transform.stream(&Paths::single(&x, 3).unwrap()).unwrap();
     let mut online = Online::new(&transform);
-    assert!(online.value().iter().all(|&x| x == 0.0));
+    assert!(online.value().unwrap().iter().all(|&x| x == 0.0));
     for (t, row) in x.chunks(3).enumerate() {
         online.push(row).unwrap();
         if t > 0 {
-            assert_close(&online.value(), &stream[(t - 1) * transform.len()..t * transform.len()], 1e-13);
+            assert_close(&online.value().unwrap(), &stream[(t - 1) * transform.len()..t * transform.len()], 1e-13);
         }
     }
     assert!(online.push(&[1.0, f64::NAN, 0.0]).unwrap_err().to_string().contains("channel 1"));
@@ -103,8 +105,8 @@ fn a_rolling_window_is_recomputation_after_ten_thousand_steps() {
     for (window, basis) in [(1, None), (7, Some(Basis::Lyndon)), (64, None)] {
         let (length, channels, depth) = (10_003, 2, 4);
         let x = walk(6, length, channels);
-        let transform =
-            basis.map_or_else(|| Signature::new(channels, depth), |basis| Signature::log(channels, depth, basis)).unwrap();
+        let transform = basis.map_or_else(|| Signature::new(channels, depth), |basis| Signature::log(channels, depth, basis));
+        let transform = Arc::new(transform.unwrap());
         let mut rolling = Rolling::new(&transform, window).unwrap();
         let mut worst = 0.0_f64;
         for (t, row) in x.chunks(channels).enumerate() {
@@ -113,7 +115,7 @@ fn a_rolling_window_is_recomputation_after_ten_thousand_steps() {
             if t > 0 && (t % 97 == 0 || t + 1 == length) {
                 let start = t.saturating_sub(window);
                 let direct = transform.of(&Paths::single(&x[start * channels..(t + 1) * channels], channels).unwrap()).unwrap();
-                worst = worst.max(distance(&rolling.value(), &direct));
+                worst = worst.max(distance(&rolling.value().unwrap(), &direct));
             }
         }
         assert!(worst < 1e-9, "window {window}: {worst:e}");
@@ -123,17 +125,17 @@ fn a_rolling_window_is_recomputation_after_ten_thousand_steps() {
 #[test]
 fn a_rolling_window_costs_a_constant_number_of_steps() {
     // Counted, not timed: every increment is pushed once and moved once.
-    let transform = Signature::new(1, 2).unwrap();
+    let transform = Arc::new(Signature::new(1, 2).unwrap());
     let mut rolling = Rolling::new(&transform, usize::MAX).unwrap();
     for x in [0.0, 1.0, 3.0, 6.0] {
         rolling.push(&[x]).unwrap();
     }
     rolling.drop_oldest();
-    assert_eq!(rolling.value(), [5.0, 12.5]);
+    assert_eq!(rolling.value().unwrap(), [5.0, 12.5]);
     rolling.drop_oldest();
     rolling.drop_oldest();
     rolling.drop_oldest();
-    assert_eq!((rolling.value(), rolling.steps()), (vec![0.0, 0.0], 0));
+    assert_eq!((rolling.value().unwrap(), rolling.steps()), (vec![0.0, 0.0], 0));
 }
 
 #[test]
@@ -141,6 +143,7 @@ fn an_index_answers_every_interval() {
     let (length, channels, depth) = (150, 2, 3);
     let x = walk(7, length, channels);
     for transform in [Signature::new(channels, depth).unwrap(), Signature::log(channels, depth, Basis::Lyndon).unwrap()] {
+        let transform = Arc::new(transform);
         let mut index = Index::new(&transform);
         for (t, row) in x.chunks(channels).enumerate() {
             index.push(t as f64 * 0.5, row).unwrap();
@@ -193,4 +196,20 @@ fn windows_share_their_end_points_and_join_to_the_whole() {
         assert_close(&joined, &transform.of(&paths).unwrap(), 1e-12);
     }
     assert_eq!(Paths::single(&vec![0.0; 17984 * 7], 7).unwrap().windows(12).unwrap().len(), 1499);
+}
+
+#[test]
+fn an_overflow_is_an_error_everywhere() {
+    let transform = Arc::new(Signature::new(1, 4).unwrap());
+    let (mut online, mut rolling, mut index) =
+        (Online::new(&transform), Rolling::new(&transform, 3).unwrap(), Index::new(&transform));
+    for (t, x) in [0.0_f32, 1e20].into_iter().enumerate() {
+        online.push(&[x]).unwrap();
+        rolling.push(&[x]).unwrap();
+        index.push(t as f64, &[x]).unwrap();
+    }
+    let joined = transform.join(&[1e20_f32, 0.0, 0.0, 0.0], &[1e20, 1e30, 0.0, 0.0]);
+    for result in [online.value(), rolling.value(), index.observations(0, 1), joined] {
+        assert!(result.unwrap_err().to_string().contains("overflows"));
+    }
 }

@@ -12,7 +12,7 @@ use crate::simd::Simd;
 
 /// The coefficients `c_1, ..., c_N` of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Series {
+pub enum Function {
     /// `log(1 + s)`.
     Log,
     /// `exp(s) - 1`.
@@ -21,7 +21,7 @@ pub enum Series {
     Inverse,
 }
 
-impl Series {
+impl Function {
     fn coefficient<T: Float>(self, k: usize) -> T {
         let sign = if k.is_multiple_of(2) { -1.0 } else { 1.0 };
         T::from_f64(match self {
@@ -49,7 +49,7 @@ fn stage_start(shape: &Shape, k: usize) -> usize {
 
 /// `stages = R_1, ..., R_{N-1}`, for which level `N` of `s` is not needed.
 #[inline(always)]
-pub(crate) fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, f: Series, s: &[E], stages: &mut [E]) {
+pub(crate) fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, f: Function, s: &[E], stages: &mut [E]) {
     let depth = shape.depth();
     let mut previous: &[E] = &[];
     let mut rest = stages;
@@ -62,7 +62,7 @@ pub(crate) fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, f: Series, s: &[
 
 /// `out = f(s)`; `stages` is left holding `R_1, ..., R_{N-1}`.
 #[inline(always)]
-pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, f: Series, s: &[E], stages: &mut [E], out: &mut [E]) {
+pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, f: Function, s: &[E], stages: &mut [E], out: &mut [E]) {
     climb(simd, shape, f, s, stages);
     let first = &stages[stage_start(shape, 1)..];
     stage_forward(simd, shape, shape.depth(), s, E::splat(f.coefficient(1)), first, out);
@@ -84,7 +84,7 @@ fn stage_forward<S: Simd, E: Number>(simd: S, shape: &Shape, m: usize, s: &[E], 
 pub(crate) fn backward<S: Simd, E: Number>(
     simd: S,
     shape: &Shape,
-    f: Series,
+    f: Function,
     s: &[E],
     stages: &[E],
     g: &[E],

@@ -3,7 +3,7 @@
 //! `(ab)_n = sum_{i+j=n} a_i ⊗ b_j`, `exp(x) = sum_n x^n / n!`, `log(1 + t) = sum_n (-1)^(n-1) t^n / n`, `[a, b] = ab - ba`.
 
 use crate::algebra::product::multiply;
-use crate::algebra::series::{self, Series};
+use crate::algebra::series::{self, Function};
 use crate::algebra::{Shape, words};
 use crate::engine::Engine;
 use crate::simd::{Kernel, Simd, dispatch};
@@ -126,7 +126,7 @@ impl<T: Float> Tensor<T> {
                 seen: self.constant.to_string(),
             });
         }
-        let mut result = self.scaled(inverse).series(Series::Inverse)?;
+        let mut result = self.scaled(inverse).series(Function::Inverse)?;
         result.constant = T::ONE;
         Ok(result.scaled(inverse))
     }
@@ -137,7 +137,7 @@ impl<T: Float> Tensor<T> {
     /// If the constant is not 0 or the memory cannot be had.
     pub fn exp(&self) -> Result<Self, Error> {
         self.want_constant("the constant of a tensor to exponentiate", "0", T::ZERO)?;
-        Ok(Self { constant: T::ONE, ..self.series(Series::Exp)? })
+        Ok(Self { constant: T::ONE, ..self.series(Function::Exp)? })
     }
 
     /// The logarithm of an element with constant 1.
@@ -146,7 +146,7 @@ impl<T: Float> Tensor<T> {
     /// If the constant is not 1 or the memory cannot be had.
     pub fn log(&self) -> Result<Self, Error> {
         self.want_constant("the constant of a tensor to take the logarithm of", "1", T::ONE)?;
-        Ok(Self { constant: T::ZERO, ..self.series(Series::Log)? })
+        Ok(Self { constant: T::ZERO, ..self.series(Function::Log)? })
     }
 
     /// `<functional, self>`: the sum over words (the empty one included) of products of coefficients.
@@ -190,7 +190,7 @@ impl<T: Float> Tensor<T> {
         Self { shape: self.shape.clone(), constant: a * self.constant, levels: self.levels.iter().map(|&x| a * x).collect() }
     }
 
-    fn series(&self, series: Series) -> Result<Self, Error> {
+    fn series(&self, series: Function) -> Result<Self, Error> {
         let mut result = Self::zero(&self.shape)?;
         let mut stages = self.shape.zeros(1, series::scratch(&self.shape), "scratch for a power series")?;
         <T as Engine>::series(&self.shape, series, &self.levels, &mut stages, &mut result.levels);
@@ -218,7 +218,7 @@ pub(crate) fn product<T: Float>(a: &Tensor<T>, b: &Tensor<T>, out: &mut [T]) {
 }
 
 /// Behind [`Tensor::exp`] and its kin.
-pub(crate) fn series<T: Float>(shape: &Shape, series: Series, s: &[T], stages: &mut [T], out: &mut [T]) {
+pub(crate) fn series<T: Float>(shape: &Shape, series: Function, s: &[T], stages: &mut [T], out: &mut [T]) {
     dispatch(PowerSeries { shape, series, s, stages, out });
 }
 
@@ -239,7 +239,7 @@ impl<T: Float> Kernel for Product<'_, T> {
 
 struct PowerSeries<'a, T> {
     shape: &'a Shape,
-    series: Series,
+    series: Function,
     s: &'a [T],
     stages: &'a mut [T],
     out: &'a mut [T],

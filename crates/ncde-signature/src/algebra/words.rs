@@ -23,7 +23,10 @@ pub type Word = Vec<usize>;
 /// # Errors
 /// If a letter is not in the alphabet, or the word is empty or longer than the depth.
 pub fn index(shape: &Shape, word: &[usize]) -> Result<usize, Error> {
-    if word.is_empty() || word.len() > shape.depth() {
+    if word.is_empty() {
+        return Err(Error::BadParameter { what: "the number of letters of a word", wanted: "at least 1", seen: "0".into() });
+    }
+    if word.len() > shape.depth() {
         return Err(Error::Size {
             operation: "index of a word",
             what: "the word".into(),

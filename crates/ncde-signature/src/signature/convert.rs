@@ -2,13 +2,17 @@
 //!
 //! `log S` projected onto the basis one way; `exp(sum_w lambda_w P_w)` the other; `S_[a,c] = S_[a,b] S_[b,c]` (Chen) for joining.
 
+use rayon::prelude::*;
+
 use crate::algebra::basis::want;
 use crate::algebra::product::{multiply, multiply_backward};
-use crate::algebra::series::{self, Series};
+use crate::algebra::series::{self, Function};
 use crate::engine::Engine;
 use crate::signature::Signature;
 use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
+use crate::signature::plan;
+use crate::signature::transform::no_overflow;
 use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
 
@@ -16,30 +20,34 @@ impl Signature {
     /// Results of this transform from signatures, `[rows, shape.len()]` to `[rows, len]`: log-signatures, or a copy.
     ///
     /// # Errors
-    /// If the size is not a whole number of rows, or the memory cannot be had.
+    /// If the size is not a whole number of rows, the result overflows, or the memory cannot be had.
     pub fn from_signature<T: Float>(&self, signatures: &[T]) -> Result<Vec<T>, Error> {
         let rows = self.rows("a conversion from signatures", signatures.len(), self.shape().len())?;
         let mut out = self.shape().zeros(rows, self.len(), "the conversion")?;
-        T::log(self, signatures, &mut out);
-        Ok(out)
+        let (row, out_row) = (self.task() * self.shape().len(), self.task() * self.len());
+        let tasks = signatures.par_chunks(row).zip(out.par_chunks_mut(out_row));
+        tasks.for_each(|(signatures, out)| T::log(self, signatures, out));
+        no_overflow(signatures, out)
     }
 
     /// The reverse pass of [`from_signature`](Self::from_signature).
     ///
     /// # Errors
-    /// If the sizes do not fit.
+    /// If the sizes do not fit or the result overflows.
     pub fn from_signature_backward<T: Float>(&self, signatures: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
         let rows = self.rows("the reverse pass of a conversion", signatures.len(), self.shape().len())?;
         want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.len())?;
         let mut out = self.shape().zeros(rows, self.shape().len(), "the gradient")?;
-        T::log_backward(self, signatures, gradient, &mut out);
-        Ok(out)
+        let (row, out_row) = (self.task() * self.shape().len(), self.task() * self.len());
+        let tasks = signatures.par_chunks(row).zip(gradient.par_chunks(out_row)).zip(out.par_chunks_mut(row));
+        tasks.for_each(|((signatures, gradient), out)| T::log_backward(self, signatures, gradient, out));
+        no_overflow(gradient, out)
     }
 
     /// Signatures from results of this transform, `[rows, len]` to `[rows, shape.len()]`: exponentials, or a copy.
     ///
     /// # Errors
-    /// If the size is not a whole number of rows, or the memory cannot be had.
+    /// If the size is not a whole number of rows, the result overflows, or the memory cannot be had.
     pub fn to_signature<T: Float>(&self, values: &[T]) -> Result<Vec<T>, Error> {
         let rows = self.rows("a conversion to signatures", values.len(), self.len())?;
         let Some(basis) = self.basis() else { return Ok(values.to_vec()) };
@@ -47,13 +55,13 @@ impl Signature {
         for (values, out) in values.chunks_exact(self.len()).zip(out.chunks_exact_mut(self.shape().len())) {
             T::exp(self, &basis.expand(values)?, out);
         }
-        Ok(out)
+        no_overflow(values, out)
     }
 
     /// The reverse pass of [`to_signature`](Self::to_signature).
     ///
     /// # Errors
-    /// If the sizes do not fit.
+    /// If the sizes do not fit or the result overflows.
     pub fn to_signature_backward<T: Float>(&self, values: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
         let rows = self.rows("the reverse pass of a conversion", values.len(), self.len())?;
         want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.shape().len())?;
@@ -65,7 +73,7 @@ impl Signature {
             T::exp_backward(self, &basis.expand(values)?, gradient, &mut of_lie);
             out.extend(basis.expand_backward(&of_lie)?);
         }
-        Ok(out)
+        no_overflow(gradient, out)
     }
 
     /// Joins results over neighbouring intervals, row by row: `[rows, len]` each.
@@ -80,28 +88,41 @@ impl Signature {
     /// ```
     ///
     /// # Errors
-    /// If the sizes do not fit.
+    /// If the sizes do not fit or the result overflows.
     pub fn join<T: Float>(&self, earlier: &[T], later: &[T]) -> Result<Vec<T>, Error> {
         want("joining", "the later part", later.len(), earlier.len())?;
         let (a, b) = (self.to_signature(earlier)?, self.to_signature(later)?);
-        let mut product = vec![T::ZERO; a.len()];
-        <T as Engine>::join(self, &a, &b, &mut product);
-        self.from_signature(&product)
+        self.from_signature(&self.product(&a, &b))
     }
 
     /// The reverse pass of [`join`](Self::join): the gradients of both parts.
     ///
     /// # Errors
-    /// If the sizes do not fit.
+    /// If the sizes do not fit or the result overflows.
     pub fn join_backward<T: Float>(&self, earlier: &[T], later: &[T], gradient: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
         want("the reverse pass of joining", "the later part", later.len(), earlier.len())?;
         let (a, b) = (self.to_signature(earlier)?, self.to_signature(later)?);
-        let mut product = vec![T::ZERO; a.len()];
-        <T as Engine>::join(self, &a, &b, &mut product);
-        let gradient = self.from_signature_backward(&product, gradient)?;
+        let gradient = self.from_signature_backward(&self.product(&a, &b), gradient)?;
         let (mut da, mut db) = (vec![T::ZERO; a.len()], vec![T::ZERO; b.len()]);
-        <T as Engine>::join_backward(self, &a, &b, &gradient, &mut da, &mut db);
+        let row = self.task() * self.shape().len();
+        let given = a.par_chunks(row).zip(b.par_chunks(row)).zip(gradient.par_chunks(row));
+        let tasks = given.zip(da.par_chunks_mut(row).zip(db.par_chunks_mut(row)));
+        tasks.for_each(|(((a, b), g), (da, db))| <T as Engine>::join_backward(self, a, b, g, da, db));
         Ok((self.to_signature_backward(earlier, &da)?, self.to_signature_backward(later, &db)?))
+    }
+
+    /// Chen, row by row.
+    fn product<T: Float>(&self, a: &[T], b: &[T]) -> Vec<T> {
+        let mut product = vec![T::ZERO; a.len()];
+        let row = self.task() * self.shape().len();
+        let tasks = a.par_chunks(row).zip(b.par_chunks(row)).zip(product.par_chunks_mut(row));
+        tasks.for_each(|((a, b), out)| <T as Engine>::join(self, a, b, out));
+        product
+    }
+
+    /// Rows that are worth a task of their own.
+    fn task(&self) -> usize {
+        plan::task(usize::MAX, 1, self.shape().depth(), self.shape().len())
     }
 
     fn rows(&self, operation: &'static str, seen: usize, row: usize) -> Result<usize, Error> {
@@ -193,7 +214,7 @@ impl<T: Float> Kernel for Exp<'_, T> {
     fn run<S: Simd>(self, simd: S) {
         let shape = self.signature.shape();
         let mut stages = Buffer::zeros(series::scratch(shape));
-        series::forward(simd, shape, Series::Exp, self.lie, &mut stages, self.out);
+        series::forward(simd, shape, Function::Exp, self.lie, &mut stages, self.out);
     }
 }
 
@@ -210,8 +231,8 @@ impl<T: Float> Kernel for ExpBackward<'_, T> {
     fn run<S: Simd>(self, simd: S) {
         let shape = self.signature.shape();
         let (mut stages, mut adjoints) = (Buffer::zeros(series::scratch(shape)), Buffer::zeros(series::scratch(shape)));
-        series::climb(simd, shape, Series::Exp, self.lie, &mut stages);
-        series::backward(simd, shape, Series::Exp, self.lie, &stages, self.gradient, &mut adjoints, self.out);
+        series::climb(simd, shape, Function::Exp, self.lie, &mut stages);
+        series::backward(simd, shape, Function::Exp, self.lie, &stages, self.gradient, &mut adjoints, self.out);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What leaves the tensor algebra: the signature itself, or coordinates of its logarithm, and the way back in.
 
 use crate::Float;
-use crate::algebra::series::{self, Series};
+use crate::algebra::series::{self, Function};
 use crate::algebra::{LieBasis, Shape};
 use crate::number::Number;
 use crate::signature::buffer::Buffer;
@@ -52,7 +52,7 @@ impl<E: Number> Emitter<E> {
         match &output.log {
             None => layout.compact(state, &mut self.out),
             Some(basis) => {
-                series::forward(simd, layout, Series::Log, state, &mut self.stages, &mut self.log);
+                series::forward(simd, layout, Function::Log, state, &mut self.stages, &mut self.log);
                 call(simd, Project { basis, layout, log: &self.log, lyndon: &mut self.lyndon, out: &mut self.out });
             }
         }
@@ -72,9 +72,9 @@ impl<E: Number> Emitter<E> {
                 }
             }
             Some(basis) => {
-                series::climb(simd, layout, Series::Log, state, &mut self.stages);
+                series::climb(simd, layout, Function::Log, state, &mut self.stages);
                 call(simd, ProjectBackward { basis, layout, gradient: &self.out, lyndon: &mut self.lyndon, log: &mut self.log });
-                series::backward(simd, layout, Series::Log, state, &self.stages, &self.log, &mut self.adjoints, adjoint);
+                series::backward(simd, layout, Function::Log, state, &self.stages, &self.log, &mut self.adjoints, adjoint);
             }
         }
     }

@@ -35,7 +35,7 @@ pub(crate) fn gather<S: Simd, E: Number>(simd: S, paths: &Paths<'_, E::Real>, in
     let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
     let rows = |interval: &Interval| &paths.path(interval.path)[interval.start * d..(interval.end + 1) * d];
     if intervals.iter().all(|interval| interval.steps() == steps) {
-        // The values first, in the second half of the room; differences then overwrite from the front.
+        // The values first; differences then overwrite them from the front.
         increments.resize((steps + 1) * d, E::zero());
         let mut all: [&[E::Real]; MAX_WIDTH] = [&[]; MAX_WIDTH];
         for (row, interval) in all.iter_mut().zip(intervals) {

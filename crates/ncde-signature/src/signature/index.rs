@@ -4,6 +4,8 @@
 //! increments at each end and at most two stretches a level between: `O(LEAF + log n)` products, where inverses would need one,
 //! but every product is of genuine signatures, so answers are as exact as a direct computation. Memory is `2 n |S| / LEAF`.
 
+use std::sync::Arc;
+
 use crate::engine::Engine;
 use crate::signature::Signature;
 use crate::signature::tools::{Tools, check_observation};
@@ -15,8 +17,9 @@ const LEAF: usize = 16;
 /// A growing path whose signature over any interval can be had.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use ncde_signature::{Index, Signature};
-/// let transform = Signature::new(1, 2)?;
+/// let transform = Arc::new(Signature::new(1, 2)?);
 /// let mut index = Index::new(&transform);
 /// for (t, x) in [(0.0, 1.0), (0.5, 2.0), (2.0, 5.0)] {
 ///     index.push(t, &[x])?;
@@ -26,18 +29,18 @@ const LEAF: usize = 16;
 /// # Ok::<(), ncde_signature::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Index<'a, T: Float> {
-    signature: &'a Signature,
+pub struct Index<T: Float> {
+    signature: Arc<Signature>,
     times: Vec<f64>,
     values: Vec<T>,
     /// `levels[l]`: signatures of consecutive stretches of `LEAF 2^l` increments.
     levels: Vec<Vec<T>>,
 }
 
-impl<'a, T: Float> Index<'a, T> {
+impl<T: Float> Index<T> {
     /// An empty path.
-    pub fn new(signature: &'a Signature) -> Self {
-        Self { signature, times: Vec::new(), values: Vec::new(), levels: Vec::new() }
+    pub fn new(signature: &Arc<Signature>) -> Self {
+        Self { signature: Arc::clone(signature), times: Vec::new(), values: Vec::new(), levels: Vec::new() }
     }
 
     /// How many observations there are.
@@ -55,7 +58,7 @@ impl<'a, T: Float> Index<'a, T> {
     /// # Errors
     /// If its time does not come after the last one's, if it has the wrong number of channels or a value that is not finite.
     pub fn push(&mut self, time: f64, observation: &[T]) -> Result<(), Error> {
-        check_observation(self.signature, observation)?;
+        check_observation(&self.signature, observation)?;
         if !time.is_finite() {
             return Err(Error::TimeNotFinite { index: self.len(), time });
         }
@@ -75,9 +78,9 @@ impl<'a, T: Float> Index<'a, T> {
     fn grow(&mut self, increments: usize) {
         let len = self.signature.shape().len();
         let mut leaf = vec![T::ZERO; len];
-        let mut work = Work::new(self.signature);
+        let mut work = Work::new(&self.signature);
         for i in (increments - LEAF..increments).rev() {
-            work.step(self.signature, self.row(i), self.row(i + 1), &mut leaf);
+            work.step(&self.signature, self.row(i), self.row(i + 1), &mut leaf);
         }
         let mut closed = leaf;
         let mut stretches = increments / LEAF;
@@ -91,28 +94,28 @@ impl<'a, T: Float> Index<'a, T> {
             }
             stretches /= 2;
             let row = |i: usize| &self.levels[level][i * len..][..len];
-            <T as Engine>::join(self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
+            <T as Engine>::join(&self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
         }
     }
 
     /// The value from observation `start` to observation `end`.
     ///
     /// # Errors
-    /// Unless `start < end` and both exist.
+    /// Unless `start < end` and both exist, or if the value is too large for the number type.
     pub fn observations(&self, start: usize, end: usize) -> Result<Vec<T>, Error> {
         if start >= end || end >= self.len() {
             return Err(Error::BadInterval { start, end, last: self.len().saturating_sub(1) });
         }
         let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut work = Work::new(self.signature);
+        let mut work = Work::new(&self.signature);
         self.multiply(start, end, &mut state, &mut work);
-        Ok(work.read(self.signature, &state))
+        work.read(&self.signature, &state)
     }
 
     /// The value from time `s` to time `t`, the path being linear between observations.
     ///
     /// # Errors
-    /// Unless `s < t` and both are within the observed times.
+    /// Unless `s < t` and both are within the observed times, or if the value is too large for the number type.
     pub fn between(&self, s: f64, t: f64) -> Result<Vec<T>, Error> {
         let (Some(&start), Some(&end)) = (self.times.first(), self.times.last()) else { return Err(Error::EmptySeries) };
         for time in [s, t] {
@@ -131,15 +134,15 @@ impl<'a, T: Float> Index<'a, T> {
         let first = self.times.partition_point(|&time| time < s);
         let last = self.times.partition_point(|&time| time <= t) - 1;
         let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut work = Work::new(self.signature);
+        let mut work = Work::new(&self.signature);
         if first > last {
-            work.step(self.signature, &self.at(s), &self.at(t), &mut state);
+            work.step(&self.signature, &self.at(s), &self.at(t), &mut state);
         } else {
-            work.step(self.signature, self.row(last), &self.at(t), &mut state);
+            work.step(&self.signature, self.row(last), &self.at(t), &mut state);
             self.multiply(first, last, &mut state, &mut work);
-            work.step(self.signature, &self.at(s), self.row(first), &mut state);
+            work.step(&self.signature, &self.at(s), self.row(first), &mut state);
         }
-        Ok(work.read(self.signature, &state))
+        work.read(&self.signature, &state)
     }
 
     /// `state <- S_[start, end] state`, from the end backwards, in the largest stretches that fit.
@@ -153,13 +156,13 @@ impl<'a, T: Float> Index<'a, T> {
             };
             match (0..self.levels.len()).take_while(fits).last() {
                 None => {
-                    work.step(self.signature, self.row(at - 1), self.row(at), state);
+                    work.step(&self.signature, self.row(at - 1), self.row(at), state);
                     at -= 1;
                 }
                 Some(level) => {
                     let span = LEAF << level;
                     let stretch = &self.levels[level][(at / span - 1) * len..][..len];
-                    <T as Engine>::join(self.signature, stretch, state, &mut work.product);
+                    <T as Engine>::join(&self.signature, stretch, state, &mut work.product);
                     std::mem::swap(state, &mut work.product);
                     at -= span;
                 }
@@ -208,7 +211,7 @@ impl<T: Float> Work<T> {
         self.tools.step(signature, state, &self.x);
     }
 
-    fn read(&mut self, signature: &Signature, state: &[T]) -> Vec<T> {
+    fn read(&mut self, signature: &Signature, state: &[T]) -> Result<Vec<T>, Error> {
         self.tools.read(signature, state)
     }
 }

@@ -1,5 +1,7 @@
 //! Push an observation, read the current value: `S <- S exp(x)` in constant memory.
 
+use std::sync::Arc;
+
 use crate::signature::Signature;
 use crate::signature::tools::{Tools, check_observation};
 use crate::{Error, Float};
@@ -7,18 +9,19 @@ use crate::{Error, Float};
 /// The signature or log-signature of all observations so far.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use ncde_signature::{Online, Signature};
-/// let transform = Signature::new(1, 2)?;
+/// let transform = Arc::new(Signature::new(1, 2)?);
 /// let mut online = Online::new(&transform);
 /// for x in [5.0, 6.0, 7.0] {
 ///     online.push(&[x])?;
 /// }
-/// assert_eq!(online.value(), [2.0, 2.0]);
+/// assert_eq!(online.value()?, [2.0, 2.0]);
 /// # Ok::<(), ncde_signature::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Online<'a, T: Float> {
-    signature: &'a Signature,
+pub struct Online<T: Float> {
+    signature: Arc<Signature>,
     last: Option<Vec<T>>,
     increment: Vec<T>,
     /// Mirrored, so that an increment at the end is one step.
@@ -27,9 +30,9 @@ pub struct Online<'a, T: Float> {
     tools: Tools<T>,
 }
 
-impl<'a, T: Float> Online<'a, T> {
+impl<T: Float> Online<T> {
     /// No observation yet.
-    pub fn new(signature: &'a Signature) -> Self {
+    pub fn new(signature: &Arc<Signature>) -> Self {
         let zeros = |n: usize| vec![T::ZERO; n];
         Self {
             last: None,
@@ -37,7 +40,7 @@ impl<'a, T: Float> Online<'a, T> {
             state: zeros(signature.shape().len()),
             usual: zeros(signature.shape().len()),
             tools: Tools::new(signature),
-            signature,
+            signature: Arc::clone(signature),
         }
     }
 
@@ -46,7 +49,7 @@ impl<'a, T: Float> Online<'a, T> {
     /// # Errors
     /// If it has the wrong number of channels or a value that is not finite; nothing is changed then.
     pub fn push(&mut self, observation: &[T]) -> Result<(), Error> {
-        check_observation(self.signature, observation)?;
+        check_observation(&self.signature, observation)?;
         match &mut self.last {
             None => self.last = Some(observation.to_vec()),
             Some(last) => {
@@ -54,16 +57,19 @@ impl<'a, T: Float> Online<'a, T> {
                     *x = new - *last;
                     *last = new;
                 }
-                self.tools.step(self.signature, &mut self.state, &self.increment);
+                self.tools.step(&self.signature, &mut self.state, &self.increment);
             }
         }
         Ok(())
     }
 
     /// The current value, in the coordinates of the transform; zero until there are two observations.
-    pub fn value(&mut self) -> Vec<T> {
+    ///
+    /// # Errors
+    /// If it has grown too large for the number type.
+    pub fn value(&mut self) -> Result<Vec<T>, Error> {
         self.signature.mirror().copy(self.signature.shape(), &self.state, &mut self.usual);
-        self.tools.read(self.signature, &self.usual)
+        self.tools.read(&self.signature, &self.usual)
     }
 
     /// Forgets all observations.

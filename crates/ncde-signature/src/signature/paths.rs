@@ -1,6 +1,7 @@
 //! A batch of sampled paths, `[batch, length, channels]` with a length of its own for each, and intervals of them.
 
 use crate::algebra::basis::want;
+use crate::signature::transform::overflow;
 use crate::{Error, Float};
 
 /// Paths of any lengths, one after the other, each `[length, channels]` row-major.
@@ -78,7 +79,7 @@ impl<'a, T: Float> Paths<'a, T> {
         &self.values[self.starts[i] * self.channels..self.starts[i + 1] * self.channels]
     }
 
-    /// The place of path `i` in an array laid out as [`values`](Self::values) with `row` entries an observation.
+    /// The rows of path `i` among those of all paths.
     pub(crate) fn rows(&self, i: usize) -> std::ops::Range<usize> {
         self.starts[i]..self.starts[i + 1]
     }
@@ -119,7 +120,7 @@ impl<'a, T: Float> Paths<'a, T> {
     /// Results were not finite: says which value is to blame, or that the numbers grew too large.
     pub(crate) fn blame(&self) -> Error {
         let Some(place) = self.values.iter().position(|x| !x.is_finite()) else {
-            return Error::Overflow { largest: self.values.iter().fold(0.0, |m, x| x.to_f64().abs().max(m)) };
+            return overflow(self.values);
         };
         let row = place / self.channels;
         let path = self.starts.partition_point(|&start| start <= row) - 1;

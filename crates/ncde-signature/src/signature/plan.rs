@@ -1,7 +1,7 @@
 //! How a batch of intervals is cut into tasks: a pure function of shapes, so that results never depend on threads.
 //!
 //! Lanes pay when the state of all lanes stays in a core's cache; beyond that, one path at a time does, with its loops along
-//! words. Both give the same bits.
+//! words. Both give the same values to the last bit; reverse passes sum in different orders, so gradients agree to rounding.
 
 use crate::Float;
 

@@ -5,7 +5,7 @@
 //! is `front.top back` (Chen). When `front` runs empty, the increments of `back` become the new `front`, one step each: every
 //! increment is moved once. Memory is (window x |S|). Nothing is ever divided out, so errors do not build up.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::signature::Signature;
@@ -15,22 +15,23 @@ use crate::{Error, Float};
 /// The signature or log-signature of the last increments.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use ncde_signature::{Rolling, Signature};
-/// let transform = Signature::new(1, 2)?;
+/// let transform = Arc::new(Signature::new(1, 2)?);
 /// let mut rolling = Rolling::new(&transform, 2)?;
 /// for x in [0.0, 10.0, 11.0, 13.0] {
 ///     rolling.push(&[x])?;
 /// }
-/// assert_eq!(rolling.value(), [3.0, 4.5]); // 10 to 13
+/// assert_eq!(rolling.value()?, [3.0, 4.5]); // 10 to 13
 /// # Ok::<(), ncde_signature::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Rolling<'a, T: Float> {
-    signature: &'a Signature,
+pub struct Rolling<T: Float> {
+    signature: Arc<Signature>,
     window: usize,
     last: Option<Vec<T>>,
     /// Increments in `back`, oldest first.
-    increments: VecDeque<T>,
+    increments: Vec<T>,
     /// The signature of `increments`, mirrored.
     back: Vec<T>,
     /// The oldest increment's is the last row.
@@ -40,13 +41,13 @@ pub struct Rolling<'a, T: Float> {
     tools: Tools<T>,
 }
 
-impl<'a, T: Float> Rolling<'a, T> {
+impl<T: Float> Rolling<T> {
     /// A window of the last `window` increments, that is, of `window + 1` observations. `usize::MAX` never drops one by itself:
     /// call [`drop_oldest`](Self::drop_oldest), for example when an observation is too old.
     ///
     /// # Errors
     /// If `window` is 0.
-    pub fn new(signature: &'a Signature, window: usize) -> Result<Self, Error> {
+    pub fn new(signature: &Arc<Signature>, window: usize) -> Result<Self, Error> {
         if window == 0 {
             return Err(Error::BadParameter { what: "the window", wanted: "at least one increment", seen: "0".into() });
         }
@@ -55,13 +56,13 @@ impl<'a, T: Float> Rolling<'a, T> {
         Ok(Self {
             window,
             last: None,
-            increments: VecDeque::new(),
+            increments: Vec::new(),
             back: zeros(len),
             front: Vec::new(),
             usual: zeros(len),
             product: zeros(len),
             tools: Tools::new(signature),
-            signature,
+            signature: Arc::clone(signature),
         })
     }
 
@@ -70,23 +71,24 @@ impl<'a, T: Float> Rolling<'a, T> {
         self.front.len() / self.signature.shape().len() + self.increments.len() / self.signature.shape().width()
     }
 
-    /// Takes the next observation, and drops the oldest increment if the window is full.
+    /// Takes the next observation, and drops the oldest increment if the window is full. One push in each window's length costs
+    /// a step for every increment in it; all others cost one step.
     ///
     /// # Errors
     /// If it has the wrong number of channels or a value that is not finite; nothing is changed then.
     pub fn push(&mut self, observation: &[T]) -> Result<(), Error> {
-        check_observation(self.signature, observation)?;
+        check_observation(&self.signature, observation)?;
         let Some(last) = &mut self.last else {
             self.last = Some(observation.to_vec());
             return Ok(());
         };
         let start = self.increments.len();
         for (&new, last) in observation.iter().zip(last) {
-            self.increments.push_back(new - *last);
+            self.increments.push(new - *last);
             *last = new;
         }
-        let x = &self.increments.make_contiguous()[start..];
-        self.tools.step(self.signature, &mut self.back, x);
+        let x = &self.increments[start..];
+        self.tools.step(&self.signature, &mut self.back, x);
         if self.steps() > self.window {
             self.drop_oldest();
         }
@@ -98,8 +100,8 @@ impl<'a, T: Float> Rolling<'a, T> {
         let (d, len) = (self.signature.shape().width(), self.signature.shape().len());
         if self.front.is_empty() {
             self.usual.fill(T::ZERO);
-            for x in self.increments.make_contiguous().rchunks_exact(d) {
-                self.tools.step(self.signature, &mut self.usual, x);
+            for x in self.increments.rchunks_exact(d) {
+                self.tools.step(&self.signature, &mut self.usual, x);
                 self.front.extend_from_slice(&self.usual);
             }
             self.increments.clear();
@@ -109,16 +111,19 @@ impl<'a, T: Float> Rolling<'a, T> {
     }
 
     /// The value over the current window; zero while it is empty.
-    pub fn value(&mut self) -> Vec<T> {
+    ///
+    /// # Errors
+    /// If it is too large for the number type.
+    pub fn value(&mut self) -> Result<Vec<T>, Error> {
         let shape = self.signature.shape();
         self.signature.mirror().copy(shape, &self.back, &mut self.usual);
         let state = if self.front.is_empty() {
             &self.usual
         } else {
             let top = &self.front[self.front.len() - shape.len()..];
-            <T as Engine>::join(self.signature, top, &self.usual, &mut self.product);
+            <T as Engine>::join(&self.signature, top, &self.usual, &mut self.product);
             &self.product
         };
-        self.tools.read(self.signature, state)
+        self.tools.read(&self.signature, state)
     }
 }

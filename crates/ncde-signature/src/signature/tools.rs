@@ -5,6 +5,7 @@ use crate::signature::Signature;
 use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::step as kernel;
+use crate::signature::transform::no_overflow;
 use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
 
@@ -32,8 +33,8 @@ impl<T: Float> Tools<T> {
     }
 
     /// The output of a state.
-    pub(crate) fn read(&mut self, signature: &Signature, state: &[T]) -> Vec<T> {
-        T::read(self, signature, state)
+    pub(crate) fn read(&mut self, signature: &Signature, state: &[T]) -> Result<Vec<T>, Error> {
+        no_overflow(state, T::read(self, signature, state))
     }
 }
 

@@ -245,9 +245,24 @@ fn blocks(intervals: &[Interval], channels: usize) -> impl Iterator<Item = Range
     })
 }
 
-/// No NaN passes silently.
+/// No NaN passes silently: what is not finite is blamed on a value of the paths, or on their size.
 pub(crate) fn finite<T: Float>(paths: &Paths<'_, T>, out: Vec<T>) -> Result<Vec<T>, Error> {
+    if all_finite(&out) { Ok(out) } else { Err(paths.blame()) }
+}
+
+/// As [`finite`], for numbers that come from finite ones.
+pub(crate) fn no_overflow<T: Float>(input: &[T], out: Vec<T>) -> Result<Vec<T>, Error> {
+    if all_finite(&out) { Ok(out) } else { Err(overflow(input)) }
+}
+
+/// Says how large the input was.
+pub(crate) fn overflow<T: Float>(input: &[T]) -> Error {
+    let largest = input.iter().map(|x| x.to_f64().abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
+    Error::Overflow { largest }
+}
+
+fn all_finite<T: Float>(values: &[T]) -> bool {
     // Without a short cut the test vectorises.
     let row_is_finite = |row: &[T]| row.iter().fold(true, |all, x| all & x.is_finite());
-    if out.par_chunks(1 << 14).all(row_is_finite) { Ok(out) } else { Err(paths.blame()) }
+    values.par_chunks(1 << 14).all(row_is_finite)
 }
