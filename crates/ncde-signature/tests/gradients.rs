@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{assert_gradient, dot, uniform, walk};
-use ncde_signature::{Basis, Interval, Paths, Signature};
+use ncde_signature::{Basis, Index, Interval, Paths, Signature};
 
 /// Length 2 (one increment), one channel, primes, depth 1, more than a register, enough paths for lanes.
 const SHAPES: [(usize, usize, usize, usize); 8] =
@@ -90,4 +92,28 @@ fn a_long_path_crosses_many_checkpoints() {
     let g = uniform(12, transform.len());
     let dx = transform.of_backward(&Paths::single(&x, channels).unwrap(), &g).unwrap();
     assert_gradient(&x, &dx, |x| dot(&transform.of(&Paths::single(x, channels).unwrap()).unwrap(), &g));
+}
+
+#[test]
+fn of_questions_to_an_index() {
+    let (length, channels) = (40, 2);
+    let x = walk(13, length, channels);
+    for transform in transforms(channels, 3) {
+        let transform = Arc::new(transform);
+        let index = |x: &[f64]| {
+            let mut index = Index::new(&transform);
+            for (t, row) in x.chunks(channels).enumerate() {
+                index.push(t as f64, row).unwrap();
+            }
+            index
+        };
+        let g = uniform(14, transform.len());
+        // Inside one increment; from an observation; to one; over many; the whole path.
+        for (s, t) in [(3.2, 3.7), (3.0, 3.5), (2.5, 3.0), (1.25, 38.5), (0.0, 39.0)] {
+            let (touched, rows) = index(&x).between_backward(s, t, &g).unwrap();
+            let mut dx = vec![0.0; x.len()];
+            dx[touched.start * channels..touched.end * channels].copy_from_slice(&rows);
+            assert_gradient(&x, &dx, |x| dot(&index(x).between(s, t).unwrap(), &g));
+        }
+    }
 }

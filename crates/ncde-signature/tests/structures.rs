@@ -213,3 +213,30 @@ fn an_overflow_is_an_error_everywhere() {
         assert!(result.unwrap_err().to_string().contains("overflows"));
     }
 }
+
+#[test]
+fn a_long_path_in_pieces_is_the_path_in_steps() {
+    // Longer than what is computed in one go, beside a short one; online takes it step by step.
+    let (channels, lengths) = (2, [9_001, 40, 5_000]);
+    let x: Vec<f64> = walk(15, lengths.iter().sum(), channels).iter().map(|x| x * 0.1).collect();
+    let paths = Paths::ragged(&x, &lengths, channels).unwrap();
+    for transform in [Signature::new(channels, 3).unwrap(), Signature::log(channels, 3, Basis::Lyndon).unwrap()] {
+        let transform = Arc::new(transform);
+        let all = transform.of(&paths).unwrap();
+        let gradient = transform.of_backward(&paths, &vec![1.0; all.len()]).unwrap();
+        let mut start = 0;
+        for (i, length) in lengths.into_iter().enumerate() {
+            let own = paths.path(i);
+            let mut online = Online::new(&transform);
+            own.chunks(channels).for_each(|row| online.push(row).unwrap());
+            assert_close(&all[i * transform.len()..(i + 1) * transform.len()], &online.value().unwrap(), 1e-11);
+            // A gradient does not know of pieces either: streams are never cut, and the last row's gradient is the whole's.
+            let mut last = vec![0.0; (length - 1) * transform.len()];
+            let end = last.len() - transform.len();
+            last[end..].fill(1.0);
+            let direct = transform.stream_backward(&Paths::single(own, channels).unwrap(), &last).unwrap();
+            assert_close(&direct, &gradient[start..start + own.len()], 1e-10);
+            start += own.len();
+        }
+    }
+}

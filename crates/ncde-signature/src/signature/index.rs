@@ -4,11 +4,12 @@
 //! increments at each end and at most two stretches a level between: `O(LEAF + log n)` products, where inverses would need one,
 //! but every product is of genuine signatures, so answers are as exact as a direct computation. Memory is `2 n |S| / LEAF`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::signature::Signature;
 use crate::signature::tools::{Tools, check_observation};
+use crate::signature::{Paths, Signature};
 use crate::{Error, Float};
 
 /// Increments in the smallest stretch: below this, single steps are cheaper than products.
@@ -117,6 +118,60 @@ impl<T: Float> Index<T> {
     /// # Errors
     /// Unless `s < t` and both are within the observed times, or if the value is too large for the number type.
     pub fn between(&self, s: f64, t: f64) -> Result<Vec<T>, Error> {
+        let (first, last) = self.inside(s, t)?;
+        let mut state = vec![T::ZERO; self.signature.shape().len()];
+        let mut work = Work::new(&self.signature);
+        if first > last {
+            work.step(&self.signature, &self.at(s), &self.at(t), &mut state);
+        } else {
+            work.step(&self.signature, self.row(last), &self.at(t), &mut state);
+            self.multiply(first, last, &mut state, &mut work);
+            work.step(&self.signature, &self.at(s), self.row(first), &mut state);
+        }
+        work.read(&self.signature, &state)
+    }
+
+    /// The reverse pass of [`between`](Self::between), and with the times of observations of
+    /// [`observations`](Self::observations): which observations the value depends on, and the gradient of each,
+    /// `[observations, channels]`.
+    ///
+    /// # Errors
+    /// As for [`between`](Self::between), or if the gradient has the wrong size.
+    pub fn between_backward(&self, s: f64, t: f64, gradient: &[T]) -> Result<(Range<usize>, Vec<T>), Error> {
+        let d = self.signature.shape().width();
+        let (first, last) = self.inside(s, t)?;
+        // The path from s to t as a polygon of its own; its end points are mixtures of observations.
+        let mut polygon = self.at(s);
+        for i in first..=last {
+            polygon.extend_from_slice(self.row(i));
+        }
+        polygon.extend(self.at(t));
+        let of_polygon = self.signature.of_backward(&Paths::single(&polygon, d)?, gradient)?;
+        let ((before_s, _), (before_t, weight_t)) = (self.locate(s), self.locate(t));
+        let touched = before_s..before_t + if weight_t == T::ZERO { 1 } else { 2 };
+        let mut out = vec![T::ZERO; touched.len() * d];
+        let mut add = |i: usize, weight: T, row: &[T]| {
+            for (out, &g) in out[(i - touched.start) * d..].iter_mut().zip(row) {
+                *out += weight * g;
+            }
+        };
+        let mut rows = of_polygon.chunks_exact(d);
+        for (time, row) in [(s, rows.next()), (t, rows.next_back())] {
+            let (i, weight) = self.locate(time);
+            let row = row.unwrap_or_default();
+            add(i, T::ONE - weight, row);
+            if weight != T::ZERO {
+                add(i + 1, weight, row);
+            }
+        }
+        for (i, row) in (first..=last).zip(rows) {
+            add(i, T::ONE, row);
+        }
+        Ok((touched, out))
+    }
+
+    /// The first observation at or after `s` and the last at or before `t`: whole increments run from one to the other.
+    fn inside(&self, s: f64, t: f64) -> Result<(usize, usize), Error> {
         let (Some(&start), Some(&end)) = (self.times.first(), self.times.last()) else { return Err(Error::EmptySeries) };
         for time in [s, t] {
             if !(start..=end).contains(&time) {
@@ -130,19 +185,7 @@ impl<T: Float> Index<T> {
                 seen: format!("{t} after {s}"),
             });
         }
-        // Whole increments run from the first observation at or after s to the last one at or before t.
-        let first = self.times.partition_point(|&time| time < s);
-        let last = self.times.partition_point(|&time| time <= t) - 1;
-        let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut work = Work::new(&self.signature);
-        if first > last {
-            work.step(&self.signature, &self.at(s), &self.at(t), &mut state);
-        } else {
-            work.step(&self.signature, self.row(last), &self.at(t), &mut state);
-            self.multiply(first, last, &mut state, &mut work);
-            work.step(&self.signature, &self.at(s), self.row(first), &mut state);
-        }
-        work.read(&self.signature, &state)
+        Ok((self.times.partition_point(|&time| time < s), self.times.partition_point(|&time| time <= t) - 1))
     }
 
     /// `state <- S_[start, end] state`, from the end backwards, in the largest stretches that fit.
@@ -177,13 +220,20 @@ impl<T: Float> Index<T> {
 
     /// The path's value at a time within it.
     fn at(&self, time: f64) -> Vec<T> {
-        let next = self.times.partition_point(|&t| t < time);
-        if self.times[next] == time {
-            return self.row(next).to_vec();
+        let (i, weight) = self.locate(time);
+        if weight == T::ZERO {
+            return self.row(i).to_vec();
         }
-        let (before, after) = (self.times[next - 1], self.times[next]);
-        let weight = T::from_f64((time - before) / (after - before));
-        self.row(next - 1).iter().zip(self.row(next)).map(|(&a, &b)| a + weight * (b - a)).collect()
+        self.row(i).iter().zip(self.row(i + 1)).map(|(&a, &b)| a + weight * (b - a)).collect()
+    }
+
+    /// The last observation at or before a time within the path, and the weight of the next one there.
+    fn locate(&self, time: f64) -> (usize, T) {
+        let i = self.times.partition_point(|&t| t <= time) - 1;
+        if self.times[i] == time {
+            return (i, T::ZERO);
+        }
+        (i, T::from_f64((time - self.times[i]) / (self.times[i + 1] - self.times[i])))
     }
 }
 

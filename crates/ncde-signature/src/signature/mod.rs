@@ -20,6 +20,7 @@ mod index;
 mod mirror;
 mod online;
 mod paths;
+mod pieces;
 mod plan;
 mod rolling;
 mod step;

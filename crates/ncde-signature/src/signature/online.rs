@@ -8,6 +8,8 @@ use crate::{Error, Float};
 
 /// The signature or log-signature of all observations so far.
 ///
+/// Its gradient with respect to the observations is [`Signature::of_backward`] of the path they make.
+///
 /// ```
 /// use std::sync::Arc;
 /// use ncde_signature::{Online, Signature};

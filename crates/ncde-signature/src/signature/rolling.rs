@@ -14,6 +14,8 @@ use crate::{Error, Float};
 
 /// The signature or log-signature of the last increments.
 ///
+/// Its gradient with respect to the observations is [`Signature::intervals_backward`] of the path they make.
+///
 /// ```
 /// use std::sync::Arc;
 /// use ncde_signature::{Rolling, Signature};

@@ -12,7 +12,7 @@ use crate::signature::emit::Output;
 use crate::signature::group::{Backward, Forward, Scratch};
 use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
-use crate::signature::{Interval, Paths, flow, stream};
+use crate::signature::{Interval, Paths, flow, pieces, stream};
 use crate::simd::dispatch;
 use crate::{Error, Float};
 
@@ -84,6 +84,11 @@ impl Signature {
         }
     }
 
+    /// The transform that gives signatures in the same algebra.
+    pub(crate) fn plain(&self) -> Self {
+        Self { output: Output { shape: self.output.shape.clone(), log: None }, mirror: self.mirror.clone() }
+    }
+
     pub(crate) fn output(&self) -> &Output {
         &self.output
     }
@@ -120,6 +125,9 @@ impl Signature {
 
     pub(crate) fn intervals_of<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
         self.check(paths, intervals)?;
+        if pieces::any_long(intervals) {
+            return pieces::forward(self, paths, intervals);
+        }
         let mut out = self.shape().zeros(intervals.len(), self.len(), "the result")?;
         match plan::layout::<T>(intervals.len(), self.shape().len()) {
             Layout::Words => self.forward::<T>(paths, intervals, &mut out)?,
@@ -164,6 +172,9 @@ impl Signature {
     ) -> Result<Vec<T>, Error> {
         self.check(paths, intervals)?;
         want("reverse pass of a signature", "the gradient", gradient.len(), intervals.len() * self.len())?;
+        if pieces::any_long(intervals) {
+            return pieces::backward(self, paths, intervals, gradient);
+        }
         let d = paths.channels();
         let mut out = self.shape().zeros(1, paths.values().len(), "the gradient of the path")?;
         let mut buffer: Vec<T> = Vec::new();

@@ -1,0 +1,123 @@
+//! Long intervals in pieces, so that one long path uses every lane and every thread: `S = S_1 S_2 ... S_K` (Chen).
+//!
+//! How an interval is cut depends on its length alone, so results depend neither on threads nor on the batch. The reverse pass
+//! goes back through the products, `P_k = P_{k-1} S_k`, and then through all pieces at once. Memory is a few times `K |S|`, and `K`
+//! is bounded.
+
+use rayon::prelude::*;
+
+use crate::engine::Engine;
+use crate::signature::transform::finite;
+use crate::signature::{Interval, Paths, Signature};
+use crate::{Error, Float};
+
+/// Intervals of more increments than this are cut.
+const LONG: usize = 4096;
+
+/// No piece is shorter than this (but the last of its interval), or joining would be felt.
+const SHORTEST: usize = 1024;
+
+/// No interval has more pieces than this: enough for the lanes of several threads.
+const MOST: usize = 64;
+
+/// Whether any interval is worth cutting.
+pub(crate) fn any_long(intervals: &[Interval]) -> bool {
+    intervals.iter().any(|interval| interval.steps() > LONG)
+}
+
+/// The pieces of all intervals, and how many each has.
+fn cut(intervals: &[Interval]) -> (Vec<Interval>, Vec<usize>) {
+    let mut pieces = Vec::new();
+    let mut counts = Vec::with_capacity(intervals.len());
+    for &Interval { path, start, end } in intervals {
+        let steps = end - start;
+        let size = if steps > LONG { steps.div_ceil(MOST).max(SHORTEST) } else { steps };
+        let before = pieces.len();
+        pieces.extend((start..end).step_by(size).map(|start| Interval { path, start, end: end.min(start + size) }));
+        counts.push(pieces.len() - before);
+    }
+    (pieces, counts)
+}
+
+/// Each interval's rows of an array with `row` numbers a piece.
+fn rows_of<'a, T>(mut all: &'a [T], counts: &[usize], row: usize) -> Vec<&'a [T]> {
+    let mut parts = Vec::with_capacity(counts.len());
+    for count in counts {
+        let (own, rest) = all.split_at(count * row);
+        parts.push(own);
+        all = rest;
+    }
+    parts
+}
+
+/// Results of intervals of which some are long.
+pub(crate) fn forward<T: Float>(signature: &Signature, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
+    let len = signature.shape().len();
+    let (pieces, counts) = cut(intervals);
+    let of_pieces = signature.plain().intervals_of(paths, &pieces)?;
+    let mut whole = signature.shape().zeros(intervals.len(), len, "the signatures")?;
+    let parts = rows_of(&of_pieces, &counts, len);
+    parts.par_iter().zip(whole.par_chunks_exact_mut(len)).for_each(|(part, whole)| {
+        let last = prefixes(signature, part);
+        whole.copy_from_slice(&last[last.len() - len..]);
+    });
+    finite(paths, signature.from_signature(&whole)?)
+}
+
+/// `P_1, ..., P_K`: the products of the first pieces.
+fn prefixes<T: Float>(signature: &Signature, pieces: &[T]) -> Vec<T> {
+    let len = signature.shape().len();
+    let mut products = pieces.to_vec();
+    for k in 1..pieces.len() / len {
+        let (before, own) = products.split_at_mut(k * len);
+        <T as Engine>::join(signature, &before[(k - 1) * len..], &pieces[k * len..][..len], &mut own[..len]);
+    }
+    products
+}
+
+/// The reverse pass of [`forward`].
+pub(crate) fn backward<T: Float>(
+    signature: &Signature,
+    paths: &Paths<'_, T>,
+    intervals: &[Interval],
+    gradient: &[T],
+) -> Result<Vec<T>, Error> {
+    let len = signature.shape().len();
+    let (pieces, counts) = cut(intervals);
+    let of_pieces = signature.plain().intervals_of(paths, &pieces)?;
+    let parts = rows_of(&of_pieces, &counts, len);
+    let of_interval = |(part, gradient): (&&[T], &[T])| -> Result<Vec<T>, Error> {
+        let products = prefixes(signature, part);
+        let mut adjoint = signature.from_signature_backward(&products[products.len() - len..], gradient)?;
+        let mut out = vec![T::ZERO; part.len()];
+        for k in (1..part.len() / len).rev() {
+            let mut before = vec![T::ZERO; len];
+            let (product, piece) = (&products[(k - 1) * len..][..len], &part[k * len..][..len]);
+            <T as Engine>::join_backward(signature, product, piece, &adjoint, &mut before, &mut out[k * len..][..len]);
+            adjoint = before;
+        }
+        out[..len].copy_from_slice(&adjoint);
+        Ok(out)
+    };
+    let gradients: Vec<Vec<T>> =
+        parts.par_iter().zip(gradient.par_chunks_exact(signature.len())).map(of_interval).collect::<Result<_, _>>()?;
+    signature.plain().intervals_backward_of(paths, &pieces, &gradients.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_their_interval_and_depend_on_its_length_alone() {
+        let long = Interval { path: 1, start: 3, end: 100_003 };
+        let short = Interval { path: 0, start: 0, end: LONG };
+        let (pieces, counts) = cut(&[short, long]);
+        assert_eq!(counts, [1, 64]);
+        assert_eq!(pieces[0], short);
+        assert!(pieces[1..].windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!((pieces[1].start, pieces[64].end), (3, 100_003));
+        let (alone, _) = cut(&[Interval { path: 0, start: 0, end: 100_000 }]);
+        assert!(alone.iter().zip(&pieces[1..]).all(|(a, b)| a.steps() == b.steps()));
+    }
+}
