@@ -138,3 +138,15 @@ vector!(
     partial_store_f64s,
     reduce_sum_f64s
 );
+
+/// Runs a kernel with every instruction set this machine has, the plainest first.
+#[cfg(test)]
+pub(crate) fn everywhere<K: Kernel>(kernel: impl Fn() -> K) -> Vec<K::Output> {
+    let mut outputs = vec![kernel().run(pulp::Scalar)];
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        outputs.push(call(simd, kernel()));
+    }
+    outputs.push(dispatch(kernel()));
+    outputs
+}

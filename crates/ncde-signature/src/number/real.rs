@@ -171,42 +171,25 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
             (bs[a], b_rests[a]) = (&own[..whole], rest);
         }
     }
-    if b.is_some() {
-        for i in 0..whole {
-            let (mut own, mut sums) = ([zero; TERMS], [zero; G]);
+    let given = b.is_some();
+    for i in 0..whole {
+        let (mut own, mut sums) = ([zero; TERMS], [zero; G]);
+        for term in 0..TERMS {
+            own[term] = ts[term][i];
+        }
+        for a in 0..G {
+            sums[a] = if given { bs[a][i] } else { ys[a][i] };
             for term in 0..TERMS {
-                own[term] = ts[term][i];
-            }
-            for a in 0..G {
-                sums[a] = bs[a][i];
-                for term in 0..TERMS {
-                    sums[a] = T::multiply_add(simd, own[term], letters[term][a], sums[a]);
-                }
-            }
-            for a in 0..G {
-                ys[a][i] = sums[a];
+                sums[a] = T::multiply_add(simd, own[term], letters[term][a], sums[a]);
             }
         }
-    } else {
-        for i in 0..whole {
-            let (mut own, mut sums) = ([zero; TERMS], [zero; G]);
-            for term in 0..TERMS {
-                own[term] = ts[term][i];
-            }
-            for a in 0..G {
-                sums[a] = ys[a][i];
-                for term in 0..TERMS {
-                    sums[a] = T::multiply_add(simd, own[term], letters[term][a], sums[a]);
-                }
-            }
-            for a in 0..G {
-                ys[a][i] = sums[a];
-            }
+        for a in 0..G {
+            ys[a][i] = sums[a];
         }
     }
     if !t_rests[0].is_empty() {
         for a in 0..G {
-            let mut sum = T::load(simd, if b.is_some() { b_rests[a] } else { y_rests[a] });
+            let mut sum = T::load(simd, if given { b_rests[a] } else { y_rests[a] });
             for term in 0..TERMS {
                 sum = T::multiply_add(simd, T::load(simd, t_rests[term]), letters[term][a], sum);
             }
