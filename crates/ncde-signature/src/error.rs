@@ -115,6 +115,20 @@ pub enum Error {
         coordinates: String,
     },
 
+    /// Tables of Lie brackets that would be too large to build.
+    #[error(
+        "a log-signature of {channels} channels at depth {depth} has {coordinates} bracket coordinates, and the tables to compute \
+         them are too large; lower the depth, or ask for the expanded form, which needs none"
+    )]
+    TooManyBrackets {
+        /// Number of channels.
+        channels: usize,
+        /// Truncation depth.
+        depth: usize,
+        /// How many coordinates there are.
+        coordinates: String,
+    },
+
     /// A time outside the interval on which a path is defined.
     #[error("time {time} is outside the path's domain [{start}, {end}]")]
     OutsideDomain {

@@ -17,8 +17,7 @@ pub(crate) type Sparse = Vec<Row>;
 pub(crate) const MOST_ENTRIES: usize = 1 << 26;
 
 pub(crate) fn too_large(shape: &Shape) -> Error {
-    Error::TooLarge {
-        what: "the table of Lie brackets for a log-signature",
+    Error::TooManyBrackets {
         channels: shape.width(),
         depth: shape.depth(),
         coordinates: words::lie_dimension(shape.width(), shape.depth()).map_or("more than 1e38".into(), |n| n.to_string()),
