@@ -7,6 +7,9 @@ use crate::simd::{Simd, Vector};
 /// Rows cut into whole registers and what is left.
 type Rows<'a, T, S, const G: usize> = ([&'a [<T as Vector>::V<S>]; G], [&'a [T]; G]);
 
+/// Up to this many numbers one by one is faster than part of a register.
+const FEW: usize = 4;
+
 impl<T: Float> Number for T {
     type Real = T;
     const WIDTH: usize = 1;
@@ -32,6 +35,12 @@ impl<T: Float> Number for T {
     }
     #[inline(always)]
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        if y.len() <= FEW {
+            for (y, x) in y.iter_mut().zip(x) {
+                *y = x.fma(simd, a, *y);
+            }
+            return;
+        }
         let a = T::broadcast(simd, a);
         let ((y, y_rest), (x, x_rest)) = (T::split_mut::<S>(y), T::split::<S>(x));
         for (y, &x) in y.iter_mut().zip(x) {
@@ -83,6 +92,12 @@ impl<T: Float> Number for T {
     }
     #[inline(always)]
     fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        if y.len() <= FEW {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = x * a;
+            }
+            return;
+        }
         let a = T::broadcast(simd, a);
         let ((y, y_rest), (x, x_rest)) = (T::split_mut::<S>(y), T::split::<S>(x));
         for (y, &x) in y.iter_mut().zip(x) {
