@@ -6,7 +6,8 @@
 //! the Hall basis once, by the Jacobi identity. All tables hold integers; they are made once per (width, depth).
 //!
 //! The substitution is exact for exact input, but it magnifies rounding: bracket coordinates of high degree are differences of
-//! much larger coefficients. With three channels in `f64`, about 14 digits are right at depth 6, 8 at depth 10, 4 at depth 12.
+//! much larger coefficients. For a path of 20 points and 3 channels in `f64`, errors are 1e-14 at depth 6, 1e-10 at depth 10 and
+//! 2e-5 at depth 12 (pySigLib's are the same).
 //! The expanded form does not suffer.
 
 use std::collections::HashMap;
