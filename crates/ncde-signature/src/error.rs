@@ -59,6 +59,15 @@ pub enum Error {
         largest: f64,
     },
 
+    /// A gradient that was already broken when it was handed to a reverse pass.
+    #[error("entry {place} of the gradient is {value}; it was not finite before this reverse pass")]
+    GradientNotFinite {
+        /// Its place in the gradient, counted from 0.
+        place: usize,
+        /// What was found.
+        value: f64,
+    },
+
     /// A channel with no observation at all cannot be filled.
     #[error("channel {channel} has no observation at all; drop it or give it a starting value")]
     NeverObserved {

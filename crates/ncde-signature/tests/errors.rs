@@ -36,9 +36,15 @@ fn values() {
     let paths = Paths::new(&x, 2, 3, 2).unwrap();
     says(transform.of(&paths), &["series 1, observation 1", "channel 1", "NaN"]);
     says(transform.stream(&paths), &["series 1, observation 1"]);
-    says(transform.of_backward(&paths, &[1.0; 12]), &["NaN"]);
+    says(transform.of_backward(&paths, &[1.0; 12]), &["series 1, observation 1", "NaN"]);
     x[9] = f64::INFINITY;
     says(transform.of(&Paths::new(&x, 2, 3, 2).unwrap()), &["inf"]);
+    let good = [0.0, 1.0, 2.0, 3.0];
+    let paths = Paths::single(&good, 2).unwrap();
+    let mut gradient = [1.0; 6];
+    gradient[4] = f64::NAN;
+    says(transform.of_backward(&paths, &gradient), &["entry 4 of the gradient is NaN"]);
+    says(transform.stream_backward(&paths, &gradient), &["entry 4 of the gradient"]);
     let huge = [0.0_f32, 0.0, 1e30, 1e30];
     says(transform.of(&Paths::single(&huge, 2).unwrap()), &["overflows", "1.00"]);
 }

@@ -32,11 +32,22 @@ pub(crate) struct Emitter<E> {
 }
 
 impl<E: Number> Emitter<E> {
-    pub(crate) fn new(output: &Output, layout: &Shape) -> Self {
-        let (len, stages, lyndon) = match &output.log {
+    /// How many numbers [`new`](Self::new) asks for.
+    pub(crate) fn room(output: &Output, layout: &Shape) -> usize {
+        let (len, stages, lyndon) = Self::sizes(output, layout);
+        output.len() + len + 2 * stages + lyndon
+    }
+
+    /// Of a logarithm, of its stages, and of its Lyndon coordinates.
+    fn sizes(output: &Output, layout: &Shape) -> (usize, usize, usize) {
+        match &output.log {
             None => (0, 0, 0),
             Some(basis) => (layout.len(), series::scratch(layout), basis.scratch()),
-        };
+        }
+    }
+
+    pub(crate) fn new(output: &Output, layout: &Shape) -> Self {
+        let (len, stages, lyndon) = Self::sizes(output, layout);
         Self {
             out: vec![E::zero(); output.len()],
             log: Buffer::zeros(len),

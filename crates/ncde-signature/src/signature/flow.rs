@@ -61,6 +61,11 @@ pub(crate) struct Track<E> {
 }
 
 impl<E: Number> Track<E> {
+    /// How many numbers [`new`](Self::new) asks for.
+    pub(crate) fn room(shape: &Shape) -> usize {
+        shape.len() + step::scratch(shape) + 2 * step::chain_len(shape)
+    }
+
     pub(crate) fn new(shape: &Shape) -> Self {
         Self {
             state: Buffer::zeros(shape.len()),
@@ -110,6 +115,13 @@ pub(crate) struct Checkpoints<E> {
 }
 
 impl<E: Number> Checkpoints<E> {
+    /// How many numbers [`new`](Self::new) asks for, at most.
+    pub(crate) fn room(shape: &Shape, steps: usize) -> usize {
+        let states = stride(steps) + steps.div_ceil(stride(steps));
+        let track = Track::<E>::room(shape);
+        states.saturating_mul(step::chain_len(shape)).saturating_add(track + shape.len() + step::scratch_backward(shape))
+    }
+
     /// Room for up to `steps` steps.
     pub(crate) fn new(shape: &Shape, steps: usize) -> Self {
         let lower = shape.lower();
@@ -144,11 +156,6 @@ fn step_lower<S: Simd, E: Number>(simd: S, lower: &Shape, state: &mut [E], x: &[
 
 fn stride(steps: usize) -> usize {
     steps.isqrt().max(1)
-}
-
-/// How many states a reverse pass over so many steps holds at once.
-pub(crate) fn kept_states(steps: usize) -> usize {
-    stride(steps) + steps.div_ceil(stride(steps)) + 1
 }
 
 /// The reverse pass, from the last step to the first; `dx` gets the gradient of the increments, in their own places.

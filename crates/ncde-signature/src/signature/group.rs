@@ -23,6 +23,11 @@ pub(crate) struct Scratch<E> {
 }
 
 impl<E: Number> Scratch<E> {
+    /// How many numbers [`new`](Self::new) asks for.
+    pub(crate) fn room(output: &Output, layout: &Shape) -> usize {
+        Track::<E>::room(layout) + Emitter::<E>::room(output, layout)
+    }
+
     pub(crate) fn new(output: &Output, layout: &Shape) -> Self {
         Self { increments: Vec::new(), track: Track::new(layout), emitter: Emitter::new(output, layout) }
     }

@@ -129,3 +129,21 @@ impl<T: Float> Rolling<T> {
         self.tools.read(&self.signature, state)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_increment_is_pushed_once_and_moved_once() {
+        for window in [1, 7, 100] {
+            let transform = Arc::new(Signature::new(1, 2).unwrap());
+            let mut rolling = Rolling::new(&transform, window).unwrap();
+            let pushes = 1000;
+            for i in 0..=pushes {
+                rolling.push(&[f64::from(i)]).unwrap();
+            }
+            assert!(rolling.tools.steps <= 2 * pushes as usize, "window {window}: {} steps", rolling.tools.steps);
+        }
+    }
+}

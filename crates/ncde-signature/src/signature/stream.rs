@@ -12,7 +12,7 @@ use crate::signature::emit::Emitter;
 use crate::signature::flow::{self, Checkpoints, Forwards, Increments, Seed};
 use crate::signature::group::{Scratch, gather};
 use crate::signature::plan::{self, Layout};
-use crate::signature::transform::finite;
+use crate::signature::transform::{finite, finite_gradient};
 use crate::signature::{Interval, Paths, Signature};
 use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
@@ -43,8 +43,8 @@ impl Signature {
         intervals: &[Interval],
         out: &mut [E::Real],
     ) -> Result<(), Error> {
-        self.room::<E>(4 * self.shape().len())?;
         let layout = self.layout::<E>();
+        self.room::<E>(Scratch::<E>::room(self.output(), &layout) + layout.len())?;
         let mut out = split(out, intervals, self.len());
         intervals.par_chunks(E::WIDTH).zip(out.par_chunks_mut(E::WIDTH)).for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
@@ -76,7 +76,7 @@ impl Signature {
             let rows = paths.rows(interval.path);
             add_increments(dx, &mut out[rows.start * d..rows.end * d], d);
         }
-        finite(paths, out)
+        finite_gradient(paths, gradient, out)
     }
 
     fn stream_reverse<E: Number>(
@@ -87,14 +87,15 @@ impl Signature {
         out: &mut [E::Real],
     ) -> Result<(), Error> {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
-        self.room::<E>((flow::kept_states(steps) + 6) * self.shape().len())?;
+        let layout = self.layout::<E>();
+        let scratch = Scratch::<E>::room(self.output(), &layout) + 2 * layout.len();
+        self.room::<E>(Checkpoints::<E>::room(&layout, steps).saturating_add(scratch))?;
         let mut gradients = Vec::with_capacity(intervals.len());
         for interval in intervals {
             let (own, rest) = gradient.split_at(interval.steps() * self.len());
             gradients.push(own);
             gradient = rest;
         }
-        let layout = self.layout::<E>();
         let mut out = split(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(E::WIDTH).zip(gradients.par_chunks(E::WIDTH)).zip(out.par_chunks_mut(E::WIDTH));
         tasks.for_each_init(

@@ -15,6 +15,9 @@ pub struct Tools<T> {
     scratch: Buffer<T>,
     chain: Buffer<T>,
     emitter: Emitter<T>,
+    /// Steps taken so far: cost as a count, for tests.
+    #[cfg(test)]
+    pub(crate) steps: usize,
 }
 
 impl<T: Float> Tools<T> {
@@ -24,11 +27,17 @@ impl<T: Float> Tools<T> {
             scratch: Buffer::zeros(kernel::scratch(shape)),
             chain: Buffer::zeros(kernel::chain_len(shape)),
             emitter: Emitter::new(signature.output(), shape),
+            #[cfg(test)]
+            steps: 0,
         }
     }
 
     /// `state <- exp(x) state`.
     pub(crate) fn step(&mut self, signature: &Signature, state: &mut [T], x: &[T]) {
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
         T::step(self, signature, state, x);
     }
 

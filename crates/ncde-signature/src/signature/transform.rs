@@ -9,10 +9,11 @@ use crate::algebra::{Basis, LieBasis, Shape, words};
 use crate::number::Number;
 use crate::signature::buffer::LINE;
 use crate::signature::emit::Output;
+use crate::signature::flow::Checkpoints;
 use crate::signature::group::{Backward, Forward, Scratch};
 use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
-use crate::signature::{Interval, Paths, flow, pieces, stream};
+use crate::signature::{Interval, Paths, pieces, stream};
 use crate::simd::dispatch;
 use crate::{Error, Float};
 
@@ -139,8 +140,8 @@ impl Signature {
     fn forward<E: Number>(&self, paths: &Paths<'_, E::Real>, intervals: &[Interval], out: &mut [E::Real]) -> Result<(), Error> {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let task = plan::task(intervals.len(), E::WIDTH, steps, self.shape().len());
-        self.room::<E>(3 * self.shape().len())?;
         let layout = self.layout::<E>();
+        self.room::<E>(Scratch::<E>::room(&self.output, &layout))?;
         let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
@@ -195,7 +196,7 @@ impl Signature {
                 rest = tail;
             }
         }
-        finite(paths, out)
+        finite_gradient(paths, gradient, out)
     }
 
     fn backward<E: Number>(
@@ -207,8 +208,8 @@ impl Signature {
     ) -> Result<(), Error> {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let task = plan::task(intervals.len(), E::WIDTH, 4 * steps, self.shape().len());
-        self.room::<E>((flow::kept_states(steps) + 4) * self.shape().len())?;
         let layout = self.layout::<E>();
+        self.room::<E>(Scratch::<E>::room(&self.output, &layout).saturating_add(Checkpoints::<E>::room(&layout, steps)))?;
         let mut out = stream::split(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(task).zip(gradient.par_chunks(task * self.len())).zip(out.par_chunks_mut(task));
         tasks.for_each_init(
@@ -259,6 +260,17 @@ fn blocks(intervals: &[Interval], channels: usize) -> impl Iterator<Item = Range
 /// No NaN passes silently: what is not finite is blamed on a value of the paths, or on their size.
 pub(crate) fn finite<T: Float>(paths: &Paths<'_, T>, out: Vec<T>) -> Result<Vec<T>, Error> {
     if all_finite(&out) { Ok(out) } else { Err(paths.blame()) }
+}
+
+/// As [`finite`], for the gradient of the paths' values, which may also suffer from the gradient given.
+pub(crate) fn finite_gradient<T: Float>(paths: &Paths<'_, T>, gradient: &[T], out: Vec<T>) -> Result<Vec<T>, Error> {
+    if all_finite(&out) {
+        return Ok(out);
+    }
+    match gradient.iter().position(|g| !g.is_finite()) {
+        None => Err(paths.blame()),
+        Some(place) => Err(Error::GradientNotFinite { place, value: gradient[place].to_f64() }),
+    }
 }
 
 /// As [`finite`], for numbers that come from finite ones.
