@@ -16,9 +16,9 @@ use std::sync::OnceLock;
 use crate::algebra::brackets::{MOST_ENTRIES, Row, Sparse, expand, lyndon_in_hall, too_large};
 use crate::algebra::tree::{self, Tree};
 use crate::algebra::{Shape, words};
-use crate::number::Number;
-use crate::simd::Simd;
 use crate::{Error, Float};
+use ncde_simd::Number;
+use ncde_simd::Simd;
 
 /// The coordinates of a log-signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -146,7 +146,7 @@ impl LieBasis {
         want("projection onto a Lie basis", "the expanded element", expanded.len(), self.shape.len())?;
         let mut coordinates = vec![T::ZERO; self.len()];
         let mut scratch = vec![T::ZERO; self.leads.len()];
-        self.project_into(pulp::Scalar, &self.shape, expanded, &mut scratch, &mut coordinates);
+        self.project_into(ncde_simd::Scalar, &self.shape, expanded, &mut scratch, &mut coordinates);
         Ok(coordinates)
     }
 
@@ -268,7 +268,7 @@ impl LieBasis {
 
 #[inline(always)]
 fn integer<E: Number>(c: i64) -> E {
-    E::splat(E::Real::from_f64(c as f64))
+    E::splat(ncde_simd::Float::from_f64(c as f64))
 }
 
 pub(crate) fn want(operation: &'static str, what: &str, seen: usize, wanted: usize) -> Result<(), Error> {
@@ -305,7 +305,7 @@ mod tests {
             let y: Vec<f64> = (0..lie.len()).map(|i| (i as f64 * 1.3).sin()).collect();
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let (mut scratch, mut back) = (vec![0.0; lie.scratch()], vec![0.0; shape.len()]);
-            lie.project_backward(pulp::Scalar, &shape, &y, &mut scratch, &mut back);
+            lie.project_backward(ncde_simd::Scalar, &shape, &y, &mut scratch, &mut back);
             assert!((dot(&lie.project(&x).unwrap(), &y) - dot(&x, &back)).abs() < 1e-10);
             assert!((dot(&lie.expand(&y).unwrap(), &x) - dot(&y, &lie.expand_backward(&x).unwrap())).abs() < 1e-10);
         }

@@ -3,8 +3,8 @@
 //! Arguments are levels `1..=N` with the constants `a_0`, `b_0` apart. Cost `N d^N`; nothing is allocated.
 
 use crate::algebra::Shape;
-use crate::number::Number;
-use crate::simd::{Kernel, Simd, call};
+use ncde_simd::Number;
+use ncde_simd::{Kernel, Simd, call};
 
 /// `out = a b`.
 #[inline(always)]

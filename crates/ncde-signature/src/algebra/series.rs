@@ -4,11 +4,11 @@
 //! them together are smaller than `s`, and are kept for the reverse pass. The logarithm has `c_k = (-1)^(k+1) / k`, the
 //! exponential `1 / k!`, the inverse of `1 + s` has `(-1)^k`.
 
-use crate::Float;
 use crate::algebra::Shape;
 use crate::algebra::product::{convolve, convolve_backward};
-use crate::number::Number;
-use crate::simd::Simd;
+use ncde_simd::Float;
+use ncde_simd::Number;
+use ncde_simd::Simd;
 
 /// The coefficients `c_1, ..., c_N` of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

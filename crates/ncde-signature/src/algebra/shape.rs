@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use crate::{Error, Float};
+use ncde_simd::Float;
+
+use crate::Error;
 
 /// The dimensions of a truncated tensor algebra.
 ///

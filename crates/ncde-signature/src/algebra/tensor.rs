@@ -6,8 +6,8 @@ use crate::algebra::product::multiply;
 use crate::algebra::series::{self, Function};
 use crate::algebra::{Shape, words};
 use crate::engine::Engine;
-use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
+use ncde_simd::{Kernel, Simd, dispatch};
 
 /// An element of `T^N(R^d)`, constant included.
 ///

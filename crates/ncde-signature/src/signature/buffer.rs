@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::number::Number;
+use ncde_simd::Number;
 
 /// The bytes of a cache line, and of the widest register.
 pub(crate) const LINE: usize = 64;

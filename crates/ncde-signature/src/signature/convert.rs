@@ -13,8 +13,8 @@ use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::plan;
 use crate::signature::transform::no_overflow;
-use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
+use ncde_simd::{Kernel, Simd, dispatch};
 
 impl Signature {
     /// Results of this transform from signatures, `[rows, shape.len()]` to `[rows, len]`: log-signatures, or a copy.

@@ -1,11 +1,11 @@
 //! What leaves the tensor algebra: the signature itself, or coordinates of its logarithm, and the way back in.
 
-use crate::Float;
 use crate::algebra::series::{self, Function};
 use crate::algebra::{LieBasis, Shape};
-use crate::number::Number;
 use crate::signature::buffer::Buffer;
-use crate::simd::{Kernel, Simd, call};
+use ncde_simd::Float;
+use ncde_simd::Number;
+use ncde_simd::{Kernel, Simd, call};
 
 /// The signature, or its logarithm in a basis.
 #[derive(Debug)]

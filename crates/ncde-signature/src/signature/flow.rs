@@ -5,10 +5,10 @@
 //! `exp(-x)` would need no memory, but its rounding errors grow with the path.)
 
 use crate::algebra::Shape;
-use crate::number::Number;
 use crate::signature::buffer::Buffer;
 use crate::signature::step;
-use crate::simd::Simd;
+use ncde_simd::Number;
+use ncde_simd::Simd;
 
 /// Increments in the order in which the steps take them: `x(tau)` is that of step `tau`.
 pub(crate) trait Order: Copy {

@@ -3,13 +3,13 @@
 //! With one lane this is simply one interval. Shorter neighbours are padded with zero increments at their end, which change
 //! nothing: `exp(0) = 1`.
 
-use crate::Float;
 use crate::algebra::Shape;
-use crate::number::Number;
 use crate::signature::emit::{Emitter, Output};
 use crate::signature::flow::{self, Backwards, Checkpoints, Increments, Seed, Track};
 use crate::signature::{Interval, Paths};
-use crate::simd::{Kernel, Simd};
+use ncde_simd::Float;
+use ncde_simd::Number;
+use ncde_simd::{Kernel, Simd};
 
 /// The most lanes any [`Number`] has.
 const MAX_WIDTH: usize = 16;
@@ -163,8 +163,8 @@ impl<E: Number> Seed<E> for Last<'_, E> {
 mod tests {
     use super::*;
     use crate::algebra::{Basis, LieBasis};
-    use crate::number::Lanes;
-    use crate::simd::everywhere;
+    use ncde_simd::Lanes;
+    use ncde_simd::everywhere;
 
     /// Owns what a kernel borrows, so that each instruction set gets its own.
     struct Case<'a, E: Number, const BACKWARD: bool> {

@@ -4,8 +4,8 @@
 //! kernel serves both directions of time. `mirror(uv) = mirror(v) mirror(u)`, so a table for half the depth is enough.
 
 use crate::algebra::Shape;
-use crate::number::Number;
-use crate::simd::Simd;
+use ncde_simd::Number;
+use ncde_simd::Simd;
 
 /// The place of each word's mirror image, split in halves.
 #[derive(Debug, Clone)]

@@ -2,7 +2,9 @@
 
 use crate::algebra::basis::want;
 use crate::signature::transform::overflow;
-use crate::{Error, Float};
+use ncde_simd::Float;
+
+use crate::Error;
 
 /// Paths of any lengths, one after the other, each `[length, channels]` row-major.
 ///

@@ -3,7 +3,7 @@
 //! Lanes pay when the state of all lanes stays in a core's cache; beyond that, one path at a time does, with its loops along
 //! words. Both give the same values to the last bit; reverse passes sum in different orders, so gradients agree to rounding.
 
-use crate::Float;
+use ncde_simd::Float;
 
 /// A state in lanes may take this much of a core's cache.
 const LANES_BYTES: usize = 1 << 17;

@@ -12,10 +12,10 @@
 //! No level but the last depends on the last one. So a step is [`advance`] (levels below `N`) and [`finish`] (level `N`), which
 //! may wait and take two steps at once; and a reverse pass never needs level `N` of a state.
 
-use crate::Float;
 use crate::algebra::Shape;
-use crate::number::Number;
-use crate::simd::{Kernel, Simd, call};
+use ncde_simd::Float;
+use ncde_simd::Number;
+use ncde_simd::{Kernel, Simd, call};
 
 /// How many numbers a chain takes: levels `1..N`.
 pub(crate) fn chain_len(shape: &Shape) -> usize {

@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use crate::algebra::Shape;
 use crate::algebra::basis::want;
-use crate::number::Number;
 use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::flow::{self, Checkpoints, Forwards, Increments, Seed};
@@ -14,8 +13,9 @@ use crate::signature::group::{Scratch, gather};
 use crate::signature::plan::{self, Layout};
 use crate::signature::transform::{finite, finite_gradient};
 use crate::signature::{Interval, Paths, Signature};
-use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
+use ncde_simd::Number;
+use ncde_simd::{Kernel, Simd, dispatch};
 
 impl Signature {
     /// Of every prefix of every path, one path after the other: `[sum of (length - 1), len]`.

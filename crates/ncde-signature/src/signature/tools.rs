@@ -6,8 +6,8 @@ use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::step as kernel;
 use crate::signature::transform::no_overflow;
-use crate::simd::{Kernel, Simd, dispatch};
 use crate::{Error, Float};
+use ncde_simd::{Kernel, Simd, dispatch};
 
 /// Steps, products and outputs of states in the usual layout, with their memory.
 #[derive(Debug)]

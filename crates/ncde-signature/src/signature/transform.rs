@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use crate::algebra::basis::want;
 use crate::algebra::{Basis, LieBasis, Shape, words};
-use crate::number::Number;
 use crate::signature::buffer::LINE;
 use crate::signature::emit::Output;
 use crate::signature::flow::Checkpoints;
@@ -14,8 +13,9 @@ use crate::signature::group::{Backward, Forward, Scratch};
 use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
 use crate::signature::{Interval, Paths, pieces, stream};
-use crate::simd::dispatch;
 use crate::{Error, Float};
+use ncde_simd::Number;
+use ncde_simd::dispatch;
 
 /// How many numbers of increments' gradients are held at once before they are added to the path's.
 const GRADIENT_BLOCK: usize = 1 << 21;
@@ -279,7 +279,7 @@ pub(crate) fn no_overflow<T: Float>(input: &[T], out: Vec<T>) -> Result<Vec<T>, 
 }
 
 /// Says how large the input was.
-pub(crate) fn overflow<T: Float>(input: &[T]) -> Error {
+pub(crate) fn overflow<T: ncde_simd::Float>(input: &[T]) -> Error {
     let largest = input.iter().map(|x| x.to_f64().abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
     Error::Overflow { largest }
 }

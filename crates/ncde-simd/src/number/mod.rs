@@ -10,7 +10,7 @@ mod real;
 use crate::Float;
 use crate::simd::Simd;
 
-pub(crate) use lanes::Lanes;
+pub use lanes::Lanes;
 
 /// An element of a kernel's arrays, and the loops over such arrays.
 pub trait Number: Copy + Send + Sync + 'static {

@@ -5,11 +5,14 @@
 
 use pulp::{Arch, WithSimd};
 
-pub(crate) use pulp::Simd;
+/// An instruction set, as a type.
+pub use pulp::{Scalar, Simd};
 
 /// A computation compiled once per instruction set. `run` must be `#[inline(always)]`, and so must all it calls.
-pub(crate) trait Kernel {
+pub trait Kernel {
+    /// What it returns.
     type Output;
+    /// The computation, with the registers that `simd` names.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
@@ -25,14 +28,14 @@ impl<K: Kernel> WithSimd for Compiled<K> {
 
 /// Runs `kernel` with the widest instructions this machine has.
 #[inline]
-pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     Arch::new().dispatch(Compiled(kernel))
 }
 
 /// Runs `kernel` with the caller's instructions, but as a function of its own: inlining everything everywhere takes minutes to
 /// compile. (A closure would not do: it is not compiled for those instructions.)
 #[inline(always)]
-pub(crate) fn call<S: Simd, K: Kernel>(simd: S, kernel: K) -> K::Output {
+pub fn call<S: Simd, K: Kernel>(simd: S, kernel: K) -> K::Output {
     simd.vectorize(Compiled(kernel))
 }
 
@@ -140,8 +143,7 @@ vector!(
 );
 
 /// Runs a kernel with every instruction set this machine has, the plainest first.
-#[cfg(test)]
-pub(crate) fn everywhere<K: Kernel>(kernel: impl Fn() -> K) -> Vec<K::Output> {
+pub fn everywhere<K: Kernel>(kernel: impl Fn() -> K) -> Vec<K::Output> {
     let mut outputs = vec![kernel().run(pulp::Scalar)];
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V3::try_new() {

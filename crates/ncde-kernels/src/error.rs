@@ -1,0 +1,120 @@
+//! What can go wrong, with what was seen, what was wanted and what to try.
+
+/// The error of every fallible function of this crate.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A structure that does not exist.
+    #[error("{structure}: {problem}")]
+    Structure {
+        /// Which structure.
+        structure: &'static str,
+        /// What was seen, wanted, and what to try.
+        problem: String,
+    },
+
+    /// An array of the wrong size.
+    #[error("{operation}: {what} holds {seen} numbers, but {wanted} = {meaning} are needed")]
+    Size {
+        /// What was computed.
+        operation: &'static str,
+        /// Which array.
+        what: &'static str,
+        /// Its length.
+        seen: usize,
+        /// The length it should have.
+        wanted: usize,
+        /// How that is made up.
+        meaning: String,
+    },
+
+    /// A batch without steps.
+    #[error("{operation}: the batch has {what} 0; at least 1 is needed")]
+    Empty {
+        /// What was computed.
+        operation: &'static str,
+        /// Which size.
+        what: &'static str,
+    },
+
+    /// A length outside the batch.
+    #[error("{operation}: series {series} has length {length}, but lengths lie between 1 and {longest}, the length of the batch")]
+    Length {
+        /// What was computed.
+        operation: &'static str,
+        /// The series, counted from 0.
+        series: usize,
+        /// Its length.
+        length: usize,
+        /// The length of the batch.
+        longest: usize,
+    },
+
+    /// A number that is NaN or infinite in the input.
+    #[error("{operation}: {what} holds {value} at {place}; remove or fill such values first")]
+    NotFinite {
+        /// What was computed.
+        operation: &'static str,
+        /// Which array.
+        what: &'static str,
+        /// What was found.
+        value: f64,
+        /// Where.
+        place: String,
+    },
+
+    /// Finite input whose state is too large for the number type.
+    #[error(
+        "the state of the {structure} recurrence overflows at step {step} of series {series}; \
+         scale the input or A down, use smaller steps, or compute in f64"
+    )]
+    Exploded {
+        /// Which structure.
+        structure: &'static str,
+        /// The first step without a finite state, counted from 0.
+        step: usize,
+        /// The series, counted from 0.
+        series: usize,
+    },
+
+    /// Finite input and states, but a gradient that is too large.
+    #[error(
+        "the gradient of the {structure} recurrence overflows, in series {series}; scale the loss, the input or A down, or compute in f64"
+    )]
+    GradientExploded {
+        /// Which structure.
+        structure: &'static str,
+        /// The series, counted from 0.
+        series: usize,
+    },
+
+    /// A parallel scan over products that leave the structure.
+    #[error(
+        "{structure} matrices are not closed under products, so their flows cannot be scanned in parallel; \
+         use mode `recurrent` or `auto`"
+    )]
+    NotClosed {
+        /// Which structure.
+        structure: &'static str,
+    },
+
+    /// An operation that these structures or settings do not have.
+    #[error("{operation}: {problem}")]
+    Unsupported {
+        /// What was asked for.
+        operation: &'static str,
+        /// Why not, and what to try.
+        problem: String,
+    },
+}
+
+/// Checks the length of an array.
+pub(crate) fn want(
+    operation: &'static str,
+    what: &'static str,
+    seen: usize,
+    wanted: usize,
+    meaning: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    if seen == wanted { Ok(()) } else { Err(Error::Size { operation, what, seen, wanted, meaning: meaning() }) }
+}

@@ -1,0 +1,147 @@
+//! What goes in and what comes out, and the checks at the border.
+
+use ncde_simd::Float;
+use rayon::prelude::*;
+
+use super::Recurrence;
+use crate::Error;
+use crate::error::want;
+
+/// The arrays of one call, the last index running fastest.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a, T> {
+    /// How many series.
+    pub batch: usize,
+    /// How many steps.
+    pub length: usize,
+    /// How many states share each flow: the columns of a matrix-valued state. 1 for a vector.
+    pub columns: usize,
+    /// The parameters of `A`, as [`Field`](crate::Field) lays them out.
+    pub a: &'a [T],
+    /// `lambda`, `[batch, length, coefficients]`.
+    pub coefficients: &'a [T],
+    /// `h_0`, `[batch, columns, H]`.
+    pub initial: &'a [T],
+    /// `beta`, `[batch, length, columns, H]`; without it nothing is added to the state.
+    pub affine: Option<&'a [T]>,
+    /// The number of steps of each series; all of them without it. Past its length a state stays as it is.
+    pub lengths: Option<&'a [usize]>,
+}
+
+/// The gradient of a loss in each array of an [`Input`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients<T> {
+    /// In the parameters of `A`.
+    pub a: Vec<T>,
+    /// In `lambda`.
+    pub coefficients: Vec<T>,
+    /// In `h_0`.
+    pub initial: Vec<T>,
+    /// In `beta`, where there is one.
+    pub affine: Option<Vec<T>>,
+}
+
+impl<T> Input<'_, T> {
+    /// The number of steps of series `b`.
+    pub(crate) fn steps(&self, b: usize) -> usize {
+        self.lengths.map_or(self.length, |lengths| lengths[b])
+    }
+}
+
+impl Recurrence {
+    /// Everything that can be wrong with the input.
+    pub(crate) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
+        let &Input { batch, length, columns, .. } = input;
+        for (what, size) in [("size", batch), ("length", length), ("number of columns", columns)] {
+            if size == 0 {
+                return Err(Error::Empty { operation, what });
+            }
+        }
+        let (hidden, width) = (self.field().hidden(), self.coefficients());
+        want(operation, "A", input.a.len(), self.field().parameters(), || {
+            format!("the parameters of {} channels of a {} field", self.field().channels(), self.field().structure().name())
+        })?;
+        want(operation, "the coefficients", input.coefficients.len(), batch * length * width, || {
+            format!("batch {batch} x length {length} x {width} coefficients")
+        })?;
+        want(operation, "the initial state", input.initial.len(), batch * columns * hidden, || {
+            format!("batch {batch} x {columns} columns x {hidden} states")
+        })?;
+        if let Some(affine) = input.affine {
+            want(operation, "the affine input", affine.len(), batch * length * columns * hidden, || {
+                format!("batch {batch} x length {length} x {columns} columns x {hidden} states")
+            })?;
+        }
+        if let Some(lengths) = input.lengths {
+            want(operation, "the list of lengths", lengths.len(), batch, || format!("batch {batch}"))?;
+            for (series, &own) in lengths.iter().enumerate() {
+                if own == 0 || own > length {
+                    return Err(Error::Length { operation, series, length: own, longest: length });
+                }
+            }
+        }
+        finite(operation, "A", input.a, |i| format!("parameter {i}"))?;
+        finite(operation, "the initial state", input.initial, |i| {
+            format!("series {}, state {}", i / (columns * hidden), i % (columns * hidden))
+        })?;
+        for b in 0..batch {
+            let used = input.steps(b);
+            let row = &input.coefficients[b * length * width..][..used * width];
+            finite(operation, "the coefficients", row, |i| {
+                format!("series {b}, step {}, coefficient {}", i / width, i % width)
+            })?;
+            if let Some(affine) = input.affine {
+                let each = columns * hidden;
+                let row = &affine[b * length * each..][..used * each];
+                finite(operation, "the affine input", row, |i| format!("series {b}, step {}, state {}", i / each, i % each))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first step whose state is not finite, as an error.
+    pub(crate) fn check_states<T: Float>(&self, input: &Input<'_, T>, states: &[T]) -> Result<(), Error> {
+        let each = input.columns * self.field().hidden();
+        if all_finite(states) {
+            return Ok(());
+        }
+        let first = states.chunks_exact(each).position(|state| !all_finite(state)).unwrap_or_default();
+        Err(Error::Exploded {
+            structure: self.field().structure().name(),
+            step: first % input.length,
+            series: first / input.length,
+        })
+    }
+
+    /// The first series whose gradient is not finite, as an error.
+    pub(crate) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
+        let affine = gradients.affine.as_deref().unwrap_or_default();
+        let arrays = [&gradients.a, &gradients.coefficients, &gradients.initial, affine];
+        if arrays.iter().all(|array| all_finite(array)) {
+            return Ok(());
+        }
+        let each = gradients.coefficients.len() / input.batch;
+        let series = gradients.coefficients.chunks_exact(each).position(|row| !all_finite(row)).unwrap_or_default();
+        Err(Error::GradientExploded { structure: self.field().structure().name(), series })
+    }
+}
+
+/// Refuses NaN and infinities.
+pub(crate) fn finite<T: Float>(
+    operation: &'static str,
+    what: &'static str,
+    values: &[T],
+    place: impl Fn(usize) -> String,
+) -> Result<(), Error> {
+    if all_finite(values) {
+        return Ok(());
+    }
+    let first = values.iter().position(|x| !x.is_finite()).unwrap_or_default();
+    Err(Error::NotFinite { operation, what, value: values[first].to_f64(), place: place(first) })
+}
+
+fn all_finite<T: Float>(values: &[T]) -> bool {
+    // Without a short cut the test vectorises.
+    let row_is_finite = |row: &[T]| row.iter().fold(true, |all, x| all & x.is_finite());
+    values.par_chunks(1 << 15).all(row_is_finite)
+}

@@ -1,0 +1,27 @@
+//! The recurrence of a linear controlled differential equation, forward and reverse.
+//!
+//! ```text
+//! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
+//! ```
+//!
+//! `lambda_t` are the increments of the driving path over step `t` or, with bracket matrices for the `A^k`, its log-signature; `b_t`
+//! comes from the affine input `beta_t = B dxi_t`.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `input` | the arrays, and everything that can be wrong with them |
+//! | `plan` | which kernel, cut into which pieces: a pure function of the shapes |
+//! | `taylor` | how many terms of the exponential series are enough |
+//! | `layout` | where the entries of blocks live, so that blocks are lanes |
+//! | `lanes`, `wide` | one step of small blocks (side by side) and of large ones |
+//! | `closed` | block-diagonal structures: generators by matrix products, then steps |
+//! | `action`, `operator`, `nested` | the other structures: exp(Omega) h without forming Omega |
+//! | `parallel` | the chunked scan over flows |
+//! | `brackets` | bracket matrices for the Log-ODE method |
+//! | `stream` | one step at a time |
+
+mod input;
+mod recurrence;
+
+pub use input::{Gradients, Input};
+pub use recurrence::{Affine, Contraction, Mode, Recurrence, Transition};

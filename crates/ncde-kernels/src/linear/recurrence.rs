@@ -1,0 +1,216 @@
+//! The recurrence as its users see it: what is computed, set once, then run on arrays.
+
+use super::{Gradients, Input};
+use crate::{Error, Field, Float};
+
+/// How a generator becomes a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transition {
+    /// `Phi = exp(Omega)`: exact on a linear piece of the driving path.
+    #[default]
+    Exp,
+    /// `Phi = I + Omega`: the thesis's first-order approximation.
+    Euler,
+}
+
+/// What an affine input `beta` adds to the state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Affine {
+    /// `phi_1(Omega) beta`, `phi_1(z) = (exp(z) - 1) / z`: exact on a linear piece. (With [`Transition::Euler`], `beta`.)
+    #[default]
+    Exact,
+    /// `beta`: the thesis's approximation for small steps.
+    Approximate,
+}
+
+/// The order of computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// What the shapes suggest.
+    #[default]
+    Auto,
+    /// Step after step.
+    Recurrent,
+    /// A scan over chunks of time; closed structures only.
+    Parallel,
+}
+
+/// What the coefficients multiply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contraction {
+    /// One coefficient for each matrix `A^k`: increments, or log-signature coordinates with bracket matrices for the `A^k`.
+    Matrices,
+    /// One coefficient for each word of up to this many letters, by length, then lexicographically: the expanded log-signature.
+    /// `Omega h = sum_w lambda_w A^{w_n} ... A^{w_1} h` is nested, and no bracket is formed.
+    Words {
+        /// The most letters.
+        depth: usize,
+    },
+}
+
+/// The recurrence `h_{t+1} = Phi_t h_t + b_t` of a linear field.
+///
+/// ```
+/// use ncde_kernels::{Field, Input, Recurrence, Structure};
+/// // dh = A h domega with the generator of rotations; omega grows by a quarter turn, twice.
+/// let field = Field::new(Structure::Dense { hidden: 2 }, 1)?;
+/// let recurrence = Recurrence::new(field);
+/// let quarter = std::f64::consts::FRAC_PI_2;
+/// let input = Input {
+///     batch: 1, length: 2, columns: 1,
+///     a: &[0.0, -1.0, 1.0, 0.0], coefficients: &[quarter, quarter], initial: &[1.0, 0.0], affine: None, lengths: None,
+/// };
+/// let h = recurrence.forward(&input)?;
+/// assert!((h[0] - 0.0).abs() < 1e-15 && (h[1] - 1.0).abs() < 1e-15);
+/// assert!((h[2] + 1.0).abs() < 1e-15 && (h[3] - 0.0).abs() < 1e-15);
+/// # Ok::<(), ncde_kernels::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recurrence {
+    field: Field,
+    transition: Transition,
+    affine: Affine,
+    mode: Mode,
+    chunk: usize,
+    contraction: Contraction,
+}
+
+impl Recurrence {
+    /// Exact flows, computed in the order the shapes suggest, one coefficient for each matrix.
+    pub fn new(field: Field) -> Self {
+        Self {
+            field,
+            transition: Transition::default(),
+            affine: Affine::default(),
+            mode: Mode::default(),
+            chunk: 128,
+            contraction: Contraction::Matrices,
+        }
+    }
+
+    /// Another transition.
+    #[must_use]
+    pub fn with_transition(self, transition: Transition) -> Self {
+        Self { transition, ..self }
+    }
+
+    /// Another treatment of the affine input.
+    #[must_use]
+    pub fn with_affine(self, affine: Affine) -> Self {
+        Self { affine, ..self }
+    }
+
+    /// Another order of computation.
+    ///
+    /// # Errors
+    /// For [`Mode::Parallel`] on a structure that is not closed under products.
+    pub fn with_mode(self, mode: Mode) -> Result<Self, Error> {
+        if mode == Mode::Parallel && !self.field.structure().is_closed() {
+            return Err(Error::NotClosed { structure: self.field.structure().name() });
+        }
+        Ok(Self { mode, ..self })
+    }
+
+    /// How many steps make up a chunk of the parallel scan; at least 1.
+    #[must_use]
+    pub fn with_chunk(self, chunk: usize) -> Self {
+        Self { chunk: chunk.max(1), ..self }
+    }
+
+    /// What the coefficients multiply.
+    ///
+    /// # Errors
+    /// If there would be more words than can be counted.
+    pub fn with_contraction(self, contraction: Contraction) -> Result<Self, Error> {
+        if words(self.field.channels(), contraction).is_none() {
+            return Err(Error::Unsupported {
+                operation: "recurrence",
+                problem: format!("{contraction:?} over {} channels is too large; lower the depth", self.field.channels()),
+            });
+        }
+        Ok(Self { contraction, ..self })
+    }
+
+    /// The field.
+    pub fn field(&self) -> &Field {
+        &self.field
+    }
+
+    /// The transition.
+    pub fn transition(&self) -> Transition {
+        self.transition
+    }
+
+    /// The treatment of the affine input.
+    pub fn affine(&self) -> Affine {
+        self.affine
+    }
+
+    /// The order of computation that was asked for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The steps of a chunk.
+    pub fn chunk(&self) -> usize {
+        self.chunk
+    }
+
+    /// What the coefficients multiply.
+    pub fn contraction(&self) -> Contraction {
+        self.contraction
+    }
+
+    /// How many coefficients a step has.
+    pub fn coefficients(&self) -> usize {
+        words(self.field.channels(), self.contraction).unwrap_or(usize::MAX)
+    }
+
+    /// The states after each step.
+    ///
+    /// # Shapes
+    /// `[batch, length, columns, H]`. Past the length of a series its last state is repeated.
+    ///
+    /// # Errors
+    /// If an array has the wrong size or holds a number that is not finite, or if a state overflows.
+    pub fn forward<T: Float>(&self, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
+        self.check("the linear recurrence", input)?;
+        let states = T::forward(self, input)?;
+        self.check_states(input, &states)?;
+        Ok(states)
+    }
+
+    /// The gradients of a loss, from its gradient in the states and the states that [`forward`](Self::forward) gave.
+    /// Flows are computed again: between the passes only states are kept.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward), or if a gradient overflows.
+    pub fn backward<T: Float>(&self, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Result<Gradients<T>, Error> {
+        let operation = "the reverse pass of the linear recurrence";
+        self.check(operation, input)?;
+        let &Input { batch, length, columns, .. } = input;
+        let hidden = self.field.hidden();
+        let size = batch * length * columns * hidden;
+        let meaning = || format!("batch {batch} x length {length} x {columns} columns x {hidden} states");
+        crate::error::want(operation, "the states", states.len(), size, meaning)?;
+        crate::error::want(operation, "the gradient", gradient.len(), size, meaning)?;
+        let gradients = T::backward(self, input, states, gradient)?;
+        self.check_gradients(input, &gradients)?;
+        Ok(gradients)
+    }
+}
+
+/// How many coefficients a step has, if they can be counted.
+fn words(channels: usize, contraction: Contraction) -> Option<usize> {
+    match contraction {
+        Contraction::Matrices => Some(channels),
+        Contraction::Words { depth } => {
+            let (mut all, mut level) = (0_usize, 1_usize);
+            for _ in 0..depth {
+                level = level.checked_mul(channels)?;
+                all = all.checked_add(level)?;
+            }
+            Some(all)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! One matrix `A^k` at a time: `A^k v`, `(A^k)^T g`, and the gradient of `g . A^k v` in its parameters.
+//!
+//! The parameters are *effective* ones: those of a bounded Walsh-Hadamard diagonal have been through the hyperbolic tangent.
+
+use ncde_simd::{Float, Number, Simd};
+
+use super::{Bound, Field, Place, Structure};
+use crate::hadamard;
+
+impl Field {
+    /// `out += A^k v`.
+    #[inline(always)]
+    pub(crate) fn apply<T: Float, S: Simd>(&self, simd: S, a: &[T], k: usize, v: &[T], out: &mut [T], scratch: &mut [T]) {
+        let a = &a[self.channel(k)];
+        match &self.structure {
+            Structure::Dplr { hidden, rank } => {
+                let (d, uv) = a.split_at(*hidden);
+                let (u, w) = uv.split_at(hidden * rank);
+                add_product(simd, out, d, v);
+                for (u, w) in u.chunks_exact(*hidden).zip(w.chunks_exact(*hidden)) {
+                    T::axpy(simd, out, T::dot(simd, w, v), u);
+                }
+            }
+            Structure::Sparse { pattern } => {
+                let entries = pattern.channel_entries(k);
+                for (&a, &(r, c)) in a.iter().zip(entries) {
+                    out[r as usize] = v[c as usize].fma(simd, a, out[r as usize]);
+                }
+            }
+            Structure::WalshHadamard { hidden, .. } => {
+                let scratch = &mut scratch[..*hidden];
+                scratch.fill(T::ZERO);
+                add_product(simd, scratch, a, v);
+                hadamard::transform(simd, scratch);
+                T::axpy(simd, out, T::ONE, scratch);
+            }
+            _ => {
+                for &Place { b, at, entry } in &self.blocks {
+                    let (a, v) = (&a[entry..entry + b * b], &v[at..at + b]);
+                    for (a, out) in a.chunks_exact(b).zip(&mut out[at..at + b]) {
+                        *out = T::dot(simd, a, v).plus(simd, *out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `out += (A^k)^T g`.
+    #[inline(always)]
+    pub(crate) fn apply_transposed<T: Float, S: Simd>(
+        &self,
+        simd: S,
+        a: &[T],
+        k: usize,
+        g: &[T],
+        out: &mut [T],
+        scratch: &mut [T],
+    ) {
+        let a = &a[self.channel(k)];
+        match &self.structure {
+            Structure::Dplr { hidden, rank } => {
+                let (d, uv) = a.split_at(*hidden);
+                let (u, w) = uv.split_at(hidden * rank);
+                add_product(simd, out, d, g);
+                for (u, w) in u.chunks_exact(*hidden).zip(w.chunks_exact(*hidden)) {
+                    T::axpy(simd, out, T::dot(simd, u, g), w);
+                }
+            }
+            Structure::Sparse { pattern } => {
+                let entries = pattern.channel_entries(k);
+                for (&a, &(r, c)) in a.iter().zip(entries) {
+                    out[c as usize] = g[r as usize].fma(simd, a, out[c as usize]);
+                }
+            }
+            Structure::WalshHadamard { hidden, .. } => {
+                let scratch = &mut scratch[..*hidden];
+                scratch.copy_from_slice(g);
+                hadamard::transform(simd, scratch);
+                add_product(simd, out, a, scratch);
+            }
+            _ => {
+                for &Place { b, at, entry } in &self.blocks {
+                    let (a, out) = (&a[entry..entry + b * b], &mut out[at..at + b]);
+                    for (a, &g) in a.chunks_exact(b).zip(&g[at..at + b]) {
+                        T::axpy(simd, out, g, a);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `da += d(g . A^k v) / dA^k`, in the parameters of channel `k`.
+    #[inline(always)]
+    pub(crate) fn outer<T: Float, S: Simd>(
+        &self,
+        simd: S,
+        a: &[T],
+        k: usize,
+        [g, v]: [&[T]; 2],
+        da: &mut [T],
+        scratch: &mut [T],
+    ) {
+        let (a, da) = (&a[self.channel(k)], &mut da[self.channel(k)]);
+        match &self.structure {
+            Structure::Dplr { hidden, rank } => {
+                let (u, w) = a[*hidden..].split_at(hidden * rank);
+                let (dd, duv) = da.split_at_mut(*hidden);
+                let (du, dw) = duv.split_at_mut(hidden * rank);
+                add_product(simd, dd, g, v);
+                for (u, dw) in u.chunks_exact(*hidden).zip(dw.chunks_exact_mut(*hidden)) {
+                    T::axpy(simd, dw, T::dot(simd, u, g), v);
+                }
+                for (w, du) in w.chunks_exact(*hidden).zip(du.chunks_exact_mut(*hidden)) {
+                    T::axpy(simd, du, T::dot(simd, w, v), g);
+                }
+            }
+            Structure::Sparse { pattern } => {
+                let entries = pattern.channel_entries(k);
+                for (da, &(r, c)) in da.iter_mut().zip(entries) {
+                    *da = g[r as usize].fma(simd, v[c as usize], *da);
+                }
+            }
+            Structure::WalshHadamard { hidden, .. } => {
+                let scratch = &mut scratch[..*hidden];
+                scratch.copy_from_slice(g);
+                hadamard::transform(simd, scratch);
+                add_product(simd, da, scratch, v);
+            }
+            _ => {
+                for &Place { b, at, entry } in &self.blocks {
+                    for (da, &g) in da[entry..entry + b * b].chunks_exact_mut(b).zip(&g[at..at + b]) {
+                        T::axpy(simd, da, g, &v[at..at + b]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The parameters kernels compute with.
+    pub(crate) fn effective<T: Float>(&self, a: &[T]) -> Vec<T> {
+        if self.is_bounded() { a.iter().map(|x| T::from_f64(x.to_f64().tanh())).collect() } else { a.to_vec() }
+    }
+
+    /// The gradient of the parameters from that of the effective ones.
+    pub(crate) fn effective_backward<T: Float>(&self, effective: &[T], gradient: &mut [T]) {
+        if self.is_bounded() {
+            for (g, &x) in gradient.iter_mut().zip(effective) {
+                *g *= T::ONE - x * x;
+            }
+        }
+    }
+
+    fn is_bounded(&self) -> bool {
+        matches!(self.structure, Structure::WalshHadamard { bound: Bound::Tanh, .. })
+    }
+}
+
+/// `y += a x`, each element with its own `a`.
+#[inline(always)]
+pub(crate) fn add_product<T: Float, S: Simd>(simd: S, y: &mut [T], a: &[T], x: &[T]) {
+    let ((y, y_rest), (a, a_rest), (x, x_rest)) = (T::split_mut::<S>(y), T::split::<S>(a), T::split::<S>(x));
+    for ((y, &a), &x) in y.iter_mut().zip(a).zip(x) {
+        *y = T::multiply_add(simd, a, x, *y);
+    }
+    for ((y, &a), &x) in y_rest.iter_mut().zip(a_rest).zip(x_rest) {
+        *y = a.fma(simd, x, *y);
+    }
+}

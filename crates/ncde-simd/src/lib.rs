@@ -1,0 +1,25 @@
+//! What kernels compute with: real numbers ([`Float`]), one number for each of several lanes ([`Lanes`]), and the instruction set,
+//! chosen when the program runs ([`dispatch`]). A plain build is fast on any machine, and nothing here is unsafe.
+//!
+//! A kernel is a struct of its arguments that implements [`Kernel`]; `run` is compiled once for each instruction set.
+//!
+//! ```
+//! use ncde_simd::{Kernel, Number, Simd, dispatch};
+//! struct Dot<'a>(&'a [f32], &'a [f32]);
+//! impl Kernel for Dot<'_> {
+//!     type Output = f32;
+//!     #[inline(always)]
+//!     fn run<S: Simd>(self, simd: S) -> f32 {
+//!         f32::dot(simd, self.0, self.1)
+//!     }
+//! }
+//! assert_eq!(dispatch(Dot(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0])), 32.0);
+//! ```
+
+mod float;
+mod number;
+mod simd;
+
+pub use float::Float;
+pub use number::{Lanes, Number};
+pub use simd::{Kernel, Scalar, Simd, Vector, call, dispatch, everywhere};
