@@ -1,1 +1,16 @@
-//! x
+//! The numerical hearts of `ncde`: structured linear flows, each a forward and a hand-written reverse pass, on slices.
+
+mod engine;
+mod error;
+mod hadamard;
+mod linear;
+mod structure;
+
+pub use error::Error;
+pub use linear::{Affine, Bracket, Brackets, Contraction, Gradients, Input, Mode, Recurrence, Transition};
+pub use structure::{Bound, Field, Pattern, Structure};
+
+/// `f32` or `f64`.
+pub trait Float: ncde_simd::Float + engine::Engine {}
+impl Float for f32 {}
+impl Float for f64 {}

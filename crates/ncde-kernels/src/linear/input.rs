@@ -87,9 +87,7 @@ impl Recurrence {
         for b in 0..batch {
             let used = input.steps(b);
             let row = &input.coefficients[b * length * width..][..used * width];
-            finite(operation, "the coefficients", row, |i| {
-                format!("series {b}, step {}, coefficient {}", i / width, i % width)
-            })?;
+            finite(operation, "the coefficients", row, |i| format!("series {b}, step {}, coefficient {}", i / width, i % width))?;
             if let Some(affine) = input.affine {
                 let each = columns * hidden;
                 let row = &affine[b * length * each..][..used * each];

@@ -23,5 +23,30 @@
 mod input;
 mod recurrence;
 
+pub use brackets::{Bracket, Brackets};
 pub use input::{Gradients, Input};
 pub use recurrence::{Affine, Contraction, Mode, Recurrence, Transition};
+
+use crate::Error;
+
+mod action;
+mod brackets;
+mod nested;
+mod operator;
+mod plan;
+mod taylor;
+
+/// [`Recurrence::forward`] on input that has been checked.
+pub(crate) fn forward<T: ncde_simd::Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
+    Ok(action::forward(recurrence, input))
+}
+
+/// [`Recurrence::backward`] on input that has been checked.
+pub(crate) fn backward<T: ncde_simd::Float>(
+    recurrence: &Recurrence,
+    input: &Input<'_, T>,
+    states: &[T],
+    gradient: &[T],
+) -> Result<Gradients<T>, Error> {
+    Ok(action::backward(recurrence, input, states, gradient))
+}

@@ -1,5 +1,6 @@
 //! The recurrence as its users see it: what is computed, set once, then run on arrays.
 
+use super::action::Step;
 use super::{Gradients, Input};
 use crate::{Error, Field, Float};
 
@@ -159,6 +160,11 @@ impl Recurrence {
     /// What the coefficients multiply.
     pub fn contraction(&self) -> Contraction {
         self.contraction
+    }
+
+    /// What a step does, apart from its generator.
+    pub(crate) fn step(&self) -> Step {
+        Step { transition: self.transition, affine: self.affine }
     }
 
     /// How many coefficients a step has.

@@ -136,6 +136,29 @@ impl Field {
         }
     }
 
+    /// A bound on the 2-norm of `A^k`.
+    pub(crate) fn norm<T: Float>(&self, a: &[T], k: usize) -> f64 {
+        let a = &a[self.channel(k)];
+        let largest = |x: &[T]| x.iter().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
+        let length = |x: &[T]| x.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>().sqrt();
+        match &self.structure {
+            Structure::Dplr { hidden, rank } => {
+                let (u, v) = a[*hidden..].split_at(hidden * rank);
+                let pairs = u.chunks_exact(*hidden).zip(v.chunks_exact(*hidden));
+                largest(&a[..*hidden]) + pairs.map(|(u, v)| length(u) * length(v)).sum::<f64>()
+            }
+            Structure::Sparse { pattern } => {
+                let mut values = vec![T::ZERO; pattern.places()];
+                for (&a, &slot) in a.iter().zip(pattern.channel(k).1) {
+                    values[slot as usize] = a;
+                }
+                pattern.norm(&values)
+            }
+            Structure::WalshHadamard { .. } => largest(a),
+            _ => self.blocks.iter().map(|block| block_norm(&a[block.entry..][..block.b * block.b], block.b)).fold(0.0, f64::max),
+        }
+    }
+
     /// The parameters kernels compute with.
     pub(crate) fn effective<T: Float>(&self, a: &[T]) -> Vec<T> {
         if self.is_bounded() { a.iter().map(|x| T::from_f64(x.to_f64().tanh())).collect() } else { a.to_vec() }
@@ -165,4 +188,12 @@ pub(crate) fn add_product<T: Float, S: Simd>(simd: S, y: &mut [T], a: &[T], x: &
     for ((y, &a), &x) in y_rest.iter_mut().zip(a_rest).zip(x_rest) {
         *y = a.fma(simd, x, *y);
     }
+}
+
+/// `sqrt(||M||_1 ||M||_inf)`, a bound on the 2-norm of a matrix.
+fn block_norm<T: Float>(m: &[T], b: usize) -> f64 {
+    let row = |r: usize| m[r * b..(r + 1) * b].iter().map(|x| x.to_f64().abs()).sum();
+    let column = |c: usize| m[c..].iter().step_by(b).map(|x| x.to_f64().abs()).sum();
+    let largest = |sum: &dyn Fn(usize) -> f64| (0..b).map(sum).fold(0.0, f64::max);
+    (largest(&row) * largest(&column)).sqrt()
 }

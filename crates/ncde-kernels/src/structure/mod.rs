@@ -18,6 +18,7 @@ mod pattern;
 
 use std::sync::Arc;
 
+pub(crate) use channel::add_product;
 pub use pattern::Pattern;
 
 use crate::Error;
@@ -152,9 +153,10 @@ impl Structure {
             Self::Dplr { rank, .. } if *rank == 0 || *rank > hidden => {
                 refuse(format!("rank {rank} with {hidden} states; it lies between 1 and {hidden} (rank 0 is `diagonal`)"))
             }
-            Self::WalshHadamard { .. } if !hidden.is_power_of_two() => {
-                refuse(format!("{hidden} states, but a Hadamard matrix of ours has a power of two; the next is {}", hidden.next_power_of_two()))
-            }
+            Self::WalshHadamard { .. } if !hidden.is_power_of_two() => refuse(format!(
+                "{hidden} states, but a Hadamard matrix of ours has a power of two; the next is {}",
+                hidden.next_power_of_two()
+            )),
             _ => Ok(()),
         }
     }
@@ -250,10 +252,5 @@ impl Field {
     /// The blocks of a closed structure; none for the others.
     pub(crate) fn blocks(&self) -> &[Place] {
         &self.blocks
-    }
-
-    /// A field of the same structure with another number of channels: bracket matrices of closed structures.
-    pub(crate) fn widened(&self, channels: usize) -> Result<Self, Error> {
-        Self::new(self.structure.clone(), channels)
     }
 }

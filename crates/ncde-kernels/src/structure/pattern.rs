@@ -3,6 +3,8 @@
 //! `Omega = sum_k lambda_k A^k` lives on the union of the masks, so that one step forms it in as many operations as there are
 //! parameters and applies it in as many as the union has places.
 
+use ncde_simd::Float;
+
 use crate::Error;
 
 /// The masks of sparse matrices `A^1, ..., A^d`.
@@ -117,5 +119,21 @@ impl Pattern {
     /// `(row, column)` of the parameters of channel `k`.
     pub(crate) fn channel_entries(&self, k: usize) -> &[(u32, u32)] {
         &self.entries[self.offsets[k]..self.offsets[k + 1]]
+    }
+
+    /// `sqrt(||M||_1 ||M||_inf)`, a bound on the 2-norm of the matrix with these values at the places of the union.
+    pub(crate) fn norm<T: Float>(&self, values: &[T]) -> f64 {
+        let mut columns = vec![0.0; self.hidden];
+        let mut widest = 0.0_f64;
+        for r in 0..self.hidden {
+            let (places, at) = self.row(r);
+            let mut row = 0.0;
+            for (x, &c) in values[places].iter().zip(at) {
+                row += x.to_f64().abs();
+                columns[c as usize] += x.to_f64().abs();
+            }
+            widest = widest.max(row);
+        }
+        (widest * columns.into_iter().fold(0.0, f64::max)).sqrt()
     }
 }

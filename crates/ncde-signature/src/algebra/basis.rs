@@ -130,6 +130,11 @@ impl LieBasis {
         tree::labels(&self.trees)
     }
 
+    /// How each coordinate's element is bracketed; nothing when expanded.
+    pub fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
     /// The number of letters in each coordinate's bracket or word.
     pub fn degrees(&self) -> Vec<usize> {
         if self.basis == Basis::Expanded {

@@ -25,3 +25,4 @@ pub mod words;
 pub use basis::{Basis, LieBasis};
 pub use shape::Shape;
 pub use tensor::Tensor;
+pub use tree::Tree;

@@ -11,8 +11,10 @@ use crate::algebra::words::{self, Word};
 
 /// A letter (from 1) or a bracket of two elements (places in the list the tree is part of).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Tree {
+pub enum Tree {
+    /// `e_i`.
     Letter(usize),
+    /// `[P, Q]`.
     Bracket(usize, usize),
 }
 

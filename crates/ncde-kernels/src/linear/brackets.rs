@@ -1,0 +1,333 @@
+//! Bracket matrices for the Log-ODE method, formed once for each value of the parameters.
+//!
+//! With `[f, g](h) = Dg(h) f(h) - Df(h) g(h)` the Lie element `[P, Q]` of linear fields goes with the matrix
+//!
+//! ```text
+//! A_[P, Q] = A_Q A_P - A_P A_Q
+//! ```
+//!
+//! (the thesis's section on computing the flow prints the other sign, its section on the Log-ODE method this one). An affine input is
+//! a letter too: its field is the constant `B^j`. Elements with exactly one such letter go with vectors,
+//!
+//! ```text
+//! c_[P, Q] = A_Q c_P  if the letter is in P,   c_[P, Q] = -A_P c_Q  if it is in Q,
+//! ```
+//!
+//! and elements with more vanish. Over one window, `Omega = sum lambda_P A_P` and `beta = sum lambda_P c_P`.
+
+use ncde_simd::{Float, Number, Scalar};
+
+use crate::Error;
+use crate::error::want;
+use crate::structure::Field;
+
+/// A letter, or the bracket of two earlier elements of a list; all counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bracket {
+    /// `e_i`: a channel of the driving path, or behind those a column of the affine input.
+    Letter(usize),
+    /// `[P, Q]`.
+    Pair(usize, usize),
+}
+
+/// What an element goes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The `i`-th matrix.
+    Matrix(usize),
+    /// The `i`-th vector.
+    Vector(usize),
+    Nothing,
+}
+
+/// The bracketed fields of a linear field.
+#[derive(Debug, Clone)]
+pub struct Brackets {
+    field: Field,
+    inputs: usize,
+    table: Vec<Bracket>,
+    kinds: Vec<Kind>,
+    matrices: Vec<usize>,
+    vectors: Vec<usize>,
+}
+
+impl Brackets {
+    /// For elements over the channels of `field` and `inputs` columns of an affine input.
+    ///
+    /// # Errors
+    /// If a letter does not exist, or a bracket refers to an element that is not before it.
+    pub fn new(field: &Field, inputs: usize, table: &[Bracket]) -> Result<Self, Error> {
+        let (mut kinds, mut matrices, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
+        let refuse = |problem: String| Err(Error::Unsupported { operation: "brackets", problem });
+        for (i, &bracket) in table.iter().enumerate() {
+            let letters = match bracket {
+                Bracket::Letter(k) if k < field.channels() => 0,
+                Bracket::Letter(k) if k < field.channels() + inputs => 1,
+                Bracket::Letter(k) => {
+                    return refuse(format!("letter {k}, but there are {} channels and {inputs} inputs", field.channels()));
+                }
+                Bracket::Pair(p, q) if p < i && q < i => [p, q].iter().map(|&p| weight(kinds[p])).sum(),
+                Bracket::Pair(p, q) => {
+                    return refuse(format!("element {i} is the bracket of {p} and {q}, which are not before it"));
+                }
+            };
+            kinds.push(match letters {
+                0 => {
+                    matrices.push(i);
+                    Kind::Matrix(matrices.len() - 1)
+                }
+                1 => {
+                    vectors.push(i);
+                    Kind::Vector(vectors.len() - 1)
+                }
+                _ => Kind::Nothing,
+            });
+        }
+        Ok(Self { field: field.clone(), inputs, table: table.to_vec(), kinds, matrices, vectors })
+    }
+
+    /// The places in the list of the elements that go with matrices.
+    pub fn matrix_places(&self) -> &[usize] {
+        &self.matrices
+    }
+
+    /// The places in the list of the elements that go with vectors.
+    pub fn vector_places(&self) -> &[usize] {
+        &self.vectors
+    }
+
+    /// The field whose channels are the matrices: what a recurrence over log-signatures is built with.
+    ///
+    /// # Errors
+    /// If the structure is not closed under products.
+    pub fn widened(&self) -> Result<Field, Error> {
+        self.closed()?;
+        Field::new(self.field.structure().clone(), self.matrices.len())
+    }
+
+    fn closed(&self) -> Result<(), Error> {
+        let structure = self.field.structure();
+        if structure.is_closed() {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            operation: "brackets",
+            problem: format!(
+                "brackets of {} matrices have another structure; use the expanded log-signature (`Contraction::Words`)",
+                structure.name()
+            ),
+        })
+    }
+
+    fn check<T: Float>(&self, a: &[T]) -> Result<(), Error> {
+        want("brackets", "A", a.len(), self.field.parameters(), || {
+            format!("the parameters of {} channels", self.field.channels())
+        })
+    }
+
+    /// `A_P` for every element with a matrix, in the layout of [`widened`](Self::widened).
+    ///
+    /// # Errors
+    /// If the structure is not closed, or `a` has the wrong size.
+    pub fn matrices<T: Float>(&self, a: &[T]) -> Result<Vec<T>, Error> {
+        self.closed()?;
+        self.check(a)?;
+        let each = self.field.channel(0).len();
+        let mut out = vec![T::ZERO; self.matrices.len() * each];
+        for (m, &i) in self.matrices.iter().enumerate() {
+            let (done, own) = out.split_at_mut(m * each);
+            let own = &mut own[..each];
+            match self.table[i] {
+                Bracket::Letter(k) => own.copy_from_slice(&a[self.field.channel(k)]),
+                Bracket::Pair(p, q) => {
+                    let (p, q) = (self.rows(p, each), self.rows(q, each));
+                    self.commutator(&done[q], &done[p], own);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The gradient of the parameters, from that of the matrices.
+    ///
+    /// # Errors
+    /// As for [`matrices`](Self::matrices).
+    pub fn matrices_backward<T: Float>(&self, a: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
+        let matrices = self.matrices(a)?;
+        want("brackets", "the gradient", gradient.len(), matrices.len(), || format!("{} matrices", self.matrices.len()))?;
+        let each = self.field.channel(0).len();
+        let mut g = gradient.to_vec();
+        let mut da = vec![T::ZERO; a.len()];
+        for (m, &i) in self.matrices.iter().enumerate().rev() {
+            let (before, own) = g.split_at_mut(m * each);
+            let own = &own[..each];
+            match self.table[i] {
+                Bracket::Letter(k) => da[self.field.channel(k)].iter_mut().zip(own).for_each(|(da, &g)| *da += g),
+                Bracket::Pair(p, q) => {
+                    // C = QP - PQ: dQ = G P^T - P^T G, dP = Q^T G - G Q^T.
+                    let (p, q) = (self.rows(p, each), self.rows(q, each));
+                    self.reverse(own, &matrices[p.clone()], &mut before[q.clone()], T::ONE);
+                    self.reverse(own, &matrices[q], &mut before[p], -T::ONE);
+                }
+            }
+        }
+        Ok(da)
+    }
+
+    /// `c_P` for every element with a vector, `[vectors, H]`, from the columns of `B`, `[inputs, H]`.
+    ///
+    /// # Errors
+    /// If `a` or `b` has the wrong size.
+    pub fn vectors<T: Float>(&self, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
+        self.check(a)?;
+        self.check_inputs(b)?;
+        let hidden = self.field.hidden();
+        let a = self.field.effective(a);
+        let mut out = vec![T::ZERO; self.vectors.len() * hidden];
+        for (m, &i) in self.vectors.iter().enumerate() {
+            let (done, own) = out.split_at_mut(m * hidden);
+            let own = &mut own[..hidden];
+            match self.table[i] {
+                Bracket::Letter(k) => own.copy_from_slice(&b[(k - self.field.channels()) * hidden..][..hidden]),
+                Bracket::Pair(p, q) => {
+                    let (matrix, vector, sign) = self.split(p, q);
+                    let c: Vec<T> = done[vector * hidden..(vector + 1) * hidden].iter().map(|&x| x * sign).collect();
+                    own.copy_from_slice(&self.act(&a, matrix, &c));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The gradients of the parameters and of the columns of `B`, from that of the vectors.
+    ///
+    /// # Errors
+    /// As for [`vectors`](Self::vectors).
+    pub fn vectors_backward<T: Float>(&self, a: &[T], b: &[T], gradient: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
+        let vectors = self.vectors(a, b)?;
+        want("brackets", "the gradient", gradient.len(), vectors.len(), || format!("{} vectors", self.vectors.len()))?;
+        let hidden = self.field.hidden();
+        let effective = self.field.effective(a);
+        let (mut g, mut da, mut db) = (gradient.to_vec(), vec![T::ZERO; a.len()], vec![T::ZERO; b.len()]);
+        for (m, &i) in self.vectors.iter().enumerate().rev() {
+            let (before, own) = g.split_at_mut(m * hidden);
+            let own = &own[..hidden];
+            match self.table[i] {
+                Bracket::Letter(k) => {
+                    let db = &mut db[(k - self.field.channels()) * hidden..][..hidden];
+                    db.iter_mut().zip(own).for_each(|(db, &g)| *db += g);
+                }
+                Bracket::Pair(p, q) => {
+                    let (matrix, vector, sign) = self.split(p, q);
+                    let own_vector = vector * hidden..(vector + 1) * hidden;
+                    let g: Vec<T> = own.iter().map(|&x| x * sign).collect();
+                    let dc = self.act_backward(&effective, &mut da, matrix, &vectors[own_vector.clone()], &g);
+                    before[own_vector].iter_mut().zip(dc).for_each(|(before, dc)| *before += dc);
+                }
+            }
+        }
+        self.field.effective_backward(&effective, &mut da);
+        Ok((da, db))
+    }
+
+    fn check_inputs<T: Float>(&self, b: &[T]) -> Result<(), Error> {
+        let (inputs, hidden) = (self.inputs, self.field.hidden());
+        want("brackets", "B", b.len(), inputs * hidden, || format!("{inputs} inputs x {hidden} states"))
+    }
+
+    /// Where the matrix of element `i` lies.
+    fn rows(&self, i: usize, each: usize) -> std::ops::Range<usize> {
+        match self.kinds[i] {
+            Kind::Matrix(m) | Kind::Vector(m) => m * each..(m + 1) * each,
+            Kind::Nothing => 0..0,
+        }
+    }
+
+    /// Of a pair with one vector: the element with the matrix, the number of the vector, and the sign.
+    fn split<T: Float>(&self, p: usize, q: usize) -> (usize, usize, T) {
+        match (self.kinds[p], self.kinds[q]) {
+            (Kind::Vector(vector), _) => (q, vector, T::ONE),
+            (_, Kind::Vector(vector)) => (p, vector, -T::ONE),
+            _ => (p, 0, T::ZERO),
+        }
+    }
+
+    /// `A_P v`, by products with single matrices.
+    fn act<T: Float>(&self, a: &[T], element: usize, v: &[T]) -> Vec<T> {
+        match self.table[element] {
+            Bracket::Letter(k) => {
+                let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
+                self.field.apply(Scalar::default(), a, k, v, &mut out, &mut scratch);
+                out
+            }
+            Bracket::Pair(p, q) => {
+                let (mut qp, pq) = (self.act(a, q, &self.act(a, p, v)), self.act(a, p, &self.act(a, q, v)));
+                qp.iter_mut().zip(pq).for_each(|(x, y)| *x -= y);
+                qp
+            }
+        }
+    }
+
+    /// Reverse of [`act`](Self::act): adds to `da`, returns the gradient of `v`.
+    fn act_backward<T: Float>(&self, a: &[T], da: &mut [T], element: usize, v: &[T], g: &[T]) -> Vec<T> {
+        match self.table[element] {
+            Bracket::Letter(k) => {
+                let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
+                let simd = Scalar::default();
+                self.field.outer(simd, a, k, [g, v], da, &mut scratch);
+                self.field.apply_transposed(simd, a, k, g, &mut out, &mut scratch);
+                out
+            }
+            Bracket::Pair(p, q) => {
+                let gp = self.act_backward(a, da, q, &self.act(a, p, v), g);
+                let mut dv = self.act_backward(a, da, p, v, &gp);
+                let minus: Vec<T> = g.iter().map(|&x| -x).collect();
+                let gq = self.act_backward(a, da, p, &self.act(a, q, v), &minus);
+                dv.iter_mut().zip(self.act_backward(a, da, q, v, &gq)).for_each(|(x, y)| *x += y);
+                dv
+            }
+        }
+    }
+
+    /// `out = XY - YX`, block by block.
+    fn commutator<T: Float>(&self, x: &[T], y: &[T], out: &mut [T]) {
+        out.fill(T::ZERO);
+        for place in self.field.blocks() {
+            let (b, own) = (place.b, place.entry..place.entry + place.b * place.b);
+            let (x, y, out) = (&x[own.clone()], &y[own.clone()], &mut out[own]);
+            for r in 0..b {
+                let row = &mut out[r * b..(r + 1) * b];
+                for k in 0..b {
+                    T::axpy(Scalar::default(), row, x[r * b + k], &y[k * b..(k + 1) * b]);
+                    T::axpy(Scalar::default(), row, -y[r * b + k], &x[k * b..(k + 1) * b]);
+                }
+            }
+        }
+    }
+
+    /// `out += sign (G Y^T - Y^T G)`, block by block: the gradient of `X` in `XY - YX`.
+    fn reverse<T: Float>(&self, g: &[T], y: &[T], out: &mut [T], sign: T) {
+        for place in self.field.blocks() {
+            let (b, own) = (place.b, place.entry..place.entry + place.b * place.b);
+            let (g, y, out) = (&g[own.clone()], &y[own.clone()], &mut out[own]);
+            for r in 0..b {
+                for c in 0..b {
+                    let sum = T::dot(Scalar::default(), &g[r * b..(r + 1) * b], &y[c * b..(c + 1) * b]);
+                    out[r * b + c] += sign * sum;
+                }
+                for k in 0..b {
+                    let row = &mut out[r * b..(r + 1) * b];
+                    T::axpy(Scalar::default(), row, -sign * y[k * b + r], &g[k * b..(k + 1) * b]);
+                }
+            }
+        }
+    }
+}
+
+fn weight(kind: Kind) -> usize {
+    match kind {
+        Kind::Matrix(_) => 0,
+        Kind::Vector(_) => 1,
+        Kind::Nothing => 2,
+    }
+}
