@@ -150,6 +150,10 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Signatures and log-signatures of random walks, and their reverse passes
     Signature(BenchSignatureArgs),
+    /// One forward and reverse pass of a linear recurrence
+    Slice(BenchSliceArgs),
+    /// One observation after the other through a linear recurrence
+    Stream(BenchStreamArgs),
 }
 
 const BENCH_SIGNATURE_EXAMPLES: &str = "\
@@ -194,6 +198,145 @@ pub(crate) struct BenchSignatureArgs {
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+const BENCH_SLICE_EXAMPLES: &str = "\
+Examples:
+  ncde bench slice --structure block --block 4 --transition euler
+  ncde bench slice --structure dplr --rank 4 --hidden 1024 --length 200
+  ncde bench slice --channels 62 --length 203 --batch 32 --hidden 16 --depth 2
+
+One forward and one reverse pass with gradients of A, the coefficients and the initial state;
+the loss is the mean square of all states. Entries of A have deviation 0.25 / sqrt(block),
+coefficients 0.05 times `--scale`. With `--depth N` above 1 the coefficients are those of
+log-signatures, and forming brackets (or nesting, for structures that are not closed under
+products) is part of the time. The JSON line also holds `norm`, the mean norm of the
+generators, so that one sees what an exponential had to do.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_SLICE_EXAMPLES)]
+pub(crate) struct BenchSliceArgs {
+    #[command(flatten)]
+    pub(crate) field: FieldArgs,
+
+    /// How many series
+    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
+    pub(crate) batch: usize,
+
+    /// Steps of each series
+    #[arg(long, value_name = "N", default_value = "1499", value_parser = positive)]
+    pub(crate) length: usize,
+
+    /// Order of computation
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) mode: ModeName,
+
+    /// Steps of a chunk of the parallel scan
+    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
+    pub(crate) chunk: usize,
+
+    /// Depth of the log-signatures that drive it; 1 for increments
+    #[arg(long, value_name = "N", default_value = "1", value_parser = depth)]
+    pub(crate) depth: usize,
+
+    /// Factor on the coefficients
+    #[arg(long, value_name = "X", default_value = "1")]
+    pub(crate) scale: f64,
+
+    /// Number type
+    #[arg(long, value_enum, default_value = "f32")]
+    pub(crate) dtype: Dtype,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+const BENCH_STREAM_EXAMPLES: &str = "\
+Example:
+  ncde bench stream --structure block --channels 7 --hidden 128 --transition exp
+
+`seconds` is the time of one observation, on one thread: the best of `repeat` runs of
+100,000 observations each.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_STREAM_EXAMPLES)]
+pub(crate) struct BenchStreamArgs {
+    #[command(flatten)]
+    pub(crate) field: FieldArgs,
+
+    /// Number type
+    #[arg(long, value_enum, default_value = "f32")]
+    pub(crate) dtype: Dtype,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// A linear field and its flow.
+#[derive(Debug, Args)]
+pub(crate) struct FieldArgs {
+    /// Structure of the matrices
+    #[arg(long, value_enum, default_value = "block")]
+    pub(crate) structure: StructureName,
+
+    /// Channels of the driving path
+    #[arg(long, value_name = "N", default_value = "7", value_parser = positive)]
+    pub(crate) channels: usize,
+
+    /// Hidden states
+    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
+    pub(crate) hidden: usize,
+
+    /// Size of the blocks, or of the dense block behind a diagonal
+    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
+    pub(crate) block: usize,
+
+    /// Rank of the low-rank part
+    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
+    pub(crate) rank: usize,
+
+    /// How a generator becomes a flow
+    #[arg(long, value_enum, default_value = "exp")]
+    pub(crate) transition: TransitionName,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum StructureName {
+    /// Full matrices
+    Dense,
+    /// Diagonal matrices
+    Diagonal,
+    /// Dense blocks along the diagonal
+    Block,
+    /// A diagonal, then one dense block
+    DiagonalDense,
+    /// A diagonal plus a matrix of low rank
+    Dplr,
+    /// Few entries at random places, about hidden^1.5 of them
+    Sparse,
+    /// A Hadamard matrix times a diagonal
+    WalshHadamard,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TransitionName {
+    /// The matrix exponential
+    Exp,
+    /// Identity plus generator
+    Euler,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ModeName {
+    /// What the shapes suggest
+    Auto,
+    /// Step after step
+    Recurrent,
+    /// A scan over chunks of time
+    Parallel,
 }
 
 /// How a timing is run; the same for every bench.

@@ -21,6 +21,13 @@ pub(crate) enum Failure {
         source: ncde_signature::Error,
     },
 
+    #[error("{what}: {source}")]
+    Kernel {
+        /// What was being computed.
+        what: String,
+        source: ncde_kernels::Error,
+    },
+
     #[error("{0}")]
     Refused(String),
 
@@ -43,7 +50,9 @@ impl Failure {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
             Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
-            Self::Read(_) | Self::Target(_) | Self::Signature { .. } | Self::Refused(_) => ExitCode::from(2),
+            Self::Read(_) | Self::Target(_) | Self::Signature { .. } | Self::Kernel { .. } | Self::Refused(_) => {
+                ExitCode::from(2)
+            }
         }
     }
 }

@@ -4,10 +4,11 @@ mod engine;
 mod error;
 mod hadamard;
 mod linear;
+mod product;
 mod structure;
 
 pub use error::Error;
-pub use linear::{Affine, Bracket, Brackets, Contraction, Gradients, Input, Mode, Recurrence, Transition};
+pub use linear::{Affine, Bracket, Brackets, Contraction, Gradients, Input, Mode, Recurrence, Stream, Transition};
 pub use structure::{Bound, Field, Pattern, Structure};
 
 /// `f32` or `f64`.

@@ -67,10 +67,41 @@ pub trait Float:
     fn is_nan(self) -> bool;
     /// Absolute value.
     fn abs(self) -> Self;
+    /// `e^x` to two rounding units, without branches: a loop over it becomes vector instructions.
+    fn exp(self) -> Self;
 }
 
+/// What differs between the two types in [`Float::exp`].
+struct Exp<T, const TERMS: usize> {
+    /// Beyond these the result is infinite, or zero.
+    high: T,
+    low: T,
+    /// Adding it leaves no room for a fraction.
+    magic: T,
+    /// `ln 2` in two parts, the first with few enough bits that its multiples are exact.
+    ln2: [T; 2],
+    /// `1 / j!`, the last first.
+    terms: [T; TERMS],
+}
+
+const EXP_F32: Exp<f32, 8> = Exp {
+    high: 88.722_84,
+    low: -86.6,
+    magic: 12_582_912.0,
+    ln2: [0.693_359_4, -2.121_944_4e-4],
+    terms: [0.0001984126984126984, 0.001388888888888889, 0.008333333333333333, 0.041666666666666664, 0.16666666666666666, 0.5, 1.0, 1.0],
+};
+
+const EXP_F64: Exp<f64, 14> = Exp {
+    high: 709.782_712_893_384,
+    low: -707.7,
+    magic: 6_755_399_441_055_744.0,
+    ln2: [0.693_145_751_953_125, 1.428_606_820_309_417_3e-6],
+    terms: [1.6059043836821613e-10, 2.08767569878681e-09, 2.505210838544172e-08, 2.755731922398589e-07, 2.7557319223985893e-06, 2.48015873015873e-05, 0.0001984126984126984, 0.001388888888888889, 0.008333333333333333, 0.041666666666666664, 0.16666666666666666, 0.5, 1.0, 1.0],
+};
+
 macro_rules! float {
-    ($t:ty) => {
+    ($t:ty, $exp:ident, $mantissa:literal, $bias:literal) => {
         impl Float for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -94,9 +125,48 @@ macro_rules! float {
             fn abs(self) -> Self {
                 <$t>::abs(self)
             }
+            #[inline(always)]
+            fn exp(self) -> Self {
+                // e^x = 2^n e^r with n the integer nearest to x / ln 2, and e^r by its Taylor polynomial.
+                let x = if self > $exp.high { $exp.high } else { self };
+                let x = if x < $exp.low { $exp.low } else { x };
+                let shifted = x * (std::f64::consts::LOG2_E as $t) + $exp.magic;
+                let n = shifted - $exp.magic;
+                let r = (x - n * $exp.ln2[0]) - n * $exp.ln2[1];
+                let mut sum = 0.0;
+                for c in $exp.terms {
+                    sum = sum * r + c;
+                }
+                // The last bits of `shifted` hold n; half of 2^n twice, since 2^n itself may be out of range at the upper end.
+                let half = <$t>::from_bits(shifted.to_bits().wrapping_add($bias - 1) << $mantissa);
+                let result = if self > $exp.high { <$t>::INFINITY } else { (sum * half) * 2.0 };
+                let result = if self < $exp.low { 0.0 } else { result };
+                if self.is_nan() { self } else { result }
+            }
         }
     };
 }
 
-float!(f32);
-float!(f64);
+float!(f32, EXP_F32, 23, 127);
+float!(f64, EXP_F64, 52, 1023);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_right_to_a_few_rounding_units() {
+        for i in -8650..=8870_i32 {
+            let x = f64::from(i) * 0.01 + 1e-3 * f64::from(i).sin();
+            let (fast, exact) = (Float::exp(x as f32), f64::from(x as f32).exp());
+            assert!((f64::from(fast) - exact).abs() <= 3e-7 * exact, "{x}: {fast} {exact}");
+            for x in [x, 7.9 * x] {
+                let (fast, exact) = (Float::exp(x), x.exp());
+                assert!((fast - exact).abs() <= 1e-15 * exact, "{x}: {fast:e} {exact:e}");
+            }
+        }
+        assert_eq!([f32::NEG_INFINITY, -0.0, f32::INFINITY].map(Float::exp), [0.0, 1.0, f32::INFINITY]);
+        assert_eq!([-1e300, 0.0, 1e300].map(Float::exp), [0.0, 1.0, f64::INFINITY]);
+        assert!(Float::exp(f32::NAN).is_nan() && Float::exp(f64::NAN).is_nan());
+    }
+}

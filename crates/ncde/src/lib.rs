@@ -10,4 +10,8 @@
 //! | `signature/flex.rs` | the CPU backend: zero-copy slices into the kernel |
 //! | `signature/autodiff.rs` | any backend under `Autodiff`: registers the hand-written reverse pass |
 
+pub mod linear;
+pub mod model;
+pub mod random;
 pub mod signature;
+mod slices;

@@ -1,7 +1,10 @@
 //! `ncde bench`: timings, one JSON line each, one file for each thing that is timed.
 
+mod linear;
 mod random;
 mod signature;
+mod slice;
+mod stream;
 
 use std::time::Instant;
 
@@ -14,6 +17,8 @@ use crate::{memory, output};
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.bench {
         Bench::Signature(args) => signature::run(args),
+        Bench::Slice(args) => slice::run(args),
+        Bench::Stream(args) => stream::run(args),
     }
 }
 

@@ -7,7 +7,7 @@ pub(super) fn normal(seed: u64, i: u64) -> f64 {
 }
 
 /// Uniform on (0, 1]: its logarithm is finite.
-fn uniform(seed: u64, i: u64) -> f64 {
+pub(super) fn uniform(seed: u64, i: u64) -> f64 {
     ((splitmix64(seed, i) >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 

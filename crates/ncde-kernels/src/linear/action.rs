@@ -38,6 +38,11 @@ impl<T: Float> Scratch<T> {
         let zeros = || vec![T::ZERO; hidden];
         Self { hidden, trail: Vec::new(), z: zeros(), next: zeros(), degrees: Degrees::new::<T>() }
     }
+
+    /// `H`.
+    pub(crate) fn hidden(&self) -> usize {
+        self.hidden
+    }
 }
 
 /// What a step does, apart from its operator.

@@ -26,19 +26,27 @@ mod recurrence;
 pub use brackets::{Bracket, Brackets};
 pub use input::{Gradients, Input};
 pub use recurrence::{Affine, Contraction, Mode, Recurrence, Transition};
+pub use stream::Stream;
+pub(crate) use stream::push;
 
 use crate::Error;
 
 mod action;
 mod brackets;
+mod closed;
+mod diagonal;
+mod lanes;
+mod layout;
 mod nested;
 mod operator;
 mod plan;
+mod stream;
 mod taylor;
+mod wide;
 
 /// [`Recurrence::forward`] on input that has been checked.
 pub(crate) fn forward<T: ncde_simd::Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
-    Ok(action::forward(recurrence, input))
+    Ok(if recurrence.is_closed() { closed::forward(recurrence, input) } else { action::forward(recurrence, input) })
 }
 
 /// [`Recurrence::backward`] on input that has been checked.
@@ -48,5 +56,9 @@ pub(crate) fn backward<T: ncde_simd::Float>(
     states: &[T],
     gradient: &[T],
 ) -> Result<Gradients<T>, Error> {
-    Ok(action::backward(recurrence, input, states, gradient))
+    Ok(if recurrence.is_closed() {
+        closed::backward(recurrence, input, states, gradient)
+    } else {
+        action::backward(recurrence, input, states, gradient)
+    })
 }

@@ -167,6 +167,11 @@ impl Recurrence {
         Step { transition: self.transition, affine: self.affine }
     }
 
+    /// Whether generators are block-diagonal matrices that are formed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.contraction == Contraction::Matrices && self.field.structure().is_closed()
+    }
+
     /// How many coefficients a step has.
     pub fn coefficients(&self) -> usize {
         words(self.field.channels(), self.contraction).unwrap_or(usize::MAX)

@@ -26,6 +26,9 @@ impl Series {
 /// The largest norm of `Omega / s`.
 const LARGEST: f64 = 2.6;
 
+/// So few terms are never worth another stage.
+pub(crate) const FEW: usize = 8;
+
 /// The most terms that are ever needed.
 pub(crate) const MOST_TERMS: usize = 28;
 
@@ -60,6 +63,9 @@ impl Degrees {
     /// For a generator of this norm.
     #[inline]
     pub(crate) fn series(&self, norm: f64) -> Series {
+        if let Some(terms) = (1..=FEW).find(|&m| norm <= self.reach[m]) {
+            return Series { stages: 1, terms };
+        }
         let mut stages = (norm / LARGEST).ceil().max(1.0);
         // One stage more may save terms in each.
         let terms = |stages: f64| self.reach.partition_point(|&reach| reach < norm / stages).clamp(1, MOST_TERMS);

@@ -53,7 +53,7 @@ impl Signature {
         let Some(basis) = self.basis() else { return Ok(values.to_vec()) };
         let mut out = self.shape().zeros(rows, self.shape().len(), "the conversion")?;
         for (values, out) in values.chunks_exact(self.len()).zip(out.chunks_exact_mut(self.shape().len())) {
-            T::exp(self, &basis.expand(values)?, out);
+            <T as Engine>::exp(self, &basis.expand(values)?, out);
         }
         no_overflow(values, out)
     }

@@ -2,7 +2,7 @@
 
 use crate::Float;
 use crate::number::Number;
-use crate::simd::Simd;
+use crate::simd::{Simd, Vector};
 
 /// The same coordinate of `W` paths: one register of the widest instruction set, a few of the others.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,72 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         let mut out = b;
         Self::fma_into(simd, &self, &a, &b, &mut out);
         out
+    }
+    #[inline(always)]
+    fn read(x: &[T]) -> Self {
+        if let Some(whole) = x.first_chunk::<W>() {
+            return Self(*whole);
+        }
+        let mut out = Self::zero();
+        out.0[..x.len()].copy_from_slice(x);
+        out
+    }
+    #[inline(always)]
+    fn write(&self, x: &mut [T]) {
+        match x.first_chunk_mut::<W>() {
+            Some(whole) => *whole = self.0,
+            None => x.copy_from_slice(&self.0[..x.len()]),
+        }
+    }
+    #[inline(always)]
+    fn columns<const B: usize>(rows: &[[T; B]]) -> [Self; B] {
+        let mut out = [Self::zero(); B];
+        if let Some(rows) = rows.first_chunk::<W>() {
+            for i in 0..B {
+                for l in 0..W {
+                    out[i].0[l] = rows[l][i];
+                }
+            }
+        } else {
+            for (l, row) in rows.iter().enumerate() {
+                for i in 0..B {
+                    out[i].0[l] = row[i];
+                }
+            }
+        }
+        out
+    }
+    #[inline(always)]
+    fn rows<const B: usize>(columns: &[Self; B], rows: &mut [[T; B]]) {
+        if let Some(rows) = rows.first_chunk_mut::<W>() {
+            for l in 0..W {
+                for i in 0..B {
+                    rows[l][i] = columns[i].0[l];
+                }
+            }
+        } else {
+            for (l, row) in rows.iter_mut().enumerate() {
+                for i in 0..B {
+                    row[i] = columns[i].0[l];
+                }
+            }
+        }
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        let mut out = self;
+        for i in 0..W {
+            out.0[i] = Float::exp(self.0[i]);
+        }
+        out
+    }
+    #[inline(always)]
+    fn total<S: Simd>(self, simd: S) -> T {
+        let mut sum = T::ZERO;
+        for &part in T::split::<S>(&self.0).0 {
+            sum += <T as Vector>::total(simd, part);
+        }
+        sum
     }
     #[inline(always)]
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {

@@ -13,7 +13,7 @@ use crate::simd::Simd;
 pub use lanes::Lanes;
 
 /// An element of a kernel's arrays, and the loops over such arrays.
-pub trait Number: Copy + Send + Sync + 'static {
+pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     /// The real numbers it is made of.
     type Real: Float;
     /// How many paths it holds.
@@ -28,6 +28,18 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn set_lane(&mut self, i: usize, x: Self::Real);
     /// `self * a + b`.
     fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
+    /// The first numbers of `x`, as many as it holds; missing ones are zero.
+    fn read(x: &[Self::Real]) -> Self;
+    /// Writes as many numbers as `x` has room for.
+    fn write(&self, x: &mut [Self::Real]);
+    /// `columns[i].lane(l) = rows[l][i]`; missing rows are zero.
+    fn columns<const B: usize>(rows: &[[Self::Real; B]]) -> [Self; B];
+    /// The other way: `rows[l][i] = columns[i].lane(l)`, for as many rows as there are.
+    fn rows<const B: usize>(columns: &[Self; B], rows: &mut [[Self::Real; B]]);
+    /// `e^self`.
+    fn exp(self) -> Self;
+    /// The sum over all paths.
+    fn total<S: Simd>(self, simd: S) -> Self::Real;
     /// `y += a x`. Here and below, arrays that are zipped have the same length.
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]);
     /// `y[a, i] = b[a, i] + x_a t_i` for every pair of `x` and `t`; without `b` the sums are added to `y`.

@@ -34,6 +34,34 @@ impl<T: Float> Number for T {
         if S::IS_SCALAR { self * a + b } else { self.mul_add(a, b) }
     }
     #[inline(always)]
+    fn read(x: &[T]) -> Self {
+        x.first().copied().unwrap_or_default()
+    }
+    #[inline(always)]
+    fn write(&self, x: &mut [T]) {
+        if let Some(first) = x.first_mut() {
+            *first = *self;
+        }
+    }
+    #[inline(always)]
+    fn columns<const B: usize>(rows: &[[T; B]]) -> [Self; B] {
+        rows.first().copied().unwrap_or([T::ZERO; B])
+    }
+    #[inline(always)]
+    fn rows<const B: usize>(columns: &[Self; B], rows: &mut [[T; B]]) {
+        if let Some(first) = rows.first_mut() {
+            *first = *columns;
+        }
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        Float::exp(self)
+    }
+    #[inline(always)]
+    fn total<S: Simd>(self, _: S) -> T {
+        self
+    }
+    #[inline(always)]
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
         if y.len() <= FEW {
             for (y, x) in y.iter_mut().zip(x) {
@@ -125,7 +153,7 @@ impl<T: Float> Number for T {
             sums[1] = T::multiply_add(simd, a, b, sums[1]);
         }
         let (even, odd) = (T::plus(simd, sums[0], sums[2]), T::plus(simd, sums[1], sums[3]));
-        T::total(simd, T::plus(simd, even, odd))
+        <T as Vector>::total(simd, T::plus(simd, even, odd))
     }
     #[inline(always)]
     fn contract<S: Simd>(simd: S, g: &[Self], [x, t]: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]) {
@@ -254,6 +282,6 @@ fn contract_some<S: Simd, T: Float, const G: usize>(
         T::store(simd, below_rest, sum);
     }
     for a in 0..G {
-        dx[a] = T::total(simd, sums[a]).fma(simd, factor, dx[a]);
+        dx[a] = <T as Vector>::total(simd, sums[a]).fma(simd, factor, dx[a]);
     }
 }

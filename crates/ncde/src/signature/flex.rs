@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{DType, Element, TensorData, TensorMetadata};
+use burn::tensor::{DType, Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_signature::{Float, Paths, Signature};
 
 use super::{Error, Over, SignatureOps};
+use crate::slices::{self, tensor};
 
 impl SignatureOps for Flex {
     fn signature(transform: &Arc<Signature>, over: Over, path: FlexTensor) -> Result<FlexTensor, Error> {
@@ -65,9 +66,5 @@ fn backward<T: Float + Element + Pod>(
 }
 
 fn slice<T: Element + Pod>(tensor: &FlexTensor) -> Result<&[T], Error> {
-    tensor.as_slice::<T>().ok_or(Error::Type { dtype: tensor.dtype() })
-}
-
-fn tensor<T: Element>(values: Vec<T>, shape: [usize; 3]) -> FlexTensor {
-    FlexTensor::from_data(TensorData::new(values, shape))
+    slices::slice(tensor).map_err(|dtype| Error::Type { dtype })
 }

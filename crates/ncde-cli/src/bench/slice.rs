@@ -1,0 +1,207 @@
+//! `ncde bench slice`: one forward and one reverse pass of a linear recurrence, loss = mean square of all states.
+
+use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Mode, Recurrence};
+use ncde_signature::Basis;
+use ncde_signature::algebra::{LieBasis, Shape, Tree};
+use serde::Serialize;
+
+use super::linear::{COEFFICIENTS, INITIAL, refused};
+use super::random::normal;
+use super::{best, report};
+use crate::args::{BenchSliceArgs, Device, Dtype, ModeName, StructureName, TransitionName};
+use crate::error::Failure;
+use crate::{memory, threads};
+
+const WHAT: &str = "bench slice";
+
+/// Deviation of the coefficients.
+const STEP: f64 = 0.05;
+
+#[derive(Serialize)]
+struct Parameters {
+    structure: StructureName,
+    batch: usize,
+    length: usize,
+    channels: usize,
+    hidden: usize,
+    block: usize,
+    rank: usize,
+    transition: TransitionName,
+    mode: ModeName,
+    chunk: usize,
+    depth: usize,
+    scale: f64,
+    dtype: Dtype,
+    device: Device,
+    threads: usize,
+    repeat: usize,
+    coefficients: usize,
+    norm: f64,
+}
+
+pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
+    if args.run.device != Device::Cpu {
+        return Err(Failure::Refused("this build has CPU kernels for linear recurrences only; use `--device cpu`".into()));
+    }
+    threads::on(args.run.threads, || match args.dtype {
+        Dtype::F32 => time::<f32>(args),
+        Dtype::F64 => time::<f64>(args),
+    })
+}
+
+/// What is timed.
+struct Job<T> {
+    recurrence: Recurrence,
+    brackets: Option<Brackets>,
+    a: Vec<T>,
+    coefficients: Vec<T>,
+    initial: Vec<T>,
+    batch: usize,
+    length: usize,
+}
+
+impl<T: Float> Job<T> {
+    fn input<'a>(&'a self, a: &'a [T]) -> Input<'a, T> {
+        Input {
+            batch: self.batch,
+            length: self.length,
+            columns: 1,
+            a,
+            coefficients: &self.coefficients,
+            initial: &self.initial,
+            affine: None,
+            lengths: None,
+        }
+    }
+
+    /// One forward and one reverse pass: gradients of A, coefficients and initial state.
+    fn run(&self) -> Result<Gradients<T>, ncde_kernels::Error> {
+        let matrices = self.brackets.as_ref().map(|brackets| brackets.matrices(&self.a)).transpose()?;
+        let input = self.input(matrices.as_deref().unwrap_or(&self.a));
+        let states = self.recurrence.forward(&input)?;
+        let factor = T::from_f64(2.0 / states.len() as f64);
+        let gradient: Vec<T> = states.iter().map(|&x| x * factor).collect();
+        let mut gradients = self.recurrence.backward(&input, &states, &gradient)?;
+        if let Some(brackets) = &self.brackets {
+            gradients.a = brackets.matrices_backward(&self.a, &gradients.a)?;
+        }
+        Ok(gradients)
+    }
+}
+
+fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
+    let field = args.field.field(WHAT)?;
+    fits::<T>(args, &field)?;
+    let (recurrence, brackets) = recurrence(args, &field)?;
+    let width = recurrence.coefficients();
+    let count = args.batch * args.length * width;
+    let step = STEP * args.scale;
+    let job = Job {
+        brackets,
+        a: args.field.parameters(&field),
+        coefficients: (0..count).map(|i| T::from_f64(step * normal(COEFFICIENTS, i as u64))).collect(),
+        initial: (0..args.batch * args.field.hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect(),
+        batch: args.batch,
+        length: args.length,
+        recurrence,
+    };
+    let seconds = best(args.run.repeat, || job.run().map_err(refused(WHAT)))?;
+    let parameters = Parameters {
+        structure: args.field.structure,
+        batch: args.batch,
+        length: args.length,
+        channels: args.field.channels,
+        hidden: args.field.hidden,
+        block: args.field.block,
+        rank: args.field.rank,
+        transition: args.field.transition,
+        mode: args.mode,
+        chunk: args.chunk,
+        depth: args.depth,
+        scale: args.scale,
+        dtype: args.dtype,
+        device: args.run.device,
+        threads: args.run.threads,
+        repeat: args.run.repeat,
+        coefficients: width,
+        norm: norm(&job)?,
+    };
+    report("slice", &parameters, seconds)
+}
+
+/// Increments drive the matrices themselves; log-signatures their brackets, where those have the same structure, or words.
+fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Option<Brackets>), Failure> {
+    let mode = match args.mode {
+        ModeName::Auto => Mode::Auto,
+        ModeName::Recurrent => Mode::Recurrent,
+        ModeName::Parallel => Mode::Parallel,
+    };
+    let mut brackets = None;
+    let mut recurrence = Recurrence::new(field.clone());
+    if args.depth > 1 && field.structure().is_closed() {
+        let signature = |source| Failure::Signature { what: WHAT.into(), source };
+        let shape = Shape::new(args.field.channels, args.depth).map_err(signature)?;
+        let basis = LieBasis::new(&shape, Basis::Lyndon).map_err(signature)?;
+        let bracket = |tree: &Tree| match *tree {
+            Tree::Letter(letter) => Bracket::Letter(letter - 1),
+            Tree::Bracket(p, q) => Bracket::Pair(p, q),
+        };
+        let table: Vec<Bracket> = basis.trees().iter().map(bracket).collect();
+        let formed = Brackets::new(field, 0, &table).map_err(refused(WHAT))?;
+        recurrence = Recurrence::new(formed.widened().map_err(refused(WHAT))?);
+        brackets = Some(formed);
+    } else if args.depth > 1 {
+        recurrence = recurrence.with_contraction(Contraction::Words { depth: args.depth }).map_err(refused(WHAT))?;
+    }
+    let recurrence = recurrence.with_transition(args.field.transition()).with_chunk(args.chunk);
+    Ok((recurrence.with_mode(mode).map_err(refused(WHAT))?, brackets))
+}
+
+/// Refuses what cannot be held: states, their gradient, coefficients and theirs.
+fn fits<T: Float>(args: &BenchSliceArgs, field: &Field) -> Result<(), Failure> {
+    let steps = args.batch as u128 * args.length as u128;
+    let numbers = 2 * steps * (args.field.hidden as u128 + args.field.channels as u128) + 3 * field.parameters() as u128;
+    match memory::shortage(numbers * size_of::<T>() as u128) {
+        None => Ok(()),
+        Some(shortage) => Err(Failure::Refused(format!(
+            "{WHAT}: for {} x {} x {} states {shortage}; lower `--batch` or `--length`",
+            args.batch, args.length, args.field.hidden
+        ))),
+    }
+}
+
+/// The mean 2-norm of the first generators, by power iteration.
+fn norm<T: Float>(job: &Job<T>) -> Result<f64, Failure> {
+    const STEPS: usize = 16;
+    let field = job.recurrence.field();
+    if job.recurrence.contraction() != Contraction::Matrices {
+        return Ok(f64::NAN);
+    }
+    let matrices = job.brackets.as_ref().map(|brackets| brackets.matrices(&job.a)).transpose().map_err(refused(WHAT))?;
+    let hidden = field.hidden();
+    if field.channels() * hidden * hidden > 1 << 24 {
+        return Ok(f64::NAN);
+    }
+    let dense = field.densify(matrices.as_deref().unwrap_or(&job.a)).map_err(refused(WHAT))?;
+    let steps = STEPS.min(job.length);
+    let mut sum = 0.0;
+    for lambda in job.coefficients.chunks_exact(field.channels()).take(steps) {
+        let mut omega = vec![0.0; hidden * hidden];
+        for (l, matrix) in lambda.iter().zip(dense.chunks_exact(hidden * hidden)) {
+            omega.iter_mut().zip(matrix).for_each(|(o, a)| *o += l.to_f64() * a.to_f64());
+        }
+        let mut v: Vec<f64> = (0..hidden).map(|i| normal(INITIAL, i as u64)).collect();
+        let mut size = 0.0;
+        for _ in 0..50 {
+            let w: Vec<f64> = omega.chunks_exact(hidden).map(|row| row.iter().zip(&v).map(|(a, b)| a * b).sum()).collect();
+            let length = w.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let before = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            size = length / before.max(f64::MIN_POSITIVE);
+            v = (0..hidden)
+                .map(|c| (0..hidden).map(|r| omega[r * hidden + c] * w[r]).sum::<f64>() / length.max(1e-300))
+                .collect();
+        }
+        sum += size;
+    }
+    Ok(sum / steps as f64)
+}

@@ -1,0 +1,82 @@
+//! `ncde bench stream`: the time of one observation, one after the other, on one thread.
+
+use ncde_kernels::{Float, Recurrence, Stream};
+use serde::Serialize;
+
+use super::linear::{COEFFICIENTS, INITIAL, refused};
+use super::random::normal;
+use super::{best, report};
+use crate::args::{BenchStreamArgs, Device, Dtype, StructureName, TransitionName};
+use crate::error::Failure;
+use crate::threads;
+
+const WHAT: &str = "bench stream";
+
+/// Observations of a run.
+const OBSERVATIONS: usize = 100_000;
+
+/// Different steps; they repeat.
+const STEPS: usize = 1024;
+
+/// Deviation of the coefficients, small enough that no state explodes in a run.
+const STEP: f64 = 0.05;
+
+#[derive(Serialize)]
+struct Parameters {
+    structure: StructureName,
+    channels: usize,
+    hidden: usize,
+    block: usize,
+    rank: usize,
+    transition: TransitionName,
+    dtype: Dtype,
+    device: Device,
+    threads: usize,
+    repeat: usize,
+    observations: usize,
+}
+
+pub(super) fn run(args: &BenchStreamArgs) -> Result<(), Failure> {
+    if args.run.device != Device::Cpu {
+        return Err(Failure::Refused("observations are streamed on the CPU; use `--device cpu`".into()));
+    }
+    threads::on(args.run.threads, || match args.dtype {
+        Dtype::F32 => time::<f32>(args),
+        Dtype::F64 => time::<f64>(args),
+    })
+}
+
+fn time<T: Float>(args: &BenchStreamArgs) -> Result<(), Failure> {
+    let field = args.field.field(WHAT)?;
+    let a: Vec<T> = args.field.parameters(&field);
+    let channels = args.field.channels;
+    let recurrence = Recurrence::new(field).with_transition(args.field.transition());
+    let mut stream = Stream::new(&recurrence, &a).map_err(refused(WHAT))?;
+    let steps: Vec<T> = (0..STEPS * channels).map(|i| T::from_f64(STEP * normal(COEFFICIENTS, i as u64))).collect();
+    let initial: Vec<T> = (0..args.field.hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect();
+    let mut state = initial.clone();
+    let all = best(args.run.repeat, || {
+        for i in 0..OBSERVATIONS {
+            let step = i % STEPS;
+            if step == 0 {
+                state.copy_from_slice(&initial);
+            }
+            stream.push(&mut state, &steps[step * channels..(step + 1) * channels], None).map_err(refused(WHAT))?;
+        }
+        Ok(())
+    })?;
+    let parameters = Parameters {
+        structure: args.field.structure,
+        channels,
+        hidden: args.field.hidden,
+        block: args.field.block,
+        rank: args.field.rank,
+        transition: args.field.transition,
+        dtype: args.dtype,
+        device: args.run.device,
+        threads: args.run.threads,
+        repeat: args.run.repeat,
+        observations: OBSERVATIONS,
+    };
+    report("stream", &parameters, all / OBSERVATIONS as f64)
+}

@@ -1,0 +1,559 @@
+//! Block-diagonal structures, one series of the batch at a time, in chunks of time.
+//!
+//! Everything but the steps themselves is a matrix product over a chunk:
+//!
+//! ```text
+//! Omega = lambda A,   dlambda = dOmega A^T,   dA += lambda^T dOmega
+//! ```
+//!
+//! with `lambda` of `[steps, K]`, `A` of `[K, entries]` and `Omega` of `[steps, entries]`. Steps of different blocks do not see each
+//! other, so that a chunk is done class by class (`lanes`, `diagonal`, `wide`). Memory: states, and a chunk of generators.
+
+use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch};
+use rayon::prelude::*;
+
+use super::layout::{Class, Kind, Layout};
+use super::plan::{self, Rows, Shard};
+use super::taylor::{self, Degrees, Series};
+use super::{Affine, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
+use crate::product::{self, Dots, Left, Panels};
+use crate::structure::Field;
+
+/// Generators of a chunk take about so much memory, at most so many steps.
+const CHUNK_BYTES: usize = 3 << 17;
+const CHUNK_STEPS: usize = 60;
+
+/// Up to so many coefficients their gradient is made of dot products.
+const FEW_COEFFICIENTS: usize = 8;
+
+/// The parameters, rearranged once for a call.
+#[derive(Debug)]
+pub(crate) struct Prepared<R> {
+    pub(crate) layout: Layout,
+    field: Field,
+    /// `A`, `[K, packed]`.
+    packed: Vec<R>,
+    panels: Panels<R>,
+    /// A bound on the norm of each matrix.
+    norms: Vec<f64>,
+    pub(crate) degrees: Degrees,
+    transition: Transition,
+    affine: Affine,
+}
+
+impl<T: Float, R: Number<Real = T>> Prepared<R> {
+    pub(crate) fn new(recurrence: &Recurrence, a: &[T]) -> Self {
+        let field = recurrence.field().clone();
+        let layout = Layout::new::<R>(&field);
+        let packed: Vec<R> = layout.pack(&field, a);
+        let exp = recurrence.transition() == Transition::Exp;
+        Self {
+            panels: Panels::new(&packed, field.channels(), layout.packed),
+            norms: if exp { (0..field.channels()).map(|k| field.norm(a, k)).collect() } else { Vec::new() },
+            degrees: Degrees::new::<T>(),
+            transition: recurrence.transition(),
+            affine: recurrence.affine(),
+            layout,
+            field,
+            packed,
+        }
+    }
+
+    /// The steps of a chunk.
+    fn chunk_steps(&self) -> usize {
+        (CHUNK_BYTES / (self.layout.padded * size_of::<R>()).max(1)).clamp(1, CHUNK_STEPS)
+    }
+
+    /// How many terms the steps of `lambda` need, as far as the norms of the matrices tell.
+    fn series(&self, lambda: &[T], norms: &mut Vec<f64>, series: &mut Vec<Series>) {
+        norms.clear();
+        series.clear();
+        for lambda in lambda.chunks_exact(self.field.channels()) {
+            let norm = lambda.iter().zip(&self.norms).map(|(l, n)| l.to_f64().abs() * n).sum();
+            norms.push(norm);
+            series.push(if self.transition == Transition::Euler { Series::EULER } else { self.degrees.series(norm) });
+        }
+    }
+}
+
+/// What the kernels of a chunk read.
+pub(crate) struct Chunk<'a, R> {
+    /// `[steps, padded]`.
+    pub(crate) omega: &'a [R],
+    pub(crate) padded: usize,
+    /// `[steps, columns, states]`.
+    pub(crate) beta: Option<&'a [R]>,
+    pub(crate) states: usize,
+    pub(crate) columns: usize,
+    pub(crate) steps: usize,
+    /// For each step the terms of its series.
+    pub(crate) series: &'a [Series],
+    norms: &'a [f64],
+    degrees: &'a Degrees,
+    /// Whether `beta` enters the series, or is added behind it.
+    pub(crate) inside: bool,
+}
+
+impl<R> Chunk<'_, R> {
+    /// Whether it pays to look at the norm of the generator itself.
+    #[inline(always)]
+    pub(crate) fn is_rough(&self, series: Series) -> bool {
+        series.terms > taylor::FEW || series.stages > 1
+    }
+
+    /// The series of step `t`, knowing the norm of its generator.
+    #[inline(always)]
+    pub(crate) fn refine(&self, t: usize, norm: f64) -> Series {
+        self.degrees.series(norm.min(self.norms[t]))
+    }
+}
+
+/// What the kernels of the reverse pass work on.
+#[derive(Debug)]
+pub(crate) struct Reverse<R> {
+    /// States before every step, `[steps, columns, states]`, and the gradient that arrives at the states after them.
+    pub(crate) h: Vec<R>,
+    pub(crate) gradient: Vec<R>,
+    /// The gradient of the state after the last step, then of the one before the first, `[columns, states]`.
+    pub(crate) carry: Vec<R>,
+    /// `[steps, padded]` and `[steps, columns, states]`.
+    pub(crate) d_omega: Vec<R>,
+    pub(crate) d_beta: Vec<R>,
+    /// Vectors within a step.
+    pub(crate) trail: Vec<R>,
+    pub(crate) z: Vec<R>,
+}
+
+/// Buffers of one thread.
+#[derive(Debug)]
+pub(crate) struct Buffers<R> {
+    packed: Vec<R>,
+    padded: Vec<R>,
+    beta: Vec<R>,
+    /// `[steps + 1, columns, states]`.
+    h: Vec<R>,
+    norms: Vec<f64>,
+    series: Vec<Series>,
+    rows: Vec<R>,
+    reverse: Reverse<R>,
+}
+
+impl<R: Number> Buffers<R> {
+    pub(crate) fn new() -> Self {
+        let none = Vec::new;
+        let reverse =
+            Reverse { h: none(), gradient: none(), carry: none(), d_omega: none(), d_beta: none(), trail: none(), z: none() };
+        Self {
+            packed: none(),
+            padded: none(),
+            beta: none(),
+            h: none(),
+            norms: Vec::new(),
+            series: Vec::new(),
+            rows: none(),
+            reverse,
+        }
+    }
+}
+
+/// Room for `n` registers; what is there is kept.
+fn room<R: Number>(buffer: &mut Vec<R>, n: usize) -> &mut [R] {
+    if buffer.len() < n {
+        buffer.resize(n, R::zero());
+    }
+    &mut buffer[..n]
+}
+
+/// Consecutive steps of one series.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece<'a, T> {
+    pub(crate) steps: usize,
+    pub(crate) columns: usize,
+    /// `[steps, K]`.
+    pub(crate) lambda: &'a [T],
+    /// `[steps, columns, H]`.
+    pub(crate) beta: Option<&'a [T]>,
+}
+
+impl<'a, T> Piece<'a, T> {
+    /// Steps `first` to `end` of series `b`.
+    pub(crate) fn new(input: &Input<'a, T>, width: usize, hidden: usize, b: usize, first: usize, end: usize) -> Self {
+        let (from, to) = (b * input.length + first, b * input.length + end);
+        let each = input.columns * hidden;
+        Self {
+            steps: end - first,
+            columns: input.columns,
+            lambda: &input.coefficients[from * width..to * width],
+            beta: input.affine.map(|affine| &affine[from * each..to * each]),
+        }
+    }
+
+    fn part(&self, width: usize, each: usize, first: usize, end: usize) -> Self {
+        Self {
+            steps: end - first,
+            columns: self.columns,
+            lambda: &self.lambda[first * width..end * width],
+            beta: self.beta.map(|beta| &beta[first * each..end * each]),
+        }
+    }
+}
+
+/// Forms the generators of a chunk and reads its affine input.
+struct Generate<'a, T, R> {
+    prepared: &'a Prepared<R>,
+    piece: Piece<'a, T>,
+    buffers: &'a mut Buffers<R>,
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { prepared, piece, buffers } = self;
+        let (layout, channels) = (&prepared.layout, prepared.field.channels());
+        let left = Left { values: piece.lambda, stride: channels, rows: piece.steps, inner: channels };
+        let packed = room(&mut buffers.packed, piece.steps * layout.packed);
+        prepared.panels.multiply(simd, left, packed, layout.packed);
+        if !layout.is_direct() {
+            layout.spread(packed, room(&mut buffers.padded, piece.steps * layout.padded));
+        }
+        if let Some(beta) = piece.beta {
+            load_rows(layout, beta, prepared.field.hidden(), &mut buffers.beta);
+        }
+        prepared.series(piece.lambda, &mut buffers.norms, &mut buffers.series);
+    }
+}
+
+/// States by rows of `hidden` numbers into rows of registers.
+#[inline(always)]
+fn load_rows<T: Float, R: Number<Real = T>>(layout: &Layout, states: &[T], hidden: usize, out: &mut Vec<R>) {
+    let out = room(out, states.len() / hidden * layout.states);
+    for (state, out) in states.chunks_exact(hidden).zip(out.chunks_exact_mut(layout.states)) {
+        layout.load(state, out);
+    }
+}
+
+/// Makes a [`Chunk`] of what has been generated.
+macro_rules! chunk {
+    ($prepared:expr, $piece:expr, $buffers:expr) => {{
+        let layout = &$prepared.layout;
+        Chunk {
+            omega: if layout.is_direct() { &$buffers.packed } else { &$buffers.padded },
+            padded: layout.padded,
+            beta: $piece.beta.map(|_| &$buffers.beta[..]),
+            states: layout.states,
+            columns: $piece.columns,
+            steps: $piece.steps,
+            series: &$buffers.series,
+            norms: &$buffers.norms,
+            degrees: &$prepared.degrees,
+            inside: $prepared.transition == Transition::Exp && $prepared.affine == Affine::Exact,
+        }
+    }};
+}
+
+/// Steps forward through a piece of a series.
+pub(crate) struct Run<'a, T, R> {
+    pub(crate) prepared: &'a Prepared<R>,
+    pub(crate) piece: Piece<'a, T>,
+    pub(crate) buffers: &'a mut Buffers<R>,
+    /// The state before, then after, `[columns, H]`.
+    pub(crate) state: &'a mut [T],
+    /// The state after every step, `[steps, columns, H]`, if it is wanted.
+    pub(crate) states: Option<&'a mut [T]>,
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { prepared, piece, buffers, state, mut states } = self;
+        let (layout, hidden) = (&prepared.layout, prepared.field.hidden());
+        let (each, registers) = (piece.columns * hidden, piece.columns * layout.states);
+        let most = prepared.chunk_steps();
+        room(&mut buffers.h, registers);
+        for (h, state) in buffers.h.chunks_exact_mut(layout.states).zip(state.chunks_exact(hidden)) {
+            layout.load(state, h);
+        }
+        let mut first = 0;
+        while first < piece.steps {
+            let end = piece.steps.min(first + most);
+            let part = piece.part(prepared.field.channels(), each, first, end);
+            call(simd, Generate { prepared, piece: part, buffers: &mut *buffers });
+            room(&mut buffers.h, (part.steps + 1) * registers);
+            let chunk = chunk!(prepared, part, buffers);
+            for class in &layout.classes {
+                forward_class(simd, prepared, &chunk, class, &mut buffers.h, &mut buffers.reverse.trail);
+            }
+            if let Some(states) = &mut states {
+                let out = states[first * each..end * each].chunks_exact_mut(hidden);
+                for (out, h) in out.zip(buffers.h[registers..].chunks_exact(layout.states)) {
+                    layout.store(h, out);
+                }
+            }
+            buffers.h.copy_within(part.steps * registers..(part.steps + 1) * registers, 0);
+            first = end;
+        }
+        for (h, state) in buffers.h.chunks_exact(layout.states).zip(state.chunks_exact_mut(hidden)) {
+            layout.store(h, state);
+        }
+    }
+}
+
+#[inline(always)]
+fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
+    simd: S,
+    prepared: &Prepared<R>,
+    chunk: &Chunk<'_, R>,
+    class: &Class,
+    h: &mut [R],
+    trail: &mut Vec<R>,
+) {
+    match (class.kind, class.b) {
+        (Kind::Wide, _) => call(simd, wide::Forward { chunk, class, h, trail }),
+        (_, 1) if prepared.transition == Transition::Exp => call(simd, diagonal::Forward { chunk, class, h }),
+        (_, 1) => call(simd, lanes::Forward::<R, 1> { chunk, class, h }),
+        (_, 2) => call(simd, lanes::Forward::<R, 2> { chunk, class, h }),
+        (_, 3) => call(simd, lanes::Forward::<R, 3> { chunk, class, h }),
+        (_, 4) => call(simd, lanes::Forward::<R, 4> { chunk, class, h }),
+        (_, 5) => call(simd, lanes::Forward::<R, 5> { chunk, class, h }),
+        (_, 6) => call(simd, lanes::Forward::<R, 6> { chunk, class, h }),
+        (_, 7) => call(simd, lanes::Forward::<R, 7> { chunk, class, h }),
+        _ => call(simd, lanes::Forward::<R, 8> { chunk, class, h }),
+    }
+}
+
+#[inline(always)]
+fn backward_class<S: Simd, T: Float, R: Number<Real = T>>(
+    simd: S,
+    prepared: &Prepared<R>,
+    chunk: &Chunk<'_, R>,
+    class: &Class,
+    reverse: &mut Reverse<R>,
+) {
+    match (class.kind, class.b) {
+        (Kind::Wide, _) => call(simd, wide::Backward { chunk, class, reverse }),
+        (_, 1) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
+        (_, 1) => call(simd, lanes::Backward::<R, 1> { chunk, class, reverse }),
+        (_, 2) => call(simd, lanes::Backward::<R, 2> { chunk, class, reverse }),
+        (_, 3) => call(simd, lanes::Backward::<R, 3> { chunk, class, reverse }),
+        (_, 4) => call(simd, lanes::Backward::<R, 4> { chunk, class, reverse }),
+        (_, 5) => call(simd, lanes::Backward::<R, 5> { chunk, class, reverse }),
+        (_, 6) => call(simd, lanes::Backward::<R, 6> { chunk, class, reverse }),
+        (_, 7) => call(simd, lanes::Backward::<R, 7> { chunk, class, reverse }),
+        _ => call(simd, lanes::Backward::<R, 8> { chunk, class, reverse }),
+    }
+}
+
+/// What the reverse pass through a piece reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Past<'a, T> {
+    /// The state before the piece, `[columns, H]`, and after each of its steps, `[steps, columns, H]`.
+    pub(crate) before: &'a [T],
+    pub(crate) states: &'a [T],
+    /// The gradient that arrives at those.
+    pub(crate) gradient: &'a [T],
+}
+
+/// What the reverse pass through a piece writes.
+pub(crate) struct Sums<'a, T, R> {
+    /// `[steps, K]` and `[steps, columns, H]`, or nothing if only the gradient of the state is wanted.
+    pub(crate) lambda: Option<&'a mut [T]>,
+    pub(crate) beta: Option<&'a mut [T]>,
+    /// Grows: `[K, packed]`.
+    pub(crate) da: &'a mut [R],
+}
+
+/// `A^T`, for the gradient of many coefficients.
+pub(crate) struct Transposed<R> {
+    panels: Panels<R>,
+    /// Registers of a row of coefficients.
+    width: usize,
+}
+
+impl<T: Float, R: Number<Real = T>> Prepared<R> {
+    /// `A^T`, if that is how the gradient of coefficients is computed.
+    pub(crate) fn transposed(&self) -> Option<Transposed<R>> {
+        let channels = self.field.channels();
+        if channels <= FEW_COEFFICIENTS {
+            return None;
+        }
+        let (inner, width) = (self.layout.packed * R::WIDTH, channels.div_ceil(R::WIDTH));
+        let mut rows = vec![R::zero(); inner * width];
+        for (k, row) in self.packed.chunks_exact(self.layout.packed).enumerate() {
+            for l in 0..inner {
+                rows[l * width + k / R::WIDTH].set_lane(k % R::WIDTH, row[l / R::WIDTH].lane(l % R::WIDTH));
+            }
+        }
+        Some(Transposed { panels: Panels::new(&rows, inner, width), width })
+    }
+}
+
+/// Steps back through a piece of a series.
+pub(crate) struct RunBack<'a, T, R> {
+    pub(crate) prepared: &'a Prepared<R>,
+    pub(crate) transposed: Option<&'a Transposed<R>>,
+    pub(crate) piece: Piece<'a, T>,
+    pub(crate) past: Past<'a, T>,
+    pub(crate) buffers: &'a mut Buffers<R>,
+    /// The gradient of the state after the piece, then of the one before, `[columns, H]`.
+    pub(crate) carry: &'a mut [T],
+    pub(crate) sums: Sums<'a, T, R>,
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { prepared, transposed, piece, past, buffers, carry, mut sums } = self;
+        let (layout, hidden, channels) = (&prepared.layout, prepared.field.hidden(), prepared.field.channels());
+        let each = piece.columns * hidden;
+        let most = prepared.chunk_steps();
+        load_rows(layout, carry, hidden, &mut buffers.reverse.carry);
+        let mut end = piece.steps;
+        while end > 0 {
+            let first = (end - 1) / most * most;
+            let part = piece.part(channels, each, first, end);
+            call(simd, Generate { prepared, piece: part, buffers: &mut *buffers });
+            let reverse = &mut buffers.reverse;
+            if first == 0 {
+                load_rows(layout, past.before, hidden, &mut reverse.h);
+                let rest = &past.states[..(end - 1) * each];
+                room(&mut reverse.h, part.steps * piece.columns * layout.states);
+                let out = reverse.h[piece.columns * layout.states..].chunks_exact_mut(layout.states);
+                for (state, out) in rest.chunks_exact(hidden).zip(out) {
+                    layout.load(state, out);
+                }
+            } else {
+                load_rows(layout, &past.states[(first - 1) * each..(end - 1) * each], hidden, &mut reverse.h);
+            }
+            load_rows(layout, &past.gradient[first * each..end * each], hidden, &mut reverse.gradient);
+            room(&mut reverse.d_omega, part.steps * layout.padded);
+            if part.beta.is_some() {
+                room(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
+            }
+            let chunk = chunk!(prepared, part, buffers);
+            for class in &layout.classes {
+                backward_class(simd, prepared, &chunk, class, &mut buffers.reverse);
+            }
+            if let Some(lambda) = &mut sums.lambda {
+                let lambda = &mut lambda[first * channels..end * channels];
+                call(simd, Collect { prepared, transposed, piece: part, buffers: &mut *buffers, lambda, da: &mut *sums.da });
+            }
+            if let Some(beta) = &mut sums.beta {
+                let out = beta[first * each..end * each].chunks_exact_mut(hidden);
+                for (out, d) in out.zip(buffers.reverse.d_beta.chunks_exact(layout.states)) {
+                    layout.store(d, out);
+                }
+            }
+            end = first;
+        }
+        for (g, carry) in buffers.reverse.carry.chunks_exact(layout.states).zip(carry.chunks_exact_mut(hidden)) {
+            layout.store(g, carry);
+        }
+    }
+}
+
+/// `dlambda = dOmega A^T` and `dA += lambda^T dOmega`, for a chunk.
+struct Collect<'a, T, R> {
+    prepared: &'a Prepared<R>,
+    transposed: Option<&'a Transposed<R>>,
+    piece: Piece<'a, T>,
+    buffers: &'a mut Buffers<R>,
+    lambda: &'a mut [T],
+    da: &'a mut [R],
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { prepared, transposed, piece, buffers, lambda, da } = self;
+        let (layout, channels, steps) = (&prepared.layout, prepared.field.channels(), piece.steps);
+        let width = layout.packed;
+        let d = if layout.is_direct() {
+            &buffers.reverse.d_omega[..steps * width]
+        } else {
+            let packed = room(&mut buffers.packed, steps * width);
+            layout.compact(&buffers.reverse.d_omega, packed);
+            packed
+        };
+        match transposed {
+            None => call(simd, Dots { a: d, b: &prepared.packed, width, columns: channels, out: lambda }),
+            Some(transposed) => {
+                // The rows of dOmega as numbers.
+                let inner = width * R::WIDTH;
+                let mut numbers = vec![T::ZERO; steps * inner];
+                for (numbers, d) in numbers.chunks_exact_mut(R::WIDTH).zip(d) {
+                    d.write(numbers);
+                }
+                let rows = room(&mut buffers.rows, steps * transposed.width);
+                let left = Left { values: &numbers, stride: inner, rows: steps, inner };
+                transposed.panels.multiply(simd, left, rows, transposed.width);
+                for (out, row) in lambda.chunks_exact_mut(channels).zip(rows.chunks_exact(transposed.width)) {
+                    for (out, register) in out.chunks_mut(R::WIDTH).zip(row) {
+                        register.write(out);
+                    }
+                }
+            }
+        }
+        let left = Left { values: piece.lambda, stride: channels, rows: channels, inner: steps };
+        product::add_product(simd, left, d, width, da);
+    }
+}
+
+/// The states after each step.
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+    let prepared = Prepared::<T::Register>::new(recurrence, input.a);
+    let (hidden, width) = (recurrence.field().hidden(), recurrence.coefficients());
+    let each = input.columns * hidden;
+    let mut states = vec![T::ZERO; input.batch * input.length * each];
+    states.par_chunks_exact_mut(input.length * each).enumerate().for_each_init(Buffers::new, |buffers, (b, states)| {
+        let steps = input.steps(b);
+        let piece = Piece::new(input, width, hidden, b, 0, steps);
+        let mut state = input.initial[b * each..(b + 1) * each].to_vec();
+        let (own, rest) = states.split_at_mut(steps * each);
+        dispatch(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(own) });
+        rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&state));
+    });
+    states
+}
+
+/// The gradients.
+pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+    let prepared = Prepared::<T::Register>::new(recurrence, input.a);
+    let transposed = prepared.transposed();
+    let field = recurrence.field();
+    let (hidden, width) = (field.hidden(), recurrence.coefficients());
+    let each = input.columns * hidden;
+    let shards = plan::shards(input.batch, field.parameters() * size_of::<T>());
+    plan::gradients(recurrence, input, &shards, field.parameters(), |Shard { first, rows, da }| {
+        let mut buffers = Buffers::new();
+        let mut packed = vec![T::Register::zero(); prepared.packed.len()];
+        for (i, Rows { coefficients, initial, affine }) in rows.into_iter().enumerate() {
+            let b = first + i;
+            let steps = input.steps(b);
+            let own = b * input.length * each..(b * input.length + steps) * each;
+            let past = Past {
+                before: &input.initial[b * each..(b + 1) * each],
+                states: &states[own.clone()],
+                gradient: &gradient[own.clone()],
+            };
+            // What arrives past the end belongs to the last state.
+            for row in gradient[own.end..(b + 1) * input.length * each].chunks_exact(each) {
+                initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
+            }
+            let sums = Sums { lambda: Some(&mut coefficients[..steps * width]), beta: affine, da: &mut packed };
+            dispatch(RunBack {
+                prepared: &prepared,
+                transposed: transposed.as_ref(),
+                piece: Piece::new(input, width, hidden, b, 0, steps),
+                past,
+                buffers: &mut buffers,
+                carry: initial,
+                sums,
+            });
+        }
+        prepared.layout.unpack(field, &packed, da);
+    })
+}

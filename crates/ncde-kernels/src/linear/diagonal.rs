@@ -1,0 +1,152 @@
+//! Steps of diagonal matrices, number by number: `h <- e^x h + phi_1(x) beta`, `phi_1(x) = (e^x - 1) / x`.
+//!
+//! Reverse: `dh = e^x g`, `dbeta = phi_1(x) g`, `dx = g (e^x h + phi_1'(x) beta)`.
+
+use ncde_simd::{Float, Kernel, Number, Simd};
+
+use super::closed::{Chunk, Reverse};
+use super::layout::Class;
+
+/// All steps of a chunk.
+pub(crate) struct Forward<'a, R> {
+    pub(crate) chunk: &'a Chunk<'a, R>,
+    pub(crate) class: &'a Class,
+    /// States before the first and after every step, `[steps + 1, columns, states]`.
+    pub(crate) h: &'a mut [R],
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { chunk, class, h } = self;
+        let each = chunk.columns * chunk.states;
+        for t in 0..chunk.steps {
+            let omega = &chunk.omega[t * chunk.padded + class.entry..][..class.g];
+            let (before, after) = h[t * each..(t + 2) * each].split_at_mut(each);
+            for column in 0..chunk.columns {
+                let own = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
+                let (before, after) = (&before[own.clone()], &mut after[own.clone()]);
+                for j in 0..class.g {
+                    after[j] = omega[j].exp().times(simd, before[j]);
+                }
+                if let Some(beta) = chunk.beta {
+                    let beta = &beta[t * each..(t + 1) * each][own];
+                    for j in 0..class.g {
+                        let factor = if chunk.inside { phi(omega[j]).0 } else { R::splat(T::ONE) };
+                        after[j] = beta[j].fma(simd, factor, after[j]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The reverse of [`Forward`].
+pub(crate) struct Backward<'a, R> {
+    pub(crate) chunk: &'a Chunk<'a, R>,
+    pub(crate) class: &'a Class,
+    pub(crate) reverse: &'a mut Reverse<R>,
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { chunk, class, reverse } = self;
+        let Reverse { h, gradient, carry, d_omega, d_beta, .. } = reverse;
+        let each = chunk.columns * chunk.states;
+        for t in (0..chunk.steps).rev() {
+            let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.g;
+            let (omega, d_omega) = (&chunk.omega[entries.clone()], &mut d_omega[entries]);
+            d_omega.fill(R::zero());
+            for column in 0..chunk.columns {
+                let own = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
+                let row = t * each + own.start..t * each + own.end;
+                let (h, gradient, carry) = (&h[row.clone()], &gradient[row.clone()], &mut carry[own]);
+                for j in 0..class.g {
+                    let g = carry[j].plus(simd, gradient[j]);
+                    carry[j] = omega[j].exp().times(simd, g);
+                    d_omega[j] = carry[j].fma(simd, h[j], d_omega[j]);
+                    if let Some(beta) = chunk.beta {
+                        let own = row.start + j;
+                        if chunk.inside {
+                            let (phi, derivative) = phi(omega[j]);
+                            d_beta[own] = phi.times(simd, g);
+                            d_omega[j] = g.times(simd, derivative).fma(simd, beta[own], d_omega[j]);
+                        } else {
+                            d_beta[own] = g;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `phi_1(x)` and `phi_1'(x) = (e^x - phi_1(x)) / x`; near zero, where those cancel, by their series
+/// `sum x^j / (j+1)!` and `sum (j+1) x^j / (j+2)!`.
+#[inline(always)]
+fn phi<T: Float, R: Number<Real = T>>(x: R) -> (R, R) {
+    let (mut value, mut derivative) = (R::zero(), R::zero());
+    for l in 0..R::WIDTH {
+        let (v, d) = phi_of(x.lane(l));
+        value.set_lane(l, v);
+        derivative.set_lane(l, d);
+    }
+    (value, derivative)
+}
+
+#[inline(always)]
+fn phi_of<T: Float>(x: T) -> (T, T) {
+    if x.abs() > T::ONE {
+        let e = x.exp();
+        let v = (e - T::ONE) / x;
+        return (v, (e - v) / x);
+    }
+    // 1 / 20! is below any rounding unit.
+    let (mut v, mut d, mut inverse) = (T::ZERO, T::ZERO, T::from_f64(INVERSE_FACTORIAL));
+    for j in (0..TERMS).rev() {
+        // Here `inverse` is 1 / (j + 2)!.
+        d = d * x + inverse * T::from_f64((j + 1) as f64);
+        inverse *= T::from_f64((j + 2) as f64);
+        v = v * x + inverse;
+    }
+    (v, d)
+}
+
+const TERMS: usize = 18;
+
+/// `1 / (TERMS + 1)!`.
+const INVERSE_FACTORIAL: f64 = {
+    let (mut product, mut j) = (1.0, 2);
+    while j <= TERMS + 1 {
+        product /= j as f64;
+        j += 1;
+    }
+    product
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phi_and_its_derivative() {
+        for x in [-40.0_f64, -3.0, -1.0001, -1.0, -0.3, -1e-7, 0.0, 1e-3, 0.99, 1.0, 1.5, 20.0] {
+            // Integrals of e^(x s) and s e^(x s) over [0, 1], by Gauss-Legendre on many pieces.
+            let (mut v, mut d) = (0.0, 0.0);
+            let n = 2000;
+            for i in 0..n {
+                for node in [-0.774_596_669_241_483_4, 0.0, 0.774_596_669_241_483_4_f64] {
+                    let s = (f64::from(i) + 0.5 + 0.5 * node) / f64::from(n);
+                    let weight = if node == 0.0 { 4.0 / 9.0 } else { 5.0 / 18.0 } / f64::from(n);
+                    v += weight * (x * s).exp();
+                    d += weight * s * (x * s).exp();
+                }
+            }
+            let (fast, derivative) = phi_of(x);
+            assert!((fast - v).abs() < 1e-13 * v && (derivative - d).abs() < 1e-12 * d, "{x}: {fast} {v}, {derivative} {d}");
+        }
+    }
+}

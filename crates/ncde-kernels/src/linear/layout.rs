@@ -1,0 +1,260 @@
+//! Where the entries of block-diagonal matrices and the numbers of a state live, so that kernels work on whole registers.
+//!
+//! Blocks of one small size `b` lie side by side: entry `(r, c)` of all of them in consecutive lanes, and state `r` of all of them.
+//! A large block lies by columns: its rows are the lanes. Which of the two a size gets is a matter of which fills registers better.
+//!
+//! *Packed* is the layout without gaps in which generators are formed by matrix products; *padded* is the one of the steps, where each
+//! run of lanes starts a register. If all runs fill their registers the two are the same.
+
+use ncde_simd::{Float, Number};
+
+use crate::structure::{Field, Place};
+
+/// The largest block that is ever put side by side with others.
+pub(crate) const SMALL: usize = 8;
+
+/// Blocks that are computed together.
+#[derive(Debug, Clone)]
+pub(crate) struct Class {
+    pub(crate) b: usize,
+    pub(crate) kind: Kind,
+    /// Registers of a run.
+    pub(crate) g: usize,
+    /// The first register of the entries, padded.
+    pub(crate) entry: usize,
+    /// The first register of the state.
+    pub(crate) state: usize,
+    blocks: Vec<Place>,
+    /// Whether the blocks follow each other in the state.
+    adjacent: bool,
+}
+
+/// How the blocks of a class lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Side by side: entry `(r, c)` at register `(r b + c) g + j`, state `r` at `r g + j`, the block is the lane.
+    Lanes,
+    /// One block: entry `(r, c)` in register `c g + r / W`, lane `r % W`; state `r` likewise.
+    Wide,
+}
+
+impl Class {
+    /// Registers of its entries.
+    pub(crate) fn entries(&self) -> usize {
+        match self.kind {
+            Kind::Lanes => self.b * self.b * self.g,
+            Kind::Wide => self.b * self.g,
+        }
+    }
+
+    /// Registers of its state.
+    pub(crate) fn states(&self) -> usize {
+        match self.kind {
+            Kind::Lanes => self.b * self.g,
+            Kind::Wide => self.g,
+        }
+    }
+
+    /// The runs of its entries: how many, and of how many numbers.
+    fn runs(&self) -> (usize, usize) {
+        match self.kind {
+            Kind::Lanes => (self.b * self.b, self.blocks.len()),
+            Kind::Wide => (self.b, self.b),
+        }
+    }
+
+    /// The parameter, within a channel, of number `i` of run `run`.
+    fn parameter(&self, run: usize, i: usize) -> usize {
+        match self.kind {
+            Kind::Lanes => self.blocks[i].entry + run,
+            Kind::Wide => self.blocks[0].entry + i * self.b + run,
+        }
+    }
+}
+
+/// The layout of a field.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) classes: Vec<Class>,
+    /// Registers of a generator, packed and padded.
+    pub(crate) packed: usize,
+    pub(crate) padded: usize,
+    /// Registers of a state.
+    pub(crate) states: usize,
+    /// For each packed number its parameter within a channel.
+    parameters: Vec<usize>,
+    /// For each packed number its padded place; empty if they are the same.
+    places: Vec<u32>,
+}
+
+impl Layout {
+    pub(crate) fn new<R: Number>(field: &Field) -> Self {
+        let mut sizes: Vec<usize> = field.blocks().iter().map(|place| place.b).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut classes = Vec::new();
+        let (mut entry, mut state) = (0, 0);
+        let mut push = |b: usize, kind: Kind, blocks: Vec<Place>| {
+            let run = if kind == Kind::Lanes { blocks.len() } else { b };
+            let adjacent = blocks.windows(2).all(|pair| pair[0].at + b == pair[1].at);
+            let class = Class { b, kind, g: run.div_ceil(R::WIDTH), entry, state, blocks, adjacent };
+            entry += class.entries();
+            state += class.states();
+            classes.push(class);
+        };
+        for b in sizes {
+            let own: Vec<Place> = field.blocks().iter().filter(|place| place.b == b).copied().collect();
+            let lanes = b * b * own.len().div_ceil(R::WIDTH);
+            let wide = own.len() * b * b.div_ceil(R::WIDTH);
+            if b <= SMALL && lanes <= wide {
+                push(b, Kind::Lanes, own);
+            } else {
+                own.into_iter().for_each(|place| push(b, Kind::Wide, vec![place]));
+            }
+        }
+        let (mut parameters, mut places) = (Vec::new(), Vec::new());
+        for class in &classes {
+            let (runs, length) = class.runs();
+            for run in 0..runs {
+                for i in 0..length {
+                    parameters.push(class.parameter(run, i));
+                    places.push(((class.entry + run * class.g) * R::WIDTH + i) as u32);
+                }
+            }
+        }
+        if places.iter().enumerate().all(|(i, &place)| i == place as usize) {
+            places.clear();
+        }
+        Self { classes, packed: parameters.len().div_ceil(R::WIDTH), padded: entry, states: state, parameters, places }
+    }
+
+    /// Whether packed and padded are the same.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The parameters of all channels, packed, `[channels, packed]`.
+    pub(crate) fn pack<T: Float, R: Number<Real = T>>(&self, field: &Field, a: &[T]) -> Vec<R> {
+        let mut out = vec![R::zero(); field.channels() * self.packed];
+        for (k, row) in out.chunks_exact_mut(self.packed).enumerate() {
+            let a = &a[field.channel(k)];
+            for (i, &parameter) in self.parameters.iter().enumerate() {
+                row[i / R::WIDTH].set_lane(i % R::WIDTH, a[parameter]);
+            }
+        }
+        out
+    }
+
+    /// The other way.
+    pub(crate) fn unpack<T: Float, R: Number<Real = T>>(&self, field: &Field, packed: &[R], a: &mut [T]) {
+        for (k, row) in packed.chunks_exact(self.packed).enumerate() {
+            let a = &mut a[field.channel(k)];
+            for (i, &parameter) in self.parameters.iter().enumerate() {
+                a[parameter] = row[i / R::WIDTH].lane(i % R::WIDTH);
+            }
+        }
+    }
+
+    /// From packed to padded rows.
+    #[inline(always)]
+    pub(crate) fn spread<R: Number>(&self, packed: &[R], padded: &mut [R]) {
+        for (packed, padded) in packed.chunks_exact(self.packed).zip(padded.chunks_exact_mut(self.padded)) {
+            for (i, &place) in self.places.iter().enumerate() {
+                let place = place as usize;
+                padded[place / R::WIDTH].set_lane(place % R::WIDTH, packed[i / R::WIDTH].lane(i % R::WIDTH));
+            }
+        }
+    }
+
+    /// From padded to packed rows.
+    #[inline(always)]
+    pub(crate) fn compact<R: Number>(&self, padded: &[R], packed: &mut [R]) {
+        for (padded, packed) in padded.chunks_exact(self.padded).zip(packed.chunks_exact_mut(self.packed)) {
+            for (i, &place) in self.places.iter().enumerate() {
+                let place = place as usize;
+                packed[i / R::WIDTH].set_lane(i % R::WIDTH, padded[place / R::WIDTH].lane(place % R::WIDTH));
+            }
+        }
+    }
+
+    /// A state into registers.
+    #[inline(always)]
+    pub(crate) fn load<T: Float, R: Number<Real = T>>(&self, state: &[T], out: &mut [R]) {
+        for class in &self.classes {
+            let out = &mut out[class.state..][..class.states()];
+            match (class.kind, class.b) {
+                (Kind::Lanes, 1) if class.adjacent => load::<T, R, 1>(class, state, out),
+                (Kind::Lanes, 2) if class.adjacent => load::<T, R, 2>(class, state, out),
+                (Kind::Lanes, 3) if class.adjacent => load::<T, R, 3>(class, state, out),
+                (Kind::Lanes, 4) if class.adjacent => load::<T, R, 4>(class, state, out),
+                (Kind::Lanes, 8) if class.adjacent => load::<T, R, 8>(class, state, out),
+                (Kind::Lanes, b) => {
+                    for (i, place) in class.blocks.iter().enumerate() {
+                        for r in 0..b {
+                            out[r * class.g + i / R::WIDTH].set_lane(i % R::WIDTH, state[place.at + r]);
+                        }
+                    }
+                }
+                (Kind::Wide, b) => {
+                    let state = &state[class.blocks[0].at..][..b];
+                    for (out, state) in out.iter_mut().zip(state.chunks(R::WIDTH)) {
+                        *out = R::read(state);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A state out of registers.
+    #[inline(always)]
+    pub(crate) fn store<T: Float, R: Number<Real = T>>(&self, registers: &[R], state: &mut [T]) {
+        for class in &self.classes {
+            let own = &registers[class.state..][..class.states()];
+            match (class.kind, class.b) {
+                (Kind::Lanes, 1) if class.adjacent => store::<T, R, 1>(class, own, state),
+                (Kind::Lanes, 2) if class.adjacent => store::<T, R, 2>(class, own, state),
+                (Kind::Lanes, 3) if class.adjacent => store::<T, R, 3>(class, own, state),
+                (Kind::Lanes, 4) if class.adjacent => store::<T, R, 4>(class, own, state),
+                (Kind::Lanes, 8) if class.adjacent => store::<T, R, 8>(class, own, state),
+                (Kind::Lanes, b) => {
+                    for (i, place) in class.blocks.iter().enumerate() {
+                        for r in 0..b {
+                            state[place.at + r] = own[r * class.g + i / R::WIDTH].lane(i % R::WIDTH);
+                        }
+                    }
+                }
+                (Kind::Wide, b) => {
+                    let state = &mut state[class.blocks[0].at..][..b];
+                    for (own, state) in own.iter().zip(state.chunks_mut(R::WIDTH)) {
+                        own.write(state);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Blocks that follow each other: a transposition, a register of blocks at a time.
+#[inline(always)]
+fn load<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, state: &[T], out: &mut [R]) {
+    let blocks = state[class.blocks[0].at..].as_chunks::<B>().0;
+    for (j, blocks) in blocks[..class.blocks.len()].chunks(R::WIDTH).enumerate() {
+        let columns = R::columns::<B>(blocks);
+        for r in 0..B {
+            out[r * class.g + j] = columns[r];
+        }
+    }
+}
+
+/// As [`load`], the other way.
+#[inline(always)]
+fn store<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, own: &[R], state: &mut [T]) {
+    let blocks = state[class.blocks[0].at..].as_chunks_mut::<B>().0;
+    for (j, blocks) in blocks[..class.blocks.len()].chunks_mut(R::WIDTH).enumerate() {
+        let mut columns = [R::zero(); B];
+        for r in 0..B {
+            columns[r] = own[r * class.g + j];
+        }
+        R::rows::<B>(&columns, blocks);
+    }
+}

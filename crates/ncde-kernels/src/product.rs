@@ -1,0 +1,333 @@
+//! Matrix products `C = A B` and `C += A B` on one core, `A` of single numbers, `B` and `C` of registers.
+//!
+//! ```text
+//! C[i, j] (+)= sum_l A[i, l] B[l, j]
+//! ```
+//!
+//! A tile of `C`, six rows by four registers where the machine has 32 registers, stays in registers while `l` runs: per step four
+//! loads and six broadcasts for 24 multiply-adds. `B` may be packed into panels of four registers, so that it streams.
+//! [`dots`] is for few columns: `C[i, k] = sum_j A[i, j] B[k, j]`, both along registers.
+
+use ncde_simd::{Float, Kernel, Number, Simd, call};
+
+/// Registers of a panel.
+pub(crate) const PANEL: usize = 4;
+
+/// The numbers of `A`, by rows (`A[i, l]` at `i * stride + l`) or by columns (`A[i, l]` at `l * stride + i`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Left<'a, T, const BY_COLUMNS: bool> {
+    pub(crate) values: &'a [T],
+    pub(crate) stride: usize,
+    pub(crate) rows: usize,
+    pub(crate) inner: usize,
+}
+
+impl<'a, T: Float, const BY_COLUMNS: bool> Left<'a, T, BY_COLUMNS> {
+    /// From row `i` on.
+    #[inline(always)]
+    fn from(self, i: usize) -> &'a [T] {
+        if BY_COLUMNS { &self.values[i..] } else { &self.values[i * self.stride..] }
+    }
+}
+
+/// `B`, `[inner, width]`, rearranged: panels of [`PANEL`] columns, the last one as wide as what is left.
+#[derive(Debug, Clone)]
+pub(crate) struct Panels<R> {
+    values: Vec<R>,
+    inner: usize,
+    width: usize,
+}
+
+impl<R: Number> Panels<R> {
+    pub(crate) fn new(b: &[R], inner: usize, width: usize) -> Self {
+        let mut values = Vec::with_capacity(inner * width);
+        for first in (0..width).step_by(PANEL) {
+            let end = width.min(first + PANEL);
+            for l in 0..inner {
+                values.extend_from_slice(&b[l * width + first..l * width + end]);
+            }
+        }
+        Self { values, inner, width }
+    }
+
+    /// `C = A B`, `C` by rows of `out_stride` registers.
+    #[inline(always)]
+    pub(crate) fn multiply<T: Float, S: Simd>(&self, simd: S, a: Left<'_, T, false>, out: &mut [R], out_stride: usize)
+    where
+        R: Number<Real = T>,
+    {
+        for first in (0..self.width).step_by(PANEL) {
+            let wide = PANEL.min(self.width - first);
+            let b = Right { values: &self.values[first * self.inner..][..wide * self.inner], stride: wide, wide };
+            call(simd, Strip::<T, R, false, false> { a, b, out: &mut out[first..], stride: out_stride });
+        }
+    }
+}
+
+/// `C += A B` with `A` by columns and `B` by rows of `width` registers.
+#[inline(always)]
+pub(crate) fn add_product<T: Float, R: Number<Real = T>, S: Simd>(
+    simd: S,
+    a: Left<'_, T, true>,
+    b: &[R],
+    width: usize,
+    out: &mut [R],
+) {
+    for first in (0..width).step_by(PANEL) {
+        let wide = PANEL.min(width - first);
+        let b = Right { values: &b[first..], stride: width, wide };
+        call(simd, Strip::<T, R, true, true> { a, b, out: &mut out[first..], stride: width });
+    }
+}
+
+/// A few columns of `B`: `wide` registers every `stride`.
+#[derive(Debug, Clone, Copy)]
+struct Right<'a, R> {
+    values: &'a [R],
+    stride: usize,
+    wide: usize,
+}
+
+/// All rows of `C`, a few columns.
+struct Strip<'a, T, R, const BY_COLUMNS: bool, const ADD: bool> {
+    a: Left<'a, T, BY_COLUMNS>,
+    b: Right<'a, R>,
+    out: &'a mut [R],
+    stride: usize,
+}
+
+impl<T: Float, R: Number<Real = T>, const BY_COLUMNS: bool, const ADD: bool> Kernel for Strip<'_, T, R, BY_COLUMNS, ADD> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { a, b, out, stride } = self;
+        // With 16 registers, of half the size each, a tile is one column wide.
+        let columns = if S::REGISTER_COUNT >= 32 { b.wide } else { 1 };
+        for first in (0..b.wide).step_by(columns) {
+            let b = Right { values: &b.values[first..], ..b };
+            let out = &mut out[first..];
+            match columns {
+                4 => rows::<S, T, R, 4, BY_COLUMNS, ADD>(simd, a, b, out, stride),
+                3 => rows::<S, T, R, 3, BY_COLUMNS, ADD>(simd, a, b, out, stride),
+                2 => rows::<S, T, R, 2, BY_COLUMNS, ADD>(simd, a, b, out, stride),
+                _ => rows::<S, T, R, 1, BY_COLUMNS, ADD>(simd, a, b, out, stride),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn rows<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const BY_COLUMNS: bool, const ADD: bool>(
+    simd: S,
+    a: Left<'_, T, BY_COLUMNS>,
+    b: Right<'_, R>,
+    out: &mut [R],
+    stride: usize,
+) {
+    let mut i = 0;
+    while i < a.rows {
+        let own = Tile::<'_, T, R, BY_COLUMNS> { a: a.from(i), stride: a.stride, inner: a.inner, b };
+        let out = &mut out[i * stride..];
+        i += match a.rows - i {
+            6.. => own.run::<S, 6, N, ADD>(simd, out, stride),
+            3..=5 => own.run::<S, 3, N, ADD>(simd, out, stride),
+            2 => own.run::<S, 2, N, ADD>(simd, out, stride),
+            _ => own.run::<S, 1, N, ADD>(simd, out, stride),
+        };
+    }
+}
+
+struct Tile<'a, T, R, const BY_COLUMNS: bool> {
+    a: &'a [T],
+    stride: usize,
+    inner: usize,
+    b: Right<'a, R>,
+}
+
+impl<T: Float, R: Number<Real = T>, const BY_COLUMNS: bool> Tile<'_, T, R, BY_COLUMNS> {
+    /// `M` rows by `N` registers; returns `M`.
+    #[inline(always)]
+    fn run<S: Simd, const M: usize, const N: usize, const ADD: bool>(self, simd: S, out: &mut [R], stride: usize) -> usize {
+        let mut sums = [[R::zero(); N]; M];
+        let lines = self.b.values.chunks(self.b.stride).take(self.inner);
+        if BY_COLUMNS {
+            for (l, b) in lines.enumerate() {
+                if let (Some(a), Some(b)) = (self.a[l * self.stride..].first_chunk::<M>(), b.first_chunk::<N>()) {
+                    for i in 0..M {
+                        let x = R::splat(a[i]);
+                        for j in 0..N {
+                            sums[i][j] = b[j].fma(simd, x, sums[i][j]);
+                        }
+                    }
+                }
+            }
+        } else {
+            let mut a: [&[T]; M] = [&[]; M];
+            for i in 0..M {
+                a[i] = &self.a[i * self.stride..][..self.inner];
+            }
+            for (l, b) in lines.enumerate() {
+                if let Some(b) = b.first_chunk::<N>() {
+                    for i in 0..M {
+                        let x = R::splat(a[i][l]);
+                        for j in 0..N {
+                            sums[i][j] = b[j].fma(simd, x, sums[i][j]);
+                        }
+                    }
+                }
+            }
+        }
+        for i in 0..M {
+            let out = &mut out[i * stride..][..N];
+            for j in 0..N {
+                out[j] = if ADD { sums[i][j].plus(simd, out[j]) } else { sums[i][j] };
+            }
+        }
+        M
+    }
+}
+
+/// `C[i, k] = sum_j A[i, j] B[k, j]` along registers, `A` and `B` by rows of `width`, `C` by rows of `columns` numbers.
+pub(crate) struct Dots<'a, T, R> {
+    pub(crate) a: &'a [R],
+    pub(crate) b: &'a [R],
+    pub(crate) width: usize,
+    pub(crate) columns: usize,
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { a, b, width, columns, out } = self;
+        let rows = out.len() / columns;
+        let mut i = 0;
+        while i < rows {
+            let m = if rows - i >= 4 { 4 } else { 1 };
+            let mut k = 0;
+            while k < columns {
+                let n = match columns - k {
+                    4.. => 4,
+                    2 | 3 => 2,
+                    _ => 1,
+                };
+                let (a, b, out) = (&a[i * width..], &b[k * width..], &mut out[i * columns + k..]);
+                match (m, n) {
+                    (4, 4) => dots::<S, T, R, 4, 4>(simd, a, b, width, out, columns),
+                    (4, 2) => dots::<S, T, R, 4, 2>(simd, a, b, width, out, columns),
+                    (4, _) => dots::<S, T, R, 4, 1>(simd, a, b, width, out, columns),
+                    (_, 4) => dots::<S, T, R, 1, 4>(simd, a, b, width, out, columns),
+                    (_, 2) => dots::<S, T, R, 1, 2>(simd, a, b, width, out, columns),
+                    _ => dots::<S, T, R, 1, 1>(simd, a, b, width, out, columns),
+                }
+                k += n;
+            }
+            i += m;
+        }
+    }
+}
+
+#[inline(always)]
+fn dots<S: Simd, T: Float, R: Number<Real = T>, const M: usize, const N: usize>(
+    simd: S,
+    a: &[R],
+    b: &[R],
+    width: usize,
+    out: &mut [T],
+    columns: usize,
+) {
+    let (mut left, mut right): ([&[R]; M], [&[R]; N]) = ([&[]; M], [&[]; N]);
+    for i in 0..M {
+        left[i] = &a[i * width..][..width];
+    }
+    for k in 0..N {
+        right[k] = &b[k * width..][..width];
+    }
+    let mut sums = [[R::zero(); N]; M];
+    for j in 0..width {
+        for i in 0..M {
+            for k in 0..N {
+                sums[i][k] = left[i][j].fma(simd, right[k][j], sums[i][k]);
+            }
+        }
+    }
+    for i in 0..M {
+        for k in 0..N {
+            out[i * columns + k] = sums[i][k].total(simd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncde_simd::{Lanes, dispatch};
+
+    type R = Lanes<f32, 16>;
+
+    fn numbers(n: usize, seed: f32) -> Vec<f32> {
+        (0..n).map(|i| (i as f32 * seed).sin()).collect()
+    }
+
+    fn registers(x: &[f32]) -> Vec<R> {
+        let pack = |x: &[f32]| {
+            let mut r = R::zero();
+            x.iter().enumerate().for_each(|(i, &x)| r.set_lane(i, x));
+            r
+        };
+        x.chunks_exact(16).map(pack).collect()
+    }
+
+    struct All<'a>(&'a [f32], &'a [f32], [usize; 3], &'a mut [R], &'a mut [R]);
+
+    impl Kernel for All<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let Self(a, b, [rows, inner, width], out, sums) = self;
+            let b = registers(b);
+            let left = Left { values: a, stride: inner, rows, inner };
+            Panels::new(&b, inner, width).multiply(simd, left, out, width);
+            // The same numbers read by columns are the transpose: [inner, rows].
+            let left = Left { values: a, stride: inner, rows: inner, inner: rows };
+            add_product(simd, left, out, width, sums);
+        }
+    }
+
+    #[test]
+    fn products_are_sums() {
+        for (rows, inner, width) in [(1, 1, 1), (6, 5, 4), (7, 3, 5), (11, 9, 7), (23, 2, 9)] {
+            let (a, b) = (numbers(rows * inner, 0.7), numbers(inner * width * 16, 1.3));
+            let (mut out, mut sums) = (vec![R::zero(); rows * width], vec![R::splat(1.0); inner * width]);
+            dispatch(All(&a, &b, [rows, inner, width], &mut out, &mut sums));
+            let c = |i: usize, j: usize| out[i * width + j / 16].lane(j % 16);
+            for j in 0..width * 16 {
+                for i in 0..rows {
+                    let sum: f32 = (0..inner).map(|l| a[i * inner + l] * b[l * width * 16 + j]).sum();
+                    assert!((c(i, j) - sum).abs() < 1e-5, "{rows} {inner} {width}: {i} {j}");
+                }
+                for l in 0..inner {
+                    let sum: f32 = (0..rows).map(|i| a[i * inner + l] * c(i, j)).sum::<f32>() + 1.0;
+                    assert!((sums[l * width + j / 16].lane(j % 16) - sum).abs() < 1e-5, "{rows} {inner} {width}: {l} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dots_are_sums() {
+        for (rows, columns, width) in [(1, 1, 1), (4, 7, 3), (9, 3, 2), (5, 6, 1)] {
+            let (a, b) = (numbers(rows * width * 16, 0.3), numbers(columns * width * 16, 0.9));
+            let mut out = vec![0.0; rows * columns];
+            dispatch(Dots { a: &registers(&a), b: &registers(&b), width, columns, out: &mut out });
+            for i in 0..rows {
+                for k in 0..columns {
+                    let n = width * 16;
+                    let sum: f32 = (0..n).map(|j| a[i * n + j] * b[k * n + j]).sum();
+                    assert!((out[i * columns + k] - sum).abs() < 1e-5, "{rows} {columns} {width}: {i} {k}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Flows of generators from almost nothing to far beyond the radius of one series: states and gradients in both number types.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::matrix::norm_2;
+use common::model::{Case, Model, large, small};
+use common::reference::{self, assert_gradients};
+use common::{assert_close, scaled, uniform};
+use ncde_kernels::{Affine, Recurrence, Structure};
+
+const NORMS: [f64; 9] = [1e-8, 1e-6, 1e-4, 1e-3, 0.1, 1.0, 5.0, 20.0, 50.0];
+
+/// One step of two series whose generators have the given 2-norm.
+fn case(seed: u64, model: &Model, a: &[f64], norm: f64, affine: Option<Affine>) -> Case {
+    let recurrence = Recurrence::new(model.field.clone()).with_affine(affine.unwrap_or_default());
+    let mut case = Case::new(seed, model, recurrence, [2, 1, 1]);
+    case.a = a.to_vec();
+    let n = model.hidden();
+    let matrices = model.matrices(a);
+    for lambda in case.coefficients.chunks_exact_mut(matrices.len()) {
+        let mut omega = vec![0.0; n * n];
+        for (lambda, matrix) in lambda.iter().zip(&matrices) {
+            omega.iter_mut().zip(matrix).for_each(|(sum, x)| *sum += lambda * x);
+        }
+        let factor = norm / norm_2(n, &omega);
+        lambda.iter_mut().for_each(|x| *x *= factor);
+    }
+    if affine.is_some() { case.rounded() } else { case.without_affine().rounded() }
+}
+
+fn check(case: &Case, norm: f64) {
+    let states = reference::states(case);
+    let gradients = reference::gradients(case, &states);
+    // Rounding Omega once changes its exponential by the norm of Omega times a rounding unit.
+    for (number, (seen, seen_gradients), unit) in [("f64", case.run::<f64>(), 1e-15), ("f32", case.run::<f32>(), 1.2e-7)] {
+        let tolerance = 40.0 * unit * (1.0 + norm);
+        let name = format!("{number}, norm {norm:e}, {}", case.name());
+        assert_close(&name, &seen, &states, tolerance);
+        assert_gradients(&name, &seen_gradients, &gradients, tolerance);
+    }
+}
+
+#[test]
+fn random_generators() {
+    for norm in NORMS {
+        for (i, model) in small(3).iter().enumerate() {
+            for (j, affine) in [None, Some(Affine::Exact), Some(Affine::Approximate)].into_iter().enumerate() {
+                let seed = (10 * i + j) as u64;
+                check(&case(seed, model, &model.parameters(seed), norm, affine), norm);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_generators_of_large_models() {
+    for (i, model) in large(2).iter().enumerate() {
+        // The reference takes its time: each structure at two of the norms.
+        for norm in [NORMS[i % NORMS.len()], NORMS[(i + 3) % NORMS.len()]] {
+            check(&case(i as u64, model, &model.parameters(i as u64), norm, Some(Affine::Exact)), norm);
+        }
+    }
+}
+
+/// Rotations: `A^k` antisymmetric in every block, so that no state grows however large the generator.
+#[test]
+fn rotations() {
+    for sizes in [vec![2], vec![5], vec![1, 2, 3, 4], vec![9, 2]] {
+        let model = Model::new(Structure::Block { sizes: sizes.clone() }, 2);
+        let mut a = model.parameters(3);
+        let mut at = 0;
+        for &b in sizes.iter().chain(&sizes) {
+            let block = a[at..at + b * b].to_vec();
+            (0..b * b).for_each(|i| a[at + i] = block[i] - block[i % b * b + i / b]);
+            at += b * b;
+        }
+        for norm in NORMS {
+            let case = case(4, &model, &a, norm, None);
+            check(&case, norm);
+            for (h, start) in case.forward().unwrap().chunks_exact(model.hidden()).zip(case.initial.chunks_exact(model.hidden()))
+            {
+                let (after, before) = (common::dot(h, h), common::dot(start, start));
+                assert!((after - before).abs() < 1e-13 * (1.0 + norm), "{sizes:?} at {norm}: {after} against {before}");
+            }
+        }
+    }
+}
+
+/// Decay: every direction shrinks, the fastest by `exp(-norm)`.
+#[test]
+fn decay() {
+    let hidden = 6;
+    for structure in [Structure::Diagonal { hidden }, Structure::Dplr { hidden, rank: 2 }, Structure::Dense { hidden }] {
+        let model = Model::new(structure.clone(), 1);
+        let u = uniform(8, 3 * hidden * hidden);
+        let a: Vec<f64> = match structure {
+            Structure::Diagonal { .. } => u[..hidden].iter().map(|x| -x.abs()).collect(),
+            // -D - v v^T.
+            Structure::Dplr { .. } => {
+                let d = u[..hidden].iter().map(|x| -x.abs());
+                d.chain(scaled(&u[hidden..3 * hidden], -0.4)).chain(scaled(&u[hidden..3 * hidden], 0.4)).collect()
+            }
+            _ => (0..hidden * hidden)
+                .map(|i| -(0..hidden).map(|k| u[i / hidden * hidden + k] * u[i % hidden * hidden + k]).sum::<f64>())
+                .collect(),
+        };
+        for norm in NORMS {
+            let mut case = case(9, &model, &a, norm, Some(Affine::Exact));
+            case.coefficients.iter_mut().for_each(|x| *x = x.abs());
+            check(&case, norm);
+        }
+    }
+}
+
+/// Diagonals are checked number by number: the large ones hide nothing.
+#[test]
+fn diagonals_element_by_element() {
+    let model = Model::new(Structure::Diagonal { hidden: 21 }, 1);
+    for norm in NORMS {
+        let a: Vec<f64> = (0..21).map(|i| norm * (f64::from(i) - 10.0) / 10.0).collect();
+        let recurrence = Recurrence::new(model.field.clone());
+        let mut case = Case::new(3, &model, recurrence, [1, 1, 1]).without_affine().rounded();
+        case.coefficients = vec![1.0];
+        case.a = a.iter().map(|&x| f64::from(x as f32)).collect();
+        for (seen, unit) in [(case.run::<f64>().0, 1e-15), (case.run::<f32>().0, 1.2e-7)] {
+            for ((h, start), a) in seen.iter().zip(&case.initial).zip(&case.a) {
+                let right = start * a.exp();
+                assert!((h - right).abs() <= 40.0 * unit * (1.0 + norm) * right.abs(), "exp({a}) {start} = {right}, not {h}");
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Any backend under `Autodiff`: the forward pass is the backend's, the reverse pass ours.
+
+use std::sync::Arc;
+
+use burn::backend::Autodiff;
+use burn::backend::autodiff::NodeId;
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
+use burn::tensor::backend::Backend;
+use burn::tensor::ops::FloatTensor;
+use ncde_kernels::{Brackets, Recurrence};
+
+use super::{ArrayGradients, Arrays, Error, LinearOps};
+
+/// What the reverse pass of a recurrence needs: its arguments and its states.
+#[derive(Debug, Clone)]
+struct Kept<B: Backend> {
+    recurrence: Arc<Recurrence>,
+    arrays: Arrays<B>,
+    states: FloatTensor<B>,
+}
+
+impl<B: LinearOps> Kept<B> {
+    fn gradients(self, gradient: FloatTensor<B>) -> ArrayGradients<B> {
+        B::recurrence_backward(&self.recurrence, self.arrays.clone(), self.states, gradient).unwrap_or_else(|_| {
+            let Arrays { a, coefficients, initial, affine, .. } = self.arrays;
+            ArrayGradients {
+                a: unknown::<B>(a),
+                coefficients: unknown::<B>(coefficients),
+                initial: unknown::<B>(initial),
+                affine: affine.map(unknown::<B>),
+            }
+        })
+    }
+}
+
+/// A reverse pass cannot fail, but it must not pass a wrong gradient on: NaN is seen by every check after it.
+fn unknown<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
+    B::float_mul_scalar(of, f64::NAN.into())
+}
+
+#[derive(Debug)]
+struct Reverse;
+
+impl<B: LinearOps> Backward<B, 3> for Reverse {
+    type State = Kept<B>;
+
+    fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let of = ops.state.gradients(grads.consume::<B>(&ops.node));
+        for (parent, gradient) in ops.parents.into_iter().zip([of.a, of.coefficients, of.initial]) {
+            register::<B>(parent.map(|node| node.id), Some(gradient), grads);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ReverseAffine;
+
+impl<B: LinearOps> Backward<B, 4> for ReverseAffine {
+    type State = Kept<B>;
+
+    fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let of = ops.state.gradients(grads.consume::<B>(&ops.node));
+        let gradients = [Some(of.a), Some(of.coefficients), Some(of.initial), of.affine];
+        for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
+            register::<B>(parent.map(|node| node.id), gradient, grads);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ReverseMatrices;
+
+impl<B: LinearOps> Backward<B, 1> for ReverseMatrices {
+    type State = (Arc<Brackets>, FloatTensor<B>);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (brackets, a) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            B::matrices_backward(&brackets, a.clone(), gradient).unwrap_or_else(|_| unknown::<B>(a))
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseVectors;
+
+impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
+    type State = (Arc<Brackets>, FloatTensor<B>, FloatTensor<B>);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (brackets, a, b) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        let both = B::vectors_backward(&brackets, a.clone(), b.clone(), gradient)
+            .unwrap_or_else(|_| [unknown::<B>(a), unknown::<B>(b)]);
+        for (parent, gradient) in ops.parents.into_iter().zip(both) {
+            register::<B>(parent.map(|node| node.id), Some(gradient), grads);
+        }
+    }
+}
+
+/// Hands a gradient to a parent that is tracked.
+fn register<B: Backend>(parent: Option<NodeId>, gradient: Option<FloatTensor<B>>, grads: &mut Gradients) {
+    if let (Some(parent), Some(gradient)) = (parent, gradient) {
+        grads.register::<B>(parent, gradient);
+    }
+}
+
+impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error> {
+        let Arrays { a, coefficients, initial, affine, lengths } = arrays;
+        let parents = [a.node, coefficients.node, initial.node];
+        let (affine, affine_node) = affine.map(|affine| (affine.primitive, affine.node)).unzip();
+        let arrays = Arrays {
+            a: a.primitive,
+            coefficients: coefficients.primitive,
+            initial: initial.primitive,
+            affine,
+            lengths,
+        };
+        let states = B::recurrence(recurrence, arrays.clone())?;
+        let kept = || Kept { recurrence: recurrence.clone(), arrays, states: states.clone() };
+        Ok(match affine_node {
+            None => match Reverse.prepare::<C>(parents).compute_bound().stateful() {
+                OpsKind::Tracked(prep) => prep.finish(kept(), states),
+                OpsKind::UnTracked(prep) => prep.finish(states),
+            },
+            Some(affine) => {
+                let [a, coefficients, initial] = parents;
+                match ReverseAffine.prepare::<C>([a, coefficients, initial, affine]).compute_bound().stateful() {
+                    OpsKind::Tracked(prep) => prep.finish(kept(), states),
+                    OpsKind::UnTracked(prep) => prep.finish(states),
+                }
+            }
+        })
+    }
+
+    fn recurrence_backward(
+        _: &Arc<Recurrence>,
+        _: Arrays<Self>,
+        _: FloatTensor<Self>,
+        _: FloatTensor<Self>,
+    ) -> Result<ArrayGradients<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+
+    fn matrices(brackets: &Arc<Brackets>, a: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let output = B::matrices(brackets, a.primitive.clone())?;
+        Ok(match ReverseMatrices.prepare::<C>([a.node]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((brackets.clone(), a.primitive), output),
+            OpsKind::UnTracked(prep) => prep.finish(output),
+        })
+    }
+
+    fn matrices_backward(_: &Arc<Brackets>, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+
+    fn vectors(brackets: &Arc<Brackets>, a: FloatTensor<Self>, b: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let output = B::vectors(brackets, a.primitive.clone(), b.primitive.clone())?;
+        Ok(match ReverseVectors.prepare::<C>([a.node, b.node]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((brackets.clone(), a.primitive, b.primitive), output),
+            OpsKind::UnTracked(prep) => prep.finish(output),
+        })
+    }
+
+    fn vectors_backward(
+        _: &Arc<Brackets>,
+        _: FloatTensor<Self>,
+        _: FloatTensor<Self>,
+        _: FloatTensor<Self>,
+    ) -> Result<[FloatTensor<Self>; 2], Error> {
+        Err(Error::SecondOrder)
+    }
+}

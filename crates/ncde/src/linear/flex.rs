@@ -1,0 +1,150 @@
+//! The CPU backend: its tensors are slices, and the kernel takes slices.
+
+use std::sync::Arc;
+
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{DType, Element, TensorMetadata};
+use bytemuck::Pod;
+use ncde_kernels::{Brackets, Float, Input, Recurrence};
+
+use super::{ArrayGradients, Arrays, Error, LinearOps};
+use crate::slices::{self, tensor};
+
+/// Calls a function for the number type of a tensor.
+macro_rules! dispatch {
+    ($tensor:expr, $function:ident($($argument:expr),*)) => {
+        match $tensor.dtype() {
+            DType::F32 => $function::<f32>($($argument),*),
+            DType::F64 => $function::<f64>($($argument),*),
+            dtype => Err(Error::Type { dtype }),
+        }
+    };
+}
+
+impl LinearOps for Flex {
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
+        dispatch!(arrays.a, forward(recurrence, &arrays))
+    }
+
+    fn recurrence_backward(
+        recurrence: &Arc<Recurrence>,
+        arrays: Arrays<Self>,
+        states: FlexTensor,
+        gradient: FlexTensor,
+    ) -> Result<ArrayGradients<Self>, Error> {
+        dispatch!(arrays.a, backward(recurrence, &arrays, &states, &gradient))
+    }
+
+    fn matrices(brackets: &Arc<Brackets>, a: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(a, matrices(brackets, &a))
+    }
+
+    fn matrices_backward(brackets: &Arc<Brackets>, a: FlexTensor, gradient: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(a, matrices_backward(brackets, &a, &gradient))
+    }
+
+    fn vectors(brackets: &Arc<Brackets>, a: FlexTensor, b: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(a, vectors(brackets, &a, &b))
+    }
+
+    fn vectors_backward(
+        brackets: &Arc<Brackets>,
+        a: FlexTensor,
+        b: FlexTensor,
+        gradient: FlexTensor,
+    ) -> Result<[FlexTensor; 2], Error> {
+        dispatch!(a, vectors_backward(brackets, &a, &b, &gradient))
+    }
+}
+
+fn forward<T: Float + Element + Pod>(recurrence: &Recurrence, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
+    let arrays = contiguous(arrays);
+    let input = input::<T>(&arrays)?;
+    let shape = [input.batch, input.length, input.columns, recurrence.field().hidden()];
+    Ok(tensor(recurrence.forward(&input)?, shape))
+}
+
+fn backward<T: Float + Element + Pod>(
+    recurrence: &Recurrence,
+    arrays: &Arrays<Flex>,
+    states: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<ArrayGradients<Flex>, Error> {
+    let arrays = contiguous(arrays);
+    let (states, gradient) = (states.to_contiguous(), gradient.to_contiguous());
+    let input = input::<T>(&arrays)?;
+    let of = recurrence.backward(&input, slice::<T>("the states", &states)?, slice::<T>("the gradient", &gradient)?)?;
+    Ok(ArrayGradients {
+        a: tensor(of.a, arrays.a.shape()),
+        coefficients: tensor(of.coefficients, arrays.coefficients.shape()),
+        initial: tensor(of.initial, arrays.initial.shape()),
+        affine: of.affine.map(|affine| tensor(affine, states.shape())),
+    })
+}
+
+fn matrices<T: Float + Element + Pod>(brackets: &Brackets, a: &FlexTensor) -> Result<FlexTensor, Error> {
+    let a = a.to_contiguous();
+    let values = brackets.matrices(slice::<T>("A", &a)?)?;
+    let size = values.len();
+    Ok(tensor(values, [size]))
+}
+
+fn matrices_backward<T: Float + Element + Pod>(
+    brackets: &Brackets,
+    a: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<FlexTensor, Error> {
+    let (a, gradient) = (a.to_contiguous(), gradient.to_contiguous());
+    let values = brackets.matrices_backward(slice::<T>("A", &a)?, slice::<T>("the gradient", &gradient)?)?;
+    Ok(tensor(values, a.shape()))
+}
+
+fn vectors<T: Float + Element + Pod>(brackets: &Brackets, a: &FlexTensor, b: &FlexTensor) -> Result<FlexTensor, Error> {
+    let (a, b) = (a.to_contiguous(), b.to_contiguous());
+    let hidden = b.shape()[1];
+    let values = brackets.vectors(slice::<T>("A", &a)?, slice::<T>("B", &b)?)?;
+    Ok(tensor(values, [brackets.vector_places().len(), hidden]))
+}
+
+fn vectors_backward<T: Float + Element + Pod>(
+    brackets: &Brackets,
+    a: &FlexTensor,
+    b: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<[FlexTensor; 2], Error> {
+    let (a, b, gradient) = (a.to_contiguous(), b.to_contiguous(), gradient.to_contiguous());
+    let (da, db) =
+        brackets.vectors_backward(slice::<T>("A", &a)?, slice::<T>("B", &b)?, slice::<T>("the gradient", &gradient)?)?;
+    Ok([tensor(da, a.shape()), tensor(db, b.shape())])
+}
+
+/// The same arrays, laid out as their shapes say; no copy where they already are.
+fn contiguous(arrays: &Arrays<Flex>) -> Arrays<Flex> {
+    Arrays {
+        a: arrays.a.to_contiguous(),
+        coefficients: arrays.coefficients.to_contiguous(),
+        initial: arrays.initial.to_contiguous(),
+        affine: arrays.affine.as_ref().map(FlexTensor::to_contiguous),
+        lengths: arrays.lengths.clone(),
+    }
+}
+
+fn input<T: Float + Element + Pod>(arrays: &Arrays<Flex>) -> Result<Input<'_, T>, Error> {
+    let (coefficients, initial) = (arrays.coefficients.shape(), arrays.initial.shape());
+    Ok(Input {
+        batch: coefficients[0],
+        length: coefficients[1],
+        columns: initial[1],
+        a: slice("A", &arrays.a)?,
+        coefficients: slice("the coefficients", &arrays.coefficients)?,
+        initial: slice("the initial state", &arrays.initial)?,
+        affine: arrays.affine.as_ref().map(|affine| slice("the affine input", affine)).transpose()?,
+        lengths: arrays.lengths.as_deref(),
+    })
+}
+
+/// The numbers of a tensor that should have the type of `A`.
+fn slice<'a, T: Element + Pod>(what: &'static str, tensor: &'a FlexTensor) -> Result<&'a [T], Error> {
+    slices::slice(tensor).map_err(|seen| Error::Mixed { what, seen, wanted: T::dtype() })
+}

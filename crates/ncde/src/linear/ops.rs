@@ -1,0 +1,99 @@
+//! What a backend implements.
+
+use std::sync::Arc;
+
+use burn::tensor::backend::Backend;
+use burn::tensor::ops::FloatTensor;
+use ncde_kernels::{Brackets, Recurrence};
+
+use super::Error;
+
+/// The arrays of a recurrence, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
+#[derive(Debug, Clone)]
+pub struct Arrays<B: Backend> {
+    /// The parameters of `A`.
+    pub a: FloatTensor<B>,
+    /// `lambda`.
+    pub coefficients: FloatTensor<B>,
+    /// `h_0`.
+    pub initial: FloatTensor<B>,
+    /// `beta`.
+    pub affine: Option<FloatTensor<B>>,
+    /// The number of steps of each series.
+    pub lengths: Option<Arc<[usize]>>,
+}
+
+/// The gradient in each tensor of [`Arrays`], of the same shape.
+#[derive(Debug, Clone)]
+pub struct ArrayGradients<B: Backend> {
+    /// In the parameters of `A`.
+    pub a: FloatTensor<B>,
+    /// In `lambda`.
+    pub coefficients: FloatTensor<B>,
+    /// In `h_0`.
+    pub initial: FloatTensor<B>,
+    /// In `beta`, where there is one.
+    pub affine: Option<FloatTensor<B>>,
+}
+
+/// A backend with kernels for linear recurrences.
+pub trait LinearOps: Backend {
+    /// The states after each step.
+    ///
+    /// # Shapes
+    /// To `[batch, length, columns, H]`.
+    ///
+    /// # Errors
+    /// If the kernel refuses its input, or the type has no kernel.
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error>;
+
+    /// The reverse pass, from the states that [`recurrence`](Self::recurrence) gave and the gradient in them.
+    ///
+    /// # Errors
+    /// As for [`recurrence`](Self::recurrence).
+    fn recurrence_backward(
+        recurrence: &Arc<Recurrence>,
+        arrays: Arrays<Self>,
+        states: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> Result<ArrayGradients<Self>, Error>;
+
+    /// The matrices `A_P` of bracketed fields.
+    ///
+    /// # Shapes
+    /// `a`: `[parameters]`, to the parameters of [`Brackets::widened`].
+    ///
+    /// # Errors
+    /// As for [`recurrence`](Self::recurrence).
+    fn matrices(brackets: &Arc<Brackets>, a: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+
+    /// The reverse pass of [`matrices`](Self::matrices): the gradient of `a`.
+    ///
+    /// # Errors
+    /// As for [`recurrence`](Self::recurrence).
+    fn matrices_backward(
+        brackets: &Arc<Brackets>,
+        a: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> Result<FloatTensor<Self>, Error>;
+
+    /// The vectors `c_P` of bracketed fields with one affine letter.
+    ///
+    /// # Shapes
+    /// `a`: `[parameters]`, `b`: `[inputs, H]`, to `[vectors, H]`.
+    ///
+    /// # Errors
+    /// As for [`recurrence`](Self::recurrence).
+    fn vectors(brackets: &Arc<Brackets>, a: FloatTensor<Self>, b: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+
+    /// The reverse pass of [`vectors`](Self::vectors): the gradients of `a` and `b`.
+    ///
+    /// # Errors
+    /// As for [`recurrence`](Self::recurrence).
+    fn vectors_backward(
+        brackets: &Arc<Brackets>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> Result<[FloatTensor<Self>; 2], Error>;
+}

@@ -1,0 +1,92 @@
+//! Models: paths in, states and outputs out.
+//!
+//! ```text
+//! h_t = h_{t_0} + ∫ sum_i A^i h_s domega^i_s + ∫ B dxi_s,   y_t = L h_t
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `gates`, `presets` | what drives the state, omega, and what is added to it, xi: functions of the path |
+//! | `structure` | the seven structures of `A^i`, by name, and how they are drawn |
+//! | `log_ode` | windows of a path, as log-signatures, and what each of their coordinates multiplies |
+//! | `linear_ncde` | the Linear NCDE: vector- or matrix-valued, driven by increments or by Log-ODE windows |
+//! | `development` | path development: the state is a matrix of a Lie group |
+//! | `block`, `stack` | the SLiCE block, and stacks of it behind an embedding or an encoder |
+//! | `readout` | from states to outputs |
+//! | `randomised` | randomised signatures: a fixed random `A`, a readout by least squares |
+//! | `dropout`, `parameters`, `least_squares` | the small parts |
+//!
+//! A model is configured, then initialised from a seed: the same seed gives the same weights on every machine.
+
+mod gates;
+mod linear_ncde;
+mod log_ode;
+mod parameters;
+mod presets;
+mod structure;
+
+pub use gates::{Drive, First, Gates, GatesConfig, Observations, TimeChannel, Times};
+pub use linear_ncde::{Driving, Initial, InputTerm, LinearNcde, LinearNcdeConfig};
+pub use log_ode::{Plan, Route, plan};
+pub use parameters::cast;
+pub use presets::{MambaGates, PathGates, PathKind, Preset, TokenGates};
+pub use structure::{Init, StructureConfig};
+
+use crate::linear::LinearOps;
+use crate::signature::SignatureOps;
+
+/// A backend that models run on: one with all our operations.
+pub trait ModelBackend: LinearOps + SignatureOps {}
+impl<B: LinearOps + SignatureOps> ModelBackend for B {}
+
+/// What can go wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A recurrence failed.
+    #[error(transparent)]
+    Linear(#[from] crate::linear::Error),
+
+    /// A log-signature of tensors failed.
+    #[error(transparent)]
+    Signature(#[from] crate::signature::Error),
+
+    /// A kernel refused its sizes.
+    #[error(transparent)]
+    Kernel(#[from] ncde_kernels::Error),
+
+    /// There is no such log-signature.
+    #[error(transparent)]
+    Algebra(#[from] ncde_signature::Error),
+
+    /// A setting that makes no sense.
+    #[error("setting `{setting}`: {problem}")]
+    Setting {
+        /// Which one.
+        setting: &'static str,
+        /// What was seen, wanted, and what to try.
+        problem: String,
+    },
+
+    /// A tensor of the wrong shape.
+    #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
+    Shape {
+        /// What was computed.
+        operation: &'static str,
+        /// Which tensor.
+        what: &'static str,
+        /// Its size.
+        seen: String,
+        /// The size it should have.
+        wanted: String,
+    },
+
+    /// A least-squares problem without a unique solution.
+    #[error("least squares: {rows} observations do not determine {columns} coefficients; use a ridge above 0, or fewer states")]
+    Singular {
+        /// How many observations.
+        rows: usize,
+        /// How many coefficients.
+        columns: usize,
+    },
+}

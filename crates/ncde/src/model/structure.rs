@@ -1,0 +1,171 @@
+//! The seven structures of `A^i`, by name, and how their parameters are drawn.
+//!
+//! | structure | `Scaled { std: s }`, as used in practice | `MaximallyExpressive` |
+//! | --- | --- | --- |
+//! | dense | entries `s / sqrt(H)` | `1 / sqrt(H)` |
+//! | diagonal | `s` | none |
+//! | block, of size `b` | `s / sqrt(b)` | `1 / sqrt(b)`; the theorem has `b = ceil(log H)` |
+//! | diagonal-dense | diagonal `s`, block `s / sqrt(b)` | none |
+//! | DPLR | `D`: `s`; `u`, `v`: `s / sqrt(r)` | `D = 0`, `u v^T / sqrt(r H)` with entries of 1; the theorem has `r = ceil(log H)` |
+//! | sparse, kept with probability `p` | `s / sqrt(H)` | `1 / sqrt(H p)` |
+//! | Walsh-Hadamard | `D`: `s` | `(H_n / sqrt n) D`, `D` of 1, unbounded |
+//!
+//! (Standard deviations of normal numbers with mean 0.) The right column is the thesis's theorem on the maximal probabilistic
+//! expressivity of SLiCEs, with `h_0 ~ N(0, 1)`. Its printed normalisations for low rank (`u v^T`) and Walsh-Hadamard (`H D` with
+//! `H H^T = n I`) do not satisfy the bound its proof rests on, `<A^I h, A^I h> / H -> 1`: one factor `A` multiplies that norm by
+//! `r H`, or by `n`. Divided by its square root, they do.
+
+use std::sync::Arc;
+
+use ncde_kernels::{Bound, Field, Pattern, Structure};
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use crate::random::Stream;
+
+/// A structure, without the number of states.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum StructureConfig {
+    /// Full matrices.
+    Dense,
+    /// Diagonal matrices.
+    Diagonal,
+    /// Equal dense blocks along the diagonal.
+    Block {
+        /// `b`, a divisor of `H`.
+        block: usize,
+    },
+    /// Dense blocks of any sizes.
+    Blocks {
+        /// `b_1, b_2, ...`, with sum `H`.
+        sizes: Vec<usize>,
+    },
+    /// A diagonal, then one dense block.
+    DiagonalDense {
+        /// `b`.
+        block: usize,
+    },
+    /// A diagonal plus a matrix of low rank.
+    Dplr {
+        /// `r`.
+        rank: usize,
+    },
+    /// Entries at random places that stay as they are.
+    Sparse {
+        /// `H^(1 + epsilon)` entries a channel on average.
+        epsilon: f64,
+    },
+    /// A Hadamard matrix times a diagonal.
+    WalshHadamard {
+        /// The range of the diagonal.
+        #[serde(with = "BoundName", default = "tanh")]
+        bound: Bound,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Bound", rename_all = "kebab-case")]
+enum BoundName {
+    None,
+    Tanh,
+}
+
+fn tanh() -> Bound {
+    Bound::Tanh
+}
+
+impl StructureConfig {
+    /// The field with `hidden` states and `channels` driving channels; sparse masks are drawn from `masks`.
+    ///
+    /// # Errors
+    /// If the sizes make no sense.
+    pub fn field(&self, hidden: usize, channels: usize, masks: &Stream) -> Result<Field, Error> {
+        let structure = match self {
+            Self::Dense => Structure::Dense { hidden },
+            Self::Diagonal => Structure::Diagonal { hidden },
+            Self::Block { block } => Structure::blocks(hidden, *block)?,
+            Self::Blocks { sizes } => Structure::Block { sizes: sizes.clone() },
+            Self::DiagonalDense { block } => Structure::DiagonalDense { hidden, block: *block },
+            Self::Dplr { rank } => Structure::Dplr { hidden, rank: *rank },
+            Self::Sparse { epsilon } => {
+                let pattern = Pattern::bernoulli(hidden, channels, *epsilon, |i| masks.uniform(i))?;
+                Structure::Sparse { pattern: Arc::new(pattern) }
+            }
+            Self::WalshHadamard { bound } => Structure::WalshHadamard { hidden, bound: *bound },
+        };
+        if structure.hidden() != hidden {
+            let problem = format!("the blocks have {} states in all, but `hidden` is {hidden}", structure.hidden());
+            return Err(Error::Setting { setting: "structure", problem });
+        }
+        Ok(Field::new(structure, channels)?)
+    }
+}
+
+/// How the parameters of `A` are drawn; the table of this module says what that is for each structure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Init {
+    /// As used in practice; 0.25 in the thesis's time-series experiments, 0.5 or 1 in stacked token models.
+    Scaled {
+        /// `s`.
+        std: f64,
+    },
+    /// A distribution for which the thesis proves maximal probabilistic expressivity.
+    MaximallyExpressive,
+}
+
+impl Init {
+    /// Parameters for a field made by `config`.
+    ///
+    /// # Errors
+    /// If no expressive distribution is known for the structure, or the deviation is not a positive number.
+    pub fn draw(&self, config: &StructureConfig, field: &Field, stream: &Stream) -> Result<Vec<f64>, Error> {
+        let mut values = Vec::with_capacity(field.parameters());
+        for k in 0..field.channels() {
+            for (count, std) in self.deviations(config, field, k)? {
+                let first = values.len();
+                values.extend((first..first + count).map(|place| std * stream.normal(place as u64)));
+            }
+        }
+        Ok(values)
+    }
+
+    /// The deviations of consecutive parameters of channel `k`: how many, and which.
+    fn deviations(&self, config: &StructureConfig, field: &Field, k: usize) -> Result<Vec<(usize, f64)>, Error> {
+        let hidden = field.hidden();
+        let root = |x: usize| (x as f64).sqrt();
+        if let Self::Scaled { std } = *self
+            && !(std.is_finite() && std > 0.0)
+        {
+            return Err(Error::Setting { setting: "init", problem: format!("the deviation is {std}; it is a positive number") });
+        }
+        let blocks = |std: f64| field.structure().sizes().into_iter().flatten().map(move |b| (b * b, std / root(b))).collect();
+        Ok(match (config, *self) {
+            (StructureConfig::Dplr { rank }, Self::Scaled { std }) => {
+                vec![(hidden, std), (2 * hidden * rank, std / root(*rank))]
+            }
+            (StructureConfig::Dplr { rank }, Self::MaximallyExpressive) => {
+                vec![(hidden, 0.0), (2 * hidden * rank, 1.0 / root(rank * hidden).sqrt())]
+            }
+            (StructureConfig::Sparse { .. }, Self::Scaled { std }) => vec![(field.channel(k).len(), std / root(hidden))],
+            (StructureConfig::Sparse { epsilon }, Self::MaximallyExpressive) => {
+                vec![(field.channel(k).len(), (hidden as f64).powf(-epsilon / 2.0))]
+            }
+            (StructureConfig::WalshHadamard { .. }, Self::Scaled { std }) => vec![(hidden, std)],
+            (StructureConfig::WalshHadamard { bound: Bound::None }, Self::MaximallyExpressive) => vec![(hidden, 1.0)],
+            (StructureConfig::WalshHadamard { bound: Bound::Tanh }, Self::MaximallyExpressive) => {
+                return unknown("a bounded Walsh-Hadamard diagonal is not normal; use bound `none`");
+            }
+            (StructureConfig::Diagonal | StructureConfig::DiagonalDense { .. }, Self::MaximallyExpressive) => {
+                return unknown("diagonal states are not expressive under any distribution; use `scaled` or another structure");
+            }
+            (_, Self::Scaled { std }) => blocks(std),
+            (_, Self::MaximallyExpressive) => blocks(1.0),
+        })
+    }
+}
+
+fn unknown<T>(problem: &str) -> Result<T, Error> {
+    Err(Error::Setting { setting: "init", problem: format!("`maximally-expressive`: {problem}") })
+}
