@@ -211,7 +211,8 @@ the loss is the mean square of all states. Entries of A have deviation 0.25 / sq
 coefficients 0.05 times `--scale`. With `--depth N` above 1 the coefficients are those of
 log-signatures, and forming brackets (or nesting, for structures that are not closed under
 products) is part of the time. The JSON line also holds `norm`, the mean norm of the
-generators, so that one sees what an exponential had to do.";
+generators, so that one sees what an exponential had to do, and `restart`: where states would
+overflow they start anew after so many steps, the number of steps being the same.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BENCH_SLICE_EXAMPLES)]

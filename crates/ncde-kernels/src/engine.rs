@@ -1,8 +1,9 @@
 //! The border between callers and kernels: everything generic over the number type is compiled here, once for `f32` and once
 //! for `f64`, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes a while.)
 
-use crate::Error;
+use crate::expm;
 use crate::linear::{self, Gradients, Input, Recurrence, Stream};
+use crate::scan::{self, Scan};
 
 macro_rules! engine {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
@@ -27,8 +28,13 @@ macro_rules! engine {
 }
 
 engine! {
-    fn forward(recurrence: &Recurrence, input: &Input<'_, Self>) -> Result<Vec<Self>, Error> = linear::forward;
-    fn backward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &[Self], gradient: &[Self]) -> Result<Gradients<Self>, Error>
+    fn forward(recurrence: &Recurrence, input: &Input<'_, Self>) -> Vec<Self> = linear::forward;
+    fn backward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &[Self], gradient: &[Self]) -> Gradients<Self>
         = linear::backward;
     fn push(stream: &mut Stream<Self>, state: &mut [Self], lambda: &[Self], beta: Option<&[Self]>) = linear::push;
+    fn matrix_exp(n: usize, x: &[Self]) -> Vec<Self> = expm::exp_unchecked;
+    fn matrix_exp_derivative(n: usize, x: &[Self], e: &[Self]) -> Vec<Self> = expm::derivative_unchecked;
+    fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;
+    fn scan_backward(scan: &Scan, input: &scan::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> scan::Gradients<Self>
+        = scan::backward;
 }

@@ -1,10 +1,13 @@
-//! The numerical hearts of `ncde`: structured linear flows, each a forward and a hand-written reverse pass, on slices.
+//! The numerical hearts of `ncde`: structured linear flows, elementwise scans and small matrix exponentials, each a forward and a
+//! hand-written reverse pass, on slices.
 
 mod engine;
 mod error;
+pub mod expm;
 mod hadamard;
 mod linear;
 mod product;
+pub mod scan;
 mod structure;
 
 pub use error::Error;

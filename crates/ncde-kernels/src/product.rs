@@ -6,7 +6,7 @@
 //!
 //! A tile of `C`, six rows by four registers where the machine has 32 registers, stays in registers while `l` runs: per step four
 //! loads and six broadcasts for 24 multiply-adds. `B` may be packed into panels of four registers, so that it streams.
-//! [`dots`] is for few columns: `C[i, k] = sum_j A[i, j] B[k, j]`, both along registers.
+//! [`Dots`] is for few columns: `C[i, k] = sum_j A[i, j] B[k, j]`, both along registers.
 
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
@@ -196,65 +196,82 @@ pub(crate) struct Dots<'a, T, R> {
     pub(crate) out: &'a mut [T],
 }
 
+/// Registers of a row that are worked on at once: a few rows of so many stay in the first-level cache.
+const SPAN: usize = 64;
+
+/// Rows of `C` whose partial sums are kept at once.
+const ROWS: usize = 8;
+
+/// The most columns of [`Dots`].
+pub(crate) const MOST_COLUMNS: usize = 8;
+
 impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { a, b, width, columns, out } = self;
-        let rows = out.len() / columns;
-        let mut i = 0;
-        while i < rows {
-            let m = if rows - i >= 4 { 4 } else { 1 };
-            let mut k = 0;
-            while k < columns {
-                let n = match columns - k {
-                    4.. => 4,
-                    2 | 3 => 2,
-                    _ => 1,
-                };
-                let (a, b, out) = (&a[i * width..], &b[k * width..], &mut out[i * columns + k..]);
-                match (m, n) {
-                    (4, 4) => dots::<S, T, R, 4, 4>(simd, a, b, width, out, columns),
-                    (4, 2) => dots::<S, T, R, 4, 2>(simd, a, b, width, out, columns),
-                    (4, _) => dots::<S, T, R, 4, 1>(simd, a, b, width, out, columns),
-                    (_, 4) => dots::<S, T, R, 1, 4>(simd, a, b, width, out, columns),
-                    (_, 2) => dots::<S, T, R, 1, 2>(simd, a, b, width, out, columns),
-                    _ => dots::<S, T, R, 1, 1>(simd, a, b, width, out, columns),
+        for (a, out) in a.chunks(ROWS * width).zip(out.chunks_mut(ROWS * columns)) {
+            let rows = out.len() / columns;
+            let mut sums = [[R::zero(); MOST_COLUMNS]; ROWS];
+            for first in (0..width).step_by(SPAN) {
+                let span = SPAN.min(width - first);
+                for i in (0..rows).step_by(4) {
+                    for k in (0..columns).step_by(4) {
+                        let tile = Span { a: &a[i * width + first..], b: &b[k * width + first..], width, span };
+                        match ((rows - i).min(4), (columns - k).min(4)) {
+                            (4, 4) => tile.add::<S, 4, 4>(simd, &mut sums, i, k),
+                            (4, 3) => tile.add::<S, 4, 3>(simd, &mut sums, i, k),
+                            (m, n) => {
+                                for i in i..i + m {
+                                    for k in k..k + n {
+                                        let tile = Span { a: &a[i * width + first..], b: &b[k * width + first..], width, span };
+                                        tile.add::<S, 1, 1>(simd, &mut sums, i, k);
+                                    }
+                                }
+                            }
+                        }
+                    }
                 }
-                k += n;
             }
-            i += m;
+            for (out, sums) in out.chunks_exact_mut(columns).zip(&sums) {
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = sum.total(simd);
+                }
+            }
         }
     }
 }
 
-#[inline(always)]
-fn dots<S: Simd, T: Float, R: Number<Real = T>, const M: usize, const N: usize>(
-    simd: S,
-    a: &[R],
-    b: &[R],
+/// Some registers of a few rows of `A` and `B`.
+struct Span<'a, R> {
+    a: &'a [R],
+    b: &'a [R],
     width: usize,
-    out: &mut [T],
-    columns: usize,
-) {
-    let (mut left, mut right): ([&[R]; M], [&[R]; N]) = ([&[]; M], [&[]; N]);
-    for i in 0..M {
-        left[i] = &a[i * width..][..width];
-    }
-    for k in 0..N {
-        right[k] = &b[k * width..][..width];
-    }
-    let mut sums = [[R::zero(); N]; M];
-    for j in 0..width {
-        for i in 0..M {
-            for k in 0..N {
-                sums[i][k] = left[i][j].fma(simd, right[k][j], sums[i][k]);
+    span: usize,
+}
+
+impl<R: Number> Span<'_, R> {
+    /// Adds the products of `M` rows with `N` rows to the sums from row `i` and column `k` on.
+    #[inline(always)]
+    fn add<S: Simd, const M: usize, const N: usize>(self, simd: S, sums: &mut [[R; MOST_COLUMNS]; ROWS], i: usize, k: usize) {
+        let (mut left, mut right): ([&[R]; M], [&[R]; N]) = ([&[]; M], [&[]; N]);
+        let mut own = [[R::zero(); N]; M];
+        for m in 0..M {
+            left[m] = &self.a[m * self.width..][..self.span];
+            own[m].copy_from_slice(&sums[i + m][k..k + N]);
+        }
+        for n in 0..N {
+            right[n] = &self.b[n * self.width..][..self.span];
+        }
+        for j in 0..self.span {
+            for m in 0..M {
+                for n in 0..N {
+                    own[m][n] = left[m][j].fma(simd, right[n][j], own[m][n]);
+                }
             }
         }
-    }
-    for i in 0..M {
-        for k in 0..N {
-            out[i * columns + k] = sums[i][k].total(simd);
+        for m in 0..M {
+            sums[i + m][k..k + N].copy_from_slice(&own[m]);
         }
     }
 }

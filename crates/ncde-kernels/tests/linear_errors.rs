@@ -75,7 +75,10 @@ fn numbers_that_are_not_finite() {
     assert_eq!(message(&wrong), format!("the linear recurrence: the initial state holds -inf at series 1, state 1; {tail}"));
     let mut wrong = case();
     wrong.affine.as_mut().unwrap()[8 + 3] = f64::NAN;
-    assert_eq!(message(&wrong), format!("the linear recurrence: the affine input holds NaN at series 1, step 1, state 1; {tail}"));
+    assert_eq!(
+        message(&wrong),
+        format!("the linear recurrence: the affine input holds NaN at series 1, step 1, state 1; {tail}")
+    );
 }
 
 #[test]
@@ -166,10 +169,7 @@ fn structures_that_do_not_exist() {
     assert_eq!(message(&[(0, 1), (2, 2), (0, 1)]), "sparse: entry (0, 1) of channel 0 is listed twice");
     assert_eq!(message(&[(0, 3)]), "sparse: entry (0, 3) of channel 0 lies outside a 3 x 3 matrix");
     let sparse = Structure::Sparse { pattern: Pattern::new(3, &[vec![(0, 0)]]).unwrap().into() };
-    assert_eq!(
-        Field::new(sparse, 2).unwrap_err().to_string(),
-        "sparse: the masks are for 1 channels, the field has 2"
-    );
+    assert_eq!(Field::new(sparse, 2).unwrap_err().to_string(), "sparse: the masks are for 1 channels, the field has 2");
 }
 
 #[test]
@@ -186,8 +186,5 @@ fn parallel_on_a_structure_that_is_not_closed() {
 fn more_words_than_can_be_counted() {
     let field = Field::new(Structure::Diagonal { hidden: 1 }, 1 << 20).unwrap();
     let error = Recurrence::new(field).with_contraction(Contraction::Words { depth: 4 }).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "recurrence: Words { depth: 4 } over 1048576 channels is too large; lower the depth"
-    );
+    assert_eq!(error.to_string(), "recurrence: Words { depth: 4 } over 1048576 channels is too large; lower the depth");
 }

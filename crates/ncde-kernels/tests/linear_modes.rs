@@ -46,8 +46,7 @@ fn parallel_is_recurrent() {
                     Recurrence::new(model.field.clone()).with_transition(transition).with_affine(affine.unwrap_or_default());
                 let case = Case::new(seed, &model, recurrence, [1 + seed as usize % 3, 17, columns]);
                 let case = if affine.is_some() { case } else { case.without_affine() };
-                compare(&case, chunk);
-                compare(&case.ragged(), chunk);
+                compare(&if seed.is_multiple_of(3) { case } else { case.ragged() }, chunk);
                 seed += 1;
             }
         }

@@ -286,7 +286,8 @@ fn brackets_that_cannot_be() {
     let error = Brackets::new(&model.field, 0, &[Bracket::Letter(0), Bracket::Pair(0, 1)]).unwrap_err();
     assert_eq!(error.to_string(), "brackets: element 1 is the bracket of 0 and 1, which are not before it");
     let brackets = Brackets::new(&model.field, 0, &[Bracket::Letter(0), Bracket::Letter(1), Bracket::Pair(0, 1)]).unwrap();
-    let message = "brackets: brackets of DPLR matrices have another structure; use the expanded log-signature (`Contraction::Words`)";
+    let message =
+        "brackets: brackets of DPLR matrices have another structure; use the expanded log-signature (`Contraction::Words`)";
     assert_eq!(brackets.widened().unwrap_err().to_string(), message);
     assert_eq!(brackets.matrices(&model.parameters(1)).unwrap_err().to_string(), message);
     assert!(matches!(brackets.vectors(&[0.0; 3], &[]), Err(Error::Size { what: "A", seen: 3, wanted: 24, .. })));

@@ -14,7 +14,7 @@ use common::model::Model;
 use common::{dot, normal, uniform};
 use ncde_kernels::{Bound, Structure};
 
-const SEEDS: u64 = 120;
+const SEEDS: u64 = 80;
 
 /// The L2 norm over seeds of `<A^I h_0, A^J h_0> / H - [I = J]` for each pair of words; `draw` gives a model and its parameters.
 fn errors(hidden: usize, pairs: &[(&[usize], &[usize])], draw: impl Fn(u64) -> (Model, Vec<f64>)) -> Vec<f64> {
@@ -35,16 +35,8 @@ fn errors(hidden: usize, pairs: &[(&[usize], &[usize])], draw: impl Fn(u64) -> (
     squares.iter().map(|square: &f64| square.sqrt()).collect()
 }
 
-const PAIRS: [(&[usize], &[usize]); 8] = [
-    (&[], &[]),
-    (&[0], &[]),
-    (&[0], &[0]),
-    (&[0], &[1]),
-    (&[0, 0], &[]),
-    (&[0, 1], &[]),
-    (&[0, 1], &[1, 0]),
-    (&[0, 1], &[0, 1]),
-];
+const PAIRS: [(&[usize], &[usize]); 8] =
+    [(&[], &[]), (&[0], &[]), (&[0], &[0]), (&[0], &[1]), (&[0, 0], &[]), (&[0, 1], &[]), (&[0, 1], &[1, 0]), (&[0, 1], &[0, 1])];
 
 /// The exponent of `H`, from 16 to 256 states, of each pair's error.
 #[track_caller]

@@ -4,8 +4,8 @@
 //! key(seed, stream) = s(seed, stream),   bits(place) = s(key, place),   s(k, i) = the i-th output of splitmix64 seeded with k
 //! ```
 //!
-//! Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014). All initial weights, masks and dropout of this crate
-//! are drawn from here.
+//! Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014). All initial weights, masks and dropout of this
+//! crate are drawn from here.
 
 /// A stream of random numbers that can be asked for any of its places.
 ///

@@ -1,7 +1,7 @@
 //! Between tensors of the CPU backend and the slices that kernels take.
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{DType, Element, Shape, TensorData, TensorMetadata as _};
+use burn::tensor::{DType, Element, Shape, TensorData};
 use bytemuck::Pod;
 
 /// The numbers of a contiguous tensor; its type, if that is another one.

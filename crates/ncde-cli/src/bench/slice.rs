@@ -37,6 +37,7 @@ struct Parameters {
     repeat: usize,
     coefficients: usize,
     norm: f64,
+    restart: Option<usize>,
 }
 
 pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
@@ -56,21 +57,39 @@ struct Job<T> {
     a: Vec<T>,
     coefficients: Vec<T>,
     initial: Vec<T>,
-    batch: usize,
-    length: usize,
+    lengths: Vec<usize>,
+    longest: usize,
 }
 
 impl<T: Float> Job<T> {
+    /// Series whose states start anew every `restart` steps: as many steps in all, in shorter series.
+    fn new(args: &BenchSliceArgs, recurrence: Recurrence, brackets: Option<Brackets>, a: Vec<T>, restart: usize) -> Self {
+        let pieces = args.length.div_ceil(restart);
+        let piece = |i: usize| restart.min(args.length - i % pieces * restart);
+        let lengths: Vec<usize> = (0..args.batch * pieces).map(piece).collect();
+        let count = lengths.len() * restart * recurrence.coefficients();
+        let step = STEP * args.scale;
+        Self {
+            recurrence,
+            brackets,
+            a,
+            coefficients: (0..count).map(|i| T::from_f64(step * normal(COEFFICIENTS, i as u64))).collect(),
+            initial: (0..lengths.len() * args.field.hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect(),
+            lengths,
+            longest: restart,
+        }
+    }
+
     fn input<'a>(&'a self, a: &'a [T]) -> Input<'a, T> {
         Input {
-            batch: self.batch,
-            length: self.length,
+            batch: self.lengths.len(),
+            length: self.longest,
             columns: 1,
             a,
             coefficients: &self.coefficients,
             initial: &self.initial,
             affine: None,
-            lengths: None,
+            lengths: Some(&self.lengths),
         }
     }
 
@@ -94,17 +113,19 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
     fits::<T>(args, &field)?;
     let (recurrence, brackets) = recurrence(args, &field)?;
     let width = recurrence.coefficients();
-    let count = args.batch * args.length * width;
-    let step = STEP * args.scale;
-    let job = Job {
-        brackets,
-        a: args.field.parameters(&field),
-        coefficients: (0..count).map(|i| T::from_f64(step * normal(COEFFICIENTS, i as u64))).collect(),
-        initial: (0..args.batch * args.field.hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect(),
-        batch: args.batch,
-        length: args.length,
-        recurrence,
-    };
+    let mut job = Job::<T>::new(args, recurrence, brackets, args.field.parameters(&field), args.length);
+    // Large steps make states grow until they overflow. The work of a step does not depend on that: start states anew.
+    loop {
+        let restart = match job.run() {
+            Err(ncde_kernels::Error::Exploded { step, .. }) if job.longest > 1 => step / 2,
+            Err(ncde_kernels::Error::GradientExploded { .. }) if job.longest > 1 => job.longest / 2,
+            other => {
+                other.map_err(refused(WHAT))?;
+                break;
+            }
+        };
+        job = Job::new(args, job.recurrence, job.brackets, job.a, restart.max(1));
+    }
     let seconds = best(args.run.repeat, || job.run().map_err(refused(WHAT)))?;
     let parameters = Parameters {
         structure: args.field.structure,
@@ -125,6 +146,7 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
         repeat: args.run.repeat,
         coefficients: width,
         norm: norm(&job)?,
+        restart: (job.longest < args.length).then_some(job.longest),
     };
     report("slice", &parameters, seconds)
 }
@@ -183,7 +205,7 @@ fn norm<T: Float>(job: &Job<T>) -> Result<f64, Failure> {
         return Ok(f64::NAN);
     }
     let dense = field.densify(matrices.as_deref().unwrap_or(&job.a)).map_err(refused(WHAT))?;
-    let steps = STEPS.min(job.length);
+    let steps = STEPS.min(job.longest);
     let mut sum = 0.0;
     for lambda in job.coefficients.chunks_exact(field.channels()).take(steps) {
         let mut omega = vec![0.0; hidden * hidden];

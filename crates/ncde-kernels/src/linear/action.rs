@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::nested::Nested;
 use super::operator::{Dplr, Hadamard, Operator, Sparse};
 use super::plan::{self, Rows, Shard};
-use super::taylor::{Degrees, Series};
+use super::taylor::{Degrees, Need, Series};
 use super::{Affine, Contraction, Gradients, Input, Recurrence, Transition};
 use crate::structure::Structure;
 
@@ -30,13 +30,13 @@ pub(crate) struct Scratch<T> {
     trail: Vec<T>,
     z: Vec<T>,
     next: Vec<T>,
-    degrees: Degrees,
+    degrees: &'static Degrees,
 }
 
 impl<T: Float> Scratch<T> {
     pub(crate) fn new(hidden: usize) -> Self {
         let zeros = || vec![T::ZERO; hidden];
-        Self { hidden, trail: Vec::new(), z: zeros(), next: zeros(), degrees: Degrees::new::<T>() }
+        Self { hidden, trail: Vec::new(), z: zeros(), next: zeros(), degrees: Degrees::of::<T>() }
     }
 
     /// `H`.
@@ -54,10 +54,10 @@ pub(crate) struct Step {
 
 impl Step {
     #[inline(always)]
-    fn series<T: Float>(self, operator: &impl Operator<T>, degrees: &Degrees) -> Series {
+    fn series<T: Float>(self, operator: &impl Operator<T>, degrees: &Degrees, need: Need) -> Series {
         match self.transition {
             Transition::Euler => Series::EULER,
-            Transition::Exp => degrees.series(operator.norm()),
+            Transition::Exp => degrees.series(operator.norm(), need),
         }
     }
 
@@ -73,11 +73,12 @@ impl Step {
         simd: S,
         a: &[T],
         operator: &mut O,
-        h: &[T],
-        beta: Option<&[T]>,
+        (h, beta): (&[T], Option<&[T]>),
         scratch: &mut Scratch<T>,
+        derivatives: bool,
     ) -> Series {
-        let series = self.series(operator, &scratch.degrees);
+        let need = Need { derivatives, affine: beta.is_some() && self.inside() };
+        let series = self.series(operator, scratch.degrees, need);
         let (hidden, Series { stages, terms }) = (scratch.hidden, series);
         let part = T::from_f64(1.0 / stages as f64);
         scratch.trail.resize(((terms + 1) * stages + 1) * hidden, T::ZERO);
@@ -100,6 +101,9 @@ impl Step {
                 T::axpy(simd, next, T::ONE, w);
             }
         }
+        if series.is_hopeless() {
+            scratch.trail.fill(T::from_f64(f64::NAN));
+        }
         if let (Some(beta), false) = (beta, self.inside()) {
             let end = scratch.trail.len() - hidden;
             T::axpy(simd, &mut scratch.trail[end..], T::ONE, beta);
@@ -118,7 +122,7 @@ impl Step {
         beta: Option<&[T]>,
         scratch: &mut Scratch<T>,
     ) {
-        self.run(simd, a, operator, h, beta, scratch);
+        self.run(simd, a, operator, (h, beta), scratch, false);
         let end = scratch.trail.len() - scratch.hidden;
         h.copy_from_slice(&scratch.trail[end..]);
     }
@@ -134,7 +138,7 @@ impl Step {
         (g, mut dbeta): (&mut [T], Option<&mut [T]>),
         scratch: &mut Scratch<T>,
     ) {
-        let Series { stages, terms } = self.run(simd, a, operator, h, beta, scratch);
+        let Series { stages, terms } = self.run(simd, a, operator, (h, beta), scratch, true);
         let Scratch { hidden, trail, z, next, .. } = scratch;
         let hidden = *hidden;
         let part = T::from_f64(1.0 / stages as f64);
@@ -155,6 +159,9 @@ impl Step {
                 std::mem::swap(z, next);
             }
             g.copy_from_slice(z);
+        }
+        if stages == 0 {
+            g.fill(T::from_f64(f64::NAN));
         }
     }
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::layout::{Class, Kind, Layout};
 use super::plan::{self, Rows, Shard};
-use super::taylor::{self, Degrees, Series};
+use super::taylor::{self, Degrees, Need, Series};
 use super::{Affine, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
 use crate::product::{self, Dots, Left, Panels};
 use crate::structure::Field;
@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 3 << 17;
 const CHUNK_STEPS: usize = 60;
 
 /// Up to so many coefficients their gradient is made of dot products.
-const FEW_COEFFICIENTS: usize = 8;
+const FEW_COEFFICIENTS: usize = product::MOST_COLUMNS;
 
 /// The parameters, rearranged once for a call.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Prepared<R> {
     panels: Panels<R>,
     /// A bound on the norm of each matrix.
     norms: Vec<f64>,
-    pub(crate) degrees: Degrees,
+    pub(crate) degrees: &'static Degrees,
     transition: Transition,
     affine: Affine,
 }
@@ -50,7 +50,7 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
         Self {
             panels: Panels::new(&packed, field.channels(), layout.packed),
             norms: if exp { (0..field.channels()).map(|k| field.norm(a, k)).collect() } else { Vec::new() },
-            degrees: Degrees::new::<T>(),
+            degrees: Degrees::of::<T>(),
             transition: recurrence.transition(),
             affine: recurrence.affine(),
             layout,
@@ -59,19 +59,24 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
         }
     }
 
+    /// Whether an affine input enters the series.
+    fn inside(&self) -> bool {
+        self.transition == Transition::Exp && self.affine == Affine::Exact
+    }
+
     /// The steps of a chunk.
     fn chunk_steps(&self) -> usize {
         (CHUNK_BYTES / (self.layout.padded * size_of::<R>()).max(1)).clamp(1, CHUNK_STEPS)
     }
 
     /// How many terms the steps of `lambda` need, as far as the norms of the matrices tell.
-    fn series(&self, lambda: &[T], norms: &mut Vec<f64>, series: &mut Vec<Series>) {
+    fn series(&self, lambda: &[T], need: Need, norms: &mut Vec<f64>, series: &mut Vec<Series>) {
         norms.clear();
         series.clear();
         for lambda in lambda.chunks_exact(self.field.channels()) {
             let norm = lambda.iter().zip(&self.norms).map(|(l, n)| l.to_f64().abs() * n).sum();
             norms.push(norm);
-            series.push(if self.transition == Transition::Euler { Series::EULER } else { self.degrees.series(norm) });
+            series.push(if self.transition == Transition::Euler { Series::EULER } else { self.degrees.series(norm, need) });
         }
     }
 }
@@ -90,6 +95,7 @@ pub(crate) struct Chunk<'a, R> {
     pub(crate) series: &'a [Series],
     norms: &'a [f64],
     degrees: &'a Degrees,
+    need: Need,
     /// Whether `beta` enters the series, or is added behind it.
     pub(crate) inside: bool,
 }
@@ -104,7 +110,7 @@ impl<R> Chunk<'_, R> {
     /// The series of step `t`, knowing the norm of its generator.
     #[inline(always)]
     pub(crate) fn refine(&self, t: usize, norm: f64) -> Series {
-        self.degrees.series(norm.min(self.norms[t]))
+        self.degrees.series(norm.min(self.norms[t]), self.need)
     }
 }
 
@@ -126,7 +132,8 @@ pub(crate) struct Reverse<R> {
 
 /// Buffers of one thread.
 #[derive(Debug)]
-pub(crate) struct Buffers<R> {
+pub(crate) struct Buffers<R: Number> {
+    numbers: Vec<R::Real>,
     packed: Vec<R>,
     padded: Vec<R>,
     beta: Vec<R>,
@@ -144,6 +151,7 @@ impl<R: Number> Buffers<R> {
         let reverse =
             Reverse { h: none(), gradient: none(), carry: none(), d_omega: none(), d_beta: none(), trail: none(), z: none() };
         Self {
+            numbers: Vec::new(),
             packed: none(),
             padded: none(),
             beta: none(),
@@ -199,9 +207,10 @@ impl<'a, T> Piece<'a, T> {
 }
 
 /// Forms the generators of a chunk and reads its affine input.
-struct Generate<'a, T, R> {
+struct Generate<'a, T, R: Number> {
     prepared: &'a Prepared<R>,
     piece: Piece<'a, T>,
+    need: Need,
     buffers: &'a mut Buffers<R>,
 }
 
@@ -209,7 +218,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { prepared, piece, buffers } = self;
+        let Self { prepared, piece, need, buffers } = self;
         let (layout, channels) = (&prepared.layout, prepared.field.channels());
         let left = Left { values: piece.lambda, stride: channels, rows: piece.steps, inner: channels };
         let packed = room(&mut buffers.packed, piece.steps * layout.packed);
@@ -220,7 +229,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
         if let Some(beta) = piece.beta {
             load_rows(layout, beta, prepared.field.hidden(), &mut buffers.beta);
         }
-        prepared.series(piece.lambda, &mut buffers.norms, &mut buffers.series);
+        prepared.series(piece.lambda, need, &mut buffers.norms, &mut buffers.series);
     }
 }
 
@@ -235,7 +244,7 @@ fn load_rows<T: Float, R: Number<Real = T>>(layout: &Layout, states: &[T], hidde
 
 /// Makes a [`Chunk`] of what has been generated.
 macro_rules! chunk {
-    ($prepared:expr, $piece:expr, $buffers:expr) => {{
+    ($prepared:expr, $piece:expr, $need:expr, $buffers:expr) => {{
         let layout = &$prepared.layout;
         Chunk {
             omega: if layout.is_direct() { &$buffers.packed } else { &$buffers.padded },
@@ -246,14 +255,15 @@ macro_rules! chunk {
             steps: $piece.steps,
             series: &$buffers.series,
             norms: &$buffers.norms,
-            degrees: &$prepared.degrees,
-            inside: $prepared.transition == Transition::Exp && $prepared.affine == Affine::Exact,
+            degrees: $prepared.degrees,
+            need: $need,
+            inside: $prepared.inside(),
         }
     }};
 }
 
 /// Steps forward through a piece of a series.
-pub(crate) struct Run<'a, T, R> {
+pub(crate) struct Run<'a, T, R: Number> {
     pub(crate) prepared: &'a Prepared<R>,
     pub(crate) piece: Piece<'a, T>,
     pub(crate) buffers: &'a mut Buffers<R>,
@@ -270,6 +280,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
         let Self { prepared, piece, buffers, state, mut states } = self;
         let (layout, hidden) = (&prepared.layout, prepared.field.hidden());
         let (each, registers) = (piece.columns * hidden, piece.columns * layout.states);
+        let need = Need { derivatives: false, affine: piece.beta.is_some() && prepared.inside() };
         let most = prepared.chunk_steps();
         room(&mut buffers.h, registers);
         for (h, state) in buffers.h.chunks_exact_mut(layout.states).zip(state.chunks_exact(hidden)) {
@@ -279,9 +290,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
         while first < piece.steps {
             let end = piece.steps.min(first + most);
             let part = piece.part(prepared.field.channels(), each, first, end);
-            call(simd, Generate { prepared, piece: part, buffers: &mut *buffers });
+            call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
             room(&mut buffers.h, (part.steps + 1) * registers);
-            let chunk = chunk!(prepared, part, buffers);
+            let chunk = chunk!(prepared, part, need, buffers);
             for class in &layout.classes {
                 forward_class(simd, prepared, &chunk, class, &mut buffers.h, &mut buffers.reverse.trail);
             }
@@ -314,11 +325,7 @@ fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
         (_, 1) if prepared.transition == Transition::Exp => call(simd, diagonal::Forward { chunk, class, h }),
         (_, 1) => call(simd, lanes::Forward::<R, 1> { chunk, class, h }),
         (_, 2) => call(simd, lanes::Forward::<R, 2> { chunk, class, h }),
-        (_, 3) => call(simd, lanes::Forward::<R, 3> { chunk, class, h }),
         (_, 4) => call(simd, lanes::Forward::<R, 4> { chunk, class, h }),
-        (_, 5) => call(simd, lanes::Forward::<R, 5> { chunk, class, h }),
-        (_, 6) => call(simd, lanes::Forward::<R, 6> { chunk, class, h }),
-        (_, 7) => call(simd, lanes::Forward::<R, 7> { chunk, class, h }),
         _ => call(simd, lanes::Forward::<R, 8> { chunk, class, h }),
     }
 }
@@ -336,11 +343,7 @@ fn backward_class<S: Simd, T: Float, R: Number<Real = T>>(
         (_, 1) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
         (_, 1) => call(simd, lanes::Backward::<R, 1> { chunk, class, reverse }),
         (_, 2) => call(simd, lanes::Backward::<R, 2> { chunk, class, reverse }),
-        (_, 3) => call(simd, lanes::Backward::<R, 3> { chunk, class, reverse }),
         (_, 4) => call(simd, lanes::Backward::<R, 4> { chunk, class, reverse }),
-        (_, 5) => call(simd, lanes::Backward::<R, 5> { chunk, class, reverse }),
-        (_, 6) => call(simd, lanes::Backward::<R, 6> { chunk, class, reverse }),
-        (_, 7) => call(simd, lanes::Backward::<R, 7> { chunk, class, reverse }),
         _ => call(simd, lanes::Backward::<R, 8> { chunk, class, reverse }),
     }
 }
@@ -390,7 +393,7 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
 }
 
 /// Steps back through a piece of a series.
-pub(crate) struct RunBack<'a, T, R> {
+pub(crate) struct RunBack<'a, T, R: Number> {
     pub(crate) prepared: &'a Prepared<R>,
     pub(crate) transposed: Option<&'a Transposed<R>>,
     pub(crate) piece: Piece<'a, T>,
@@ -408,13 +411,14 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
         let Self { prepared, transposed, piece, past, buffers, carry, mut sums } = self;
         let (layout, hidden, channels) = (&prepared.layout, prepared.field.hidden(), prepared.field.channels());
         let each = piece.columns * hidden;
+        let need = Need { derivatives: true, affine: piece.beta.is_some() && prepared.inside() };
         let most = prepared.chunk_steps();
         load_rows(layout, carry, hidden, &mut buffers.reverse.carry);
         let mut end = piece.steps;
         while end > 0 {
             let first = (end - 1) / most * most;
             let part = piece.part(channels, each, first, end);
-            call(simd, Generate { prepared, piece: part, buffers: &mut *buffers });
+            call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
             let reverse = &mut buffers.reverse;
             if first == 0 {
                 load_rows(layout, past.before, hidden, &mut reverse.h);
@@ -432,7 +436,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
             if part.beta.is_some() {
                 room(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
             }
-            let chunk = chunk!(prepared, part, buffers);
+            let chunk = chunk!(prepared, part, need, buffers);
             for class in &layout.classes {
                 backward_class(simd, prepared, &chunk, class, &mut buffers.reverse);
             }
@@ -455,7 +459,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
 }
 
 /// `dlambda = dOmega A^T` and `dA += lambda^T dOmega`, for a chunk.
-struct Collect<'a, T, R> {
+struct Collect<'a, T, R: Number> {
     prepared: &'a Prepared<R>,
     transposed: Option<&'a Transposed<R>>,
     piece: Piece<'a, T>,
@@ -483,12 +487,13 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
             Some(transposed) => {
                 // The rows of dOmega as numbers.
                 let inner = width * R::WIDTH;
-                let mut numbers = vec![T::ZERO; steps * inner];
+                let numbers = &mut buffers.numbers;
+                numbers.resize(steps * inner, T::ZERO);
                 for (numbers, d) in numbers.chunks_exact_mut(R::WIDTH).zip(d) {
                     d.write(numbers);
                 }
                 let rows = room(&mut buffers.rows, steps * transposed.width);
-                let left = Left { values: &numbers, stride: inner, rows: steps, inner };
+                let left = Left { values: &*numbers, stride: inner, rows: steps, inner };
                 transposed.panels.multiply(simd, left, rows, transposed.width);
                 for (out, row) in lambda.chunks_exact_mut(channels).zip(rows.chunks_exact(transposed.width)) {
                     for (out, register) in out.chunks_mut(R::WIDTH).zip(row) {

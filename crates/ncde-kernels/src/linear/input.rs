@@ -49,8 +49,8 @@ impl<T> Input<'_, T> {
 }
 
 impl Recurrence {
-    /// Everything that can be wrong with the input.
-    pub(crate) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
+    /// Everything that can be wrong with the sizes of the input.
+    pub(crate) fn check_sizes<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, columns, .. } = input;
         for (what, size) in [("size", batch), ("length", length), ("number of columns", columns)] {
             if size == 0 {
@@ -80,6 +80,13 @@ impl Recurrence {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Refuses NaN and infinities in the steps that count.
+    pub(crate) fn check_finite<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
+        let &Input { batch, length, columns, .. } = input;
+        let (hidden, width) = (self.field().hidden(), self.coefficients());
         finite(operation, "A", input.a, |i| format!("parameter {i}"))?;
         finite(operation, "the initial state", input.initial, |i| {
             format!("series {}, state {}", i / (columns * hidden), i % (columns * hidden))

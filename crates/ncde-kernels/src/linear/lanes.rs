@@ -55,15 +55,21 @@ fn scatter<R: Number, const B: usize>(x: &mut [R], g: usize, j: usize, values: [
     }
 }
 
+/// `B`; where there are no registers, as a number that the compiler does not know: unrolled loops over single numbers take minutes.
+#[inline(always)]
+fn size<S: Simd, const B: usize>() -> usize {
+    if S::IS_SCALAR { std::hint::black_box(B) } else { B }
+}
+
 /// `M x`.
 #[inline(always)]
 fn apply<S: Simd, R: Number, const B: usize>(simd: S, m: &[[R; B]; B], x: &[R; B]) -> [R; B] {
-    let mut out = [R::zero(); B];
-    for r in 0..B {
+    let (b, mut out) = (size::<S, B>(), [R::zero(); B]);
+    for r in 0..b {
         out[r] = m[r][0].times(simd, x[0]);
     }
-    for c in 1..B {
-        for r in 0..B {
+    for c in 1..b {
+        for r in 0..b {
             out[r] = m[r][c].fma(simd, x[c], out[r]);
         }
     }
@@ -73,24 +79,24 @@ fn apply<S: Simd, R: Number, const B: usize>(simd: S, m: &[[R; B]; B], x: &[R; B
 /// `M^T x`.
 #[inline(always)]
 fn apply_transposed<S: Simd, R: Number, const B: usize>(simd: S, m: &[[R; B]; B], x: &[R; B]) -> [R; B] {
-    let mut out = [R::zero(); B];
-    for c in 0..B {
+    let (b, mut out) = (size::<S, B>(), [R::zero(); B]);
+    for c in 0..b {
         out[c] = m[0][c].times(simd, x[0]);
     }
-    for r in 1..B {
-        for c in 0..B {
+    for r in 1..b {
+        for c in 0..b {
             out[c] = m[r][c].fma(simd, x[r], out[c]);
         }
     }
     out
 }
 
-/// `a x + b`, `a` a number.
+/// `a x + y`, `a` a number.
 #[inline(always)]
-fn combine<S: Simd, R: Number, const B: usize>(simd: S, a: R, x: [R; B], b: [R; B]) -> [R; B] {
-    let mut out = b;
-    for r in 0..B {
-        out[r] = x[r].fma(simd, a, b[r]);
+fn combine<S: Simd, R: Number, const B: usize>(simd: S, a: R, x: [R; B], y: [R; B]) -> [R; B] {
+    let (b, mut out) = (size::<S, B>(), y);
+    for r in 0..b {
+        out[r] = x[r].fma(simd, a, y[r]);
     }
     out
 }
@@ -137,18 +143,19 @@ impl<T: Float, R: Number<Real = T>, const B: usize> Kernel for Forward<'_, R, B>
                 for column in 0..chunk.columns {
                     let own = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
                     let mut h = gather(&before[own.clone()], g, j);
+                    let (mut inside, mut behind) = ([R::zero(); B], [R::zero(); B]);
                     if let Some(beta) = chunk.beta {
-                        let beta: [R; B] = gather(&beta[t * each..(t + 1) * each][own.clone()], g, j);
-                        for _ in 0..series.stages {
-                            h = stage(simd, &m, h, if chunk.inside { Some(beta) } else { None }, series);
-                        }
-                        if !chunk.inside {
-                            h = combine(simd, R::splat(T::ONE), beta, h);
-                        }
-                    } else {
-                        for _ in 0..series.stages {
-                            h = stage(simd, &m, h, None, series);
-                        }
+                        let beta = gather(&beta[t * each..(t + 1) * each][own.clone()], g, j);
+                        if chunk.inside { inside = beta } else { behind = beta }
+                    }
+                    for _ in 0..series.stages {
+                        h = stage(simd, &m, h, inside, series);
+                    }
+                    if chunk.beta.is_some() {
+                        h = combine(simd, R::splat(T::ONE), behind, h);
+                    }
+                    if series.is_hopeless() {
+                        h = [number(f64::NAN); B];
                     }
                     scatter(&mut after[own], g, j, h);
                 }
@@ -162,20 +169,15 @@ fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize>(
     simd: S,
     m: &[[R; B]; B],
     h: [R; B],
-    beta: Option<[R; B]>,
+    beta: [R; B],
     Series { stages, terms }: Series,
 ) -> [R; B] {
-    let mut v = apply(simd, m, &h);
-    if let Some(beta) = beta {
-        v = combine(simd, R::splat(T::ONE), beta, v);
-    }
+    // v and s here are s times those above: one factor at the end.
+    let v = combine(simd, R::splat(T::ONE), beta, apply(simd, m, &h));
     let mut s = v;
-    if terms > 1 {
-        // v and s here are s times those above: one factor at the end.
-        for k in (1..terms).rev() {
-            let factor = number(1.0 / ((k + 1) * stages) as f64);
-            s = combine(simd, factor, apply(simd, m, &s), v);
-        }
+    for k in (1..terms).rev() {
+        let factor = number(1.0 / ((k + 1) * stages) as f64);
+        s = combine(simd, factor, apply(simd, m, &s), v);
     }
     combine(simd, number(1.0 / stages as f64), s, h)
 }
@@ -214,19 +216,20 @@ impl<T: Float, R: Number<Real = T>, const B: usize> Kernel for Backward<'_, R, B
                     let more: [R; B] = gather(&gradient[row.clone()][own.clone()], g, j);
                     z = combine(simd, R::splat(T::ONE), more, z);
                     let mut d = [R::zero(); B];
-                    let mut inside = None;
+                    let mut inside = [R::zero(); B];
                     if let (Some(beta), true) = (chunk.beta, chunk.inside) {
-                        inside = Some(gather(&beta[row.clone()][own.clone()], g, j));
+                        inside = gather(&beta[row.clone()][own.clone()], g, j);
                     }
                     if series == Series::EULER {
                         outer(simd, &mut dm, R::splat(T::ONE), &z, &h);
                         d = z;
                         z = combine(simd, R::splat(T::ONE), apply_transposed(simd, &m, &z), z);
                     } else {
-                        if !chunk.inside {
-                            d = z;
-                        }
+                        let behind = z;
                         z = backward(simd, (&m, &mut dm), (h, inside), (z, &mut d), series, trail);
+                        if !chunk.inside {
+                            d = behind;
+                        }
                     }
                     if chunk.beta.is_some() {
                         scatter(&mut d_beta[row.clone()][own.clone()], g, j, d);
@@ -246,20 +249,21 @@ impl<T: Float, R: Number<Real = T>, const B: usize> Kernel for Backward<'_, R, B
 /// `dm += a z x^T`.
 #[inline(always)]
 fn outer<S: Simd, R: Number, const B: usize>(simd: S, dm: &mut [[R; B]; B], a: R, z: &[R; B], x: &[R; B]) {
-    for r in 0..B {
+    let b = size::<S, B>();
+    for r in 0..b {
         let z = z[r].times(simd, a);
-        for c in 0..B {
+        for c in 0..b {
             dm[r][c] = z.fma(simd, x[c], dm[r][c]);
         }
     }
 }
 
-/// The reverse of all stages of a step: returns the gradient of `h`, adds to `dm` and, if there is a `beta`, to `d`.
+/// The reverse of all stages of a step: returns the gradient of `h`, adds to `dm` and to `d`, that of `beta`.
 #[inline(always)]
 fn backward<S: Simd, T: Float, R: Number<Real = T>, const B: usize>(
     simd: S,
     (m, dm): (&[[R; B]; B], &mut [[R; B]; B]),
-    (h, beta): ([R; B], Option<[R; B]>),
+    (h, beta): ([R; B], [R; B]),
     (g, d): ([R; B], &mut [R; B]),
     series: Series,
     trail: &mut Vec<R>,
@@ -275,10 +279,7 @@ fn backward<S: Simd, T: Float, R: Number<Real = T>, const B: usize>(
     let mut h = h;
     for own in trail[..needed].chunks_exact_mut(terms * B) {
         own[..B].copy_from_slice(&h);
-        let mut v = apply(simd, m, &h);
-        if let Some(beta) = beta {
-            v = combine(simd, one, beta, v);
-        }
+        let v = combine(simd, one, beta, apply(simd, m, &h));
         let mut s = v;
         for k in (1..terms).rev() {
             own[k * B..(k + 1) * B].copy_from_slice(&s);
@@ -299,10 +300,8 @@ fn backward<S: Simd, T: Float, R: Number<Real = T>, const B: usize>(
         }
         let h: [R; B] = gather(&own[..B], 1, 0);
         outer(simd, dm, one, &dv, &h);
-        if beta.is_some() {
-            *d = combine(simd, one, dv, *d);
-        }
+        *d = combine(simd, one, dv, *d);
         g = combine(simd, one, apply_transposed(simd, m, &dv), g);
     }
-    g
+    if stages == 0 { [number(f64::NAN); B] } else { g }
 }

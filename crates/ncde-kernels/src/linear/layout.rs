@@ -10,8 +10,8 @@ use ncde_simd::{Float, Number};
 
 use crate::structure::{Field, Place};
 
-/// The largest block that is ever put side by side with others.
-pub(crate) const SMALL: usize = 8;
+/// The blocks that are put side by side with others: each size is a kernel of its own.
+const SMALL: [usize; 4] = [1, 2, 4, 8];
 
 /// Blocks that are computed together.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Layout {
             let own: Vec<Place> = field.blocks().iter().filter(|place| place.b == b).copied().collect();
             let lanes = b * b * own.len().div_ceil(R::WIDTH);
             let wide = own.len() * b * b.div_ceil(R::WIDTH);
-            if b <= SMALL && lanes <= wide {
+            if SMALL.contains(&b) && lanes <= wide {
                 push(b, Kind::Lanes, own);
             } else {
                 own.into_iter().for_each(|place| push(b, Kind::Wide, vec![place]));
@@ -185,7 +185,6 @@ impl Layout {
             match (class.kind, class.b) {
                 (Kind::Lanes, 1) if class.adjacent => load::<T, R, 1>(class, state, out),
                 (Kind::Lanes, 2) if class.adjacent => load::<T, R, 2>(class, state, out),
-                (Kind::Lanes, 3) if class.adjacent => load::<T, R, 3>(class, state, out),
                 (Kind::Lanes, 4) if class.adjacent => load::<T, R, 4>(class, state, out),
                 (Kind::Lanes, 8) if class.adjacent => load::<T, R, 8>(class, state, out),
                 (Kind::Lanes, b) => {
@@ -213,7 +212,6 @@ impl Layout {
             match (class.kind, class.b) {
                 (Kind::Lanes, 1) if class.adjacent => store::<T, R, 1>(class, own, state),
                 (Kind::Lanes, 2) if class.adjacent => store::<T, R, 2>(class, own, state),
-                (Kind::Lanes, 3) if class.adjacent => store::<T, R, 3>(class, own, state),
                 (Kind::Lanes, 4) if class.adjacent => store::<T, R, 4>(class, own, state),
                 (Kind::Lanes, 8) if class.adjacent => store::<T, R, 8>(class, own, state),
                 (Kind::Lanes, b) => {

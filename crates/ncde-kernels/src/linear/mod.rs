@@ -13,15 +13,16 @@
 //! | `plan` | which kernel, cut into which pieces: a pure function of the shapes |
 //! | `taylor` | how many terms of the exponential series are enough |
 //! | `layout` | where the entries of blocks live, so that blocks are lanes |
-//! | `lanes`, `wide` | one step of small blocks (side by side) and of large ones |
+//! | `lanes`, `diagonal`, `wide` | steps of small blocks (side by side), of single numbers, and of large blocks |
 //! | `closed` | block-diagonal structures: generators by matrix products, then steps |
-//! | `action`, `operator`, `nested` | the other structures: exp(Omega) h without forming Omega |
+//! | `action`, `operator`, `nested`, `rows` | the other structures: exp(Omega) h without forming Omega |
 //! | `parallel` | the chunked scan over flows |
 //! | `brackets` | bracket matrices for the Log-ODE method |
 //! | `stream` | one step at a time |
 
 mod input;
 mod recurrence;
+mod rows;
 
 pub use brackets::{Bracket, Brackets};
 pub use input::{Gradients, Input};
@@ -29,7 +30,8 @@ pub use recurrence::{Affine, Contraction, Mode, Recurrence, Transition};
 pub use stream::Stream;
 pub(crate) use stream::push;
 
-use crate::Error;
+use ncde_simd::Float;
+use plan::Path;
 
 mod action;
 mod brackets;
@@ -39,26 +41,26 @@ mod lanes;
 mod layout;
 mod nested;
 mod operator;
+mod parallel;
 mod plan;
 mod stream;
 mod taylor;
 mod wide;
 
 /// [`Recurrence::forward`] on input that has been checked.
-pub(crate) fn forward<T: ncde_simd::Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
-    Ok(if recurrence.is_closed() { closed::forward(recurrence, input) } else { action::forward(recurrence, input) })
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+    match plan::path(recurrence, input.batch, input.length) {
+        Path::Action => action::forward(recurrence, input),
+        Path::Blocks => closed::forward(recurrence, input),
+        Path::Scan => parallel::forward(recurrence, input),
+    }
 }
 
 /// [`Recurrence::backward`] on input that has been checked.
-pub(crate) fn backward<T: ncde_simd::Float>(
-    recurrence: &Recurrence,
-    input: &Input<'_, T>,
-    states: &[T],
-    gradient: &[T],
-) -> Result<Gradients<T>, Error> {
-    Ok(if recurrence.is_closed() {
-        closed::backward(recurrence, input, states, gradient)
-    } else {
-        action::backward(recurrence, input, states, gradient)
-    })
+pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+    match plan::path(recurrence, input.batch, input.length) {
+        Path::Action => action::backward(recurrence, input, states, gradient),
+        Path::Blocks => closed::backward(recurrence, input, states, gradient),
+        Path::Scan => parallel::backward(recurrence, input, states, gradient),
+    }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ncde_simd::{Float, Number, Simd};
 
+use super::rows;
 use crate::hadamard;
 use crate::structure::{Field, Pattern, add_product};
 
@@ -36,25 +37,41 @@ pub(crate) struct Dplr<T> {
     delta: Vec<T>,
     d_delta: Vec<T>,
     d_lambda: Vec<T>,
-    /// For each channel `sum_r ||u_r|| ||v_r||`.
-    norms: Vec<f64>,
+    /// `||sum_k lambda_k u^k (v^k)^T||_F^2 = lambda . Q lambda`.
+    square: Vec<f64>,
+    /// `V^T v` and `U^T g` of a channel.
+    vs: Vec<T>,
+    us: Vec<T>,
 }
 
 impl<T: Float> Dplr<T> {
     pub(crate) fn new(field: &Field, rank: usize, a: &[T]) -> Self {
         let (hidden, d) = (field.hidden(), field.channels());
-        let length = |x: &[T]| x.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>().sqrt();
-        let norm = |k: usize| {
-            let (u, v) = a[field.channel(k)][hidden..].split_at(hidden * rank);
-            u.chunks_exact(hidden).zip(v.chunks_exact(hidden)).map(|(u, v)| length(u) * length(v)).sum()
-        };
+        let dot = |x: &[T], y: &[T]| x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum::<f64>();
+        let rows = |k: usize| a[field.channel(k)][hidden..].split_at(hidden * rank);
+        let mut square = vec![0.0; d * d];
+        for k in 0..d {
+            for l in 0..=k {
+                let ((u, v), (x, y)) = (rows(k), rows(l));
+                let mut sum = 0.0;
+                for (u, v) in u.chunks_exact(hidden).zip(v.chunks_exact(hidden)) {
+                    for (x, y) in x.chunks_exact(hidden).zip(y.chunks_exact(hidden)) {
+                        sum += dot(u, x) * dot(v, y);
+                    }
+                }
+                square[k * d + l] = sum;
+                square[l * d + k] = sum;
+            }
+        }
         Self {
             rank,
             lambda: vec![T::ZERO; d],
             delta: vec![T::ZERO; hidden],
             d_delta: vec![T::ZERO; hidden],
             d_lambda: vec![T::ZERO; d],
-            norms: (0..d).map(norm).collect(),
+            square,
+            vs: vec![T::ZERO; rank],
+            us: vec![T::ZERO; rank],
             field: field.clone(),
         }
     }
@@ -74,8 +91,11 @@ impl<T: Float> Operator<T> for Dplr<T> {
     }
 
     fn norm(&self) -> f64 {
-        let low_rank: f64 = self.lambda.iter().zip(&self.norms).map(|(l, n)| l.to_f64().abs() * n).sum();
-        largest(&self.delta) + low_rank
+        let mut sum = 0.0;
+        for (l, row) in self.lambda.iter().zip(self.square.chunks_exact(self.lambda.len())) {
+            sum += l.to_f64() * row.iter().zip(&self.lambda).map(|(q, l)| q * l.to_f64()).sum::<f64>();
+        }
+        largest(&self.delta) + sum.max(0.0).sqrt()
     }
 
     #[inline(always)]
@@ -85,9 +105,9 @@ impl<T: Float> Operator<T> for Dplr<T> {
         add_product(simd, out, &self.delta, v);
         for (k, &lambda) in self.lambda.iter().enumerate() {
             let (u, w) = a[self.field.channel(k)][hidden..].split_at(hidden * self.rank);
-            for (u, w) in u.chunks_exact(hidden).zip(w.chunks_exact(hidden)) {
-                T::axpy(simd, out, lambda * T::dot(simd, w, v), u);
-            }
+            rows::dots(simd, w, v, &mut self.vs);
+            self.vs.iter_mut().for_each(|x| *x *= lambda);
+            rows::add(simd, u, &self.vs, out);
         }
     }
 
@@ -101,14 +121,19 @@ impl<T: Float> Operator<T> for Dplr<T> {
             let own = self.field.channel(k);
             let (u, w) = a[own.clone()][hidden..].split_at(hidden * rank);
             let (du, dw) = da[own][hidden..].split_at_mut(hidden * rank);
-            let rows = u.chunks_exact(hidden).zip(w.chunks_exact(hidden));
-            let gradients = du.chunks_exact_mut(hidden).zip(dw.chunks_exact_mut(hidden));
-            for ((u, w), (du, dw)) in rows.zip(gradients) {
-                let (wv, ug) = (T::dot(simd, w, v), T::dot(simd, u, g));
-                self.d_lambda[k] = wv.fma(simd, ug, self.d_lambda[k]);
-                T::axpy(simd, out, lambda * ug, w);
-                T::axpy(simd, du, lambda * wv, g);
-                T::axpy(simd, dw, lambda * ug, v);
+            rows::dots(simd, w, v, &mut self.vs);
+            rows::dots(simd, u, g, &mut self.us);
+            for (x, y) in self.vs.iter_mut().zip(&mut self.us) {
+                self.d_lambda[k] = x.fma(simd, *y, self.d_lambda[k]);
+                *x *= lambda;
+                *y *= lambda;
+            }
+            rows::add(simd, w, &self.us, out);
+            for ((du, dw), (&x, &y)) in
+                du.chunks_exact_mut(hidden).zip(dw.chunks_exact_mut(hidden)).zip(self.vs.iter().zip(&self.us))
+            {
+                T::axpy(simd, du, x, g);
+                T::axpy(simd, dw, y, v);
             }
         }
     }
@@ -160,7 +185,7 @@ impl<T: Float> Operator<T> for Sparse<T> {
                 *value = a.fma(simd, lambda, *value);
             }
         }
-        self.norm = self.pattern.norm(&self.values);
+        self.norm = T::dot(simd, &self.values, &self.values).to_f64().sqrt();
     }
 
     fn norm(&self) -> f64 {

@@ -5,7 +5,36 @@ use std::ops::Range;
 use ncde_simd::Float;
 use rayon::prelude::*;
 
-use super::{Gradients, Input, Recurrence};
+use super::{Contraction, Gradients, Input, Mode, Recurrence};
+
+/// Which kernel computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Path {
+    /// Products with a generator that is never formed.
+    Action,
+    /// Block-diagonal generators, step after step.
+    Blocks,
+    /// The same, chunks of time at once.
+    Scan,
+}
+
+/// A scan of its own accord: one series, long enough to be cut into many chunks, and diagonal, where it costs twice the work of a
+/// recurrence and not more.
+const LONG: usize = 1 << 14;
+
+/// The kernel for these shapes.
+pub(crate) fn path(recurrence: &Recurrence, batch: usize, length: usize) -> Path {
+    let sizes = recurrence.field().structure().sizes();
+    match (recurrence.contraction(), sizes, recurrence.mode()) {
+        (Contraction::Words { .. }, ..) | (_, None, _) => Path::Action,
+        (_, _, Mode::Recurrent) => Path::Blocks,
+        (_, _, Mode::Parallel) => Path::Scan,
+        (_, Some(sizes), Mode::Auto) => {
+            let diagonal = sizes.iter().all(|&b| b == 1);
+            if batch == 1 && length >= LONG && diagonal { Path::Scan } else { Path::Blocks }
+        }
+    }
+}
 
 /// The most pieces a batch is cut into, and the most memory for what each of them sums up on its own.
 const MOST_SHARDS: usize = 16;
@@ -67,4 +96,34 @@ pub(crate) fn gradients<T: Float>(
         }
     }
     Gradients { a, coefficients, initial, affine }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Field, Structure, Transition};
+
+    #[test]
+    fn the_plan_follows_the_shapes() {
+        let recurrence = |structure| Field::new(structure, 3).map(Recurrence::new).unwrap();
+        let diagonal = recurrence(Structure::Diagonal { hidden: 8 });
+        assert_eq!(path(&diagonal, 4, 100_000), Path::Blocks);
+        assert_eq!(path(&diagonal, 1, 100), Path::Blocks);
+        assert_eq!(path(&diagonal, 1, 100_000), Path::Scan);
+        assert_eq!(path(&diagonal.clone().with_mode(Mode::Recurrent).unwrap(), 1, 100_000), Path::Blocks);
+        let dense = recurrence(Structure::Dense { hidden: 8 }).with_transition(Transition::Euler);
+        assert_eq!(path(&dense, 1, 100_000), Path::Blocks);
+        assert_eq!(path(&dense.clone().with_mode(Mode::Parallel).unwrap(), 9, 2), Path::Scan);
+        assert_eq!(path(&dense.with_contraction(Contraction::Words { depth: 2 }).unwrap(), 1, 9), Path::Action);
+        assert_eq!(path(&recurrence(Structure::Dplr { hidden: 8, rank: 2 }), 1, 100_000), Path::Action);
+    }
+
+    #[test]
+    fn shards_cover_the_batch_once() {
+        for (batch, bytes) in [(1, 8), (5, 8), (100, 8), (7, 1 << 27), (7, 1 << 40)] {
+            let shards = shards(batch, bytes);
+            assert_eq!(shards.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..batch).collect::<Vec<_>>());
+            assert!(shards.len() <= MOST_SHARDS && (shards.len() == 1 || shards.len() * bytes <= MOST_BYTES));
+        }
+    }
 }

@@ -104,12 +104,21 @@ impl Recurrence {
     /// Another order of computation.
     ///
     /// # Errors
-    /// For [`Mode::Parallel`] on a structure that is not closed under products.
+    /// For [`Mode::Parallel`] on a structure that is not closed under products, or on words.
     pub fn with_mode(self, mode: Mode) -> Result<Self, Error> {
-        if mode == Mode::Parallel && !self.field.structure().is_closed() {
+        Self { mode, ..self }.checked()
+    }
+
+    fn checked(self) -> Result<Self, Error> {
+        if self.mode == Mode::Parallel && !self.field.structure().is_closed() {
             return Err(Error::NotClosed { structure: self.field.structure().name() });
         }
-        Ok(Self { mode, ..self })
+        if self.mode == Mode::Parallel && self.contraction != Contraction::Matrices {
+            let problem =
+                "coefficients of words are contracted step after step; use mode `recurrent` or `auto`, or bracket matrices";
+            return Err(Error::Unsupported { operation: "the parallel scan", problem: problem.into() });
+        }
+        Ok(self)
     }
 
     /// How many steps make up a chunk of the parallel scan; at least 1.
@@ -121,7 +130,7 @@ impl Recurrence {
     /// What the coefficients multiply.
     ///
     /// # Errors
-    /// If there would be more words than can be counted.
+    /// If there would be more words than can be counted, or for words in [`Mode::Parallel`].
     pub fn with_contraction(self, contraction: Contraction) -> Result<Self, Error> {
         if words(self.field.channels(), contraction).is_none() {
             return Err(Error::Unsupported {
@@ -129,7 +138,7 @@ impl Recurrence {
                 problem: format!("{contraction:?} over {} channels is too large; lower the depth", self.field.channels()),
             });
         }
-        Ok(Self { contraction, ..self })
+        Self { contraction, ..self }.checked()
     }
 
     /// The field.
@@ -167,11 +176,6 @@ impl Recurrence {
         Step { transition: self.transition, affine: self.affine }
     }
 
-    /// Whether generators are block-diagonal matrices that are formed.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.contraction == Contraction::Matrices && self.field.structure().is_closed()
-    }
-
     /// How many coefficients a step has.
     pub fn coefficients(&self) -> usize {
         words(self.field.channels(), self.contraction).unwrap_or(usize::MAX)
@@ -185,8 +189,9 @@ impl Recurrence {
     /// # Errors
     /// If an array has the wrong size or holds a number that is not finite, or if a state overflows.
     pub fn forward<T: Float>(&self, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
-        self.check("the linear recurrence", input)?;
-        let states = T::forward(self, input)?;
+        self.check_sizes("the linear recurrence", input)?;
+        self.check_finite("the linear recurrence", input)?;
+        let states = T::forward(self, input);
         self.check_states(input, &states)?;
         Ok(states)
     }
@@ -198,14 +203,15 @@ impl Recurrence {
     /// As for [`forward`](Self::forward), or if a gradient overflows.
     pub fn backward<T: Float>(&self, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Result<Gradients<T>, Error> {
         let operation = "the reverse pass of the linear recurrence";
-        self.check(operation, input)?;
+        // Input that is not finite gives gradients that are not.
+        self.check_sizes(operation, input)?;
         let &Input { batch, length, columns, .. } = input;
         let hidden = self.field.hidden();
         let size = batch * length * columns * hidden;
         let meaning = || format!("batch {batch} x length {length} x {columns} columns x {hidden} states");
         crate::error::want(operation, "the states", states.len(), size, meaning)?;
         crate::error::want(operation, "the gradient", gradient.len(), size, meaning)?;
-        let gradients = T::backward(self, input, states, gradient)?;
+        let gradients = T::backward(self, input, states, gradient);
         self.check_gradients(input, &gradients)?;
         Ok(gradients)
     }

@@ -7,7 +7,10 @@
 //! With `alpha = ||X||` the terms left out sum to at most `alpha^(m+1) / (m+1)! / (1 - alpha / (m+2))` times `||h||`. `m` is the smallest
 //! that brings this below half a rounding unit of the number type, `s` the one that makes `s m`, the products with Omega, smallest
 //! while `alpha` stays small enough (`LARGEST`) that terms of different signs do not cancel more than two digits.
+//! `phi_1` loses a power to the exponential, and derivatives lose another: a term more for each.
 //! The first-order transition `I + Omega` is the same series with `m = 1`, `s = 1`.
+
+use std::sync::OnceLock;
 
 use ncde_simd::Float;
 
@@ -21,10 +24,29 @@ pub(crate) struct Series {
 impl Series {
     /// `I + Omega`.
     pub(crate) const EULER: Self = Self { stages: 1, terms: 1 };
+
+    /// For generators so large that nothing right can come of it: the state becomes NaN, which is noticed.
+    const HOPELESS: Self = Self { stages: 0, terms: 1 };
+
+    pub(crate) fn is_hopeless(self) -> bool {
+        self == Self::HOPELESS
+    }
+}
+
+/// What a series must be exact for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Derivatives, not only values.
+    pub(crate) derivatives: bool,
+    /// `phi_1`, not only the exponential.
+    pub(crate) affine: bool,
 }
 
 /// The largest norm of `Omega / s`.
 const LARGEST: f64 = 2.6;
+
+/// The largest norm of `Omega`: beyond, a state has overflowed, or has turned so often that no digit is right.
+const MOST: f64 = 4096.0;
 
 /// So few terms are never worth another stage.
 pub(crate) const FEW: usize = 8;
@@ -39,7 +61,14 @@ pub(crate) struct Degrees {
 }
 
 impl Degrees {
-    pub(crate) fn new<T: Float>() -> Self {
+    /// Those of a number type.
+    pub(crate) fn of<T: Float>() -> &'static Self {
+        static TABLES: OnceLock<[Degrees; 2]> = OnceLock::new();
+        let [single, double] = TABLES.get_or_init(|| [Self::new::<f32>(), Self::new::<f64>()]);
+        if size_of::<T>() == size_of::<f32>() { single } else { double }
+    }
+
+    fn new<T: Float>() -> Self {
         // Half a rounding unit: the smallest power of two that 1 still notices, halved.
         let mut unit = T::ONE;
         let half = T::from_f64(0.5);
@@ -62,7 +91,16 @@ impl Degrees {
 
     /// For a generator of this norm.
     #[inline]
-    pub(crate) fn series(&self, norm: f64) -> Series {
+    pub(crate) fn series(&self, norm: f64, need: Need) -> Series {
+        if norm > MOST {
+            return Series::HOPELESS;
+        }
+        let Series { stages, terms } = self.values(norm);
+        Series { stages, terms: terms + usize::from(need.derivatives) + usize::from(need.affine) }
+    }
+
+    #[inline]
+    fn values(&self, norm: f64) -> Series {
         if let Some(terms) = (1..=FEW).find(|&m| norm <= self.reach[m]) {
             return Series { stages: 1, terms };
         }
@@ -92,12 +130,15 @@ mod tests {
     fn enough_terms_and_not_many_more() {
         for (degrees, unit) in [(Degrees::new::<f32>(), 1.2e-7), (Degrees::new::<f64>(), 2.3e-16)] {
             for norm in [1e-9_f64, 1e-6, 1e-3, 0.05, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 50.0] {
-                let Series { stages, terms } = degrees.series(norm);
+                let Series { stages, terms } = degrees.values(norm);
                 let alpha = norm / stages as f64;
                 assert!(remainder(alpha, terms) <= unit, "{norm}: {stages} stages of {terms} terms");
                 assert!(terms == 1 || remainder(alpha, terms - 1) > unit / 8.0, "{norm}: {stages} stages of {terms} terms");
             }
         }
-        assert_eq!(Degrees::new::<f32>().series(0.0), Series::EULER);
+        let (values, all) = (Need { derivatives: false, affine: false }, Need { derivatives: true, affine: true });
+        assert_eq!(Degrees::new::<f32>().series(0.0, values), Series::EULER);
+        assert_eq!(Degrees::new::<f32>().series(0.0, all), Series { stages: 1, terms: 3 });
+        assert!(Degrees::new::<f64>().series(1e300, values).is_hopeless());
     }
 }

@@ -130,9 +130,10 @@ fn totals<S: Simd, T: Float, R: Number<Real = T>, const N: usize>(simd: S, m: &[
     out
 }
 
-/// `M += sum_k z_k x_k^T`; `z` and `x` by rows of `g` registers.
+/// `M += sum_k z_k x_k^T`, or without what `M` was; `z` and `x` by rows of `g` registers.
 struct Outer<'a, R> {
     m: &'a mut [R],
+    add: bool,
     g: usize,
     z: &'a [R],
     x: &'a [R],
@@ -142,14 +143,16 @@ impl<T: Float, R: Number<Real = T>> Kernel for Outer<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { m, g, z, x } = self;
+        let Self { m, add, g, z, x } = self;
         let mut columns = m.chunks_exact_mut(4 * g);
         let mut c = 0;
         for four in columns.by_ref() {
             for j in 0..g {
                 let mut sums = [R::zero(); 4];
-                for i in 0..4 {
-                    sums[i] = four[i * g + j];
+                if add {
+                    for i in 0..4 {
+                        sums[i] = four[i * g + j];
+                    }
                 }
                 for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
                     for i in 0..4 {
@@ -164,6 +167,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for Outer<'_, R> {
             c += 4;
         }
         for column in columns.into_remainder().chunks_exact_mut(g) {
+            if !add {
+                column.fill(R::zero());
+            }
             for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
                 R::axpy(simd, column, R::splat(x[c / R::WIDTH].lane(c % R::WIDTH)), z);
             }
@@ -232,7 +238,6 @@ fn stages<S: Simd, T: Float, R: Number<Real = T>>(
 ) {
     let g = h.len();
     let vectors = stages * terms;
-    trail.clear();
     trail.resize((vectors + 3) * g, R::zero());
     let (kept, scratch) = trail.split_at_mut(vectors * g);
     let (v, rest) = scratch.split_at_mut(g);
@@ -249,6 +254,9 @@ fn stages<S: Simd, T: Float, R: Number<Real = T>>(
             call(simd, Apply { m, x: kept, a, b: Some(v), out: &mut *s });
         }
         R::axpy(simd, state, R::splat(T::from_f64(1.0 / stages as f64)), s);
+    }
+    if stages == 0 {
+        state.fill(R::splat(T::from_f64(f64::NAN)));
     }
 }
 
@@ -274,7 +282,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                 series = chunk.refine(t, norm(simd, m));
             }
             let Series { stages: count, terms } = series;
-            d_omega.fill(R::zero());
+            let mut add = false;
             for column in 0..chunk.columns {
                 let own = column * chunk.states + class.state..column * chunk.states + class.state + g;
                 let row = t * each + own.start..t * each + own.end;
@@ -290,7 +298,6 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                     if chunk.inside { d.fill(R::zero()) } else { d.copy_from_slice(carry) }
                 }
                 // z_1, ..., z_{m-1} with their factors, then dv; in front of them z and a scratch vector.
-                z.clear();
                 z.resize((terms + 2) * g, R::zero());
                 for kept in trail[..count * terms * g].chunks_exact(terms * g).rev() {
                     let (scratch, sums) = z.split_at_mut(2 * g);
@@ -306,13 +313,17 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                         now.copy_from_slice(next);
                         R::axpy(simd, dv, one, now);
                     }
-                    call(simd, Outer { m: &mut *d_omega, g, z: sums, x: kept });
+                    call(simd, Outer { m: &mut *d_omega, add, g, z: sums, x: kept });
+                    add = true;
                     let dv = &sums[..g];
                     if chunk.beta.is_some() && chunk.inside {
                         R::axpy(simd, &mut d_beta[row.clone()], one, dv);
                     }
                     call(simd, ApplyTransposed { m, x: dv, a: T::ONE, b: Some(carry), out: &mut *next });
                     carry.copy_from_slice(next);
+                }
+                if count == 0 {
+                    carry.fill(R::splat(T::from_f64(f64::NAN)));
                 }
             }
         }

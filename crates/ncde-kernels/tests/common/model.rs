@@ -157,7 +157,7 @@ impl Model {
 
 /// Entry `i` of `H_n / sqrt n`.
 fn sylvester(n: usize, i: usize) -> f64 {
-    let sign = if (i / n & i % n).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+    let sign = if ((i / n) & (i % n)).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
     sign / (n as f64).sqrt()
 }
 
@@ -247,10 +247,14 @@ impl Case {
         Self { affine: None, ..self }
     }
 
-    /// Series of different lengths, one of them 1.
+    /// Series of different lengths: the first of half the length, the last of all of it, the second of 1 if it is neither.
     pub(crate) fn ragged(self) -> Self {
-        let lengths =
-            (0..self.batch).map(|b| if b == 0 { self.length.div_ceil(2) } else { (b * 7 - 7) % self.length + 1 }).collect();
+        let length = |b: usize| match b {
+            0 => self.length.div_ceil(2),
+            b if b + 1 == self.batch => self.length,
+            b => (7 * b - 7) % self.length + 1,
+        };
+        let lengths = (0..self.batch).map(length).collect();
         Self { lengths: Some(lengths), ..self }
     }
 

@@ -93,8 +93,8 @@ impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (brackets, a, b) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
-        let both = B::vectors_backward(&brackets, a.clone(), b.clone(), gradient)
-            .unwrap_or_else(|_| [unknown::<B>(a), unknown::<B>(b)]);
+        let both =
+            B::vectors_backward(&brackets, a.clone(), b.clone(), gradient).unwrap_or_else(|_| [unknown::<B>(a), unknown::<B>(b)]);
         for (parent, gradient) in ops.parents.into_iter().zip(both) {
             register::<B>(parent.map(|node| node.id), Some(gradient), grads);
         }
@@ -113,13 +113,7 @@ impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
         let Arrays { a, coefficients, initial, affine, lengths } = arrays;
         let parents = [a.node, coefficients.node, initial.node];
         let (affine, affine_node) = affine.map(|affine| (affine.primitive, affine.node)).unzip();
-        let arrays = Arrays {
-            a: a.primitive,
-            coefficients: coefficients.primitive,
-            initial: initial.primitive,
-            affine,
-            lengths,
-        };
+        let arrays = Arrays { a: a.primitive, coefficients: coefficients.primitive, initial: initial.primitive, affine, lengths };
         let states = B::recurrence(recurrence, arrays.clone())?;
         let kept = || Kept { recurrence: recurrence.clone(), arrays, states: states.clone() };
         Ok(match affine_node {

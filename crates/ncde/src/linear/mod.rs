@@ -116,7 +116,12 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
     let ([batch, length, width], [_, columns, _]) = (coefficients.dims(), initial.dims());
     let hidden = recurrence.field().hidden();
     want("A", &a.dims(), &[recurrence.field().parameters()], "[parameters]")?;
-    want("the coefficients", &[batch, length, width], &[batch, length, recurrence.coefficients()], "[batch, length, coefficients]")?;
+    want(
+        "the coefficients",
+        &[batch, length, width],
+        &[batch, length, recurrence.coefficients()],
+        "[batch, length, coefficients]",
+    )?;
     want("the initial state", &initial.dims(), &[batch, columns, hidden], "[batch, columns, H]")?;
     if let Some(affine) = &affine {
         want("the affine input", &affine.dims(), &[batch, length, columns, hidden], "[batch, length, columns, H]")?;

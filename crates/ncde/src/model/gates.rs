@@ -4,18 +4,6 @@
 //! h_t = h_{t_0} + ∫ A h_s domega^X_s + ∫ B dxi^X_s
 //! ```
 //!
-//! A gate turns observations into the increments of omega and xi over each step `[t_j, t_{j+1}]`, `dt = t_{j+1} - t_j`:
-//!
-//! | preset | `domega` | `dxi` |
-//! | --- | --- | --- |
-//! | `Values` | `dt X_j`, or `dt (1, X_j)` | |
-//! | `Increments` | `X_{j+1} - X_j`, or `(dt, X_{j+1} - X_j)` | |
-//! | `Tokens` | `scale (1, X_j)` | |
-//! | `TimeSquared` | `(dt, t_{j+1}^2 - t_j^2, X_{j+1} - X_j)`, `t_0 = 0` | |
-//! | `S4` | `dt` for every channel | `dt X_j` |
-//! | `Mamba` | `dt softplus(alpha^k . X_j + beta^k)` for channel `k` | `dt softplus(...) X^k_j X_j` for channel `k`, one after the other |
-//! | `Ids4` | `dt X_j` | `dt X_j` |
-//!
 //! Thesis, sections "Related Approaches", "SSMs are Linear NCDEs" and "Expressivity of SSMs".
 
 use std::sync::Arc;
@@ -95,7 +83,19 @@ pub enum First {
     Starts,
 }
 
-/// The presets by name; the table of this module has their equations.
+/// The presets by name.
+///
+/// A gate turns observations into the increments of omega and xi over each step `[t_j, t_{j+1}]`, `dt = t_{j+1} - t_j`:
+///
+/// | preset | `domega` | `dxi` |
+/// | --- | --- | --- |
+/// | `Values` | `dt X_j`, or `dt (1, X_j)` | |
+/// | `Increments` | `X_{j+1} - X_j`, or `(dt, X_{j+1} - X_j)` | |
+/// | `Tokens` | `scale (1, X_j)` | |
+/// | `TimeSquared` | `(dt, t_{j+1}^2 - t_j^2, X_{j+1} - X_j)`, `t_0 = 0` | |
+/// | `S4` | `dt` for every channel | `dt X_j` |
+/// | `Mamba` | `dt softplus(alpha^k . X_j + beta^k)` for channel `k` | `dt softplus(...) X^k_j X_j` for channel `k`, one after the other |
+/// | `Ids4` | `dt X_j` | `dt X_j` |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum GatesConfig {

@@ -1,286 +1,29 @@
-//! The Linear NCDE, and with a structure for `A` the SLiCE.
+//! The Linear NCDE, and with a structure for `A` the `SLiCE`.
 //!
 //! ```text
 //! h_t = h_{t_0} + ∫ sum_i A^i h_s domega^i_s + ∫ B dxi_s                            vector-valued, with B dxi or without
 //! H_t = H_{t_0} + ∫ (sum_i A^i domega^i_s) H_s + ∫ B diag(dxi_s)                     matrix-valued: m columns that share flows
 //! ```
 //!
-//! Thesis, sections "Linear NCDEs" and "Structured Linear NCDEs" (eq. `matrix_slice`). On a piece where omega and xi are linear, or over a
-//! Log-ODE window, `h_{t+1} = exp(Omega_t) h_t + phi_1(Omega_t) beta_t`; both terms are exact by default.
+//! Thesis, sections "Linear NCDEs" and "Structured Linear NCDEs" (eq. `matrix_slice`). On a piece where omega and xi are linear,
+//! or over a Log-ODE window, `h_{t+1} = exp(Omega_t) h_t + phi_1(Omega_t) beta_t`; both terms are exact by default.
 //!
 //! Cost: that of the recurrence in `ncde-kernels`. Memory: `O(batch x steps x columns x H)`.
 
 use std::sync::Arc;
 
 use burn::module::{Module, Param};
-use burn::nn::Linear;
 use burn::tensor::Tensor;
 use burn::tensor::backend::Backend;
-use ncde_kernels::{Affine, Field, Mode, Recurrence, Structure, Transition};
+use ncde_kernels::{Field, Recurrence, Structure};
 use ncde_signature::Signature;
-use serde::{Deserialize, Serialize};
 
 use super::gates::Drive;
-use super::log_ode::{self, Plan};
-use super::parameters::{clear_padding, linear, normal, parameter, uniform};
-use super::structure::{Init, StructureConfig};
+use super::linear_config::{Driving, LinearNcdeConfig};
+use super::log_ode::Plan;
+use super::parameters::{check_lengths, clear_padding};
 use super::{Error, ModelBackend};
 use crate::linear::{Arguments, recurrence};
-use crate::random::Stream;
-
-/// Where the state starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Initial {
-    /// At a learned state, the same for all series.
-    Learned,
-    /// At a learned linear function of the first observation, `h_{t_0} = L X_{t_0}`, with a bias.
-    FromFirst {
-        /// The channels of an observation.
-        channels: usize,
-    },
-}
-
-/// What is added to the state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum InputTerm {
-    /// Nothing.
-    None,
-    /// `B dxi`, to a vector-valued state.
-    Vector {
-        /// `d_xi`.
-        channels: usize,
-    },
-    /// `B diag(dxi)`: to each column its own channel of xi.
-    Columns,
-}
-
-/// What a step of the recurrence is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Driving {
-    /// One step of the driving path.
-    Increments,
-    /// A window of it, through its log-signature.
-    LogOde {
-        /// `N`.
-        depth: usize,
-        /// How many steps of the driving path make up a window.
-        steps: usize,
-    },
-}
-
-/// The settings of a [`LinearNcde`].
-///
-/// | setting | default | range |
-/// | --- | --- | --- |
-/// | `structure` | blocks of 4 | any of the seven |
-/// | `init` | scaled, 0.25 | |
-/// | `initial` | learned | |
-/// | `input` | none | |
-/// | `columns` | 1 | at least 1 |
-/// | `driving` | increments | depth and steps at least 1 |
-/// | `transition` | exp | exp, euler |
-/// | `affine` | exact | exact, approximate |
-/// | `mode` | auto | parallel for closed structures alone |
-/// | `chunk` | 128 | at least 1 |
-/// | `bracket_bytes` | 256 MiB | what bracket matrices formed ahead may take |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the table above")]
-pub struct LinearNcdeConfig {
-    pub hidden: usize,
-    pub omega: usize,
-    pub structure: StructureConfig,
-    pub init: Init,
-    pub initial: Initial,
-    pub input: InputTerm,
-    pub columns: usize,
-    pub driving: Driving,
-    #[serde(with = "TransitionName")]
-    pub transition: Transition,
-    #[serde(with = "AffineName")]
-    pub affine: Affine,
-    #[serde(with = "ModeName")]
-    pub mode: Mode,
-    pub chunk: usize,
-    pub bracket_bytes: usize,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Transition", rename_all = "kebab-case")]
-pub(crate) enum TransitionName {
-    Exp,
-    Euler,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Affine", rename_all = "kebab-case")]
-enum AffineName {
-    Exact,
-    Approximate,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Mode", rename_all = "kebab-case")]
-pub(crate) enum ModeName {
-    Auto,
-    Recurrent,
-    Parallel,
-}
-
-impl LinearNcdeConfig {
-    /// `hidden` states driven by `omega` channels.
-    pub fn new(hidden: usize, omega: usize) -> Self {
-        Self {
-            hidden,
-            omega,
-            structure: StructureConfig::Block { block: 4 },
-            init: Init::Scaled { std: 0.25 },
-            initial: Initial::Learned,
-            input: InputTerm::None,
-            columns: 1,
-            driving: Driving::Increments,
-            transition: Transition::Exp,
-            affine: Affine::Exact,
-            mode: Mode::Auto,
-            chunk: 128,
-            bracket_bytes: 256 << 20,
-        }
-    }
-
-    /// Another structure.
-    #[must_use]
-    pub fn with_structure(self, structure: StructureConfig) -> Self {
-        Self { structure, ..self }
-    }
-
-    /// Another distribution of the parameters.
-    #[must_use]
-    pub fn with_init(self, init: Init) -> Self {
-        Self { init, ..self }
-    }
-
-    /// Another initial state.
-    #[must_use]
-    pub fn with_initial(self, initial: Initial) -> Self {
-        Self { initial, ..self }
-    }
-
-    /// Another input term.
-    #[must_use]
-    pub fn with_input(self, input: InputTerm) -> Self {
-        Self { input, ..self }
-    }
-
-    /// A matrix-valued state.
-    #[must_use]
-    pub fn with_columns(self, columns: usize) -> Self {
-        Self { columns, ..self }
-    }
-
-    /// Another step.
-    #[must_use]
-    pub fn with_driving(self, driving: Driving) -> Self {
-        Self { driving, ..self }
-    }
-
-    /// Another transition.
-    #[must_use]
-    pub fn with_transition(self, transition: Transition) -> Self {
-        Self { transition, ..self }
-    }
-
-    /// Another treatment of the input term.
-    #[must_use]
-    pub fn with_affine(self, affine: Affine) -> Self {
-        Self { affine, ..self }
-    }
-
-    /// Another order of computation.
-    #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
-    }
-
-    /// How many channels xi has.
-    pub fn inputs(&self) -> usize {
-        match self.input {
-            InputTerm::None => 0,
-            InputTerm::Vector { channels } => channels,
-            InputTerm::Columns => self.columns,
-        }
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        let refuse = |setting, problem: String| Err(Error::Setting { setting, problem });
-        match (self.columns, self.input, self.driving) {
-            (0, ..) => refuse("columns", "there are 0; a vector-valued state has 1".into()),
-            (_, InputTerm::Vector { channels: 0 }, _) => refuse("input", "xi has 0 channels; use `none`".into()),
-            (2.., InputTerm::Vector { .. }, _) => {
-                refuse("input", format!("`vector` with {} columns would be the same for all of them; use `columns`", self.columns))
-            }
-            (_, _, Driving::LogOde { steps: 0, .. }) => refuse("driving", "a window of 0 steps; at least 1 is needed".into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// The model with weights drawn from `seed`.
-    ///
-    /// # Errors
-    /// If the settings make no sense together.
-    pub fn init<B: Backend>(&self, device: &B::Device, seed: u64) -> Result<LinearNcde<B>, Error> {
-        self.init_from(device, &Stream::new(seed, 0))
-    }
-
-    /// As [`init`](Self::init), as part of a larger model.
-    ///
-    /// # Errors
-    /// As for [`init`](Self::init).
-    pub fn init_from<B: Backend>(&self, device: &B::Device, stream: &Stream) -> Result<LinearNcde<B>, Error> {
-        self.check()?;
-        let (hidden, columns, inputs) = (self.hidden, self.columns, self.inputs());
-        let field = self.structure.field(hidden, self.omega, &stream.child(0))?;
-        let values = self.init.draw(&self.structure, &field, &stream.child(1))?;
-        let (depth, transform) = match self.driving {
-            Driving::Increments => (1, None),
-            Driving::LogOde { depth, .. } => (depth, Some(())),
-        };
-        let plan = log_ode::plan(&field, inputs, depth, self.bracket_bytes)?;
-        let transform =
-            transform.map(|()| Signature::log(self.omega + inputs, depth, plan.basis()).map(Arc::new)).transpose()?;
-        let recurrence = Recurrence::new(plan.field().clone())
-            .with_transition(self.transition)
-            .with_affine(self.affine)
-            .with_chunk(self.chunk)
-            .with_contraction(plan.contraction())?
-            .with_mode(self.mode)?;
-        let states = columns * hidden;
-        let (mut start, mut first) = (None, None);
-        match (self.initial, self.init) {
-            (Initial::Learned, _) => {
-                start = Some(parameter(normal(&stream.child(2), states, 1.0), [columns, hidden], device));
-            }
-            (Initial::FromFirst { channels }, Init::Scaled { .. }) => {
-                first = Some(linear(&stream.child(3), [channels, states], device));
-            }
-            (Initial::FromFirst { channels }, Init::MaximallyExpressive) => {
-                first = Some(Linear {
-                    weight: parameter(normal(&stream.child(3), channels * states, 1.0), [channels, states], device),
-                    bias: Some(parameter(normal(&stream.child(4), states, 1.0), [states], device)),
-                });
-            }
-        }
-        let bound = 1.0 / (inputs.max(1) as f64).sqrt();
-        Ok(LinearNcde {
-            a: parameter(values, [field.parameters()], device),
-            b: (inputs > 0).then(|| parameter(uniform(&stream.child(5), inputs * hidden, bound), [inputs, hidden], device)),
-            start,
-            first,
-            parts: Arc::new(Parts { config: self.clone(), field, plan, transform, recurrence: Arc::new(recurrence) }),
-        })
-    }
-}
 
 /// A Linear NCDE.
 ///
@@ -306,23 +49,23 @@ pub struct LinearNcde<B: Backend> {
     pub a: Param<Tensor<B, 1>>,
     /// The columns of `B`: `[d_xi, H]`.
     pub b: Option<Param<Tensor<B, 2>>>,
-    /// A learned initial state: `[columns, H]`.
-    pub start: Option<Param<Tensor<B, 2>>>,
-    /// The initial state as a function of the first observation.
-    pub first: Option<Linear<B>>,
+    /// The initial state, or the bias of the map to it: `[columns, H]`.
+    pub start: Param<Tensor<B, 2>>,
+    /// The linear map `L` from the first observation to the initial state: `[channels, columns H]`.
+    pub first: Option<Param<Tensor<B, 2>>>,
     #[module(skip)]
-    parts: Arc<Parts>,
+    pub(super) parts: Arc<Parts>,
 }
 
 /// What is not learned.
 #[derive(Debug)]
-struct Parts {
-    config: LinearNcdeConfig,
-    field: Field,
-    plan: Plan,
-    /// Of Log-ODE windows.
-    transform: Option<Arc<Signature>>,
-    recurrence: Arc<Recurrence>,
+pub(super) struct Parts {
+    pub(super) config: LinearNcdeConfig,
+    pub(super) field: Field,
+    pub(super) plan: Plan,
+    /// The log-signature of the joint path.
+    pub(super) transform: Arc<Signature>,
+    pub(super) recurrence: Arc<Recurrence>,
 }
 
 impl<B: Backend> LinearNcde<B> {
@@ -368,17 +111,16 @@ impl<B: Backend> LinearNcde<B> {
     pub fn initial(&self, first: &Tensor<B, 2>) -> Result<Tensor<B, 3>, Error> {
         let config = self.config();
         let [batch, channels] = first.dims();
-        if let Some(map) = &self.first {
-            let [wanted, _] = map.weight.dims();
-            if channels != wanted {
-                return Err(wrong("the first observation", format!("{channels} channels"), format!("{wanted}")));
-            }
-            return Ok(map.forward(first.clone()).reshape([batch, config.columns, config.hidden]));
+        let shape = [batch, config.columns, config.hidden];
+        let start = self.start.val().unsqueeze::<3>().expand(shape);
+        let Some(map) = &self.first else {
+            return Ok(start);
+        };
+        let [wanted, _] = map.dims();
+        if channels != wanted {
+            return Err(wrong("the first observation", format!("{channels} channels"), format!("{wanted}")));
         }
-        let start = self.start.as_ref().map(Param::val).unwrap_or_else(|| {
-            Tensor::zeros([config.columns, config.hidden], (&first.device(), first.dtype()))
-        });
-        Ok(start.unsqueeze::<3>().expand([batch, config.columns, config.hidden]))
+        Ok(start + first.clone().matmul(map.val()).reshape(shape))
     }
 }
 
@@ -416,16 +158,16 @@ impl<B: ModelBackend> LinearNcde<B> {
     pub fn states(&self, drive: &Drive<B>) -> Result<Tensor<B, 4>, Error> {
         self.check(drive)?;
         let initial = self.initial(&drive.first)?;
-        match (&self.parts.transform, self.config().driving) {
-            (Some(transform), Driving::LogOde { steps, .. }) => {
+        match self.config().driving {
+            Driving::LogOde { steps, .. } => {
                 let mut joint = vec![drive.omega.clone()];
                 joint.extend(drive.xi.clone());
                 let joint = Tensor::cat(joint, 2);
-                let log = self.parts.plan.windows(transform, joint, drive.lengths.as_deref(), steps)?;
+                let log = self.parts.plan.windows(&self.parts.transform, joint, drive.lengths.as_deref(), steps)?;
                 let lengths = drive.lengths.as_ref().map(|lengths| lengths.iter().map(|own| own.div_ceil(steps)).collect());
                 self.over_windows(initial, log, lengths)
             }
-            _ => self.run(initial, drive.omega.clone(), drive.xi.clone(), drive.lengths.clone()),
+            Driving::Increments => self.run(initial, drive.omega.clone(), drive.xi.clone(), drive.lengths.clone()),
         }
     }
 
@@ -448,6 +190,8 @@ impl<B: ModelBackend> LinearNcde<B> {
             let wanted = format!("{wanted} = depth {} in the basis {:?}", self.plan().depth(), self.plan().basis());
             return Err(wrong("the log-signature", format!("{seen} coordinates"), wanted));
         }
+        let [batch, windows, _] = log.dims();
+        check_lengths("Linear NCDE", lengths.as_deref(), batch, [0, windows])?;
         let (lambda, mu) = self.parts.plan.split(log);
         self.run(initial, lambda, mu, lengths)
     }
@@ -490,11 +234,23 @@ impl<B: ModelBackend> LinearNcde<B> {
         if omega != config.omega {
             return Err(wrong("omega", format!("{omega} channels"), format!("{}", config.omega)));
         }
+        if steps == 0 {
+            return Err(wrong("omega", "0 steps".into(), "at least 1".into()));
+        }
         let xi = drive.xi.as_ref().map(Tensor::dims);
         let wanted = (config.inputs() > 0).then(|| [batch, steps, config.inputs()]);
         if xi != wanted {
             let name = |dims: Option<[usize; 3]>| dims.map_or("no values".into(), |dims| format!("shape {dims:?}"));
             return Err(wrong("xi", name(xi), name(wanted)));
+        }
+        check_lengths("Linear NCDE", drive.lengths.as_deref(), batch, [0, steps])?;
+        let types = [("omega", Some(drive.omega.dtype())), ("xi", drive.xi.as_ref().map(Tensor::dtype))];
+        let first = self.first.as_ref().map(|_| drive.first.dtype());
+        let wanted = self.a.val().dtype();
+        for (what, seen) in types.into_iter().chain([("the first observation", first)]) {
+            if let Some(seen) = seen.filter(|&seen| seen != wanted) {
+                return Err(crate::linear::Error::Mixed { what, seen, wanted }.into());
+            }
         }
         Ok(())
     }

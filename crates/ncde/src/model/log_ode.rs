@@ -4,7 +4,7 @@
 //! log S^N(omega, xi)_[r_l, r_{l+1}] = sum_P lambda^l_P P,   Omega_l = sum_P lambda^l_P A_P,   beta_l = sum_P lambda^l_P c_P
 //! ```
 //!
-//! The path is the joint one: elements without a xi letter go with matrices, elements with exactly one with vectors, the others vanish.
+//! The path is the joint one: elements without a xi letter go with matrices, those with exactly one with vectors, the others vanish.
 //! Two ways to `Omega`, and [`plan`] chooses from the sizes alone:
 //!
 //! | route | coordinates | matrices |

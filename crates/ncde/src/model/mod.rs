@@ -9,27 +9,42 @@
 //! | `gates`, `presets` | what drives the state, omega, and what is added to it, xi: functions of the path |
 //! | `structure` | the seven structures of `A^i`, by name, and how they are drawn |
 //! | `log_ode` | windows of a path, as log-signatures, and what each of their coordinates multiplies |
-//! | `linear_ncde` | the Linear NCDE: vector- or matrix-valued, driven by increments or by Log-ODE windows |
+//! | `linear_config`, `linear_ncde` | the Linear NCDE: vector- or matrix-valued, driven by increments or by Log-ODE windows |
 //! | `development` | path development: the state is a matrix of a Lie group |
-//! | `block`, `stack` | the SLiCE block, and stacks of it behind an embedding or an encoder |
+//! | `block`, `stack` | the `SLiCE` block, and stacks of it behind an embedding or an encoder |
 //! | `readout` | from states to outputs |
 //! | `randomised` | randomised signatures: a fixed random `A`, a readout by least squares |
 //! | `dropout`, `parameters`, `least_squares` | the small parts |
 //!
 //! A model is configured, then initialised from a seed: the same seed gives the same weights on every machine.
 
+mod block;
+mod development;
+mod dropout;
 mod gates;
+mod least_squares;
+mod linear_config;
 mod linear_ncde;
 mod log_ode;
 mod parameters;
 mod presets;
+mod randomised;
+mod readout;
+mod stack;
 mod structure;
 
+pub use block::{Activation, Block, BlockConfig};
+pub use development::{Algebra, Development, DevelopmentConfig};
+pub use dropout::Phase;
 pub use gates::{Drive, First, Gates, GatesConfig, Observations, TimeChannel, Times};
-pub use linear_ncde::{Driving, Initial, InputTerm, LinearNcde, LinearNcdeConfig};
+pub use linear_config::{Driving, Initial, InputTerm, LinearNcdeConfig};
+pub use linear_ncde::LinearNcde;
 pub use log_ode::{Plan, Route, plan};
 pub use parameters::cast;
 pub use presets::{MambaGates, PathGates, PathKind, Preset, TokenGates};
+pub use randomised::{RandomisedSignature, RandomisedSignatureConfig, Regression};
+pub use readout::{Head, Over, Readout, ReadoutConfig};
+pub use stack::{Encoder, Stack, StackConfig};
 pub use structure::{Init, StructureConfig};
 
 use crate::linear::LinearOps;

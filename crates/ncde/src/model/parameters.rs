@@ -5,6 +5,7 @@ use burn::nn::Linear;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Bool, FloatDType, Int, Tensor, TensorData};
 
+use super::Error;
 use crate::random::Stream;
 
 /// A parameter with these values.
@@ -50,6 +51,26 @@ pub(crate) fn places<B: Backend>(places: &[usize], device: &B::Device) -> Tensor
     Tensor::from_data(TensorData::new(values, [places.len()]), device)
 }
 
+/// Refuses a list of lengths that is not one number between `least` and `longest` for each series.
+pub(crate) fn check_lengths(
+    operation: &'static str,
+    lengths: Option<&[usize]>,
+    batch: usize,
+    [least, longest]: [usize; 2],
+) -> Result<(), Error> {
+    match lengths {
+        Some(lengths) if lengths.len() != batch || lengths.iter().any(|own| !(least..=longest).contains(own)) => {
+            Err(Error::Shape {
+                operation,
+                what: "the list of lengths",
+                seen: format!("{lengths:?}"),
+                wanted: format!("one length between {least} and {longest} for each of {batch} series"),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Sets everything after the length of each series to 0, `[batch, steps, channels]`; also what is not a number.
 pub(crate) fn clear_padding<B: Backend>(values: Tensor<B, 3>, lengths: Option<&[usize]>) -> Tensor<B, 3> {
     let [batch, steps, channels] = values.dims();
@@ -70,8 +91,9 @@ pub fn cast<B: Backend, M: Module<B>>(module: M, dtype: FloatDType) -> M {
     impl<B: Backend> ModuleMapper<B> for Cast {
         fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<B, D>>) -> Param<Tensor<B, D>> {
             let (id, tensor, mapper) = parameter.consume();
-            let (tracked, tensor) = (tensor.is_require_grad(), tensor.detach().cast(self.0));
-            Param::from_mapped_value(id, tensor.set_require_grad(tracked), mapper)
+            let tracked = tensor.is_require_grad();
+            // A parameter is a leaf: the cast is no part of its graph.
+            Param::from_mapped_value(id, tensor.cast(self.0).detach().set_require_grad(tracked), mapper)
         }
     }
     module.map(&mut Cast(dtype))

@@ -7,12 +7,13 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use burn::tensor::backend::Backend;
 
-use super::gates::{Drive, First, Gates, Observations, TimeChannel, Times};
-use super::parameters::{parameter, uniform};
 use super::Error;
+use super::gates::{Drive, First, Gates, Observations, TimeChannel, Times};
+use super::parameters::{check_lengths, parameter, uniform};
 use crate::random::Stream;
 
 /// Any of the presets.
+#[allow(clippy::large_enum_variant, reason = "a model has one of them")]
 #[derive(Module, Debug)]
 pub enum Preset<B: Backend> {
     /// A fixed function of the path.
@@ -123,7 +124,7 @@ impl<B: Backend> Gates<B> for TokenGates {
     fn drive(&self, observations: Observations<B>) -> Result<Drive<B>, Error> {
         let Observations { values, lengths, .. } = observations;
         let [batch, length, channels] = values.dims();
-        check_lengths(lengths.as_deref(), batch, length)?;
+        check_lengths("gates", lengths.as_deref(), batch, [1, length])?;
         let skipped = usize::from(self.first == First::Starts);
         if length <= skipped {
             return Err(shape("the sequence of tokens", [batch, length, channels], format!("a length above {skipped}")));
@@ -179,7 +180,7 @@ struct Steps<B: Backend> {
 fn steps<B: Backend>(observations: Observations<B>) -> Result<Steps<B>, Error> {
     let Observations { values, times, lengths } = observations;
     let [batch, length, channels] = values.dims();
-    check_lengths(lengths.as_deref(), batch, length)?;
+    check_lengths("gates", lengths.as_deref(), batch, [1, length])?;
     if length < 2 {
         return Err(shape("the path", [batch, length, channels], "a length of at least 2".into()));
     }
@@ -197,18 +198,6 @@ fn steps<B: Backend>(observations: Observations<B>) -> Result<Steps<B>, Error> {
         dt,
         lengths: lengths.map(|lengths| lengths.iter().map(|&own| own - 1).collect()),
     })
-}
-
-fn check_lengths(lengths: Option<&[usize]>, batch: usize, length: usize) -> Result<(), Error> {
-    match lengths {
-        Some(lengths) if lengths.len() != batch || lengths.iter().any(|&own| own == 0 || own > length) => Err(Error::Shape {
-            operation: "gates",
-            what: "the list of lengths",
-            seen: format!("{lengths:?}"),
-            wanted: format!("one length between 1 and {length} for each of {batch} series"),
-        }),
-        _ => Ok(()),
-    }
 }
 
 fn shape<const D: usize>(what: &'static str, seen: [usize; D], wanted: String) -> Error {

@@ -1,19 +1,10 @@
 //! The seven structures of `A^i`, by name, and how their parameters are drawn.
 //!
-//! | structure | `Scaled { std: s }`, as used in practice | `MaximallyExpressive` |
-//! | --- | --- | --- |
-//! | dense | entries `s / sqrt(H)` | `1 / sqrt(H)` |
-//! | diagonal | `s` | none |
-//! | block, of size `b` | `s / sqrt(b)` | `1 / sqrt(b)`; the theorem has `b = ceil(log H)` |
-//! | diagonal-dense | diagonal `s`, block `s / sqrt(b)` | none |
-//! | DPLR | `D`: `s`; `u`, `v`: `s / sqrt(r)` | `D = 0`, `u v^T / sqrt(r H)` with entries of 1; the theorem has `r = ceil(log H)` |
-//! | sparse, kept with probability `p` | `s / sqrt(H)` | `1 / sqrt(H p)` |
-//! | Walsh-Hadamard | `D`: `s` | `(H_n / sqrt n) D`, `D` of 1, unbounded |
+//! ```text
+//! A^i: dense, diag(d), BlockDiag(B_1, ..., B_k), diag(d) then a block, diag(d) + u v^T, few entries, or (H_n / sqrt n) diag(d)
+//! ```
 //!
-//! (Standard deviations of normal numbers with mean 0.) The right column is the thesis's theorem on the maximal probabilistic
-//! expressivity of SLiCEs, with `h_0 ~ N(0, 1)`. Its printed normalisations for low rank (`u v^T`) and Walsh-Hadamard (`H D` with
-//! `H H^T = n I`) do not satisfy the bound its proof rests on, `<A^I h, A^I h> / H -> 1`: one factor `A` multiplies that norm by
-//! `r H`, or by `n`. Divided by its square root, they do.
+//! Thesis, section "Structured Linear NCDEs"; the deviations of [`Init`] from that section and from its experiments.
 
 use std::sync::Arc;
 
@@ -102,7 +93,22 @@ impl StructureConfig {
     }
 }
 
-/// How the parameters of `A` are drawn; the table of this module says what that is for each structure.
+/// How the parameters of `A` are drawn.
+///
+/// | structure | `Scaled { std: s }`, as used in practice | `MaximallyExpressive` |
+/// | --- | --- | --- |
+/// | dense | entries `s / sqrt(H)` | `1 / sqrt(H)` |
+/// | diagonal | `s` | none |
+/// | block, of size `b` | `s / sqrt(b)` | `1 / sqrt(b)`; the theorem has `b = ceil(log H)` |
+/// | diagonal-dense | diagonal `s`, block `s / sqrt(b)` | none |
+/// | DPLR | `D`: `s`; `u`, `v`: `s / sqrt(r)` | `D = 0`, `u v^T / sqrt(r H)` with entries of 1; the theorem has `r = ceil(log H)` |
+/// | sparse, kept with probability `p` | `s / sqrt(H)` | `1 / sqrt(H p)` |
+/// | Walsh-Hadamard | `D`: `s` | `(H_n / sqrt n) D`, `D` of 1, unbounded |
+///
+/// (Standard deviations of normal numbers with mean 0.) The right column is the thesis's theorem on the maximal probabilistic
+/// expressivity of structured Linear NCDEs, with `h_0 ~ N(0, 1)`. Its printed normalisations for low rank (`u v^T`) and
+/// Walsh-Hadamard (`H D` with `H H^T = n I`) do not satisfy the bound its proof rests on, `<A^I h, A^I h> / H -> 1`: one factor
+/// `A` multiplies that norm by `r H`, or by `n`. Divided by its square root, they do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Init {

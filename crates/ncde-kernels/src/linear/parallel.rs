@@ -1,0 +1,254 @@
+//! The chunked scan: time is cut into chunks that are worked on at once.
+//!
+//! ```text
+//! 1. for every chunk its flow: Phi = Phi_n ... Phi_1 and v with h_end = Phi h_start + v
+//! 2. the carry: h_{c+1} = Phi_c h_c + v_c, chunk after chunk
+//! 3. for every chunk its states, from the state it starts with
+//! ```
+//!
+//! This is the thesis's associative scan with one level of its tree. The reverse pass is the same on transposes:
+//! `g_{c-1} = Phi_c^T g_c + u_c`, with `u_c` the gradient that the chunk's own states send to its start.
+//! Cost: `1 + b` recurrences for blocks of `b`. Worth it when there are more cores than series.
+
+use ncde_simd::{Float, Number, dispatch};
+use rayon::prelude::*;
+
+use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed};
+use super::plan;
+use super::{Gradients, Input, Recurrence};
+use crate::structure::Field;
+
+/// Steps `first..end` of series `b`.
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    b: usize,
+    first: usize,
+    end: usize,
+}
+
+/// The chunks of all series, in order.
+fn tasks<T>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<Task> {
+    let chunk = recurrence.chunk();
+    let own = |b: usize| {
+        let steps = input.steps(b);
+        (0..steps).step_by(chunk).map(move |first| Task { b, first, end: steps.min(first + chunk) })
+    };
+    (0..input.batch).flat_map(own).collect()
+}
+
+/// What every phase needs.
+struct Scan<'a, 'i, T: Float> {
+    recurrence: &'a Recurrence,
+    input: &'a Input<'i, T>,
+    prepared: Prepared<T::Register>,
+    tasks: Vec<Task>,
+}
+
+impl<'i, T: Float> Scan<'_, 'i, T> {
+    fn field(&self) -> &Field {
+        self.recurrence.field()
+    }
+
+    /// Numbers of a state with all its columns.
+    fn each(&self) -> usize {
+        self.input.columns * self.field().hidden()
+    }
+
+    fn piece(&self, task: Task) -> Piece<'i, T> {
+        Piece::new(self.input, self.recurrence.coefficients(), self.field().hidden(), task.b, task.first, task.end)
+    }
+
+    /// `Phi` of a chunk: for each `c` column `c` of all blocks, `[largest block, H]`.
+    fn flow(&self, task: Task, buffers: &mut Buffers<T::Register>) -> Vec<T> {
+        let hidden = self.field().hidden();
+        let largest = self.field().blocks().iter().map(|place| place.b).max().unwrap_or(1);
+        let mut phi = vec![T::ZERO; largest * hidden];
+        for place in self.field().blocks() {
+            for c in 0..place.b {
+                phi[c * hidden + place.at + c] = T::ONE;
+            }
+        }
+        let piece = Piece { columns: largest, beta: None, ..self.piece(task) };
+        dispatch(Run { prepared: &self.prepared, piece, buffers, state: &mut phi, states: None });
+        phi
+    }
+
+    /// What each chunk starts with, from what the first of each series starts with: `next(task, value)` is what follows.
+    fn carry(
+        &self,
+        tasks: impl Iterator<Item = usize>,
+        start: impl Fn(usize) -> Vec<T>,
+        next: impl Fn(usize, &[T]) -> Vec<T>,
+    ) -> Vec<Vec<T>> {
+        let mut carried = vec![Vec::new(); self.tasks.len()];
+        let mut before: Option<usize> = None;
+        for i in tasks {
+            let b = self.tasks[i].b;
+            carried[i] = match before {
+                Some(last) if self.tasks[last].b == b => next(last, &carried[last]),
+                _ => start(b),
+            };
+            before = Some(i);
+        }
+        carried
+    }
+}
+
+/// `out = Phi x` or `Phi^T x`, for all columns of `x`, block by block.
+fn apply<T: Float>(field: &Field, phi: &[T], x: &[T], transposed: bool) -> Vec<T> {
+    let hidden = field.hidden();
+    let mut out = vec![T::ZERO; x.len()];
+    for (x, out) in x.chunks_exact(hidden).zip(out.chunks_exact_mut(hidden)) {
+        for place in field.blocks() {
+            for c in 0..place.b {
+                let column = &phi[c * hidden + place.at..][..place.b];
+                for (r, &entry) in column.iter().enumerate() {
+                    let (to, from) = if transposed { (c, r) } else { (r, c) };
+                    out[place.at + to] += entry * x[place.at + from];
+                }
+            }
+        }
+    }
+    out
+}
+
+fn add<T: Float>(x: &mut [T], y: &[T]) {
+    x.iter_mut().zip(y).for_each(|(x, &y)| *x += y);
+}
+
+/// The states after each step.
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+    let prepared = Prepared::new(recurrence, input.a);
+    let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
+    let each = scan.each();
+    let flows: Vec<(Vec<T>, Vec<T>)> = scan
+        .tasks
+        .par_iter()
+        .map_init(Buffers::new, |buffers, &task| {
+            let mut v = vec![T::ZERO; each];
+            if input.affine.is_some() {
+                let piece = scan.piece(task);
+                dispatch(Run { prepared: &scan.prepared, piece, buffers, state: &mut v, states: None });
+            }
+            (scan.flow(task, buffers), v)
+        })
+        .collect();
+    let initial = |b: usize| input.initial[b * each..(b + 1) * each].to_vec();
+    let starts = scan.carry(0..scan.tasks.len(), initial, |i, h| {
+        let mut next = apply(scan.field(), &flows[i].0, h, false);
+        add(&mut next, &flows[i].1);
+        next
+    });
+    let mut states = vec![T::ZERO; input.batch * input.length * each];
+    let rows = states.chunks_exact_mut(input.length * each).enumerate();
+    let outputs: Vec<&mut [T]> =
+        rows.flat_map(|(b, row)| row[..input.steps(b) * each].chunks_mut(recurrence.chunk() * each)).collect();
+    let work = outputs.into_par_iter().zip(&scan.tasks).zip(&starts);
+    work.for_each_init(Buffers::new, |buffers, ((states, &task), start)| {
+        let (piece, mut state) = (scan.piece(task), start.clone());
+        dispatch(Run { prepared: &scan.prepared, piece, buffers, state: &mut state, states: Some(states) });
+    });
+    for (b, row) in states.chunks_exact_mut(input.length * each).enumerate() {
+        let (own, rest) = row.split_at_mut(input.steps(b) * each);
+        rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&own[own.len() - each..]));
+    }
+    states
+}
+
+/// The gradients that belong to one chunk.
+struct Output<'a, T> {
+    lambda: &'a mut [T],
+    beta: Option<&'a mut [T]>,
+}
+
+impl<'i, T: Float> Scan<'_, 'i, T> {
+    /// Steps back through a chunk; `carry` goes from its end to its start.
+    fn back(
+        &self,
+        i: usize,
+        [states, gradient]: [&[T]; 2],
+        transposed: Option<&Transposed<T::Register>>,
+        buffers: &mut Buffers<T::Register>,
+        (carry, sums): (&mut [T], Sums<'_, T, T::Register>),
+    ) {
+        let (task, each) = (self.tasks[i], self.each());
+        let row = task.b * self.input.length;
+        let own = (row + task.first) * each..(row + task.end) * each;
+        let before = if task.first == 0 {
+            &self.input.initial[task.b * each..(task.b + 1) * each]
+        } else {
+            &states[own.start - each..own.start]
+        };
+        let past = Past { before, states: &states[own.clone()], gradient: &gradient[own] };
+        dispatch(RunBack { prepared: &self.prepared, transposed, piece: self.piece(task), past, buffers, carry, sums });
+    }
+}
+
+/// The gradients.
+pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+    let prepared = Prepared::new(recurrence, input.a);
+    let transposed = prepared.transposed();
+    let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
+    let (field, each, width, count) = (scan.field(), scan.each(), recurrence.coefficients(), scan.tasks.len());
+    let flows: Vec<(Vec<T>, Vec<T>)> = (0..count)
+        .into_par_iter()
+        .map_init(Buffers::new, |buffers, i| {
+            let mut carry = vec![T::ZERO; each];
+            let sums = Sums { lambda: None, beta: None, da: &mut [] };
+            scan.back(i, [states, gradient], None, buffers, (&mut carry, sums));
+            (scan.flow(scan.tasks[i], buffers), carry)
+        })
+        .collect();
+    // What arrives past the end of a series belongs to its last state.
+    let last = |b: usize| {
+        let mut g = vec![T::ZERO; each];
+        let held = &gradient[(b * input.length + input.steps(b)) * each..(b + 1) * input.length * each];
+        held.chunks_exact(each).for_each(|row| add(&mut g, row));
+        g
+    };
+    let back = |i: usize, g: &[T]| {
+        let mut before = apply(field, &flows[i].0, g, true);
+        add(&mut before, &flows[i].1);
+        before
+    };
+    let mut ends = scan.carry((0..count).rev(), last, back);
+    let mut coefficients = vec![T::ZERO; input.batch * input.length * width];
+    let mut affine = input.affine.map(|affine| vec![T::ZERO; affine.len()]);
+    let shards = plan::shards(count, field.parameters() * size_of::<T>());
+    let sums: Vec<Vec<T>> = {
+        let chunk = recurrence.chunk();
+        let rows = coefficients.chunks_exact_mut(input.length * width).enumerate();
+        let lambda = rows.flat_map(|(b, row)| row[..input.steps(b) * width].chunks_mut(chunk * width));
+        let mut beta = affine.iter_mut().flat_map(|affine| {
+            let rows = affine.chunks_exact_mut(input.length * each).enumerate();
+            rows.flat_map(|(b, row)| row[..input.steps(b) * each].chunks_mut(chunk * each))
+        });
+        let mut outputs: Vec<Output<'_, T>> = lambda.map(|lambda| Output { lambda, beta: beta.next() }).collect();
+        let (mut left, mut carries, mut work) = (&mut outputs[..], &mut ends[..], Vec::new());
+        for shard in &shards {
+            let (own, rest) = std::mem::take(&mut left).split_at_mut(shard.len());
+            let (carry, others) = std::mem::take(&mut carries).split_at_mut(shard.len());
+            (left, carries) = (rest, others);
+            work.push((shard.start, own, carry));
+        }
+        let packed = field.channels() * scan.prepared.layout.packed;
+        let sum = |(first, outputs, carries): (usize, &mut [Output<'_, T>], &mut [Vec<T>])| {
+            let (mut buffers, mut da) = (Buffers::new(), vec![T::Register::zero(); packed]);
+            for (i, (output, carry)) in outputs.iter_mut().zip(carries).enumerate() {
+                let sums = Sums { lambda: Some(&mut *output.lambda), beta: output.beta.as_deref_mut(), da: &mut da };
+                scan.back(first + i, [states, gradient], transposed.as_ref(), &mut buffers, (&mut *carry, sums));
+            }
+            let mut a = vec![T::ZERO; field.parameters()];
+            scan.prepared.layout.unpack(field, &da, &mut a);
+            a
+        };
+        work.into_par_iter().map(sum).collect()
+    };
+    let mut initial = vec![T::ZERO; input.batch * each];
+    for (task, carry) in scan.tasks.iter().zip(&ends).filter(|(task, _)| task.first == 0) {
+        initial[task.b * each..(task.b + 1) * each].copy_from_slice(carry);
+    }
+    let mut a = vec![T::ZERO; field.parameters()];
+    sums.iter().for_each(|part| add(&mut a, part));
+    Gradients { a, coefficients, initial, affine }
+}

@@ -1,0 +1,113 @@
+//! What goes in and what comes out, and the checks at the border.
+
+use ncde_simd::Float;
+use rayon::prelude::*;
+
+use super::{Numbers, Scan};
+use crate::Error;
+use crate::error::want;
+
+/// The arrays of one call, the last index running fastest; complex rows hold their real parts, then their imaginary parts.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a, T> {
+    /// How many series.
+    pub batch: usize,
+    /// How many steps.
+    pub length: usize,
+    /// `[batch, length, width]`.
+    pub a: &'a [T],
+    /// `[batch, length, width]`.
+    pub b: &'a [T],
+    /// The state before the first step, `[batch, width]`.
+    pub initial: &'a [T],
+}
+
+/// The gradient of a loss in each array of an [`Input`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients<T> {
+    /// In `a`.
+    pub a: Vec<T>,
+    /// In `b`.
+    pub b: Vec<T>,
+    /// In the state before the first step.
+    pub initial: Vec<T>,
+}
+
+/// In messages.
+const NAME: &str = "elementwise";
+
+impl Scan {
+    /// Everything that can be wrong with the input.
+    pub(super) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
+        let &Input { batch, length, a, b, initial } = input;
+        for (what, size) in [("size", batch), ("length", length), ("width", self.width)] {
+            if size == 0 {
+                return Err(Error::Empty { operation, what });
+            }
+        }
+        let row = self.row();
+        want(operation, "the initial state", initial.len(), batch * row, || format!("batch {batch} x {}", self.meaning()))?;
+        self.check_rows(operation, "a", input, a)?;
+        self.check_rows(operation, "b", input, b)?;
+        for (what, values, steps) in [("a", a, length), ("b", b, length), ("the initial state", initial, 1)] {
+            if let Some(i) = first_not_finite(values) {
+                let (series, step, number) = (i / (row * steps), i / row % steps, i % row);
+                let part = match self.numbers {
+                    Numbers::Real => "",
+                    Numbers::Complex if number < self.width => ", real part",
+                    Numbers::Complex => ", imaginary part",
+                };
+                let step = if steps == 1 && what == "the initial state" { String::new() } else { format!(", step {step}") };
+                let place = format!("series {series}{step}, number {}{part}", number % self.width);
+                return Err(Error::NotFinite { operation, what, value: values[i].to_f64(), place });
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of an array with a row for each step.
+    pub(super) fn check_rows<T: Float>(
+        &self,
+        operation: &'static str,
+        what: &'static str,
+        input: &Input<'_, T>,
+        values: &[T],
+    ) -> Result<(), Error> {
+        let &Input { batch, length, .. } = input;
+        want(operation, what, values.len(), batch * length * self.row(), || {
+            format!("batch {batch} x length {length} x {}", self.meaning())
+        })
+    }
+
+    fn meaning(&self) -> String {
+        match self.numbers {
+            Numbers::Real => format!("{} numbers", self.width),
+            Numbers::Complex => format!("{} complex numbers of 2 parts", self.width),
+        }
+    }
+
+    /// The first step whose state is not finite, as an error.
+    pub(super) fn check_states<T: Float>(&self, input: &Input<'_, T>, states: &[T]) -> Result<(), Error> {
+        match first_not_finite(states) {
+            None => Ok(()),
+            Some(i) => {
+                let row = i / self.row();
+                Err(Error::Exploded { structure: NAME, step: row % input.length, series: row / input.length })
+            }
+        }
+    }
+
+    /// The first series whose gradient is not finite, as an error.
+    pub(super) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
+        let arrays = [&gradients.a, &gradients.b, &gradients.initial];
+        let series = arrays.iter().filter_map(|array| first_not_finite(array).map(|i| i / (array.len() / input.batch))).min();
+        series.map_or(Ok(()), |series| Err(Error::GradientExploded { structure: NAME, series }))
+    }
+}
+
+fn first_not_finite<T: Float>(values: &[T]) -> Option<usize> {
+    // Without a short cut within a piece the test vectorises.
+    let is_bad = |piece: &[T]| !piece.iter().fold(true, |all, x| all & x.is_finite());
+    let piece = values.par_chunks(1 << 15).position_first(is_bad)? << 15;
+    values[piece..].iter().position(|x| !x.is_finite()).map(|i| piece + i)
+}

@@ -1,0 +1,176 @@
+//! The elementwise linear recurrence, real or complex, forward and reverse: the heart of diagonal state-space models.
+//!
+//! ```text
+//! h_t = a_t h_{t-1} + b_t
+//! ```
+//!
+//! Arrays are `[batch, length, width]`, `h_0`, the state before the first step, `[batch, width]`. Complex numbers are *split*: a row
+//! holds its `width` real parts, then its `width` imaginary parts, so that both kinds run along registers. Reverse, from the gradient
+//! `w_t` of `h_t`:
+//!
+//! ```text
+//! g_t = w_t + conj(a_{t+1}) g_{t+1},   db_t = g_t,   da_t = g_t conj(h_{t-1}),   dh_0 = conj(a_1) g_1
+//! ```
+//!
+//! (The gradient of a complex number holds the derivatives in its real and its imaginary part.)
+//!
+//! The parallel mode cuts the steps into chunks, in three phases: each chunk's product of `a` and its end from zero; the state at the
+//! start of each chunk, one after another; each chunk again, from its start. It reads everything twice, so that it pays for few long
+//! series only.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `input` | the arrays, and everything that can be wrong with them |
+//! | `rows` | one step, forward and reverse, along registers |
+//! | `chunks` | the kernels over a chunk, and the three phases |
+
+mod chunks;
+mod input;
+mod rows;
+
+pub use input::{Gradients, Input};
+
+pub(crate) use chunks::{backward, forward};
+
+use crate::{Error, Float, Mode};
+
+/// What the numbers of a recurrence are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    /// Real.
+    Real,
+    /// Complex: in each row all real parts, then all imaginary parts.
+    Complex,
+}
+
+impl Numbers {
+    /// How many real numbers one of them is.
+    pub fn parts(self) -> usize {
+        match self {
+            Self::Real => 1,
+            Self::Complex => 2,
+        }
+    }
+}
+
+/// With fewer series than this, long ones are cut into chunks.
+const FEW_SERIES: usize = 8;
+
+/// The recurrence `h_t = a_t h_{t-1} + b_t` of `width` numbers.
+///
+/// ```
+/// use ncde_kernels::scan::{Input, Numbers, Scan};
+/// let scan = Scan::new(Numbers::Real, 1);
+/// let input = Input { batch: 1, length: 3, a: &[0.5, 0.5, 2.0], b: &[1.0, 0.0, 1.0], initial: &[4.0] };
+/// assert_eq!(scan.forward(&input)?, [3.0, 1.5, 4.0]);
+/// // Multiplied by i twice: a row is its real parts, then its imaginary parts.
+/// let scan = Scan::new(Numbers::Complex, 1);
+/// let input = Input { batch: 1, length: 2, a: &[0.0, 1.0, 0.0, 1.0], b: &[0.0; 4], initial: &[1.0, 0.0] };
+/// assert_eq!(scan.forward(&input)?, [0.0, 1.0, -1.0, 0.0]);
+/// # Ok::<(), ncde_kernels::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    numbers: Numbers,
+    width: usize,
+    mode: Mode,
+    chunk: usize,
+}
+
+impl Scan {
+    /// Computed in the order the shapes suggest.
+    pub fn new(numbers: Numbers, width: usize) -> Self {
+        Self { numbers, width, mode: Mode::default(), chunk: 256 }
+    }
+
+    /// Another order of computation.
+    #[must_use]
+    pub fn with_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// How many steps make up a chunk of the parallel mode; at least 1.
+    #[must_use]
+    pub fn with_chunk(self, chunk: usize) -> Self {
+        Self { chunk: chunk.max(1), ..self }
+    }
+
+    /// What the numbers are.
+    pub fn numbers(&self) -> Numbers {
+        self.numbers
+    }
+
+    /// How many there are.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The order of computation that was asked for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The steps of a chunk.
+    pub fn chunk(&self) -> usize {
+        self.chunk
+    }
+
+    /// The real numbers of a row.
+    pub(crate) fn row(&self) -> usize {
+        self.numbers.parts() * self.width
+    }
+
+    /// The steps of a chunk for these shapes; all of them where there is no parallel mode. Threads do not matter.
+    pub(crate) fn plan(&self, batch: usize, length: usize) -> usize {
+        match self.mode {
+            Mode::Recurrent => length,
+            Mode::Parallel => self.chunk.min(length),
+            Mode::Auto if batch < FEW_SERIES && length >= 4 * self.chunk => self.chunk,
+            Mode::Auto => length,
+        }
+    }
+
+    /// The states after each step.
+    ///
+    /// # Shapes
+    /// `[batch, length, width]`, complex rows split as those of the input.
+    ///
+    /// # Errors
+    /// If an array has the wrong size or holds a number that is not finite, or if a state overflows.
+    pub fn forward<T: Float>(&self, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
+        self.check("the elementwise recurrence", input)?;
+        let states = T::scan_forward(self, input);
+        self.check_states(input, &states)?;
+        Ok(states)
+    }
+
+    /// The gradients of a loss, from its gradient in the states and the states that [`forward`](Self::forward) gave.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward), or if a gradient overflows.
+    pub fn backward<T: Float>(&self, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Result<Gradients<T>, Error> {
+        let operation = "the reverse pass of the elementwise recurrence";
+        self.check(operation, input)?;
+        self.check_rows(operation, "the array of states", input, states)?;
+        self.check_rows(operation, "the gradient", input, gradient)?;
+        let gradients = T::scan_backward(self, input, states, gradient);
+        self.check_gradients(input, &gradients)?;
+        Ok(gradients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_follows_from_the_shapes() {
+        let scan = Scan::new(Numbers::Real, 3).with_chunk(16);
+        assert_eq!(scan.plan(1, 63), 63);
+        assert_eq!(scan.plan(1, 64), 16);
+        assert_eq!(scan.plan(8, 64), 64);
+        assert_eq!(scan.with_mode(Mode::Recurrent).plan(1, 64), 64);
+        assert_eq!(scan.with_mode(Mode::Parallel).plan(100, 64), 16);
+        assert_eq!(scan.with_mode(Mode::Parallel).plan(1, 5), 5);
+    }
+}
