@@ -28,8 +28,8 @@ macro_rules! engine {
 }
 
 engine! {
-    fn forward(recurrence: &Recurrence, input: &Input<'_, Self>) -> Vec<Self> = linear::forward;
-    fn backward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &[Self], gradient: &[Self]) -> Gradients<Self>
+    fn forward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &mut [Self]) -> bool = linear::forward;
+    fn backward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &[Self], gradient: &[Self], gradients: &mut Gradients<Self>)
         = linear::backward;
     fn push(stream: &mut Stream<Self>, state: &mut [Self], lambda: &[Self], beta: Option<&[Self]>) = linear::push;
     fn matrix_exp(n: usize, x: &[Self]) -> Vec<Self> = expm::exp_unchecked;

@@ -75,7 +75,7 @@ mod tests {
         for n in [1_usize, 2, 8, 16, 64, 256] {
             let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
             let mut fast = x.clone();
-            transform(Scalar::default(), &mut fast);
+            transform(Scalar::new(), &mut fast);
             for r in 0..n {
                 let sign = |c: usize| if (r & c).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
                 let slow: f64 = (0..n).map(|c| sign(c) * x[c]).sum::<f64>() / (n as f64).sqrt();

@@ -6,6 +6,7 @@ mod error;
 pub mod expm;
 mod hadamard;
 mod linear;
+mod pool;
 mod product;
 pub mod scan;
 mod structure;

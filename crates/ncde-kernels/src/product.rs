@@ -1,4 +1,4 @@
-//! Matrix products `C = A B` and `C += A B` on one core, `A` of single numbers, `B` and `C` of registers.
+//! Matrix products `C = A B` and `C += A^T B` on one core, `A` of single numbers, `B` and `C` of registers.
 //!
 //! ```text
 //! C[i, j] (+)= sum_l A[i, l] B[l, j]
@@ -11,24 +11,10 @@
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 /// Registers of a panel.
-pub(crate) const PANEL: usize = 4;
+const PANEL: usize = 4;
 
-/// The numbers of `A`, by rows (`A[i, l]` at `i * stride + l`) or by columns (`A[i, l]` at `l * stride + i`).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Left<'a, T, const BY_COLUMNS: bool> {
-    pub(crate) values: &'a [T],
-    pub(crate) stride: usize,
-    pub(crate) rows: usize,
-    pub(crate) inner: usize,
-}
-
-impl<'a, T: Float, const BY_COLUMNS: bool> Left<'a, T, BY_COLUMNS> {
-    /// From row `i` on.
-    #[inline(always)]
-    fn from(self, i: usize) -> &'a [T] {
-        if BY_COLUMNS { &self.values[i..] } else { &self.values[i * self.stride..] }
-    }
-}
+/// Rows of a tile.
+const TILE: usize = 6;
 
 /// `B`, `[inner, width]`, rearranged: panels of [`PANEL`] columns, the last one as wide as what is left.
 #[derive(Debug, Clone)]
@@ -50,34 +36,35 @@ impl<R: Number> Panels<R> {
         Self { values, inner, width }
     }
 
-    /// `C = A B`, `C` by rows of `out_stride` registers.
+    /// `C = A B`, with `A` by rows of numbers and `C` by rows of registers.
     #[inline(always)]
-    pub(crate) fn multiply<T: Float, S: Simd>(&self, simd: S, a: Left<'_, T, false>, out: &mut [R], out_stride: usize)
-    where
-        R: Number<Real = T>,
-    {
+    pub(crate) fn multiply<S: Simd>(&self, simd: S, a: &[R::Real], out: &mut [R]) {
+        let a = Left { values: a, stride: self.inner, rows: a.len() / self.inner, inner: self.inner };
         for first in (0..self.width).step_by(PANEL) {
             let wide = PANEL.min(self.width - first);
             let b = Right { values: &self.values[first * self.inner..][..wide * self.inner], stride: wide, wide };
-            call(simd, Strip::<T, R, false, false> { a, b, out: &mut out[first..], stride: out_stride });
+            call(simd, Strip::<R, false> { a, b, out: &mut out[first..], stride: self.width });
         }
     }
 }
 
-/// `C += A B` with `A` by columns and `B` by rows of `width` registers.
+/// `C += A^T B` with `A` by rows of `rows` numbers (`A^T[i, l]` at `l rows + i`), and `B` and `C` by rows of `width` registers.
 #[inline(always)]
-pub(crate) fn add_product<T: Float, R: Number<Real = T>, S: Simd>(
-    simd: S,
-    a: Left<'_, T, true>,
-    b: &[R],
-    width: usize,
-    out: &mut [R],
-) {
+pub(crate) fn add_product<S: Simd, R: Number>(simd: S, a: &[R::Real], rows: usize, b: &[R], width: usize, out: &mut [R]) {
+    let a = Left { values: a, stride: rows, rows, inner: a.len() / rows };
     for first in (0..width).step_by(PANEL) {
-        let wide = PANEL.min(width - first);
-        let b = Right { values: &b[first..], stride: width, wide };
-        call(simd, Strip::<T, R, true, true> { a, b, out: &mut out[first..], stride: width });
+        let b = Right { values: &b[first..], stride: width, wide: PANEL.min(width - first) };
+        call(simd, Strip::<R, true> { a, b, out: &mut out[first..], stride: width });
     }
+}
+
+/// The numbers of the left factor: `i stride + l` for row `i`, or `l stride + i` where its transpose is meant.
+#[derive(Debug, Clone, Copy)]
+struct Left<'a, T> {
+    values: &'a [T],
+    stride: usize,
+    rows: usize,
+    inner: usize,
 }
 
 /// A few columns of `B`: `wide` registers every `stride`.
@@ -88,103 +75,108 @@ struct Right<'a, R> {
     wide: usize,
 }
 
-/// All rows of `C`, a few columns.
-struct Strip<'a, T, R, const BY_COLUMNS: bool, const ADD: bool> {
-    a: Left<'a, T, BY_COLUMNS>,
+/// All rows of `C`, those few columns: `C = A B`, or `C += A^T B`.
+struct Strip<'a, R: Number, const TRANSPOSED: bool> {
+    a: Left<'a, R::Real>,
     b: Right<'a, R>,
     out: &'a mut [R],
     stride: usize,
 }
 
-impl<T: Float, R: Number<Real = T>, const BY_COLUMNS: bool, const ADD: bool> Kernel for Strip<'_, T, R, BY_COLUMNS, ADD> {
+impl<R: Number, const TRANSPOSED: bool> Kernel for Strip<'_, R, TRANSPOSED> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { a, b, out, stride } = self;
-        // With 16 registers, of half the size each, a tile is one column wide.
-        let columns = if S::REGISTER_COUNT >= 32 { b.wide } else { 1 };
-        for first in (0..b.wide).step_by(columns) {
-            let b = Right { values: &b.values[first..], ..b };
-            let out = &mut out[first..];
-            match columns {
-                4 => rows::<S, T, R, 4, BY_COLUMNS, ADD>(simd, a, b, out, stride),
-                3 => rows::<S, T, R, 3, BY_COLUMNS, ADD>(simd, a, b, out, stride),
-                2 => rows::<S, T, R, 2, BY_COLUMNS, ADD>(simd, a, b, out, stride),
-                _ => rows::<S, T, R, 1, BY_COLUMNS, ADD>(simd, a, b, out, stride),
+        if S::REGISTER_COUNT >= 32 {
+            match b.wide {
+                4 => rows::<S, R, 4, TRANSPOSED>(simd, a, b, out, stride),
+                3 => rows::<S, R, 3, TRANSPOSED>(simd, a, b, out, stride),
+                2 => rows::<S, R, 2, TRANSPOSED>(simd, a, b, out, stride),
+                _ => rows::<S, R, 1, TRANSPOSED>(simd, a, b, out, stride),
+            }
+        } else {
+            // With 16 registers, of half the size each, a tile is one column wide.
+            for first in 0..b.wide {
+                let b = Right { values: &b.values[first..], ..b };
+                rows::<S, R, 1, TRANSPOSED>(simd, a, b, &mut out[first..], stride);
             }
         }
     }
 }
 
 #[inline(always)]
-fn rows<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const BY_COLUMNS: bool, const ADD: bool>(
+fn rows<S: Simd, R: Number, const N: usize, const TRANSPOSED: bool>(
     simd: S,
-    a: Left<'_, T, BY_COLUMNS>,
+    a: Left<'_, R::Real>,
     b: Right<'_, R>,
     out: &mut [R],
     stride: usize,
 ) {
     let mut i = 0;
     while i < a.rows {
-        let own = Tile::<'_, T, R, BY_COLUMNS> { a: a.from(i), stride: a.stride, inner: a.inner, b };
+        let own = Left { values: if TRANSPOSED { &a.values[i..] } else { &a.values[i * a.stride..] }, ..a };
         let out = &mut out[i * stride..];
+        if S::IS_SCALAR {
+            i += tile::<S, R, 1, N, TRANSPOSED>(simd, own, b, out, stride);
+            continue;
+        }
         i += match a.rows - i {
-            6.. => own.run::<S, 6, N, ADD>(simd, out, stride),
-            3..=5 => own.run::<S, 3, N, ADD>(simd, out, stride),
-            2 => own.run::<S, 2, N, ADD>(simd, out, stride),
-            _ => own.run::<S, 1, N, ADD>(simd, out, stride),
+            TILE.. => tile::<S, R, TILE, N, TRANSPOSED>(simd, own, b, out, stride),
+            4 | 5 => tile::<S, R, 4, N, TRANSPOSED>(simd, own, b, out, stride),
+            2 | 3 => tile::<S, R, 2, N, TRANSPOSED>(simd, own, b, out, stride),
+            _ => tile::<S, R, 1, N, TRANSPOSED>(simd, own, b, out, stride),
         };
     }
 }
 
-struct Tile<'a, T, R, const BY_COLUMNS: bool> {
-    a: &'a [T],
+/// `M` rows by `N` registers; returns `M`.
+#[inline(always)]
+fn tile<S: Simd, R: Number, const M: usize, const N: usize, const TRANSPOSED: bool>(
+    simd: S,
+    a: Left<'_, R::Real>,
+    b: Right<'_, R>,
+    out: &mut [R],
     stride: usize,
-    inner: usize,
-    b: Right<'a, R>,
-}
-
-impl<T: Float, R: Number<Real = T>, const BY_COLUMNS: bool> Tile<'_, T, R, BY_COLUMNS> {
-    /// `M` rows by `N` registers; returns `M`.
-    #[inline(always)]
-    fn run<S: Simd, const M: usize, const N: usize, const ADD: bool>(self, simd: S, out: &mut [R], stride: usize) -> usize {
-        let mut sums = [[R::zero(); N]; M];
-        let lines = self.b.values.chunks(self.b.stride).take(self.inner);
-        if BY_COLUMNS {
-            for (l, b) in lines.enumerate() {
-                if let (Some(a), Some(b)) = (self.a[l * self.stride..].first_chunk::<M>(), b.first_chunk::<N>()) {
-                    for i in 0..M {
-                        let x = R::splat(a[i]);
-                        for j in 0..N {
-                            sums[i][j] = b[j].fma(simd, x, sums[i][j]);
-                        }
+) -> usize {
+    let mut sums = [[R::zero(); N]; M];
+    let mut at = 0;
+    if TRANSPOSED {
+        for l in 0..a.inner {
+            if let (Some(a), Some(b)) = (a.values[l * a.stride..].first_chunk::<M>(), b.values[at..].first_chunk::<N>()) {
+                for i in 0..M {
+                    let x = R::splat(a[i]);
+                    for j in 0..N {
+                        sums[i][j] = b[j].fma(simd, x, sums[i][j]);
                     }
                 }
             }
-        } else {
-            let mut a: [&[T]; M] = [&[]; M];
-            for i in 0..M {
-                a[i] = &self.a[i * self.stride..][..self.inner];
-            }
-            for (l, b) in lines.enumerate() {
-                if let Some(b) = b.first_chunk::<N>() {
-                    for i in 0..M {
-                        let x = R::splat(a[i][l]);
-                        for j in 0..N {
-                            sums[i][j] = b[j].fma(simd, x, sums[i][j]);
-                        }
-                    }
-                }
-            }
+            at += b.stride;
         }
+    } else {
+        let mut rows: [&[R::Real]; M] = [&[]; M];
         for i in 0..M {
-            let out = &mut out[i * stride..][..N];
-            for j in 0..N {
-                out[j] = if ADD { sums[i][j].plus(simd, out[j]) } else { sums[i][j] };
-            }
+            rows[i] = &a.values[i * a.stride..][..a.inner];
         }
-        M
+        for l in 0..a.inner {
+            if let Some(b) = b.values[at..].first_chunk::<N>() {
+                for i in 0..M {
+                    let x = R::splat(rows[i][l]);
+                    for j in 0..N {
+                        sums[i][j] = b[j].fma(simd, x, sums[i][j]);
+                    }
+                }
+            }
+            at += b.stride;
+        }
     }
+    for i in 0..M {
+        let out = &mut out[i * stride..][..N];
+        for j in 0..N {
+            out[j] = if TRANSPOSED { sums[i][j].plus(simd, out[j]) } else { sums[i][j] };
+        }
+    }
+    M
 }
 
 /// `C[i, k] = sum_j A[i, j] B[k, j]` along registers, `A` and `B` by rows of `width`, `C` by rows of `columns` numbers.
@@ -304,11 +296,10 @@ mod tests {
         fn run<S: Simd>(self, simd: S) {
             let Self(a, b, [rows, inner, width], out, sums) = self;
             let b = registers(b);
-            let left = Left { values: a, stride: inner, rows, inner };
-            Panels::new(&b, inner, width).multiply(simd, left, out, width);
+            Panels::new(&b, inner, width).multiply(simd, a, out);
             // The same numbers read by columns are the transpose: [inner, rows].
-            let left = Left { values: a, stride: inner, rows: inner, inner: rows };
-            add_product(simd, left, out, width, sums);
+            assert_eq!(a.len(), rows * inner);
+            add_product(simd, a, inner, out, width, sums);
         }
     }
 

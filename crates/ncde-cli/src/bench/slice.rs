@@ -3,6 +3,7 @@
 use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Mode, Recurrence};
 use ncde_signature::Basis;
 use ncde_signature::algebra::{LieBasis, Shape, Tree};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL, refused};
@@ -10,7 +11,7 @@ use super::random::normal;
 use super::{best, report};
 use crate::args::{BenchSliceArgs, Device, Dtype, ModeName, StructureName, TransitionName};
 use crate::error::Failure;
-use crate::{memory, threads};
+use crate::threads;
 
 const WHAT: &str = "bench slice";
 
@@ -94,17 +95,32 @@ impl<T: Float> Job<T> {
     }
 
     /// One forward and one reverse pass: gradients of A, coefficients and initial state.
-    fn run(&self) -> Result<Gradients<T>, ncde_kernels::Error> {
+    fn run(&self, memory: &mut Memory<T>) -> Result<(), ncde_kernels::Error> {
         let matrices = self.brackets.as_ref().map(|brackets| brackets.matrices(&self.a)).transpose()?;
         let input = self.input(matrices.as_deref().unwrap_or(&self.a));
-        let states = self.recurrence.forward(&input)?;
+        let Memory { states, gradient, gradients } = memory;
+        self.recurrence.forward_into(&input, states)?;
         let factor = T::from_f64(2.0 / states.len() as f64);
-        let gradient: Vec<T> = states.iter().map(|&x| x * factor).collect();
-        let mut gradients = self.recurrence.backward(&input, &states, &gradient)?;
+        states.par_iter().map(|&x| x * factor).collect_into_vec(gradient);
+        self.recurrence.backward_into(&input, states, gradient, gradients)?;
         if let Some(brackets) = &self.brackets {
             gradients.a = brackets.matrices_backward(&self.a, &gradients.a)?;
         }
-        Ok(gradients)
+        Ok(())
+    }
+}
+
+/// What a training loop keeps from step to step.
+struct Memory<T> {
+    states: Vec<T>,
+    gradient: Vec<T>,
+    gradients: Gradients<T>,
+}
+
+impl<T> Memory<T> {
+    fn new() -> Self {
+        let gradients = Gradients { a: Vec::new(), coefficients: Vec::new(), initial: Vec::new(), affine: None };
+        Self { states: Vec::new(), gradient: Vec::new(), gradients }
     }
 }
 
@@ -114,9 +130,10 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
     let (recurrence, brackets) = recurrence(args, &field)?;
     let width = recurrence.coefficients();
     let mut job = Job::<T>::new(args, recurrence, brackets, args.field.parameters(&field), args.length);
+    let mut memory = Memory::new();
     // Large steps make states grow until they overflow. The work of a step does not depend on that: start states anew.
     loop {
-        let restart = match job.run() {
+        let restart = match job.run(&mut memory) {
             Err(ncde_kernels::Error::Exploded { step, .. }) if job.longest > 1 => step / 2,
             Err(ncde_kernels::Error::GradientExploded { .. }) if job.longest > 1 => job.longest / 2,
             other => {
@@ -126,7 +143,7 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
         };
         job = Job::new(args, job.recurrence, job.brackets, job.a, restart.max(1));
     }
-    let seconds = best(args.run.repeat, || job.run().map_err(refused(WHAT)))?;
+    let seconds = best(args.run.repeat, || job.run(&mut memory).map_err(refused(WHAT)))?;
     let parameters = Parameters {
         structure: args.field.structure,
         batch: args.batch,
@@ -183,7 +200,7 @@ fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Optio
 fn fits<T: Float>(args: &BenchSliceArgs, field: &Field) -> Result<(), Failure> {
     let steps = args.batch as u128 * args.length as u128;
     let numbers = 2 * steps * (args.field.hidden as u128 + args.field.channels as u128) + 3 * field.parameters() as u128;
-    match memory::shortage(numbers * size_of::<T>() as u128) {
+    match crate::memory::shortage(numbers * size_of::<T>() as u128) {
         None => Ok(()),
         Some(shortage) => Err(Failure::Refused(format!(
             "{WHAT}: for {} x {} x {} states {shortage}; lower `--batch` or `--length`",

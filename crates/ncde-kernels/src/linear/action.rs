@@ -15,6 +15,7 @@
 use ncde_simd::{Float, Kernel, Number, Simd, dispatch};
 use rayon::prelude::*;
 
+use super::input::{all_finite, poison};
 use super::nested::Nested;
 use super::operator::{Dplr, Hadamard, Operator, Sparse};
 use super::plan::{self, Rows, Shard};
@@ -272,10 +273,11 @@ macro_rules! with_operator {
     }};
 }
 
-/// The states after each step.
-pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+/// The states after each step: whether they are finite.
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     let a = recurrence.field().effective(input.a);
-    with_operator!(recurrence, &a, forward_with(recurrence, input, &a))
+    with_operator!(recurrence, &a, forward_with(recurrence, input, &a, states));
+    all_finite(states)
 }
 
 fn forward_with<T: Float, O: Operator<T> + Send>(
@@ -283,26 +285,32 @@ fn forward_with<T: Float, O: Operator<T> + Send>(
     recurrence: &Recurrence,
     input: &Input<'_, T>,
     a: &[T],
-) -> Vec<T> {
+    states: &mut [T],
+) {
     let hidden = recurrence.field().hidden();
-    let each = input.length * input.columns * hidden;
-    let mut states = vec![T::ZERO; input.batch * each];
-    states.par_chunks_exact_mut(each).enumerate().for_each_init(
+    states.par_chunks_exact_mut(input.length * input.columns * hidden).enumerate().for_each_init(
         || (operator(), Scratch::new(hidden)),
         |(operator, scratch), (b, states)| {
             let series = One { recurrence, input, a, operator, scratch, b };
             dispatch(Forward { series, states });
         },
     );
-    states
 }
 
 /// The gradients.
-pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+pub(crate) fn backward<T: Float>(
+    recurrence: &Recurrence,
+    input: &Input<'_, T>,
+    states: &[T],
+    gradient: &[T],
+    gradients: &mut Gradients<T>,
+) {
     let a = recurrence.field().effective(input.a);
-    let mut gradients = with_operator!(recurrence, &a, backward_with(recurrence, input, &a, states, gradient));
+    with_operator!(recurrence, &a, backward_with(recurrence, input, &a, [states, gradient], gradients));
+    if !all_finite(&gradients.coefficients) {
+        poison(&mut gradients.a);
+    }
     recurrence.field().effective_backward(&a, &mut gradients.a);
-    gradients
 }
 
 fn backward_with<T: Float, O: Operator<T> + Send>(
@@ -310,17 +318,22 @@ fn backward_with<T: Float, O: Operator<T> + Send>(
     recurrence: &Recurrence,
     input: &Input<'_, T>,
     a: &[T],
-    states: &[T],
-    gradient: &[T],
-) -> Gradients<T> {
+    [states, gradient]: [&[T]; 2],
+    gradients: &mut Gradients<T>,
+) {
     let hidden = recurrence.field().hidden();
-    let shards = plan::shards(input.batch, a.len() * size_of::<T>());
-    plan::gradients(recurrence, input, &shards, a.len(), |Shard { first, mut rows, da }| {
-        let (mut operator, mut scratch) = (operator(), Scratch::new(hidden));
-        for (i, out) in rows.drain(..).enumerate() {
+    let shards = plan::shards(input.batch, size_of_val(a));
+    let sums = plan::rows(recurrence, input, &shards, gradients, |Shard { first, rows }| {
+        let (mut operator, mut scratch, mut da) = (operator(), Scratch::new(hidden), vec![T::ZERO; a.len()]);
+        for (i, out) in rows.into_iter().enumerate() {
             let b = first + i;
             let series = One { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
-            dispatch(Backward { series, states, gradient, da: &mut *da, out });
+            dispatch(Backward { series, states, gradient, da: &mut da, out });
         }
-    })
+        da
+    });
+    gradients.a.fill(T::ZERO);
+    for part in sums {
+        gradients.a.iter_mut().zip(part).for_each(|(a, part)| *a += part);
+    }
 }

@@ -257,7 +257,7 @@ impl Brackets {
         match self.table[element] {
             Bracket::Letter(k) => {
                 let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
-                self.field.apply(Scalar::default(), a, k, v, &mut out, &mut scratch);
+                self.field.apply(Scalar::new(), a, k, v, &mut out, &mut scratch);
                 out
             }
             Bracket::Pair(p, q) => {
@@ -273,7 +273,7 @@ impl Brackets {
         match self.table[element] {
             Bracket::Letter(k) => {
                 let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
-                let simd = Scalar::default();
+                let simd = Scalar::new();
                 self.field.outer(simd, a, k, [g, v], da, &mut scratch);
                 self.field.apply_transposed(simd, a, k, g, &mut out, &mut scratch);
                 out
@@ -298,8 +298,8 @@ impl Brackets {
             for r in 0..b {
                 let row = &mut out[r * b..(r + 1) * b];
                 for k in 0..b {
-                    T::axpy(Scalar::default(), row, x[r * b + k], &y[k * b..(k + 1) * b]);
-                    T::axpy(Scalar::default(), row, -y[r * b + k], &x[k * b..(k + 1) * b]);
+                    T::axpy(Scalar::new(), row, x[r * b + k], &y[k * b..(k + 1) * b]);
+                    T::axpy(Scalar::new(), row, -y[r * b + k], &x[k * b..(k + 1) * b]);
                 }
             }
         }
@@ -312,12 +312,12 @@ impl Brackets {
             let (g, y, out) = (&g[own.clone()], &y[own.clone()], &mut out[own]);
             for r in 0..b {
                 for c in 0..b {
-                    let sum = T::dot(Scalar::default(), &g[r * b..(r + 1) * b], &y[c * b..(c + 1) * b]);
+                    let sum = T::dot(Scalar::new(), &g[r * b..(r + 1) * b], &y[c * b..(c + 1) * b]);
                     out[r * b + c] += sign * sum;
                 }
                 for k in 0..b {
                     let row = &mut out[r * b..(r + 1) * b];
-                    T::axpy(Scalar::default(), row, -sign * y[k * b + r], &g[k * b..(k + 1) * b]);
+                    T::axpy(Scalar::new(), row, -sign * y[k * b + r], &g[k * b..(k + 1) * b]);
                 }
             }
         }

@@ -9,19 +9,23 @@
 //! with `lambda` of `[steps, K]`, `A` of `[K, entries]` and `Omega` of `[steps, entries]`. Steps of different blocks do not see each
 //! other, so that a chunk is done class by class (`lanes`, `diagonal`, `wide`). Memory: states, and a chunk of generators.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch};
+use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch};
 use rayon::prelude::*;
 
+use super::input::row_is_finite;
 use super::layout::{Class, Kind, Layout};
 use super::plan::{self, Rows, Shard};
 use super::taylor::{self, Degrees, Need, Series};
 use super::{Affine, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
-use crate::product::{self, Dots, Left, Panels};
+use crate::pool::{self, Loan};
+use crate::product::{self, Dots, Panels};
 use crate::structure::Field;
 
-/// Generators of a chunk take about so much memory, at most so many steps.
-const CHUNK_BYTES: usize = 3 << 17;
+/// Generators of a chunk take about so much memory: the first-level cache. With many coefficients chunks are longer, since each of
+/// them reads and writes `dA`; but never longer than so many steps.
+const CHUNK_BYTES: usize = 48 << 10;
 const CHUNK_STEPS: usize = 60;
+const LARGEST_CHUNK: usize = 3 << 17;
 
 /// Up to so many coefficients their gradient is made of dot products.
 const FEW_COEFFICIENTS: usize = product::MOST_COLUMNS;
@@ -66,7 +70,8 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
 
     /// The steps of a chunk.
     fn chunk_steps(&self) -> usize {
-        (CHUNK_BYTES / (self.layout.padded * size_of::<R>()).max(1)).clamp(1, CHUNK_STEPS)
+        let row = (self.layout.padded * size_of::<R>()).max(1);
+        (CHUNK_BYTES / row).max(self.field.channels()).min(CHUNK_STEPS).min((LARGEST_CHUNK / row).max(1))
     }
 
     /// How many terms the steps of `lambda` need, as far as the norms of the matrices tell.
@@ -145,8 +150,8 @@ pub(crate) struct Buffers<R: Number> {
     reverse: Reverse<R>,
 }
 
-impl<R: Number> Buffers<R> {
-    pub(crate) fn new() -> Self {
+impl<R: Number> Default for Buffers<R> {
+    fn default() -> Self {
         let none = Vec::new;
         let reverse =
             Reverse { h: none(), gradient: none(), carry: none(), d_omega: none(), d_beta: none(), trail: none(), z: none() };
@@ -219,10 +224,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { prepared, piece, need, buffers } = self;
-        let (layout, channels) = (&prepared.layout, prepared.field.channels());
-        let left = Left { values: piece.lambda, stride: channels, rows: piece.steps, inner: channels };
+        let layout = &prepared.layout;
         let packed = room(&mut buffers.packed, piece.steps * layout.packed);
-        prepared.panels.multiply(simd, left, packed, layout.packed);
+        prepared.panels.multiply(simd, piece.lambda, packed);
         if !layout.is_direct() {
             layout.spread(packed, room(&mut buffers.padded, piece.steps * layout.padded));
         }
@@ -274,10 +278,12 @@ pub(crate) struct Run<'a, T, R: Number> {
 }
 
 impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
-    type Output = ();
+    /// Whether all those states are finite.
+    type Output = bool;
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run<S: Simd>(self, simd: S) -> bool {
         let Self { prepared, piece, buffers, state, mut states } = self;
+        let mut finite = true;
         let (layout, hidden) = (&prepared.layout, prepared.field.hidden());
         let (each, registers) = (piece.columns * hidden, piece.columns * layout.states);
         let need = Need { derivatives: false, affine: piece.beta.is_some() && prepared.inside() };
@@ -297,10 +303,11 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
                 forward_class(simd, prepared, &chunk, class, &mut buffers.h, &mut buffers.reverse.trail);
             }
             if let Some(states) = &mut states {
-                let out = states[first * each..end * each].chunks_exact_mut(hidden);
-                for (out, h) in out.zip(buffers.h[registers..].chunks_exact(layout.states)) {
+                let out = &mut states[first * each..end * each];
+                for (out, h) in out.chunks_exact_mut(hidden).zip(buffers.h[registers..].chunks_exact(layout.states)) {
                     layout.store(h, out);
                 }
+                finite &= row_is_finite(out);
             }
             buffers.h.copy_within(part.steps * registers..(part.steps + 1) * registers, 0);
             first = end;
@@ -308,6 +315,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
         for (h, state) in buffers.h.chunks_exact(layout.states).zip(state.chunks_exact_mut(hidden)) {
             layout.store(h, state);
         }
+        finite
     }
 }
 
@@ -320,13 +328,14 @@ fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
     h: &mut [R],
     trail: &mut Vec<R>,
 ) {
-    match (class.kind, class.b) {
-        (Kind::Wide, _) => call(simd, wide::Forward { chunk, class, h, trail }),
-        (_, 1) if prepared.transition == Transition::Exp => call(simd, diagonal::Forward { chunk, class, h }),
-        (_, 1) => call(simd, lanes::Forward::<R, 1> { chunk, class, h }),
-        (_, 2) => call(simd, lanes::Forward::<R, 2> { chunk, class, h }),
-        (_, 4) => call(simd, lanes::Forward::<R, 4> { chunk, class, h }),
-        _ => call(simd, lanes::Forward::<R, 8> { chunk, class, h }),
+    match (class.kind, class.b, class.g % 2) {
+        (Kind::Wide, ..) => call(simd, wide::Forward { chunk, class, h, trail }),
+        (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Forward { chunk, class, h }),
+        (_, 1, _) => call(simd, lanes::Forward::<R, 1, 1> { chunk, class, h }),
+        (_, 2, _) => call(simd, lanes::Forward::<R, 2, 1> { chunk, class, h }),
+        (_, 4, 0) => call(simd, lanes::Forward::<R, 4, 2> { chunk, class, h }),
+        (_, 4, _) => call(simd, lanes::Forward::<R, 4, 1> { chunk, class, h }),
+        _ => call(simd, lanes::Forward::<R, 8, 1> { chunk, class, h }),
     }
 }
 
@@ -338,13 +347,14 @@ fn backward_class<S: Simd, T: Float, R: Number<Real = T>>(
     class: &Class,
     reverse: &mut Reverse<R>,
 ) {
-    match (class.kind, class.b) {
-        (Kind::Wide, _) => call(simd, wide::Backward { chunk, class, reverse }),
-        (_, 1) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
-        (_, 1) => call(simd, lanes::Backward::<R, 1> { chunk, class, reverse }),
-        (_, 2) => call(simd, lanes::Backward::<R, 2> { chunk, class, reverse }),
-        (_, 4) => call(simd, lanes::Backward::<R, 4> { chunk, class, reverse }),
-        _ => call(simd, lanes::Backward::<R, 8> { chunk, class, reverse }),
+    match (class.kind, class.b, class.g % 2) {
+        (Kind::Wide, ..) => call(simd, wide::Backward { chunk, class, reverse }),
+        (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
+        (_, 1, _) => call(simd, lanes::Backward::<R, 1, 1> { chunk, class, reverse }),
+        (_, 2, _) => call(simd, lanes::Backward::<R, 2, 1> { chunk, class, reverse }),
+        (_, 4, 0) => call(simd, lanes::Backward::<R, 4, 2> { chunk, class, reverse }),
+        (_, 4, _) => call(simd, lanes::Backward::<R, 4, 1> { chunk, class, reverse }),
+        _ => call(simd, lanes::Backward::<R, 8, 1> { chunk, class, reverse }),
     }
 }
 
@@ -483,7 +493,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
             packed
         };
         match transposed {
-            None => call(simd, Dots { a: d, b: &prepared.packed, width, columns: channels, out: lambda }),
+            None => call(simd, Dots { a: d, b: &prepared.packed, width, columns: channels, out: &mut *lambda }),
             Some(transposed) => {
                 // The rows of dOmega as numbers.
                 let inner = width * R::WIDTH;
@@ -493,8 +503,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
                     d.write(numbers);
                 }
                 let rows = room(&mut buffers.rows, steps * transposed.width);
-                let left = Left { values: &*numbers, stride: inner, rows: steps, inner };
-                transposed.panels.multiply(simd, left, rows, transposed.width);
+                transposed.panels.multiply(simd, numbers, rows);
                 for (out, row) in lambda.chunks_exact_mut(channels).zip(rows.chunks_exact(transposed.width)) {
                     for (out, register) in out.chunks_mut(R::WIDTH).zip(row) {
                         register.write(out);
@@ -502,39 +511,68 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
                 }
             }
         }
-        let left = Left { values: piece.lambda, stride: channels, rows: channels, inner: steps };
-        product::add_product(simd, left, d, width, da);
+        product::add_product(simd, piece.lambda, channels, d, width, da);
+        if !row_is_finite(lambda) {
+            da[0] = R::splat(T::from_f64(f64::NAN));
+        }
     }
 }
 
-/// The states after each step.
-pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+/// Registers for a sum, from the pool.
+pub(crate) fn zeros<R: Number>(n: usize) -> Loan<Vec<R>> {
+    let mut out = pool::borrow::<Vec<R>>();
+    out.clear();
+    out.resize(n, R::zero());
+    out
+}
+
+/// The sum of all parts of `dA`, in order, in the layout of the parameters.
+pub(crate) fn total<T: Float, R: Number<Real = T>>(layout: &Layout, field: &Field, parts: &mut [Loan<Vec<R>>], a: &mut [T]) {
+    if let Some((first, others)) = parts.split_first_mut() {
+        for part in others {
+            for (sum, &part) in first.iter_mut().zip(part.iter()) {
+                *sum = sum.plus(Scalar::new(), part);
+            }
+        }
+        layout.unpack(field, first, a);
+    }
+}
+
+/// The states after each step: whether they are finite.
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     let prepared = Prepared::<T::Register>::new(recurrence, input.a);
     let (hidden, width) = (recurrence.field().hidden(), recurrence.coefficients());
     let each = input.columns * hidden;
-    let mut states = vec![T::ZERO; input.batch * input.length * each];
-    states.par_chunks_exact_mut(input.length * each).enumerate().for_each_init(Buffers::new, |buffers, (b, states)| {
+    let series = |(b, states): (usize, &mut [T])| {
+        let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
         let steps = input.steps(b);
         let piece = Piece::new(input, width, hidden, b, 0, steps);
         let mut state = input.initial[b * each..(b + 1) * each].to_vec();
         let (own, rest) = states.split_at_mut(steps * each);
-        dispatch(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(own) });
+        let finite = dispatch(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(own) });
         rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&state));
-    });
-    states
+        finite
+    };
+    states.par_chunks_exact_mut(input.length * each).enumerate().map(series).reduce(|| true, |a, b| a & b)
 }
 
 /// The gradients.
-pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+pub(crate) fn backward<T: Float>(
+    recurrence: &Recurrence,
+    input: &Input<'_, T>,
+    states: &[T],
+    gradient: &[T],
+    gradients: &mut Gradients<T>,
+) {
     let prepared = Prepared::<T::Register>::new(recurrence, input.a);
     let transposed = prepared.transposed();
     let field = recurrence.field();
     let (hidden, width) = (field.hidden(), recurrence.coefficients());
     let each = input.columns * hidden;
-    let shards = plan::shards(input.batch, field.parameters() * size_of::<T>());
-    plan::gradients(recurrence, input, &shards, field.parameters(), |Shard { first, rows, da }| {
-        let mut buffers = Buffers::new();
-        let mut packed = vec![T::Register::zero(); prepared.packed.len()];
+    let shards = plan::shards(input.batch, size_of_val(input.a));
+    let mut sums = plan::rows(recurrence, input, &shards, gradients, |Shard { first, rows }| {
+        let mut buffers = pool::borrow::<Buffers<T::Register>>();
+        let mut packed = zeros::<T::Register>(prepared.packed.len());
         for (i, Rows { coefficients, initial, affine }) in rows.into_iter().enumerate() {
             let b = first + i;
             let steps = input.steps(b);
@@ -545,6 +583,7 @@ pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, 
                 gradient: &gradient[own.clone()],
             };
             // What arrives past the end belongs to the last state.
+            initial.fill(T::ZERO);
             for row in gradient[own.end..(b + 1) * input.length * each].chunks_exact(each) {
                 initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
             }
@@ -559,6 +598,7 @@ pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, 
                 sums,
             });
         }
-        prepared.layout.unpack(field, &packed, da);
-    })
+        packed
+    });
+    total(&prepared.layout, field, &mut sums, &mut gradients.a);
 }

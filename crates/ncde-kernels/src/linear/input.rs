@@ -104,30 +104,32 @@ impl Recurrence {
         Ok(())
     }
 
-    /// The first step whose state is not finite, as an error.
-    pub(crate) fn check_states<T: Float>(&self, input: &Input<'_, T>, states: &[T]) -> Result<(), Error> {
-        let each = input.columns * self.field().hidden();
-        if all_finite(states) {
-            return Ok(());
+    /// Why a state is not finite: the input is not, or the first step that overflows.
+    pub(crate) fn diagnose<T: Float>(&self, operation: &'static str, input: &Input<'_, T>, states: &[T]) -> Error {
+        if let Err(error) = self.check_finite(operation, input) {
+            return error;
         }
+        let each = input.columns * self.field().hidden();
         let first = states.chunks_exact(each).position(|state| !all_finite(state)).unwrap_or_default();
-        Err(Error::Exploded {
-            structure: self.field().structure().name(),
-            step: first % input.length,
-            series: first / input.length,
-        })
+        Error::Exploded { structure: self.field().structure().name(), step: first % input.length, series: first / input.length }
     }
 
-    /// The first series whose gradient is not finite, as an error.
+    /// The first series whose gradient is not finite, as an error. Kernels look at the coefficients and [`poison`] `A`.
     pub(crate) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
         let affine = gradients.affine.as_deref().unwrap_or_default();
-        let arrays = [&gradients.a, &gradients.coefficients, &gradients.initial, affine];
-        if arrays.iter().all(|array| all_finite(array)) {
+        if [&gradients.a, &gradients.initial, affine].iter().all(|array| all_finite(array)) {
             return Ok(());
         }
         let each = gradients.coefficients.len() / input.batch;
         let series = gradients.coefficients.chunks_exact(each).position(|row| !all_finite(row)).unwrap_or_default();
         Err(Error::GradientExploded { structure: self.field().structure().name(), series })
+    }
+}
+
+/// Marks a gradient as broken. A large array is looked at while it is at hand, and not again from memory.
+pub(crate) fn poison<T: Float>(gradient: &mut [T]) {
+    if let Some(first) = gradient.first_mut() {
+        *first = T::from_f64(f64::NAN);
     }
 }
 
@@ -145,8 +147,11 @@ pub(crate) fn finite<T: Float>(
     Err(Error::NotFinite { operation, what, value: values[first].to_f64(), place: place(first) })
 }
 
-fn all_finite<T: Float>(values: &[T]) -> bool {
-    // Without a short cut the test vectorises.
-    let row_is_finite = |row: &[T]| row.iter().fold(true, |all, x| all & x.is_finite());
+pub(crate) fn all_finite<T: Float>(values: &[T]) -> bool {
     values.par_chunks(1 << 15).all(row_is_finite)
+}
+
+pub(crate) fn row_is_finite<T: Float>(row: &[T]) -> bool {
+    // Without a short cut the test vectorises.
+    row.iter().fold(true, |all, x| all & x.is_finite())
 }

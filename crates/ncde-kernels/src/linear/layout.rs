@@ -159,6 +159,8 @@ impl Layout {
     #[inline(always)]
     pub(crate) fn spread<R: Number>(&self, packed: &[R], padded: &mut [R]) {
         for (packed, padded) in packed.chunks_exact(self.packed).zip(padded.chunks_exact_mut(self.padded)) {
+            // Lanes without a block must not add to anything.
+            padded.fill(R::zero());
             for (i, &place) in self.places.iter().enumerate() {
                 let place = place as usize;
                 padded[place / R::WIDTH].set_lane(place % R::WIDTH, packed[i / R::WIDTH].lane(i % R::WIDTH));
@@ -188,6 +190,7 @@ impl Layout {
                 (Kind::Lanes, 4) if class.adjacent => load::<T, R, 4>(class, state, out),
                 (Kind::Lanes, 8) if class.adjacent => load::<T, R, 8>(class, state, out),
                 (Kind::Lanes, b) => {
+                    out.fill(R::zero());
                     for (i, place) in class.blocks.iter().enumerate() {
                         for r in 0..b {
                             out[r * class.g + i / R::WIDTH].set_lane(i % R::WIDTH, state[place.at + r]);

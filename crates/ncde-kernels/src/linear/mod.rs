@@ -47,20 +47,26 @@ mod stream;
 mod taylor;
 mod wide;
 
-/// [`Recurrence::forward`] on input that has been checked.
-pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+/// [`Recurrence::forward_into`] on arrays whose sizes have been checked: whether all states are finite.
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     match plan::path(recurrence, input.batch, input.length) {
-        Path::Action => action::forward(recurrence, input),
-        Path::Blocks => closed::forward(recurrence, input),
-        Path::Scan => parallel::forward(recurrence, input),
+        Path::Action => action::forward(recurrence, input, states),
+        Path::Blocks => closed::forward(recurrence, input, states),
+        Path::Scan => parallel::forward(recurrence, input, states),
     }
 }
 
-/// [`Recurrence::backward`] on input that has been checked.
-pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+/// [`Recurrence::backward_into`] on arrays whose sizes have been checked.
+pub(crate) fn backward<T: Float>(
+    recurrence: &Recurrence,
+    input: &Input<'_, T>,
+    states: &[T],
+    gradient: &[T],
+    gradients: &mut Gradients<T>,
+) {
     match plan::path(recurrence, input.batch, input.length) {
-        Path::Action => action::backward(recurrence, input, states, gradient),
-        Path::Blocks => closed::backward(recurrence, input, states, gradient),
-        Path::Scan => parallel::backward(recurrence, input, states, gradient),
+        Path::Action => action::backward(recurrence, input, states, gradient, gradients),
+        Path::Blocks => closed::backward(recurrence, input, states, gradient, gradients),
+        Path::Scan => parallel::backward(recurrence, input, states, gradient, gradients),
     }
 }

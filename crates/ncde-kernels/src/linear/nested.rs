@@ -6,7 +6,7 @@
 //!
 //! Cost: `d (1 + ... + d^(N-1))` products with one `A^k`, and one vector of memory for each word shorter than `N`.
 
-use ncde_simd::{Float, Number, Simd};
+use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 use super::operator::Operator;
 use crate::structure::Field;
@@ -64,7 +64,17 @@ impl<T: Float> Nested<T> {
             let (parents, children) = self.x.split_at_mut((u * d + 1) * hidden);
             for (i, child) in children.chunks_exact_mut(hidden).take(d).enumerate() {
                 child.fill(T::ZERO);
-                self.field.apply(simd, a, i, &parents[u * hidden..(u + 1) * hidden], child, &mut self.scratch);
+                call(
+                    simd,
+                    Apply {
+                        field: &self.field,
+                        a,
+                        k: i,
+                        v: &parents[u * hidden..(u + 1) * hidden],
+                        out: child,
+                        scratch: &mut self.scratch,
+                    },
+                );
             }
         }
     }
@@ -108,7 +118,7 @@ impl<T: Float> Operator<T> for Nested<T> {
         out.fill(T::ZERO);
         for j in 0..self.field.channels() {
             self.gather(simd, j);
-            self.field.apply(simd, a, j, &self.sum, out, &mut self.scratch);
+            call(simd, Apply { field: &self.field, a, k: j, v: &self.sum, out: &mut *out, scratch: &mut self.scratch });
         }
     }
 
@@ -120,9 +130,9 @@ impl<T: Float> Operator<T> for Nested<T> {
         self.dx.resize(self.x.len(), T::ZERO);
         for j in 0..d {
             self.gather(simd, j);
-            self.field.outer(simd, a, j, [g, &self.sum], da, &mut self.scratch);
+            call(simd, Outer { field: &self.field, a, k: j, gv: [g, &self.sum], da: &mut *da, scratch: &mut self.scratch });
             self.sum.fill(T::ZERO);
-            self.field.apply_transposed(simd, a, j, g, &mut self.sum, &mut self.scratch);
+            call(simd, Transposed { field: &self.field, a, k: j, g, out: &mut self.sum, scratch: &mut self.scratch });
             for (u, (x, dx)) in self.x.chunks_exact(hidden).zip(self.dx.chunks_exact_mut(hidden)).enumerate() {
                 self.d_lambda[u * d + j] += T::dot(simd, &self.sum, x);
                 T::axpy(simd, dx, self.lambda[u * d + j], &self.sum);
@@ -133,8 +143,28 @@ impl<T: Float> Operator<T> for Nested<T> {
             let (parents, children) = self.dx.split_at_mut((u * d + 1) * hidden);
             let own = u * hidden..(u + 1) * hidden;
             for (i, child) in children.chunks_exact(hidden).take(d).enumerate() {
-                self.field.outer(simd, a, i, [child, &self.x[own.clone()]], da, &mut self.scratch);
-                self.field.apply_transposed(simd, a, i, child, &mut parents[own.clone()], &mut self.scratch);
+                call(
+                    simd,
+                    Outer {
+                        field: &self.field,
+                        a,
+                        k: i,
+                        gv: [child, &self.x[own.clone()]],
+                        da: &mut *da,
+                        scratch: &mut self.scratch,
+                    },
+                );
+                call(
+                    simd,
+                    Transposed {
+                        field: &self.field,
+                        a,
+                        k: i,
+                        g: child,
+                        out: &mut parents[own.clone()],
+                        scratch: &mut self.scratch,
+                    },
+                );
             }
         }
         out.copy_from_slice(&self.dx[..hidden]);
@@ -143,5 +173,59 @@ impl<T: Float> Operator<T> for Nested<T> {
     #[inline(always)]
     fn collect<S: Simd>(&mut self, _: S, _: &[T], _: &mut [T], dlambda: &mut [T]) {
         dlambda.copy_from_slice(&self.d_lambda);
+    }
+}
+
+/// [`Field::apply`], compiled once.
+struct Apply<'a, T> {
+    field: &'a Field,
+    a: &'a [T],
+    k: usize,
+    v: &'a [T],
+    out: &'a mut [T],
+    scratch: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Apply<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.field.apply(simd, self.a, self.k, self.v, self.out, self.scratch);
+    }
+}
+
+/// [`Field::apply_transposed`], compiled once.
+struct Transposed<'a, T> {
+    field: &'a Field,
+    a: &'a [T],
+    k: usize,
+    g: &'a [T],
+    out: &'a mut [T],
+    scratch: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Transposed<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.field.apply_transposed(simd, self.a, self.k, self.g, self.out, self.scratch);
+    }
+}
+
+/// [`Field::outer`], compiled once.
+struct Outer<'a, T> {
+    field: &'a Field,
+    a: &'a [T],
+    k: usize,
+    gv: [&'a [T]; 2],
+    da: &'a mut [T],
+    scratch: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Outer<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.field.outer(simd, self.a, self.k, self.gv, self.da, self.scratch);
     }
 }

@@ -10,12 +10,13 @@
 //! `g_{c-1} = Phi_c^T g_c + u_c`, with `u_c` the gradient that the chunk's own states send to its start.
 //! Cost: `1 + b` recurrences for blocks of `b`. Worth it when there are more cores than series.
 
-use ncde_simd::{Float, Number, dispatch};
+use ncde_simd::{Float, dispatch};
 use rayon::prelude::*;
 
-use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed};
-use super::plan;
+use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed, total, zeros};
+use super::plan::{self, without_tail};
 use super::{Gradients, Input, Recurrence};
+use crate::pool::{self, Loan};
 use crate::structure::Field;
 
 /// Steps `first..end` of series `b`.
@@ -116,15 +117,16 @@ fn add<T: Float>(x: &mut [T], y: &[T]) {
     x.iter_mut().zip(y).for_each(|(x, &y)| *x += y);
 }
 
-/// The states after each step.
-pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<T> {
+/// The states after each step: whether they are finite.
+pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     let prepared = Prepared::new(recurrence, input.a);
     let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
     let each = scan.each();
     let flows: Vec<(Vec<T>, Vec<T>)> = scan
         .tasks
         .par_iter()
-        .map_init(Buffers::new, |buffers, &task| {
+        .map(|&task| {
+            let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
             let mut v = vec![T::ZERO; each];
             if input.affine.is_some() {
                 let piece = scan.piece(task);
@@ -139,20 +141,21 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>) -
         add(&mut next, &flows[i].1);
         next
     });
-    let mut states = vec![T::ZERO; input.batch * input.length * each];
     let rows = states.chunks_exact_mut(input.length * each).enumerate();
     let outputs: Vec<&mut [T]> =
         rows.flat_map(|(b, row)| row[..input.steps(b) * each].chunks_mut(recurrence.chunk() * each)).collect();
     let work = outputs.into_par_iter().zip(&scan.tasks).zip(&starts);
-    work.for_each_init(Buffers::new, |buffers, ((states, &task), start)| {
+    let replay = |((states, &task), start): ((&mut [T], &Task), &Vec<T>)| {
+        let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
         let (piece, mut state) = (scan.piece(task), start.clone());
-        dispatch(Run { prepared: &scan.prepared, piece, buffers, state: &mut state, states: Some(states) });
-    });
+        dispatch(Run { prepared: &scan.prepared, piece, buffers, state: &mut state, states: Some(states) })
+    };
+    let finite = work.map(replay).reduce(|| true, |a, b| a & b);
     for (b, row) in states.chunks_exact_mut(input.length * each).enumerate() {
         let (own, rest) = row.split_at_mut(input.steps(b) * each);
         rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&own[own.len() - each..]));
     }
-    states
+    finite
 }
 
 /// The gradients that belong to one chunk.
@@ -185,14 +188,21 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
 }
 
 /// The gradients.
-pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+pub(crate) fn backward<T: Float>(
+    recurrence: &Recurrence,
+    input: &Input<'_, T>,
+    states: &[T],
+    gradient: &[T],
+    gradients: &mut Gradients<T>,
+) {
     let prepared = Prepared::new(recurrence, input.a);
     let transposed = prepared.transposed();
     let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
     let (field, each, width, count) = (scan.field(), scan.each(), recurrence.coefficients(), scan.tasks.len());
     let flows: Vec<(Vec<T>, Vec<T>)> = (0..count)
         .into_par_iter()
-        .map_init(Buffers::new, |buffers, i| {
+        .map(|i| {
+            let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
             let mut carry = vec![T::ZERO; each];
             let sums = Sums { lambda: None, beta: None, da: &mut [] };
             scan.back(i, [states, gradient], None, buffers, (&mut carry, sums));
@@ -212,16 +222,15 @@ pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, 
         before
     };
     let mut ends = scan.carry((0..count).rev(), last, back);
-    let mut coefficients = vec![T::ZERO; input.batch * input.length * width];
-    let mut affine = input.affine.map(|affine| vec![T::ZERO; affine.len()]);
+    let Gradients { a, coefficients, initial, affine } = gradients;
     let shards = plan::shards(count, field.parameters() * size_of::<T>());
-    let sums: Vec<Vec<T>> = {
+    let mut sums: Vec<Loan<Vec<T::Register>>> = {
         let chunk = recurrence.chunk();
         let rows = coefficients.chunks_exact_mut(input.length * width).enumerate();
-        let lambda = rows.flat_map(|(b, row)| row[..input.steps(b) * width].chunks_mut(chunk * width));
+        let lambda = rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * width).chunks_mut(chunk * width));
         let mut beta = affine.iter_mut().flat_map(|affine| {
             let rows = affine.chunks_exact_mut(input.length * each).enumerate();
-            rows.flat_map(|(b, row)| row[..input.steps(b) * each].chunks_mut(chunk * each))
+            rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * each).chunks_mut(chunk * each))
         });
         let mut outputs: Vec<Output<'_, T>> = lambda.map(|lambda| Output { lambda, beta: beta.next() }).collect();
         let (mut left, mut carries, mut work) = (&mut outputs[..], &mut ends[..], Vec::new());
@@ -233,22 +242,17 @@ pub(crate) fn backward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, 
         }
         let packed = field.channels() * scan.prepared.layout.packed;
         let sum = |(first, outputs, carries): (usize, &mut [Output<'_, T>], &mut [Vec<T>])| {
-            let (mut buffers, mut da) = (Buffers::new(), vec![T::Register::zero(); packed]);
+            let (mut buffers, mut da) = (pool::borrow::<Buffers<T::Register>>(), zeros::<T::Register>(packed));
             for (i, (output, carry)) in outputs.iter_mut().zip(carries).enumerate() {
                 let sums = Sums { lambda: Some(&mut *output.lambda), beta: output.beta.as_deref_mut(), da: &mut da };
                 scan.back(first + i, [states, gradient], transposed.as_ref(), &mut buffers, (&mut *carry, sums));
             }
-            let mut a = vec![T::ZERO; field.parameters()];
-            scan.prepared.layout.unpack(field, &da, &mut a);
-            a
+            da
         };
         work.into_par_iter().map(sum).collect()
     };
-    let mut initial = vec![T::ZERO; input.batch * each];
     for (task, carry) in scan.tasks.iter().zip(&ends).filter(|(task, _)| task.first == 0) {
         initial[task.b * each..(task.b + 1) * each].copy_from_slice(carry);
     }
-    let mut a = vec![T::ZERO; field.parameters()];
-    sums.iter().for_each(|part| add(&mut a, part));
-    Gradients { a, coefficients, initial, affine }
+    total(&scan.prepared.layout, field, &mut sums, a);
 }

@@ -57,45 +57,39 @@ pub(crate) struct Rows<'a, T> {
 pub(crate) struct Shard<'a, T> {
     pub(crate) first: usize,
     pub(crate) rows: Vec<Rows<'a, T>>,
-    pub(crate) da: &'a mut [T],
 }
 
-/// Runs `work` on every shard, then adds their `dA`, of `parameters` numbers each, in order.
-pub(crate) fn gradients<T: Float>(
+/// Runs `work` on every shard; what each has summed up, in order. Rows past the end of a series are set to zero.
+pub(crate) fn rows<T: Float, A: Send>(
     recurrence: &Recurrence,
     input: &Input<'_, T>,
     shards: &[Range<usize>],
-    parameters: usize,
-    work: impl Fn(Shard<'_, T>) + Send + Sync,
-) -> Gradients<T> {
-    let &Input { batch, length, columns, .. } = input;
-    let (width, each) = (recurrence.coefficients(), columns * recurrence.field().hidden());
-    let mut coefficients = vec![T::ZERO; batch * length * width];
-    let mut initial = vec![T::ZERO; batch * each];
-    let mut affine = input.affine.map(|affine| vec![T::ZERO; affine.len()]);
-    let mut sums = vec![T::ZERO; shards.len() * parameters];
-    {
-        let mut affine = affine.as_mut().map(|affine| affine.chunks_exact_mut(length * each));
-        let mut rows = coefficients.chunks_exact_mut(length * width).zip(initial.chunks_exact_mut(each));
-        let mut work_items = Vec::with_capacity(shards.len());
-        for (shard, da) in shards.iter().zip(sums.chunks_exact_mut(parameters.max(1))) {
-            let own = rows.by_ref().take(shard.len());
-            let own = own.map(|(coefficients, initial)| {
-                let affine = affine.as_mut().and_then(Iterator::next);
-                Rows { coefficients, initial, affine }
-            });
-            work_items.push(Shard { first: shard.start, rows: own.collect(), da });
-        }
-        work_items.into_par_iter().for_each(work);
+    gradients: &mut Gradients<T>,
+    work: impl Fn(Shard<'_, T>) -> A + Send + Sync,
+) -> Vec<A> {
+    let (width, each) = (recurrence.coefficients(), input.columns * recurrence.field().hidden());
+    let mut affine = gradients.affine.as_mut().map(|affine| affine.chunks_exact_mut(input.length * each));
+    let coefficients = gradients.coefficients.chunks_exact_mut(input.length * width);
+    let mut rows = coefficients.zip(gradients.initial.chunks_exact_mut(each)).enumerate();
+    let mut items = Vec::with_capacity(shards.len());
+    for shard in shards {
+        let own = rows.by_ref().take(shard.len());
+        let own = own.map(|(b, (coefficients, initial))| {
+            let affine = affine.as_mut().and_then(Iterator::next);
+            let steps = input.steps(b);
+            coefficients[steps * width..].fill(T::ZERO);
+            Rows { coefficients, initial, affine: affine.map(|affine| without_tail(affine, steps * each)) }
+        });
+        items.push(Shard { first: shard.start, rows: own.collect() });
     }
-    let mut parts = sums.chunks_exact(parameters.max(1));
-    let mut a = parts.next().map(<[T]>::to_vec).unwrap_or_default();
-    for part in parts {
-        for (a, &part) in a.iter_mut().zip(part) {
-            *a += part;
-        }
-    }
-    Gradients { a, coefficients, initial, affine }
+    items.into_par_iter().map(work).collect()
+}
+
+/// The first numbers of a row; the rest becomes zero.
+pub(crate) fn without_tail<T: Float>(row: &mut [T], length: usize) -> &mut [T] {
+    let (own, tail) = row.split_at_mut(length);
+    tail.fill(T::ZERO);
+    own
 }
 
 #[cfg(test)]

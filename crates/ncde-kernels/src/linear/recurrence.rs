@@ -189,11 +189,21 @@ impl Recurrence {
     /// # Errors
     /// If an array has the wrong size or holds a number that is not finite, or if a state overflows.
     pub fn forward<T: Float>(&self, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
-        self.check_sizes("the linear recurrence", input)?;
-        self.check_finite("the linear recurrence", input)?;
-        let states = T::forward(self, input);
-        self.check_states(input, &states)?;
+        let mut states = Vec::new();
+        self.forward_into(input, &mut states)?;
         Ok(states)
+    }
+
+    /// As [`forward`](Self::forward), into memory that is there: a loop that keeps it does not ask the system for new pages each time.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward); what `states` then holds means nothing.
+    pub fn forward_into<T: Float>(&self, input: &Input<'_, T>, states: &mut Vec<T>) -> Result<(), Error> {
+        let operation = "the linear recurrence";
+        self.check_sizes(operation, input)?;
+        states.resize(input.batch * input.length * input.columns * self.field.hidden(), T::ZERO);
+        // Input that is not finite gives states that are not.
+        if T::forward(self, input, states) { Ok(()) } else { Err(self.diagnose(operation, input, states)) }
     }
 
     /// The gradients of a loss, from its gradient in the states and the states that [`forward`](Self::forward) gave.
@@ -202,6 +212,22 @@ impl Recurrence {
     /// # Errors
     /// As for [`forward`](Self::forward), or if a gradient overflows.
     pub fn backward<T: Float>(&self, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Result<Gradients<T>, Error> {
+        let mut gradients = Gradients { a: Vec::new(), coefficients: Vec::new(), initial: Vec::new(), affine: None };
+        self.backward_into(input, states, gradient, &mut gradients)?;
+        Ok(gradients)
+    }
+
+    /// As [`backward`](Self::backward), into memory that is there.
+    ///
+    /// # Errors
+    /// As for [`backward`](Self::backward); what `gradients` then holds means nothing.
+    pub fn backward_into<T: Float>(
+        &self,
+        input: &Input<'_, T>,
+        states: &[T],
+        gradient: &[T],
+        gradients: &mut Gradients<T>,
+    ) -> Result<(), Error> {
         let operation = "the reverse pass of the linear recurrence";
         // Input that is not finite gives gradients that are not.
         self.check_sizes(operation, input)?;
@@ -211,9 +237,23 @@ impl Recurrence {
         let meaning = || format!("batch {batch} x length {length} x {columns} columns x {hidden} states");
         crate::error::want(operation, "the states", states.len(), size, meaning)?;
         crate::error::want(operation, "the gradient", gradient.len(), size, meaning)?;
-        let gradients = T::backward(self, input, states, gradient);
-        self.check_gradients(input, &gradients)?;
-        Ok(gradients)
+        gradients.a.resize(self.field.parameters(), T::ZERO);
+        gradients.coefficients.resize(batch * length * self.coefficients(), T::ZERO);
+        gradients.initial.resize(batch * columns * hidden, T::ZERO);
+        if input.affine.is_some() {
+            gradients.affine.get_or_insert_default().resize(size, T::ZERO);
+        } else {
+            gradients.affine = None;
+        }
+        T::backward(self, input, states, gradient, gradients);
+        self.check_gradients(input, gradients).or_else(|exploded| {
+            self.check_finite(operation, input)?;
+            let each = columns * hidden;
+            for (what, array) in [("the states", states), ("the gradient", gradient)] {
+                super::input::finite(operation, what, array, |i| format!("step {}, state {}", i / each, i % each))?;
+            }
+            Err(exploded)
+        })
     }
 }
 

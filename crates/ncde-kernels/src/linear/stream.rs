@@ -60,7 +60,7 @@ impl<T: Float> Stream<T> {
             (_, Structure::Dplr { rank, .. }) => Engine::Dplr(Dplr::new(field, *rank, &a), scratch),
             (_, Structure::Sparse { pattern }) => Engine::Sparse(Sparse::new(pattern), scratch),
             (_, Structure::WalshHadamard { .. }) => Engine::Hadamard(Hadamard::new(hidden, channels), scratch),
-            _ => Engine::Closed(Box::new((Prepared::new(recurrence, &a), Buffers::new()))),
+            _ => Engine::Closed(Box::new((Prepared::new(recurrence, &a), Buffers::default()))),
         };
         Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0 })
     }

@@ -54,6 +54,17 @@ pub(crate) const FEW: usize = 8;
 /// The most terms that are ever needed.
 pub(crate) const MOST_TERMS: usize = 28;
 
+/// `1 / k`, as far as there are terms: a division takes as long as a product with a small block.
+pub(crate) const INVERSE: [f64; MOST_TERMS + 4] = {
+    let mut table = [0.0; MOST_TERMS + 4];
+    let mut k = 1;
+    while k < table.len() {
+        table[k] = 1.0 / k as f64;
+        k += 1;
+    }
+    table
+};
+
 /// For each number of terms the largest norm that they serve.
 #[derive(Debug, Clone)]
 pub(crate) struct Degrees {

@@ -21,7 +21,7 @@ impl Field {
     /// If there are not as many parameters as [`parameters`](Self::parameters) says.
     pub fn densify<T: Float>(&self, a: &[T]) -> Result<Vec<T>, Error> {
         want("densify", "A", a.len(), self.parameters(), || format!("the parameters of {} channels", self.channels))?;
-        let (hidden, simd) = (self.hidden(), Scalar::default());
+        let (hidden, simd) = (self.hidden(), Scalar::new());
         let effective = self.effective(a);
         let mut dense = vec![T::ZERO; self.channels * hidden * hidden];
         let (mut column, mut unit, mut scratch) = (vec![T::ZERO; hidden], vec![T::ZERO; hidden], vec![T::ZERO; hidden]);

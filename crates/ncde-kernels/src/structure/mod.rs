@@ -15,6 +15,7 @@
 mod channel;
 mod densify;
 mod pattern;
+mod series;
 
 use std::sync::Arc;
 

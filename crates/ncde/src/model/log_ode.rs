@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use burn::tensor::Tensor;
-use ncde_kernels::{Bracket, Brackets, Contraction, Field, Structure};
+use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Structure};
 use ncde_signature::algebra::{Shape, Tree, words};
 use ncde_signature::{Basis, Signature};
 
@@ -227,6 +227,35 @@ impl Plan {
             }
             _ => Ok(b),
         }
+    }
+
+    /// As [`matrices`](Self::matrices), on plain numbers.
+    pub(crate) fn matrices_of<T: Float>(&self, a: Vec<T>) -> Result<Vec<T>, Error> {
+        match &self.matrices {
+            Some(brackets) => Ok(brackets.matrices(&a)?),
+            None => Ok(a),
+        }
+    }
+
+    /// As [`vectors`](Self::vectors), on plain numbers.
+    pub(crate) fn vectors_of<T: Float>(&self, a: &[T], b: Vec<T>) -> Result<Vec<T>, Error> {
+        match &self.vectors {
+            Some(vectors) if self.depth > 1 => {
+                let (all, hidden) = (vectors.brackets.vectors(a, &b)?, self.field.hidden());
+                Ok(vectors.rows.iter().flat_map(|row| &all[row * hidden..(row + 1) * hidden]).copied().collect())
+            }
+            _ => Ok(b),
+        }
+    }
+
+    /// The coordinates that go with matrices.
+    pub(crate) fn matrix_places(&self) -> &[usize] {
+        &self.matrix_places
+    }
+
+    /// The coordinates that go with vectors, by xi letter.
+    pub(crate) fn vector_places(&self) -> &[usize] {
+        self.vectors.as_ref().map_or(&[], |vectors| &vectors.places)
     }
 
     /// The coordinates that go with matrices and those that go with vectors.

@@ -10,6 +10,7 @@
 //! | `structure` | the seven structures of `A^i`, by name, and how they are drawn |
 //! | `log_ode` | windows of a path, as log-signatures, and what each of their coordinates multiplies |
 //! | `linear_config`, `linear_ncde` | the Linear NCDE: vector- or matrix-valued, driven by increments or by Log-ODE windows |
+//! | `stream`, `step_gates` | the same layer fed one observation at a time, on plain numbers |
 //! | `development` | path development: the state is a matrix of a Lie group |
 //! | `block`, `stack` | the `SLiCE` block, and stacks of it behind an embedding or an encoder |
 //! | `readout` | from states to outputs |
@@ -31,6 +32,8 @@ mod presets;
 mod randomised;
 mod readout;
 mod stack;
+mod step_gates;
+mod stream;
 mod structure;
 
 pub use block::{Activation, Block, BlockConfig};
@@ -45,6 +48,7 @@ pub use presets::{MambaGates, PathGates, PathKind, Preset, TokenGates};
 pub use randomised::{RandomisedSignature, RandomisedSignatureConfig, Regression};
 pub use readout::{Head, Over, Readout, ReadoutConfig};
 pub use stack::{Encoder, Stack, StackConfig};
+pub use stream::{LinearNcdeStream, StreamNumber, StreamState, WindowState};
 pub use structure::{Init, StructureConfig};
 
 use crate::linear::LinearOps;
