@@ -66,3 +66,43 @@ fn impossible_shapes_are_refused() {
     Folder::new().run("bench signature --channels 10 --depth 60").failed(2, &["coordinates", "lower the depth"]);
     Folder::new().run("bench signature --length 1").failed(2, &["at least two observations"]);
 }
+
+#[test]
+fn a_line_for_every_structure() {
+    let structures = ["dense", "diagonal", "block", "diagonal-dense", "dplr", "sparse", "walsh-hadamard"];
+    for structure in structures {
+        for depth in [1, 2] {
+            let shape = "--batch 2 --length 5 --channels 3 --hidden 8 --block 2 --rank 2 --repeat 1";
+            let line = line(&format!("bench slice --structure {structure} --depth {depth} {shape}"));
+            assert_eq!((&line["bench"], &line["structure"]), (&"slice".into(), &structure.into()));
+            assert!(line["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{line}");
+            let closed = !["dplr", "sparse", "walsh-hadamard"].contains(&structure);
+            let coefficients = if depth == 1 {
+                3
+            } else if closed {
+                6
+            } else {
+                12
+            };
+            assert_eq!(line["coefficients"], coefficients, "{line}");
+        }
+    }
+    let line = line("bench stream --structure block --hidden 8 --block 4 --repeat 1");
+    assert!(line["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{line}");
+}
+
+#[test]
+fn states_that_would_overflow_start_anew() {
+    let line = line("bench slice --structure dense --hidden 4 --length 400 --batch 1 --scale 400 --repeat 1");
+    assert!(line["restart"].as_u64().is_some_and(|steps| steps < 400), "{line}");
+}
+
+#[test]
+fn what_a_linear_bench_refuses() {
+    let run = |flags: &str| Folder::new().run(&format!("bench slice --length 2 --repeat 1 {flags}"));
+    run("--structure walsh-hadamard --hidden 100").failed(2, &["power of two", "128"]);
+    run("--structure block --hidden 10 --block 4").failed(2, &["blocks of 4", "10 states"]);
+    run("--structure dplr --mode parallel").failed(2, &["not closed under products", "recurrent"]);
+    run("--structure dplr --rank 0").failed(2, &["--rank"]);
+    run("--device cuda").failed(2, &["--device cpu"]);
+}

@@ -84,12 +84,31 @@ struct Exp<T, const TERMS: usize> {
     terms: [T; TERMS],
 }
 
+/// `1 / (N-1)!, ..., 1 / 1!, 1 / 0!`.
+const fn inverse_factorials<const N: usize>() -> [f64; N] {
+    let (mut terms, mut factorial, mut j) = ([0.0; N], 1.0, 0);
+    while j < N {
+        terms[N - 1 - j] = 1.0 / factorial;
+        j += 1;
+        factorial *= j as f64;
+    }
+    terms
+}
+
 const EXP_F32: Exp<f32, 8> = Exp {
     high: 88.722_84,
     low: -86.6,
     magic: 12_582_912.0,
     ln2: [0.693_359_4, -2.121_944_4e-4],
-    terms: [0.0001984126984126984, 0.001388888888888889, 0.008333333333333333, 0.041666666666666664, 0.16666666666666666, 0.5, 1.0, 1.0],
+    terms: {
+        let (exact, mut terms) = (inverse_factorials::<8>(), [0.0; 8]);
+        let mut i = 0;
+        while i < 8 {
+            terms[i] = exact[i] as f32;
+            i += 1;
+        }
+        terms
+    },
 };
 
 const EXP_F64: Exp<f64, 14> = Exp {
@@ -97,7 +116,7 @@ const EXP_F64: Exp<f64, 14> = Exp {
     low: -707.7,
     magic: 6_755_399_441_055_744.0,
     ln2: [0.693_145_751_953_125, 1.428_606_820_309_417_3e-6],
-    terms: [1.6059043836821613e-10, 2.08767569878681e-09, 2.505210838544172e-08, 2.755731922398589e-07, 2.7557319223985893e-06, 2.48015873015873e-05, 0.0001984126984126984, 0.001388888888888889, 0.008333333333333333, 0.041666666666666664, 0.16666666666666666, 0.5, 1.0, 1.0],
+    terms: inverse_factorials(),
 };
 
 macro_rules! float {

@@ -19,7 +19,7 @@ const HIDDEN: usize = 4;
 /// Irregular times from 3.5 on, and values.
 fn series() -> (Vec<f64>, Vec<f64>) {
     let mut time = 3.5;
-    let times = values(LENGTH, 0.45, 7).iter().map(|gap| {
+    let times = values(LENGTH, 0.45, 7).into_iter().map(|gap| {
         time += 0.5 + gap;
         time
     });

@@ -1,6 +1,6 @@
 //! One step at a time: the same flows, constant memory, the state in the caller's hands.
 
-use ncde_simd::{Float as Number, Kernel, Simd, dispatch};
+use ncde_simd::{Float as Number, Kernel, Number as Lanes, Simd, dispatch};
 
 use super::action::{Scratch, Step};
 use super::closed::{Buffers, Piece, Prepared, Run};
@@ -33,10 +33,17 @@ pub struct Stream<T: Number> {
     steps: usize,
 }
 
+/// Block-diagonal generators.
+#[derive(Debug)]
+struct Blocks<R: Lanes> {
+    prepared: Prepared<R>,
+    buffers: Buffers<R>,
+}
+
 /// What takes the steps.
 #[derive(Debug)]
 enum Engine<T: Number> {
-    Closed(Box<(Prepared<T::Register>, Buffers<T::Register>)>),
+    Closed(Box<Blocks<T::Register>>),
     Dplr(Dplr<T>, Scratch<T>),
     Sparse(Sparse<T>, Scratch<T>),
     Hadamard(Hadamard<T>, Scratch<T>),
@@ -60,7 +67,7 @@ impl<T: Float> Stream<T> {
             (_, Structure::Dplr { rank, .. }) => Engine::Dplr(Dplr::new(field, *rank, &a), scratch),
             (_, Structure::Sparse { pattern }) => Engine::Sparse(Sparse::new(pattern), scratch),
             (_, Structure::WalshHadamard { .. }) => Engine::Hadamard(Hadamard::new(hidden, channels), scratch),
-            _ => Engine::Closed(Box::new((Prepared::new(recurrence, &a), Buffers::default()))),
+            _ => Engine::Closed(Box::new(Blocks { prepared: Prepared::new(recurrence, &a), buffers: Buffers::default() })),
         };
         Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0 })
     }
@@ -103,7 +110,7 @@ pub(crate) fn push<T: Number>(stream: &mut Stream<T>, state: &mut [T], lambda: &
     let (a, step) = (&stream.a[..], stream.recurrence.step());
     match &mut stream.engine {
         Engine::Closed(closed) => {
-            let (prepared, buffers) = &mut **closed;
+            let Blocks { prepared, buffers } = &mut **closed;
             let piece = Piece { steps: 1, columns: state.len() / stream.recurrence.field().hidden(), lambda, beta };
             dispatch(Run { prepared, piece, buffers, state, states: None });
         }
