@@ -77,7 +77,7 @@ mod tests {
             let mut fast = x.clone();
             transform(Scalar::new(), &mut fast);
             for r in 0..n {
-                let sign = |c: usize| if (r & c).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = |c: usize| if (r & c).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
                 let slow: f64 = (0..n).map(|c| sign(c) * x[c]).sum::<f64>() / (n as f64).sqrt();
                 assert!((slow - fast[r]).abs() < 1e-13, "{n} {r}");
             }

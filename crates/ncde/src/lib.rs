@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`signature`] | the signature and log-signature of a batch of paths, as a differentiable operation |
 //! | [`linear`] | the recurrence of a linear controlled differential equation, as a differentiable operation |
-//! | [`model`] | Linear NCDEs, what drives them, `SLiCE` blocks and stacks, path development, readouts, randomised signatures |
+//! | [`model`] | Linear NCDEs (in batches, or one observation at a time), what drives them, `SLiCE` blocks and stacks, path development, readouts, randomised signatures |
 //! | [`random`] | the counter-based random numbers that all weights and masks are drawn from |
 //!
 //! An operation with a kernel of its own is a folder of four files:

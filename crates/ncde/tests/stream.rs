@@ -3,6 +3,7 @@
 
 mod common;
 
+use burn::module::Param;
 use burn::tensor::FloatDType;
 use common::{B, difference, numbers, tensor, values};
 use ncde::model::{
@@ -295,7 +296,9 @@ fn an_overflow_stays_until_the_stream_is_cleared() {
         assert_eq!(stream.push(-5.0, &[0.0, 0.0]).unwrap(), calm);
     }
     let (gates, config) = pair(GatesConfig::S4, StructureConfig::Dense);
-    let mut stream = layer(&config).stream::<f32>(&gates).unwrap();
+    let mut steep = layer(&config);
+    steep.first = Some(Param::from_tensor(tensor(vec![3.0; CHANNELS * HIDDEN], [CHANNELS, HIDDEN])));
+    let mut stream = steep.stream::<f32>(&gates).unwrap();
     assert!(stream.push(0.0, &[f32::MAX, f32::MAX]).unwrap_err().to_string().contains("the initial state holds"));
 }
 

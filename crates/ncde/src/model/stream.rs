@@ -271,7 +271,8 @@ impl<T: StreamNumber> LinearNcdeStream<T> {
             self.clear();
             return Ok(());
         }
-        let sizes = [("the last saved observation", &saved.last, self.last.len()), ("the saved state", &saved.state, self.state.len())];
+        let sizes =
+            [("the last saved observation", &saved.last, self.last.len()), ("the saved state", &saved.state, self.state.len())];
         let log = saved.window.as_ref().zip(self.window.as_ref());
         let log = log.map(|(saved, own)| ("the saved log-signature", &saved.log, own.transform.len()));
         for (what, values, wanted) in sizes.into_iter().chain(log) {
