@@ -43,7 +43,7 @@ pub(crate) struct Need {
 }
 
 /// The largest norm of `Omega / s`.
-const LARGEST: f64 = 2.6;
+const LARGEST: f64 = 3.3;
 
 /// The largest norm of `Omega`: beyond, a state has overflowed, or has turned so often that no digit is right.
 const MOST: f64 = 4096.0;
@@ -52,7 +52,7 @@ const MOST: f64 = 4096.0;
 pub(crate) const FEW: usize = 8;
 
 /// The most terms that are ever needed.
-pub(crate) const MOST_TERMS: usize = 28;
+pub(crate) const MOST_TERMS: usize = 30;
 
 /// `1 / k`, as far as there are terms: a division takes as long as a product with a small block.
 pub(crate) const INVERSE: [f64; MOST_TERMS + 4] = {
