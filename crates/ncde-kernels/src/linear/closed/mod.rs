@@ -8,17 +8,17 @@
 //!
 //! with `lambda` of `[steps, K]`, `A` of `[K, entries]` and `Omega` of `[steps, entries]`. Steps of different blocks do not see each
 //! other, so that a chunk is done class by class (`lanes`, `diagonal`, `wide`). Memory: states, and a chunk of generators.
+//! The way back is in `reverse`.
 
-use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch};
+use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch};
 use rayon::prelude::*;
 
 use super::input::row_is_finite;
 use super::layout::{Class, Kind, Layout};
-use super::plan::{self, Rows, Shard};
 use super::taylor::{self, Degrees, Need, Series};
-use super::{Affine, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
-use crate::pool::{self, Loan};
-use crate::product::{self, Dots, Panels};
+use super::{Affine, Input, Recurrence, Transition, diagonal, lanes, wide};
+use crate::pool;
+use crate::product::Panels;
 use crate::structure::Field;
 
 /// Generators of a chunk take about so much memory: the first-level cache. With many coefficients chunks are longer, since each of
@@ -26,9 +26,6 @@ use crate::structure::Field;
 const CHUNK_BYTES: usize = 48 << 10;
 const CHUNK_STEPS: usize = 60;
 const LARGEST_CHUNK: usize = 3 << 17;
-
-/// Up to so many coefficients their gradient is made of dot products.
-const FEW_COEFFICIENTS: usize = product::MOST_COLUMNS;
 
 /// The parameters, rearranged once for a call.
 #[derive(Debug)]
@@ -266,6 +263,11 @@ macro_rules! chunk {
     }};
 }
 
+// Behind the macro, so that it is known there.
+mod reverse;
+
+pub(crate) use reverse::{Past, RunBack, Sums, Transposed, backward, total, zeros};
+
 /// Steps forward through a piece of a series.
 pub(crate) struct Run<'a, T, R: Number> {
     pub(crate) prepared: &'a Prepared<R>,
@@ -339,205 +341,6 @@ fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
     }
 }
 
-#[inline(always)]
-fn backward_class<S: Simd, T: Float, R: Number<Real = T>>(
-    simd: S,
-    prepared: &Prepared<R>,
-    chunk: &Chunk<'_, R>,
-    class: &Class,
-    reverse: &mut Reverse<R>,
-) {
-    match (class.kind, class.b, class.g % 2) {
-        (Kind::Wide, ..) => call(simd, wide::Backward { chunk, class, reverse }),
-        (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
-        (_, 1, _) => call(simd, lanes::Backward::<R, 1, 1> { chunk, class, reverse }),
-        (_, 2, _) => call(simd, lanes::Backward::<R, 2, 1> { chunk, class, reverse }),
-        (_, 4, 0) => call(simd, lanes::Backward::<R, 4, 2> { chunk, class, reverse }),
-        (_, 4, _) => call(simd, lanes::Backward::<R, 4, 1> { chunk, class, reverse }),
-        _ => call(simd, lanes::Backward::<R, 8, 1> { chunk, class, reverse }),
-    }
-}
-
-/// What the reverse pass through a piece reads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Past<'a, T> {
-    /// The state before the piece, `[columns, H]`, and after each of its steps, `[steps, columns, H]`.
-    pub(crate) before: &'a [T],
-    pub(crate) states: &'a [T],
-    /// The gradient that arrives at those.
-    pub(crate) gradient: &'a [T],
-}
-
-/// What the reverse pass through a piece writes.
-pub(crate) struct Sums<'a, T, R> {
-    /// `[steps, K]` and `[steps, columns, H]`, or nothing if only the gradient of the state is wanted.
-    pub(crate) lambda: Option<&'a mut [T]>,
-    pub(crate) beta: Option<&'a mut [T]>,
-    /// Grows: `[K, packed]`.
-    pub(crate) da: &'a mut [R],
-}
-
-/// `A^T`, for the gradient of many coefficients.
-pub(crate) struct Transposed<R> {
-    panels: Panels<R>,
-    /// Registers of a row of coefficients.
-    width: usize,
-}
-
-impl<T: Float, R: Number<Real = T>> Prepared<R> {
-    /// `A^T`, if that is how the gradient of coefficients is computed.
-    pub(crate) fn transposed(&self) -> Option<Transposed<R>> {
-        let channels = self.field.channels();
-        if channels <= FEW_COEFFICIENTS {
-            return None;
-        }
-        let (inner, width) = (self.layout.packed * R::WIDTH, channels.div_ceil(R::WIDTH));
-        let mut rows = vec![R::zero(); inner * width];
-        for (k, row) in self.packed.chunks_exact(self.layout.packed).enumerate() {
-            for l in 0..inner {
-                rows[l * width + k / R::WIDTH].set_lane(k % R::WIDTH, row[l / R::WIDTH].lane(l % R::WIDTH));
-            }
-        }
-        Some(Transposed { panels: Panels::new(&rows, inner, width), width })
-    }
-}
-
-/// Steps back through a piece of a series.
-pub(crate) struct RunBack<'a, T, R: Number> {
-    pub(crate) prepared: &'a Prepared<R>,
-    pub(crate) transposed: Option<&'a Transposed<R>>,
-    pub(crate) piece: Piece<'a, T>,
-    pub(crate) past: Past<'a, T>,
-    pub(crate) buffers: &'a mut Buffers<R>,
-    /// The gradient of the state after the piece, then of the one before, `[columns, H]`.
-    pub(crate) carry: &'a mut [T],
-    pub(crate) sums: Sums<'a, T, R>,
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { prepared, transposed, piece, past, buffers, carry, mut sums } = self;
-        let (layout, hidden, channels) = (&prepared.layout, prepared.field.hidden(), prepared.field.channels());
-        let each = piece.columns * hidden;
-        let need = Need { derivatives: true, affine: piece.beta.is_some() && prepared.inside() };
-        let most = prepared.chunk_steps();
-        load_rows(layout, carry, hidden, &mut buffers.reverse.carry);
-        let mut end = piece.steps;
-        while end > 0 {
-            let first = (end - 1) / most * most;
-            let part = piece.part(channels, each, first, end);
-            call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
-            let reverse = &mut buffers.reverse;
-            if first == 0 {
-                load_rows(layout, past.before, hidden, &mut reverse.h);
-                let rest = &past.states[..(end - 1) * each];
-                room(&mut reverse.h, part.steps * piece.columns * layout.states);
-                let out = reverse.h[piece.columns * layout.states..].chunks_exact_mut(layout.states);
-                for (state, out) in rest.chunks_exact(hidden).zip(out) {
-                    layout.load(state, out);
-                }
-            } else {
-                load_rows(layout, &past.states[(first - 1) * each..(end - 1) * each], hidden, &mut reverse.h);
-            }
-            load_rows(layout, &past.gradient[first * each..end * each], hidden, &mut reverse.gradient);
-            room(&mut reverse.d_omega, part.steps * layout.padded);
-            if part.beta.is_some() {
-                room(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
-            }
-            let chunk = chunk!(prepared, part, need, buffers);
-            for class in &layout.classes {
-                backward_class(simd, prepared, &chunk, class, &mut buffers.reverse);
-            }
-            if let Some(lambda) = &mut sums.lambda {
-                let lambda = &mut lambda[first * channels..end * channels];
-                call(simd, Collect { prepared, transposed, piece: part, buffers: &mut *buffers, lambda, da: &mut *sums.da });
-            }
-            if let Some(beta) = &mut sums.beta {
-                let out = beta[first * each..end * each].chunks_exact_mut(hidden);
-                for (out, d) in out.zip(buffers.reverse.d_beta.chunks_exact(layout.states)) {
-                    layout.store(d, out);
-                }
-            }
-            end = first;
-        }
-        for (g, carry) in buffers.reverse.carry.chunks_exact(layout.states).zip(carry.chunks_exact_mut(hidden)) {
-            layout.store(g, carry);
-        }
-    }
-}
-
-/// `dlambda = dOmega A^T` and `dA += lambda^T dOmega`, for a chunk.
-struct Collect<'a, T, R: Number> {
-    prepared: &'a Prepared<R>,
-    transposed: Option<&'a Transposed<R>>,
-    piece: Piece<'a, T>,
-    buffers: &'a mut Buffers<R>,
-    lambda: &'a mut [T],
-    da: &'a mut [R],
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { prepared, transposed, piece, buffers, lambda, da } = self;
-        let (layout, channels, steps) = (&prepared.layout, prepared.field.channels(), piece.steps);
-        let width = layout.packed;
-        let d = if layout.is_direct() {
-            &buffers.reverse.d_omega[..steps * width]
-        } else {
-            let packed = room(&mut buffers.packed, steps * width);
-            layout.compact(&buffers.reverse.d_omega, packed);
-            packed
-        };
-        match transposed {
-            None => call(simd, Dots { a: d, b: &prepared.packed, width, columns: channels, out: &mut *lambda }),
-            Some(transposed) => {
-                // The rows of dOmega as numbers.
-                let inner = width * R::WIDTH;
-                let numbers = &mut buffers.numbers;
-                numbers.resize(steps * inner, T::ZERO);
-                for (numbers, d) in numbers.chunks_exact_mut(R::WIDTH).zip(d) {
-                    d.write(numbers);
-                }
-                let rows = room(&mut buffers.rows, steps * transposed.width);
-                transposed.panels.multiply(simd, numbers, rows);
-                for (out, row) in lambda.chunks_exact_mut(channels).zip(rows.chunks_exact(transposed.width)) {
-                    for (out, register) in out.chunks_mut(R::WIDTH).zip(row) {
-                        register.write(out);
-                    }
-                }
-            }
-        }
-        product::add_product(simd, piece.lambda, channels, d, width, da);
-        if !row_is_finite(lambda) {
-            da[0] = R::splat(T::from_f64(f64::NAN));
-        }
-    }
-}
-
-/// Registers for a sum, from the pool.
-pub(crate) fn zeros<R: Number>(n: usize) -> Loan<Vec<R>> {
-    let mut out = pool::borrow::<Vec<R>>();
-    out.clear();
-    out.resize(n, R::zero());
-    out
-}
-
-/// The sum of all parts of `dA`, in order, in the layout of the parameters.
-pub(crate) fn total<T: Float, R: Number<Real = T>>(layout: &Layout, field: &Field, parts: &mut [Loan<Vec<R>>], a: &mut [T]) {
-    if let Some((first, others)) = parts.split_first_mut() {
-        for part in others {
-            for (sum, &part) in first.iter_mut().zip(part.iter()) {
-                *sum = sum.plus(Scalar::new(), part);
-            }
-        }
-        layout.unpack(field, first, a);
-    }
-}
-
 /// The states after each step: whether they are finite.
 pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     let prepared = Prepared::<T::Register>::new(recurrence, input.a);
@@ -554,51 +357,4 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
         finite
     };
     states.par_chunks_exact_mut(input.length * each).enumerate().map(series).reduce(|| true, |a, b| a & b)
-}
-
-/// The gradients.
-pub(crate) fn backward<T: Float>(
-    recurrence: &Recurrence,
-    input: &Input<'_, T>,
-    states: &[T],
-    gradient: &[T],
-    gradients: &mut Gradients<T>,
-) {
-    let prepared = Prepared::<T::Register>::new(recurrence, input.a);
-    let transposed = prepared.transposed();
-    let field = recurrence.field();
-    let (hidden, width) = (field.hidden(), recurrence.coefficients());
-    let each = input.columns * hidden;
-    let shards = plan::shards(input.batch, size_of_val(input.a));
-    let mut sums = plan::rows(recurrence, input, &shards, gradients, |Shard { first, rows }| {
-        let mut buffers = pool::borrow::<Buffers<T::Register>>();
-        let mut packed = zeros::<T::Register>(prepared.packed.len());
-        for (i, Rows { coefficients, initial, affine }) in rows.into_iter().enumerate() {
-            let b = first + i;
-            let steps = input.steps(b);
-            let own = b * input.length * each..(b * input.length + steps) * each;
-            let past = Past {
-                before: &input.initial[b * each..(b + 1) * each],
-                states: &states[own.clone()],
-                gradient: &gradient[own.clone()],
-            };
-            // What arrives past the end belongs to the last state.
-            initial.fill(T::ZERO);
-            for row in gradient[own.end..(b + 1) * input.length * each].chunks_exact(each) {
-                initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
-            }
-            let sums = Sums { lambda: Some(&mut coefficients[..steps * width]), beta: affine, da: &mut packed };
-            dispatch(RunBack {
-                prepared: &prepared,
-                transposed: transposed.as_ref(),
-                piece: Piece::new(input, width, hidden, b, 0, steps),
-                past,
-                buffers: &mut buffers,
-                carry: initial,
-                sums,
-            });
-        }
-        packed
-    });
-    total(&prepared.layout, field, &mut sums, &mut gradients.a);
 }
