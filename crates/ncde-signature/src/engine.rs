@@ -1,5 +1,4 @@
-//! The border between callers and kernels: everything generic over the number type is compiled here, once for `f32` and once
-//! for `f64`, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes a while.)
+//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`].
 
 use crate::Error;
 use crate::algebra::series::Function;
@@ -8,29 +7,7 @@ use crate::signature::convert;
 use crate::signature::tools::{self, Tools};
 use crate::signature::{Interval, Paths, Signature};
 
-macro_rules! engine {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
-        /// What [`Float`](crate::Float) can have computed.
-        #[doc(hidden)]
-        pub trait Engine: Sized {
-            $($(#[$doc])* fn $name($($arg: $type),*) $(-> $result)?;)*
-        }
-        engine!(@impl f32; $(fn $name($($arg: $type),*) $(-> $result)? = $kernel;)*);
-        engine!(@impl f64; $(fn $name($($arg: $type),*) $(-> $result)? = $kernel;)*);
-    };
-    (@impl $t:ident; $(fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
-        impl Engine for $t {
-            $(
-                #[inline(never)]
-                fn $name($($arg: $type),*) $(-> $result)? {
-                    $kernel($($arg),*)
-                }
-            )*
-        }
-    };
-}
-
-engine! {
+ncde_simd::engine! {
     fn intervals(signature: &Signature, paths: &Paths<'_, Self>, intervals: &[Interval]) -> Result<Vec<Self>, Error>
         = Signature::intervals_of;
     fn intervals_backward(signature: &Signature, paths: &Paths<'_, Self>, intervals: &[Interval], gradient: &[Self]) -> Result<Vec<Self>, Error>

@@ -16,6 +16,7 @@
 //! assert_eq!(dispatch(Dot(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0])), 32.0);
 //! ```
 
+mod engine;
 mod float;
 mod number;
 mod simd;
