@@ -1,0 +1,1 @@
+//! Time-series files in, cases with channels, times, gaps and labels out.

@@ -1,0 +1,1 @@
+//! Metrics, run records, and the Markdown and HTML reports made of them.

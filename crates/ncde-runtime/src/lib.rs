@@ -1,0 +1,1 @@
+//! Load a saved ncde model, push observations, read predictions.
