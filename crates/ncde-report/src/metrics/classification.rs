@@ -1,0 +1,157 @@
+//! Metrics of predicted classes, nearly all from one table of counts, `confusion[true][predicted]`.
+//!
+//! Arrays are `[cases, classes]`, one row a case. The predicted class is the likeliest one, the first of several.
+//! Rows without a truth, truths without a row, and truths that are not a class are left out: `cases` says how many
+//! were counted.
+
+use serde::{Deserialize, Serialize};
+
+use super::ranking::auroc;
+use crate::number;
+
+/// The smallest probability that the loss sees, so that one certain error does not make it infinite.
+const SMALLEST: f64 = f64::EPSILON;
+
+/// How good predicted classes are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Classification {
+    /// The number of cases; without any, all metrics are zero and mean nothing.
+    pub cases: usize,
+    /// Mean of `-ln p` of the true class.
+    #[serde(with = "number")]
+    pub loss: f64,
+    /// Share of cases predicted right.
+    #[serde(with = "number")]
+    pub accuracy: f64,
+    /// Mean recall over the classes present.
+    #[serde(with = "number")]
+    pub balanced_accuracy: f64,
+    /// Area under the receiver operating characteristic; `None` if fewer than two classes are present.
+    pub auroc: Option<f64>,
+    /// F1 score, mean over the classes that are present or predicted.
+    #[serde(with = "number")]
+    pub f1: f64,
+    /// Counts, `confusion[true][predicted]`.
+    pub confusion: Vec<Vec<u64>>,
+}
+
+impl Classification {
+    /// All metrics of probabilities `[cases, classes]`.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let metrics = Classification::of(&[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], 2, &[0, 1, 1]);
+    /// assert_eq!(metrics.confusion, [[1, 0], [1, 1]]);
+    /// assert_eq!(metrics.balanced_accuracy, 0.75);
+    /// ```
+    pub fn of(probabilities: &[f64], classes: usize, truth: &[usize]) -> Self {
+        let confusion = confusion(probabilities, classes, truth);
+        Self {
+            cases: confusion.iter().flatten().sum::<u64>() as usize,
+            loss: log_loss(probabilities, classes, truth).unwrap_or(0.0),
+            accuracy: accuracy(&confusion).unwrap_or(0.0),
+            balanced_accuracy: balanced_accuracy(&confusion).unwrap_or(0.0),
+            auroc: auroc(probabilities, classes, truth),
+            f1: macro_f1(&confusion).unwrap_or(0.0),
+            confusion,
+        }
+    }
+
+    /// All metrics of logits `[cases, classes]`.
+    pub fn of_logits(logits: &[f64], classes: usize, truth: &[usize]) -> Self {
+        Self::of(&softmax(logits, classes), classes, truth)
+    }
+
+    /// The number of cases predicted right.
+    pub fn correct(&self) -> u64 {
+        trace(&self.confusion)
+    }
+}
+
+/// The rows that count, each with its true class.
+pub(super) fn rows<'a>(
+    probabilities: &'a [f64],
+    classes: usize,
+    truth: &'a [usize],
+) -> impl Iterator<Item = (&'a [f64], usize)> + Clone {
+    probabilities.chunks_exact(classes.max(1)).zip(truth.iter().copied()).filter(move |(_, class)| *class < classes)
+}
+
+/// Probabilities from logits, row by row: `p_k = exp(z_k - max z) / sum_j exp(z_j - max z)`.
+///
+/// ```
+/// let p = ncde_report::metrics::softmax(&[1000.0, 1000.0, 0.0, -1e9], 2);
+/// assert_eq!(p, [0.5, 0.5, 1.0, 0.0]);
+/// ```
+pub fn softmax(logits: &[f64], classes: usize) -> Vec<f64> {
+    let mut probabilities = logits.to_vec();
+    for row in probabilities.chunks_mut(classes.max(1)) {
+        let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        row.iter_mut().for_each(|value| *value = (*value - largest).exp());
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|value| *value /= sum);
+    }
+    probabilities
+}
+
+/// The likeliest class of one row, the first of several; a probability that is not a number is never the likeliest.
+pub fn predicted(row: &[f64]) -> usize {
+    let mut best = 0;
+    for (class, value) in row.iter().enumerate() {
+        if *value > row[best] || (row[best].is_nan() && !value.is_nan()) {
+            best = class;
+        }
+    }
+    best
+}
+
+/// Counts `[true][predicted]` of probabilities or logits `[cases, classes]`.
+pub fn confusion(probabilities: &[f64], classes: usize, truth: &[usize]) -> Vec<Vec<u64>> {
+    let mut counts = vec![vec![0; classes]; classes];
+    for (row, class) in rows(probabilities, classes, truth) {
+        counts[class][predicted(row)] += 1;
+    }
+    counts
+}
+
+/// Mean of `-ln p` of the true class. Probabilities below 2.2e-16, and those that are not numbers, count as 2.2e-16.
+pub fn log_loss(probabilities: &[f64], classes: usize, truth: &[usize]) -> Option<f64> {
+    // Not `clamp`, which keeps what is not a number.
+    let clip = |p: f64| if p > SMALLEST { p.min(1.0) } else { SMALLEST };
+    mean(rows(probabilities, classes, truth).map(|(row, class)| 0.0 - clip(row[class]).ln()))
+}
+
+/// Share of cases on the diagonal.
+pub fn accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
+    let cases: u64 = confusion.iter().flatten().sum();
+    (cases > 0).then(|| trace(confusion) as f64 / cases as f64)
+}
+
+/// Mean over the classes present of the share of their cases that were predicted right.
+pub fn balanced_accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
+    let recall = confusion.iter().enumerate().filter_map(|(class, row)| {
+        let cases: u64 = row.iter().sum();
+        (cases > 0).then(|| row[class] as f64 / cases as f64)
+    });
+    mean(recall)
+}
+
+/// Mean of `2 TP / (2 TP + FP + FN)` over the classes that are present or predicted.
+pub fn macro_f1(confusion: &[Vec<u64>]) -> Option<f64> {
+    let scores = confusion.iter().enumerate().filter_map(|(class, row)| {
+        let present: u64 = row.iter().sum();
+        let predicted: u64 = confusion.iter().map(|row| row[class]).sum();
+        (present + predicted > 0).then(|| 2.0 * row[class] as f64 / (present + predicted) as f64)
+    });
+    mean(scores)
+}
+
+fn trace(confusion: &[Vec<u64>]) -> u64 {
+    confusion.iter().enumerate().filter_map(|(class, row)| row.get(class)).sum()
+}
+
+/// The mean of at least one value.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0_usize, 0.0), |(count, sum), value| (count + 1, sum + value));
+    (count > 0).then(|| sum / count as f64)
+}

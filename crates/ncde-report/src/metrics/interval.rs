@@ -1,0 +1,100 @@
+//! 95 % intervals: of a share of cases (Wilson), and of a mean over runs (Student).
+//!
+//! ```text
+//! Wilson:   (p + z^2/2n +- z sqrt(p (1 - p)/n + z^2/4n^2)) / (1 + z^2/n)
+//! Student:  m +- t_{n-1} s / sqrt(n)
+//! ```
+//!
+//! Wilson's interval says how far an accuracy could be off because the test set is small; it never leaves 0 to 1.
+//! Student's says how much the mean over seeds could be off because there are few of them.
+
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+
+use super::classification::mean;
+
+/// The point that a standard normal variable exceeds with chance 2.5 %.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// From `low` to `high`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Wilson's 95 % interval of a share: `correct` of `cases`. `None` without cases, or if more are correct than there are.
+///
+/// ```
+/// let interval = ncde_report::metrics::wilson(8, 10).unwrap();
+/// assert!((interval.low - 0.4901625).abs() < 1e-7 && (interval.high - 0.9433178).abs() < 1e-7);
+/// ```
+pub fn wilson(correct: u64, cases: u64) -> Option<Interval> {
+    if cases == 0 || correct > cases {
+        return None;
+    }
+    let n = cases as f64;
+    let p = correct as f64 / n;
+    let shrink = 1.0 + Z * Z / n;
+    let centre = (p + Z * Z / (2.0 * n)) / shrink;
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt() / shrink;
+    Some(Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) })
+}
+
+/// The mean of a few values, and how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// How many values.
+    pub count: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation, with `count - 1` below; `None` of a single value.
+    pub deviation: Option<f64>,
+    /// Half the width of the 95 % interval of the mean; `None` of a single value.
+    pub half: Option<f64>,
+}
+
+/// The mean of finite values with its 95 % interval; `None` without values or if one is not finite.
+///
+/// ```
+/// let spread = ncde_report::metrics::spread(&[0.90, 0.92, 0.94]).unwrap();
+/// assert!((spread.mean - 0.92).abs() < 1e-12);
+/// assert!((spread.half.unwrap() - 4.3026527 * 0.02 / 3.0_f64.sqrt()).abs() < 1e-8);
+/// ```
+pub fn spread(values: &[f64]) -> Option<Spread> {
+    let count = values.len();
+    let centre = mean(values.iter().copied()).filter(|mean| mean.is_finite())?;
+    if count == 1 {
+        return Some(Spread { count, mean: centre, deviation: None, half: None });
+    }
+    let squares: f64 = values.iter().map(|value| (value - centre) * (value - centre)).sum();
+    let deviation = (squares / (count - 1) as f64).sqrt();
+    let half = student(count - 1) * deviation / (count as f64).sqrt();
+    Some(Spread { count, mean: centre, deviation: Some(deviation), half: Some(half) })
+}
+
+/// The point that `|t|` with `freedom >= 1` degrees of freedom exceeds with chance 5 %, by bisection.
+fn student(freedom: usize) -> f64 {
+    let (mut low, mut high) = (0.0, FRAC_PI_2);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if within(middle, freedom) < 0.95 { low = middle } else { high = middle }
+    }
+    low.tan() * (freedom as f64).sqrt()
+}
+
+/// The chance of `|t| < sqrt(freedom) tan(angle)`: a finite sum in powers of the cosine (Abramowitz and Stegun, 26.7.3-4).
+fn within(angle: f64, freedom: usize) -> f64 {
+    let (sine, cosine) = angle.sin_cos();
+    let odd = freedom % 2 == 1;
+    let (mut term, mut sum) = if odd { (cosine, 0.0) } else { (1.0, 0.0) };
+    // Exponents 1, 3, ... or 0, 2, ..., up to freedom - 2.
+    let mut power = usize::from(odd);
+    while power + 2 <= freedom {
+        sum += term;
+        term *= (power + 1) as f64 / (power + 2) as f64 * cosine * cosine;
+        power += 2;
+    }
+    if odd { FRAC_2_PI * (angle + sine * sum) } else { sine * sum }
+}

@@ -1,0 +1,109 @@
+//! How good predictions are, from predictions and truth alone.
+//!
+//! | name | what | best |
+//! | --- | --- | --- |
+//! | `loss` | mean of `-ln p` of the true class | 0 |
+//! | `accuracy` | share of cases whose likeliest class is the true one | 1 |
+//! | `balanced_accuracy` | mean over the classes present of their recall | 1 |
+//! | `auroc` | chance that a case of a class scores above one of another, ties count half | 1 |
+//! | `f1` | mean over classes of `2 TP / (2 TP + FP + FN)` | 1 |
+//! | `mse`, `mae` | mean square and mean size of the error | 0 |
+//! | `r2` | `1 - sum (y - f)^2 / sum (y - mean y)^2` | 1 |
+//!
+//! Functions return `None` where there is nothing to compute. None of them panics.
+
+mod classification;
+mod interval;
+mod ranking;
+mod regression;
+
+use serde::{Deserialize, Serialize};
+
+pub use classification::{Classification, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax};
+pub use interval::{Interval, Spread, spread, wilson};
+pub use ranking::auroc;
+pub use regression::{Regression, mae, mse, r2};
+
+/// The metrics of either task.
+///
+/// In JSON the fields lie side by side: `{"cases": 3, "mse": 0.5, ...}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Metrics {
+    /// Of predicted classes.
+    Classification(Classification),
+    /// Of predicted numbers.
+    Regression(Regression),
+}
+
+impl Metrics {
+    /// The metric to show if only one is shown, with its name: `accuracy` or `mse`.
+    ///
+    /// ```
+    /// use ncde_report::{Metrics, Regression};
+    /// let metrics = Metrics::Regression(Regression::of(&[1.0, 2.0], &[1.0, 4.0]));
+    /// assert_eq!(metrics.headline(), ("mse", 2.0));
+    /// ```
+    pub fn headline(&self) -> (&'static str, f64) {
+        match self {
+            Self::Classification(metrics) => ("accuracy", metrics.accuracy),
+            Self::Regression(metrics) => ("mse", metrics.mse),
+        }
+    }
+
+    /// A metric by its name; `None` if this task has no such metric, if it is undefined, or without cases.
+    ///
+    /// ```
+    /// use ncde_report::{Classification, Metrics};
+    /// let metrics = Metrics::Classification(Classification::of(&[0.8, 0.2, 0.4, 0.6], 2, &[0, 1]));
+    /// assert_eq!(metrics.get("auroc"), Some(1.0));
+    /// assert_eq!(metrics.get("mse"), None);
+    /// ```
+    pub fn get(&self, name: &str) -> Option<f64> {
+        if self.cases() == 0 {
+            return None;
+        }
+        match self {
+            Self::Classification(metrics) => match name {
+                "loss" => Some(metrics.loss),
+                "accuracy" => Some(metrics.accuracy),
+                "balanced_accuracy" => Some(metrics.balanced_accuracy),
+                "auroc" => metrics.auroc,
+                "f1" => Some(metrics.f1),
+                _ => None,
+            },
+            Self::Regression(metrics) => match name {
+                "mse" => Some(metrics.mse),
+                "mae" => Some(metrics.mae),
+                "r2" => metrics.r2,
+                _ => None,
+            },
+        }
+    }
+
+    /// The names that [`Metrics::get`] knows for this task, in the order to show them.
+    pub fn names(&self) -> &'static [&'static str] {
+        match self {
+            Self::Classification(_) => &["accuracy", "balanced_accuracy", "auroc", "f1", "loss"],
+            Self::Regression(_) => &["mse", "mae", "r2"],
+        }
+    }
+
+    /// The number of cases.
+    pub fn cases(&self) -> usize {
+        match self {
+            Self::Classification(metrics) => metrics.cases,
+            Self::Regression(metrics) => metrics.cases,
+        }
+    }
+
+    /// Whether more of the headline metric is better.
+    pub fn higher_is_better(&self) -> bool {
+        higher_is_better(self.headline().0)
+    }
+}
+
+/// Whether more of a metric is better: false for `loss`, `mse`, `rmse` and `mae`, true for all others.
+pub fn higher_is_better(name: &str) -> bool {
+    !matches!(name, "loss" | "mse" | "rmse" | "mae")
+}
