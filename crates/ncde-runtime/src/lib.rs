@@ -1,1 +1,50 @@
-//! Load a saved ncde model, push observations, read predictions.
+//! Load a saved model, push observations, read predictions: what an engineer embeds.
+//!
+//! ```no_run
+//! use ncde_runtime::{Model, Prediction};
+//! let mut model = Model::load("runs/heart".as_ref())?;
+//! let mut series = model.start(&[])?;
+//! for (time, values) in [(0.0, [0.1, 0.2]), (0.7, [0.3, f64::NAN])] {
+//!     model.push(&mut series, time, &values)?;
+//!     if let Prediction::Class { class, probabilities } = model.predict(&mut series)? {
+//!         // act on it
+//!     }
+//! }
+//! # Ok::<(), ncde_runtime::Error>(())
+//! ```
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `spec`, `weights` | what a saved model is: `model.json` and `model.safetensors` |
+//! | `prepare` | from observations to knots of a path: scaling, gaps, time |
+//! | `model` | [`Model`], [`Series`], [`Prediction`] |
+//! | `slice`, `signature_model`, `head` | what the models compute, one knot at a time |
+//! | `structure`, `plan`, `flow` | the linear flows: structures by name, what log-signatures multiply, one step |
+//! | [`random`] | the counter-based random numbers that everything is drawn from |
+//!
+//! A prediction after `n` observations is the prediction of the series cut there. A series takes constant memory; it can be saved
+//! (with serde) and resumed to the same bits.
+
+mod error;
+mod flow;
+mod head;
+mod model;
+mod plan;
+mod prepare;
+pub mod random;
+mod signature_model;
+mod slice;
+mod spec;
+mod structure;
+mod weights;
+
+pub use error::Error;
+pub use flow::{Flow, Number};
+pub use head::sizes;
+pub use model::{Model, Prediction, SPEC, Series, softmax};
+pub use plan::{Plan, Route, plan};
+pub use prepare::{Missing, Preparation, Scaling, Track};
+pub use slice::BRACKET_BYTES;
+pub use spec::{Architecture, At, FORMAT, Head, ModelSpec, Over, SignatureSpec, SliceSpec, Task, TransitionName, WeightsSpec};
+pub use structure::StructureConfig;
+pub use weights::{WEIGHTS, Weight, Weights, to_bytes};

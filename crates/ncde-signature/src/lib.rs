@@ -118,4 +118,4 @@ pub use algebra::Basis;
 pub use control::Control;
 pub use error::Error;
 pub use float::Float;
-pub use signature::{Index, Interval, Online, Paths, Rolling, Signature};
+pub use signature::{Index, Interval, Memory, Online, Paths, Rolling, Signature};

@@ -38,6 +38,7 @@
 
 pub mod linear;
 pub mod model;
-pub mod random;
 pub mod signature;
 mod slices;
+
+pub use ncde_runtime::random;

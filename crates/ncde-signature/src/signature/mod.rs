@@ -29,7 +29,7 @@ pub(crate) mod tools;
 mod transform;
 
 pub use index::Index;
-pub use online::Online;
+pub use online::{Memory, Online};
 pub use paths::{Interval, Paths};
 pub use rolling::Rolling;
 pub use transform::Signature;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::algebra::basis::want;
 use crate::signature::Signature;
 use crate::signature::tools::{Tools, check_observation};
 use crate::{Error, Float};
@@ -30,6 +31,15 @@ pub struct Online<T: Float> {
     state: Vec<T>,
     usual: Vec<T>,
     tools: Tools<T>,
+}
+
+/// What an [`Online`] remembers of its series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory<T> {
+    /// The last observation.
+    pub last: Option<Vec<T>>,
+    /// The signature so far, in the order the kernel works in.
+    pub state: Vec<T>,
 }
 
 impl<T: Float> Online<T> {
@@ -72,6 +82,30 @@ impl<T: Float> Online<T> {
     pub fn value(&mut self) -> Result<Vec<T>, Error> {
         self.signature.mirror().copy(self.signature.shape(), &self.state, &mut self.usual);
         self.tools.read(&self.signature, &self.usual)
+    }
+
+    /// Begins anew at the last observation: what is shown from now on is the value over the path since then.
+    pub fn restart(&mut self) {
+        self.state.fill(T::ZERO);
+    }
+
+    /// The memory of a series without observations, for [`swap`](Self::swap).
+    pub fn fresh(&self) -> Memory<T> {
+        Memory { last: None, state: vec![T::ZERO; self.state.len()] }
+    }
+
+    /// Puts one series away and goes on with another, so that many series share one set of working memory. O(1).
+    ///
+    /// # Errors
+    /// If the other one is of another transform; nothing is changed then.
+    pub fn swap(&mut self, memory: &mut Memory<T>) -> Result<(), Error> {
+        want("an online signature", "the signature put away", memory.state.len(), self.state.len())?;
+        if let Some(last) = &memory.last {
+            check_observation(&self.signature, last)?;
+        }
+        std::mem::swap(&mut self.last, &mut memory.last);
+        std::mem::swap(&mut self.state, &mut memory.state);
+        Ok(())
     }
 
     /// Forgets all observations.

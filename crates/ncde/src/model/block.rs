@@ -19,13 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use super::dropout::{Phase, dropout};
 use super::gates::{First, Gates, Observations, Times};
-use super::linear_config::{Initial, LinearNcdeConfig, ModeName, TransitionName};
+use super::linear_config::{Initial, LinearNcdeConfig, ModeName};
 use super::linear_ncde::LinearNcde;
 use super::parameters::linear;
 use super::presets::TokenGates;
-use super::structure::{Init, StructureConfig};
+use super::structure::Init;
 use super::{Error, ModelBackend};
 use crate::random::Stream;
+use ncde_runtime::{StructureConfig, TransitionName};
 
 /// The non-linearity of the mixing layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

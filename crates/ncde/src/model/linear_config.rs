@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 use ncde_kernels::{Affine, Mode, Recurrence, Transition};
+use ncde_runtime::StructureConfig;
 use ncde_signature::Signature;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::linear_ncde::{LinearNcde, Parts};
-use super::log_ode;
 use super::parameters::{normal, parameter, uniform};
-use super::structure::{Init, StructureConfig};
+use super::structure::Init;
 use crate::random::Stream;
 
 /// Where the state starts.
@@ -87,7 +87,7 @@ pub struct LinearNcdeConfig {
     pub input: InputTerm,
     pub columns: usize,
     pub driving: Driving,
-    #[serde(with = "TransitionName")]
+    #[serde(with = "ncde_runtime::TransitionName")]
     pub transition: Transition,
     #[serde(with = "AffineName")]
     pub affine: Affine,
@@ -95,13 +95,6 @@ pub struct LinearNcdeConfig {
     pub mode: Mode,
     pub chunk: usize,
     pub bracket_bytes: usize,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Transition", rename_all = "kebab-case")]
-pub(crate) enum TransitionName {
-    Exp,
-    Euler,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -237,7 +230,7 @@ impl LinearNcdeConfig {
             Driving::Increments => 1,
             Driving::LogOde { depth, .. } => depth,
         };
-        let plan = log_ode::plan(&field, inputs, depth, self.bracket_bytes)?;
+        let plan = ncde_runtime::plan(&field, inputs, depth, self.bracket_bytes)?;
         let transform = Arc::new(Signature::log(self.omega + inputs, depth, plan.basis())?);
         let recurrence = Recurrence::new(plan.field().clone())
             .with_transition(self.transition)

@@ -16,13 +16,13 @@ use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use burn::tensor::backend::Backend;
 use ncde_kernels::{Field, Recurrence, Structure};
+use ncde_runtime::Plan;
 use ncde_signature::Signature;
 
 use super::gates::Drive;
 use super::linear_config::{Driving, LinearNcdeConfig};
-use super::log_ode::Plan;
 use super::parameters::{check_lengths, clear_padding};
-use super::{Error, ModelBackend};
+use super::{Error, ModelBackend, log_ode};
 use crate::linear::{Arguments, recurrence};
 
 /// A Linear NCDE.
@@ -163,7 +163,7 @@ impl<B: ModelBackend> LinearNcde<B> {
                 let mut joint = vec![drive.omega.clone()];
                 joint.extend(drive.xi.clone());
                 let joint = Tensor::cat(joint, 2);
-                let log = self.parts.plan.windows(&self.parts.transform, joint, drive.lengths.as_deref(), steps)?;
+                let log = log_ode::windows(&self.parts.transform, joint, drive.lengths.as_deref(), steps)?;
                 let lengths = drive.lengths.as_ref().map(|lengths| lengths.iter().map(|own| own.div_ceil(steps)).collect());
                 self.over_windows(initial, log, lengths)
             }
@@ -192,7 +192,7 @@ impl<B: ModelBackend> LinearNcde<B> {
         }
         let [batch, windows, _] = log.dims();
         check_lengths("Linear NCDE", lengths.as_deref(), batch, [0, windows])?;
-        let (lambda, mu) = self.parts.plan.split(log);
+        let (lambda, mu) = log_ode::split(&self.parts.plan, log);
         self.run(initial, lambda, mu, lengths)
     }
 
@@ -210,11 +210,11 @@ impl<B: ModelBackend> LinearNcde<B> {
         let clear = |values: Tensor<B, 3>| if idle { clear_padding(values, lengths.as_deref()) } else { values };
         let (lambda, mu) = (clear(lambda), mu.map(clear));
         let affine = match (&self.b, mu) {
-            (Some(b), Some(mu)) => Some(self.affine(plan.vectors(self.a.val(), b.val())?, mu)),
+            (Some(b), Some(mu)) => Some(self.affine(log_ode::vectors(plan, self.a.val(), b.val())?, mu)),
             _ => None,
         };
         let lengths = if idle { lengths.map(|all| all.iter().map(|&own| own.max(1)).collect()) } else { lengths };
-        let arguments = Arguments { a: plan.matrices(self.a.val())?, coefficients: lambda, initial, affine, lengths };
+        let arguments = Arguments { a: log_ode::matrices(plan, self.a.val())?, coefficients: lambda, initial, affine, lengths };
         Ok(recurrence(&self.parts.recurrence, arguments)?)
     }
 

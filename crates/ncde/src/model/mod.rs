@@ -7,8 +7,8 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `gates`, `presets` | what drives the state, omega, and what is added to it, xi: functions of the path |
-//! | `structure` | the seven structures of `A^i`, by name, and how they are drawn |
-//! | `log_ode` | windows of a path, as log-signatures, and what each of their coordinates multiplies |
+//! | `structure` | how the seven structures of `A^i` are drawn |
+//! | `log_ode` | windows of a path, as log-signatures; what each of their coordinates multiplies is decided in `ncde-runtime` |
 //! | `linear_config`, `linear_ncde` | the Linear NCDE: vector- or matrix-valued, driven by increments or by Log-ODE windows |
 //! | `stream`, `step_gates` | the same layer fed one observation at a time, on plain numbers |
 //! | `development` | path development: the state is a matrix of a Lie group |
@@ -42,14 +42,14 @@ pub use dropout::Phase;
 pub use gates::{Drive, First, Gates, GatesConfig, Observations, TimeChannel, Times};
 pub use linear_config::{Driving, Initial, InputTerm, LinearNcdeConfig};
 pub use linear_ncde::LinearNcde;
-pub use log_ode::{Plan, Route, plan};
+pub use ncde_runtime::{Head, Number as StreamNumber, Over, Plan, Route, StructureConfig, plan};
 pub use parameters::cast;
 pub use presets::{MambaGates, PathGates, PathKind, Preset, TokenGates};
 pub use randomised::{RandomisedSignature, RandomisedSignatureConfig, Regression};
-pub use readout::{Head, Over, Readout, ReadoutConfig};
+pub use readout::{Readout, ReadoutConfig};
 pub use stack::{Encoder, Stack, StackConfig};
-pub use stream::{LinearNcdeStream, StreamNumber, StreamState, WindowState};
-pub use structure::{Init, StructureConfig};
+pub use stream::{LinearNcdeStream, StreamState, WindowState};
+pub use structure::Init;
 
 use crate::linear::LinearOps;
 use crate::signature::SignatureOps;
@@ -73,6 +73,10 @@ pub enum Error {
     /// A kernel refused its sizes.
     #[error(transparent)]
     Kernel(#[from] ncde_kernels::Error),
+
+    /// A setting of a saved model, or a step of it.
+    #[error(transparent)]
+    Runtime(#[from] ncde_runtime::Error),
 
     /// There is no such log-signature.
     #[error(transparent)]

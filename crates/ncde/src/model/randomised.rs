@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::least_squares::solve;
-use super::linear_config::{ModeName, TransitionName};
-use super::structure::{Init, StructureConfig};
+use super::linear_config::ModeName;
+use super::structure::Init;
 use crate::random::Stream;
+use ncde_runtime::{StructureConfig, TransitionName};
 
 /// The settings of a [`RandomisedSignature`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -11,38 +11,12 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::Tensor;
 use burn::tensor::backend::Backend;
+use ncde_runtime::{Head, Over};
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::parameters::{check_lengths, clear_padding, constant, linear, places};
 use crate::random::Stream;
-
-/// Which states are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Over {
-    /// The last one of each series.
-    Last,
-    /// The mean of all.
-    Mean,
-    /// Every one by itself.
-    EveryStep,
-}
-
-/// What reads them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Head {
-    /// A linear layer.
-    Linear,
-    /// Hidden layers of this width with tanh, then a linear layer.
-    Network {
-        /// The width of hidden layers.
-        width: usize,
-        /// How many there are.
-        layers: usize,
-    },
-}
 
 /// The settings of a [`Readout`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

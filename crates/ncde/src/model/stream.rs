@@ -15,22 +15,18 @@
 use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
-use ncde_kernels::Stream;
+use ncde_runtime::{Flow, Number as StreamNumber};
 use ncde_signature::{Online, Signature};
 use serde::{Deserialize, Serialize};
 
+use super::Error;
 use super::gates::Gates;
 use super::linear_config::{Driving, Initial};
 use super::linear_ncde::LinearNcde;
 use super::presets::Preset;
 use super::step_gates::{Step, StepGates, numbers};
-use super::{Error, LinearNcdeConfig};
 
 const OPERATION: &str = "Linear NCDE stream";
-
-/// A number type that streams compute in: `f32` or `f64`.
-pub trait StreamNumber: ncde_kernels::Float + ncde_signature::Float {}
-impl<T: ncde_kernels::Float + ncde_signature::Float> StreamNumber for T {}
 
 /// Everything a stream remembers of its series.
 ///
@@ -108,7 +104,7 @@ impl<B: Backend> LinearNcde<B> {
         };
         Ok(LinearNcdeStream {
             gates: step,
-            flow: Flow::new(self, config)?,
+            flow: self.flow()?,
             first: self.first.as_ref().map(|map| numbers(map.val())),
             window,
             observations: 0,
@@ -120,6 +116,13 @@ impl<B: Backend> LinearNcde<B> {
             open: start.clone(),
             start,
         })
+    }
+}
+
+impl<B: Backend> LinearNcde<B> {
+    fn flow<T: StreamNumber>(&self) -> Result<Flow<T>, Error> {
+        let b = self.b.as_ref().map(|b| numbers(b.val()));
+        Ok(Flow::new(&self.parts.plan, &self.parts.recurrence, numbers::<B, T, 1>(self.a.val()), b, self.config().columns)?)
     }
 }
 
@@ -337,57 +340,6 @@ impl<T: StreamNumber> LinearNcdeStream<T> {
         self.flow.advance(&mut self.state, &window.log()?)?;
         window.open(0, None);
         Ok(())
-    }
-}
-
-/// The flow over one step or window, from the coordinates of the joint path.
-#[derive(Debug)]
-struct Flow<T: StreamNumber> {
-    stream: Stream<T>,
-    /// The coordinates that go with matrices, and those that go with vectors.
-    places: [Vec<usize>; 2],
-    /// `[vectors, H]`, by column.
-    vectors: Vec<T>,
-    columns: usize,
-    lambda: Vec<T>,
-    beta: Vec<T>,
-}
-
-impl<T: StreamNumber> Flow<T> {
-    fn new<B: Backend>(layer: &LinearNcde<B>, config: &LinearNcdeConfig) -> Result<Self, Error> {
-        let (plan, a) = (&layer.parts.plan, numbers::<B, T, 1>(layer.a.val()));
-        let vectors = match &layer.b {
-            Some(b) => plan.vectors_of(&a, numbers(b.val()))?,
-            None => Vec::new(),
-        };
-        Ok(Self {
-            stream: Stream::new(&layer.parts.recurrence, &plan.matrices_of(a)?)?,
-            places: [plan.matrix_places().to_vec(), plan.vector_places().to_vec()],
-            vectors,
-            columns: config.columns,
-            lambda: Vec::new(),
-            beta: vec![T::ZERO; config.columns * config.hidden],
-        })
-    }
-
-    /// `state <- exp(Omega) state + phi_1(Omega) beta`.
-    fn advance(&mut self, state: &mut [T], coordinates: &[T]) -> Result<(), Error> {
-        let [matrices, vectors] = &self.places;
-        self.lambda.clear();
-        self.lambda.extend(matrices.iter().map(|&i| coordinates[i]));
-        if vectors.is_empty() {
-            return Ok(self.stream.push(state, &self.lambda, None)?);
-        }
-        self.beta.fill(T::ZERO);
-        let hidden = self.beta.len() / self.columns;
-        let rows = vectors.iter().zip(self.vectors.chunks_exact(hidden));
-        let each = vectors.len() / self.columns;
-        for (row, (&i, vector)) in rows.enumerate() {
-            let mu = coordinates[i];
-            let own = &mut self.beta[row / each * hidden..][..hidden];
-            own.iter_mut().zip(vector).for_each(|(beta, &c)| *beta += mu * c);
-        }
-        Ok(self.stream.push(state, &self.lambda, Some(&self.beta))?)
     }
 }
 

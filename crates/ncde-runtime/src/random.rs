@@ -4,13 +4,13 @@
 //! key(seed, stream) = s(seed, stream),   bits(place) = s(key, place),   s(k, i) = the i-th output of splitmix64 seeded with k
 //! ```
 //!
-//! Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014). All initial weights, masks and dropout of this
-//! crate are drawn from here.
+//! Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014). All initial weights, masks, splits,
+//! shuffles and dropout are drawn from here.
 
 /// A stream of random numbers that can be asked for any of its places.
 ///
 /// ```
-/// use ncde::random::Stream;
+/// use ncde_runtime::random::Stream;
 /// let weights = Stream::new(7, 0);
 /// assert_eq!(weights.uniform(1000), Stream::new(7, 0).uniform(1000));
 /// assert_ne!(weights.uniform(1000), Stream::new(7, 1).uniform(1000));
@@ -24,6 +24,16 @@ impl Stream {
     /// Stream `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self { key: splitmix64(seed, stream) }
+    }
+
+    /// The stream with this [`key`](Self::key).
+    pub fn from_key(key: u64) -> Self {
+        Self { key }
+    }
+
+    /// The number that tells this stream from others.
+    pub fn key(&self) -> u64 {
+        self.key
     }
 
     /// A stream of its own for part `i` of what this one is for.
@@ -41,6 +51,17 @@ impl Stream {
     /// Uniform on [0, 1), in steps of 2^-53.
     pub fn uniform(&self, place: u64) -> f64 {
         (self.bits(place) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The numbers below `n` in random order (Fisher and Yates).
+    pub fn permutation(&self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            // Below 2^32 entries the bias of this multiplication is below 2^-32.
+            let j = ((u128::from(self.bits(i as u64)) * (i as u128 + 1)) >> 64) as usize;
+            order.swap(i, j);
+        }
+        order
     }
 
     /// Standard normal, by Box and Muller's transform of uniform numbers at places `2 place` and `2 place + 1`.
@@ -81,6 +102,20 @@ mod tests {
             let uniform = (0..n).map(|i| stream.uniform(i)).sum::<f64>() / n as f64;
             assert!((uniform - 0.5).abs() < 0.01, "{uniform}");
         }
+    }
+
+    #[test]
+    fn permutations_hold_every_number_once_and_are_fair() {
+        let n = 5;
+        let mut places = vec![[0_usize; 5]; n];
+        for seed in 0..10_000 {
+            let order = Stream::new(seed, 3).permutation(n);
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+            order.iter().enumerate().for_each(|(place, &i)| places[i][place] += 1);
+        }
+        assert!(places.iter().flatten().all(|&count| (1800..2200).contains(&count)), "{places:?}");
     }
 
     #[test]

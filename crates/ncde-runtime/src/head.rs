@@ -1,0 +1,56 @@
+//! The last layers: `y = W_k tanh(... tanh(W_1 h + c_1) ...) + c_k`.
+
+use crate::Error;
+use crate::spec::Head;
+use crate::weights::Weights;
+
+/// The sizes between the layers of a head.
+pub fn sizes(head: Head, inputs: usize, outputs: usize) -> Vec<usize> {
+    let mut sizes = vec![inputs];
+    if let Head::Network { width, layers } = head {
+        sizes.extend(std::iter::repeat_n(width, layers));
+    }
+    sizes.push(outputs);
+    sizes
+}
+
+/// Linear layers with tanh between them.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    layers: Vec<Layer>,
+}
+
+#[derive(Debug)]
+struct Layer {
+    /// `[inputs, outputs]`.
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl Layers {
+    /// Weights `readout.0.weight`, `readout.0.bias`, and so on.
+    pub(crate) fn take(weights: &mut Weights, sizes: &[usize]) -> Result<Self, Error> {
+        let layer = |(i, pair): (usize, &[usize])| {
+            Ok(Layer {
+                weight: weights.take(&format!("readout.{i}.weight"), pair)?,
+                bias: weights.take(&format!("readout.{i}.bias"), &pair[1..])?,
+            })
+        };
+        Ok(Self { layers: sizes.windows(2).enumerate().map(layer).collect::<Result<_, Error>>()? })
+    }
+
+    pub(crate) fn forward(&self, x: &[f32]) -> Vec<f32> {
+        let mut x = x.to_vec();
+        for (i, layer) in self.layers.iter().enumerate() {
+            if i > 0 {
+                x.iter_mut().for_each(|x| *x = x.tanh());
+            }
+            let mut y = layer.bias.clone();
+            for (&x, row) in x.iter().zip(layer.weight.chunks_exact(y.len())) {
+                y.iter_mut().zip(row).for_each(|(y, &w)| *y += x * w);
+            }
+            x = y;
+        }
+        x
+    }
+}

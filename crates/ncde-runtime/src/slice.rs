@@ -1,0 +1,178 @@
+//! A structured Linear NCDE over Log-ODE windows, one knot at a time.
+//!
+//! ```text
+//! h_0 = L (knot_0, statics) + c,   h_{k+1} = exp(Omega_k) h_k,   y = head(h_n),  or  head((h_0 + ... + h_n) / (n + 1))
+//! ```
+//!
+//! The stored state is the one at the end of the last full window; the open window is held as its signature so far. An output in an open
+//! window takes the stored state along the log-signature so far: what a series that ends here would give.
+
+use std::sync::Arc;
+
+use ncde_kernels::Recurrence;
+use ncde_signature::{Memory, Online, Signature};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::flow::Flow;
+use crate::head::{Layers, sizes};
+use crate::plan::{Plan, plan};
+use crate::random::Stream;
+use crate::spec::{Over, SliceSpec};
+use crate::weights::Weights;
+
+/// What bracket matrices may take.
+pub const BRACKET_BYTES: usize = 256 << 20;
+
+impl SliceSpec {
+    /// What the coordinates of the log-signatures of `width` channels multiply, and that log-signature.
+    ///
+    /// # Errors
+    /// If the sizes make no sense.
+    pub fn plan(&self, width: usize) -> Result<(Plan, Arc<Signature>), Error> {
+        if self.window == 0 {
+            return Err(Error::Setting { setting: "window", problem: "a window of 0 observations; at least 1 is needed".into() });
+        }
+        let field = self.structure.field(self.hidden, width, &Stream::from_key(self.masks))?;
+        let plan = plan(&field, 0, self.depth, BRACKET_BYTES)?;
+        let transform = Signature::log(width, self.depth, plan.basis())?;
+        Ok((plan, Arc::new(transform)))
+    }
+}
+
+/// The working parts of the model, shared by all series.
+#[derive(Debug)]
+pub(crate) struct SliceCore {
+    spec: SliceSpec,
+    flow: Flow<f32>,
+    online: Online<f64>,
+    /// `c`.
+    start: Vec<f32>,
+    /// `L`: `[knot and statics, H]`.
+    first: Vec<f32>,
+    layers: Layers,
+    open: Vec<f32>,
+}
+
+/// What is remembered of one series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SliceState {
+    /// The state at the end of the last full window.
+    state: Vec<f32>,
+    /// The sum of the states at the ends of full windows, `h_0` included.
+    sum: Vec<f64>,
+    /// How many windows are full.
+    windows: usize,
+    /// How many observations the open one holds.
+    steps: usize,
+    last: Option<Vec<f64>>,
+    signature: Vec<f64>,
+}
+
+impl SliceCore {
+    pub(crate) fn new(spec: &SliceSpec, [width, statics, outputs]: [usize; 3], weights: &mut Weights) -> Result<Self, Error> {
+        let (plan, transform) = spec.plan(width)?;
+        let recurrence =
+            Recurrence::new(plan.field().clone()).with_transition(spec.transition).with_contraction(plan.contraction())?;
+        let field = spec.structure.field(spec.hidden, width, &Stream::from_key(spec.masks))?;
+        let a = weights.take("a", &[field.parameters()])?;
+        Ok(Self {
+            flow: Flow::new(&plan, &recurrence, a, None, 1)?,
+            online: Online::new(&transform),
+            start: weights.take("start", &[1, spec.hidden])?,
+            first: weights.take("first", &[width + statics, spec.hidden])?,
+            layers: Layers::take(weights, &sizes(spec.head, spec.hidden, outputs))?,
+            open: vec![0.0; spec.hidden],
+            spec: spec.clone(),
+        })
+    }
+
+    pub(crate) fn fresh(&self) -> SliceState {
+        let hidden = self.spec.hidden;
+        let Memory { last, state } = self.online.fresh();
+        SliceState { state: vec![0.0; hidden], sum: vec![0.0; hidden], windows: 0, steps: 0, last, signature: state }
+    }
+
+    pub(crate) fn check(&self, series: &SliceState) -> Result<(), Error> {
+        let sizes = [
+            ("hidden states", series.state.len(), self.spec.hidden),
+            ("sums", series.sum.len(), self.spec.hidden),
+            ("coordinates of a signature", series.signature.len(), self.online.fresh().state.len()),
+        ];
+        match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
+            Some((what, seen, wanted)) => Err(Error::State(format!("{seen} {what}, but the model has {wanted}"))),
+            None if series.steps >= self.spec.window => Err(Error::State(format!(
+                "an open window of {} observations, but the model has windows of {}",
+                series.steps, self.spec.window
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the next knot; `statics` are scaled.
+    pub(crate) fn push(&mut self, series: &mut SliceState, knot: &[f64], statics: &[f64]) -> Result<(), Error> {
+        let first = series.last.is_none();
+        self.exchange(series)?;
+        let pushed = self.online.push(knot).map_err(Error::from);
+        let full = pushed.is_ok() && !first && series.steps + 1 == self.spec.window;
+        let value = if full { Some(self.online.value()) } else { None };
+        if full {
+            self.online.restart();
+        }
+        self.exchange(series)?;
+        pushed?;
+        if first {
+            series.state.copy_from_slice(&self.start);
+            for (&x, row) in knot.iter().chain(statics).zip(self.first.chunks_exact(self.spec.hidden)) {
+                series.state.iter_mut().zip(row).for_each(|(h, &w)| *h += x as f32 * w);
+            }
+            add(&mut series.sum, &series.state);
+            return Ok(());
+        }
+        let Some(value) = value else {
+            series.steps += 1;
+            return Ok(());
+        };
+        self.flow.advance(&mut series.state, &narrow(&value?))?;
+        series.steps = 0;
+        series.windows += 1;
+        add(&mut series.sum, &series.state);
+        Ok(())
+    }
+
+    /// The outputs for what was pushed so far, at least one knot.
+    pub(crate) fn outputs(&mut self, series: &mut SliceState) -> Result<Vec<f32>, Error> {
+        self.open.copy_from_slice(&series.state);
+        if series.steps > 0 {
+            self.exchange(series)?;
+            let value = self.online.value();
+            self.exchange(series)?;
+            self.flow.advance(&mut self.open, &narrow(&value?))?;
+        }
+        if self.spec.over == Over::Mean {
+            let open = series.steps > 0;
+            let share = 1.0 / (series.windows + 1 + usize::from(open)) as f64;
+            for (h, &sum) in self.open.iter_mut().zip(&series.sum) {
+                *h = ((sum + if open { f64::from(*h) } else { 0.0 }) * share) as f32;
+            }
+        }
+        Ok(self.layers.forward(&self.open))
+    }
+
+    /// Puts the open window of the series into the working memory, or back.
+    fn exchange(&mut self, series: &mut SliceState) -> Result<(), Error> {
+        let mut memory = Memory { last: series.last.take(), state: std::mem::take(&mut series.signature) };
+        let result = self.online.swap(&mut memory);
+        (series.last, series.signature) = (memory.last, memory.state);
+        Ok(result?)
+    }
+}
+
+fn add(sum: &mut [f64], state: &[f32]) {
+    sum.iter_mut().zip(state).for_each(|(sum, &h)| *sum += f64::from(h));
+}
+
+fn narrow(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&x| x as f32).collect()
+}

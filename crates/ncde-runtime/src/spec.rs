@@ -1,0 +1,180 @@
+//! What a saved model is: everything but its weights. `model.json` holds it.
+
+use ncde_kernels::Transition;
+use serde::{Deserialize, Serialize};
+
+use crate::prepare::{Preparation, Scaling};
+use crate::structure::StructureConfig;
+
+/// The format that this version writes, and the latest it reads.
+pub const FORMAT: u32 = 1;
+
+/// A model without its weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelSpec {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of ncde that wrote it.
+    pub ncde: String,
+    /// The file of weights.
+    pub weights: WeightsSpec,
+    /// The names of the channels of an observation, in order.
+    pub channels: Vec<String>,
+    /// The names of the static covariates, in order.
+    pub statics: Vec<String>,
+    /// What is predicted.
+    pub task: Task,
+    /// How observations become knots of a path.
+    pub preparation: Preparation,
+    /// What is computed from that path.
+    pub model: Architecture,
+}
+
+/// The file of weights, as it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightsSpec {
+    /// Its size.
+    pub bytes: u64,
+    /// Its CRC-32.
+    pub crc32: u32,
+}
+
+/// Where a prediction is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum At {
+    /// Of a series as a whole.
+    End,
+    /// At each observation.
+    Steps,
+}
+
+/// What is predicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Task {
+    /// One of some classes.
+    Classification {
+        /// Their names.
+        classes: Vec<String>,
+        /// Where.
+        at: At,
+    },
+    /// A number.
+    Regression {
+        /// Its name.
+        target: String,
+        /// Where.
+        at: At,
+        /// What training saw instead of it.
+        scaling: Scaling,
+    },
+    /// The values of all channels some observations later.
+    Forecast {
+        /// How many.
+        horizon: usize,
+    },
+}
+
+impl Task {
+    /// How many numbers a model puts out, for `channels` channels.
+    pub fn outputs(&self, channels: usize) -> usize {
+        match self {
+            Self::Classification { classes, .. } => classes.len(),
+            Self::Regression { .. } => 1,
+            Self::Forecast { .. } => channels,
+        }
+    }
+
+    /// Where predictions are asked for.
+    pub fn at(&self) -> At {
+        match self {
+            Self::Classification { at, .. } | Self::Regression { at, .. } => *at,
+            Self::Forecast { .. } => At::Steps,
+        }
+    }
+}
+
+/// The models, by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "name")]
+pub enum Architecture {
+    /// A structured Linear NCDE over Log-ODE windows.
+    Slice(SliceSpec),
+    /// A linear model of the signature of the whole path.
+    Signature(SignatureSpec),
+}
+
+/// A structured Linear NCDE over Log-ODE windows.
+///
+/// ```text
+/// h_0 = L (knot_0, statics) + c,   h_{k+1} = Phi(log S^N over window k) h_k,   y = head(h_n or the mean of h_0, ..., h_n)
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SliceSpec {
+    /// `H`.
+    pub hidden: usize,
+    /// The structure of `A`.
+    pub structure: StructureConfig,
+    /// The seed of the masks of sparse matrices.
+    pub masks: u64,
+    /// `N`.
+    pub depth: usize,
+    /// How many observations make up a window.
+    pub window: usize,
+    /// `exp(Omega)`, or `I + Omega`.
+    #[serde(with = "TransitionName")]
+    pub transition: Transition,
+    /// Which states are read.
+    pub over: Over,
+    /// What reads them.
+    pub head: Head,
+}
+
+/// A linear model of `(knot_0, statics, S^N)`, each feature scaled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignatureSpec {
+    /// `N`.
+    pub depth: usize,
+}
+
+/// [`Transition`] by name, for serde.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Transition", rename_all = "kebab-case")]
+pub enum TransitionName {
+    /// `exp(Omega)`.
+    Exp,
+    /// `I + Omega`.
+    Euler,
+}
+
+/// Which states are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// The last one of each series.
+    Last,
+    /// The mean of all.
+    Mean,
+    /// Every one by itself.
+    EveryStep,
+}
+
+/// What reads them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Head {
+    /// A linear layer.
+    Linear,
+    /// Hidden layers of this width with tanh, then a linear layer.
+    Network {
+        /// The width of hidden layers.
+        width: usize,
+        /// How many there are.
+        layers: usize,
+    },
+}

@@ -1,0 +1,96 @@
+//! Weights by name, in a safetensors file.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+
+use crate::Error;
+use crate::spec::WeightsSpec;
+
+/// The name of the file in the directory of a model.
+pub const WEIGHTS: &str = "model.safetensors";
+
+/// One weight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weight {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its numbers, row-major.
+    pub values: Vec<f32>,
+}
+
+/// The bytes of a file with these weights, and what to remember of it.
+///
+/// # Errors
+/// If a shape does not fit its numbers.
+pub fn to_bytes(weights: &[Weight]) -> Result<(Vec<u8>, WeightsSpec), Error> {
+    let raw: Vec<Vec<u8>> = weights.iter().map(|w| w.values.iter().flat_map(|x| x.to_le_bytes()).collect()).collect();
+    let views =
+        weights.iter().zip(&raw).map(|(w, raw)| Ok((w.name.as_str(), TensorView::new(Dtype::F32, w.shape.clone(), raw)?)));
+    let views: Result<Vec<_>, safetensors::SafeTensorError> = views.collect();
+    let bytes = views.and_then(|views| safetensors::serialize(views, None));
+    let bytes = bytes.map_err(|e| Error::Corrupt { path: WEIGHTS.into(), problem: e.to_string() })?;
+    let spec = WeightsSpec { bytes: bytes.len() as u64, crc32: crc32fast::hash(&bytes) };
+    Ok((bytes, spec))
+}
+
+/// The weights of a file, to be taken one by one.
+#[derive(Debug)]
+pub struct Weights {
+    path: PathBuf,
+    all: HashMap<String, Weight>,
+}
+
+impl Weights {
+    /// Reads a file, which must be the one that `spec` remembers.
+    ///
+    /// # Errors
+    /// If it cannot be read, is another one or a damaged one, or holds a number that is not finite.
+    pub fn read(path: &Path, spec: &WeightsSpec) -> Result<Self, Error> {
+        let bytes = std::fs::read(path).map_err(|e| Error::File { path: path.into(), problem: e.to_string() })?;
+        let corrupt = |problem: String| Error::Corrupt { path: path.into(), problem };
+        if bytes.len() as u64 != spec.bytes {
+            return Err(corrupt(format!("{} bytes, but `model.json` says {}; copy the model again", bytes.len(), spec.bytes)));
+        }
+        if crc32fast::hash(&bytes) != spec.crc32 {
+            return Err(corrupt("its checksum is not the one in `model.json`: the file is damaged or of another model".into()));
+        }
+        let file = SafeTensors::deserialize(&bytes).map_err(|e| corrupt(format!("not a safetensors file: {e}")))?;
+        let mut all = HashMap::new();
+        for (name, view) in file.tensors() {
+            if view.dtype() != Dtype::F32 {
+                return Err(corrupt(format!("weight `{name}` is of type {:?}, but f32 is wanted", view.dtype())));
+            }
+            let values: Vec<f32> = view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+            if let Some(i) = values.iter().position(|x| !x.is_finite()) {
+                return Err(corrupt(format!("weight `{name}` is {} at place {i}", values[i])));
+            }
+            all.insert(name.clone(), Weight { shape: view.shape().to_vec(), values, name });
+        }
+        Ok(Self { path: path.into(), all })
+    }
+
+    /// The weight of this name, which must have this shape.
+    ///
+    /// # Errors
+    /// If there is none, or it has another shape.
+    pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
+        let wrong = |seen: String| Error::Weight { name: name.into(), seen, wanted: shape.into() };
+        let weight = self.all.remove(name).ok_or_else(|| wrong(format!("is not in `{}`", self.path.display())))?;
+        if weight.shape == shape { Ok(weight.values) } else { Err(wrong(format!("has shape {:?}", weight.shape))) }
+    }
+
+    /// All were wanted.
+    ///
+    /// # Errors
+    /// If some were not.
+    pub fn finish(self) -> Result<(), Error> {
+        match self.all.keys().min() {
+            None => Ok(()),
+            Some(name) => Err(Error::Corrupt { path: self.path, problem: format!("weight `{name}` is not one of the model's") }),
+        }
+    }
+}
