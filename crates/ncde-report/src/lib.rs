@@ -5,7 +5,14 @@
 //!                           run.json
 //! ```
 
+mod compare;
+mod escape;
+mod format;
 pub mod metrics;
 mod number;
+mod plot;
+pub mod record;
+mod summary;
 
 pub use metrics::{Classification, Metrics, Regression};
+pub use record::{RecordError, RunRecord};

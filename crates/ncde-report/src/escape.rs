@@ -1,0 +1,77 @@
+//! Texts of users inside other languages: a name may hold anything and must stay a name.
+
+/// For HTML and SVG, in text and in quoted attributes. Control characters that no page may hold become spaces.
+///
+/// # Examples
+///
+/// `<b>` becomes `&lt;b&gt;`.
+pub(crate) fn html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' => escaped.push(character),
+            control if control.is_control() => escaped.push(' '),
+            plain => escaped.push(plain),
+        }
+    }
+    escaped
+}
+
+/// For a line or a cell of a table in Markdown: one line, and every character that could mean something escaped.
+pub(crate) fn markdown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '$' | '!' => escaped.extend(['\\', character]),
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            control if control.is_control() => escaped.push(' '),
+            plain => escaped.push(plain),
+        }
+    }
+    escaped
+}
+
+/// A block of code in Markdown, with a fence longer than any run of backticks in it.
+pub(crate) fn fenced(text: &str, language: &str) -> String {
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())
+}
+
+/// For a terminal: one line, no control characters, so that a name cannot move the cursor or set colours.
+pub(crate) fn terminal(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn html_has_no_markup_left() {
+        assert_eq!(html("<a href=\"x\">'&\u{7}</a>"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp; &lt;/a&gt;");
+    }
+
+    #[test]
+    fn markdown_stays_in_its_cell() {
+        assert_eq!(markdown("a|b\n*c* <i>"), "a\\|b \\*c\\* &lt;i&gt;");
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        assert_eq!(fenced("x = \"````\"\n", "toml"), "`````toml\nx = \"````\"\n`````\n");
+        assert_eq!(fenced("plain", ""), "```\nplain\n```\n");
+    }
+
+    #[test]
+    fn a_terminal_sees_no_escape_codes() {
+        assert_eq!(terminal("a\u{1b}[31mb\nc"), "a [31mb c");
+    }
+}

@@ -1,0 +1,120 @@
+//! Run records as files. The format is looked at first, so that a newer file is called newer and not broken.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::Deserialize;
+
+use super::RunRecord;
+
+/// Why a run record could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file could not be opened or read.
+    #[error("cannot read the run record `{path}`: {source}; give the `run.json` of a training run")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file could not be written.
+    #[error("cannot write the run record `{path}`: {source}; check that the folder exists and that there is space")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is of a later version of this program.
+    #[error("the run record `{path}` has format `{seen}`, but this version reads formats up to `{known}`; update ncde")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The format of the file.
+        seen: u64,
+        /// The newest known format.
+        known: u32,
+    },
+    /// The file is JSON, but no run record.
+    #[error("`{path}` is no run record: it has no number `format`; give the `run.json` of a training run")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is broken.
+    #[error("the run record `{path}` is damaged: {source}; train again, or restore the file from a copy")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+}
+
+/// The part of a record that no version changes.
+#[derive(Deserialize)]
+struct Header {
+    format: Option<u64>,
+}
+
+impl RunRecord {
+    /// The record as indented JSON.
+    ///
+    /// # Errors
+    ///
+    /// None that its fields can cause; the JSON writer's are passed on.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self)
+    }
+
+    /// A record from JSON; `path` is where it came from, for messages.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Newer`], [`RecordError::Foreign`] or [`RecordError::Damaged`].
+    pub fn from_json(text: &str, path: &Path) -> Result<Self, RecordError> {
+        let damaged = |source| RecordError::Damaged { path: path.into(), source };
+        // A list or a single number has no header, and a header may hold something else in place of the number.
+        let header = match serde_json::from_str::<Header>(text) {
+            Ok(header) => header.format,
+            Err(error) if error.is_data() => None,
+            Err(error) => return Err(damaged(error)),
+        };
+        match header {
+            None => Err(RecordError::Foreign { path: path.into() }),
+            Some(seen) if seen > u64::from(Self::FORMAT) => {
+                Err(RecordError::Newer { path: path.into(), seen, known: Self::FORMAT })
+            }
+            Some(_) => serde_json::from_str(text).map_err(damaged),
+        }
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Read`], and those of [`RunRecord::from_json`].
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let text = fs::read_to_string(path).map_err(|source| RecordError::Read { path: path.into(), source })?;
+        Self::from_json(&text, path)
+    }
+
+    /// Writes the record beside its target, then renames it: a reader never sees half a file.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Write`].
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        let failed = |source: io::Error| RecordError::Write { path: path.into(), source };
+        let text = self.to_json().map_err(|error| failed(error.into()))?;
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".{}.part", std::process::id()));
+        let beside = path.with_file_name(name);
+        fs::write(&beside, text + "\n").and_then(|()| fs::rename(&beside, path)).map_err(|source| {
+            // What was left half written helps nobody; the first failure is the one to tell.
+            let _ = fs::remove_file(&beside);
+            failed(source)
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! The record of one training run, `run.json`: all that a report is made of.
+//!
+//! What was asked (command, configuration, seed), on what (data), of what (model), what happened (history, best,
+//! why it stopped) and how good it is (metrics, predictions). A number that is not finite is `null`.
+
+mod file;
+
+use serde::{Deserialize, Serialize};
+
+pub use file::RecordError;
+
+use crate::Metrics;
+use crate::number;
+
+/// One training run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The version of this format, [`RunRecord::FORMAT`].
+    pub format: u32,
+    /// The version of ncde.
+    pub version: String,
+    /// The command that made the run.
+    pub command: String,
+    /// When it started, ISO 8601 in UTC.
+    pub started: String,
+    /// The seed of all its randomness.
+    pub seed: u64,
+    /// How many threads it ran on.
+    pub threads: usize,
+    /// What it was trained on.
+    pub data: DataSummary,
+    /// What was trained.
+    pub model: ModelSummary,
+    /// The effective configuration, as TOML.
+    pub config: String,
+    /// What happened, in the order of steps.
+    pub history: Vec<Point>,
+    /// The step whose weights were kept; `None` if nothing was validated.
+    pub best: Option<Best>,
+    /// How many steps were done.
+    pub steps: usize,
+    /// How long it took.
+    #[serde(with = "number")]
+    pub seconds: f64,
+    /// How long one step took.
+    #[serde(with = "number")]
+    pub seconds_per_step: f64,
+    /// Why it stopped: `steps`, `patience` or `time`.
+    pub stopped: String,
+    /// Metrics on the validation cases.
+    pub validation: Option<Metrics>,
+    /// Metrics on the test cases.
+    pub test: Option<Metrics>,
+    /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
+    #[serde(default)]
+    pub predictions: Vec<Prediction>,
+}
+
+impl RunRecord {
+    /// The version of the format that is written, and the newest that is read.
+    pub const FORMAT: u32 = 1;
+
+    /// The most predictions a record should hold, so that it stays small enough to open by hand.
+    pub const MOST_PREDICTIONS: usize = 2000;
+}
+
+/// What a run was trained on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DataSummary {
+    /// Its name.
+    pub name: String,
+    /// How many training cases.
+    pub train: usize,
+    /// How many validation cases.
+    pub validation: usize,
+    /// How many test cases.
+    pub test: usize,
+    /// How many channels a series has.
+    pub channels: usize,
+    /// How many values beside its series a case has.
+    pub statics: usize,
+    /// The names of the classes; empty for regression.
+    pub classes: Vec<String>,
+    /// The task, such as `classification`.
+    pub task: String,
+    /// How many cases were left out because they were there twice.
+    pub removed_duplicates: usize,
+}
+
+/// What was trained.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelSummary {
+    /// The kind, such as `slice` or `ncde`.
+    pub name: String,
+    /// Its sizes in words, such as `block 4, H = 64, depth 2, windows of 16`.
+    pub detail: String,
+    /// How many numbers are trained.
+    pub parameters: usize,
+}
+
+/// A moment of the training.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// How many steps were done.
+    pub step: usize,
+    /// Since the start.
+    #[serde(with = "number")]
+    pub seconds: f64,
+    /// Training loss.
+    #[serde(with = "number")]
+    pub loss: f64,
+    /// Learning rate.
+    #[serde(with = "number")]
+    pub rate: f64,
+    /// Validation loss.
+    pub validation: Option<f64>,
+    /// The validation metric that the best step is chosen by.
+    pub metric: Option<f64>,
+}
+
+/// The step whose weights were kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// The step.
+    pub step: usize,
+    /// The name of the metric it was chosen by.
+    pub metric: String,
+    /// Its value on the validation cases.
+    #[serde(with = "number")]
+    pub value: f64,
+}
+
+/// What was predicted for one test case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// The name of the case.
+    pub id: String,
+    /// What is true.
+    pub truth: Outcome,
+    /// What was predicted.
+    pub predicted: Outcome,
+    /// One probability a class; empty for regression.
+    #[serde(default, with = "number::list")]
+    pub probabilities: Vec<f64>,
+}
+
+/// A class or a number; in JSON a text or a number.
+///
+/// ```
+/// use ncde_report::record::Outcome;
+/// assert_eq!(serde_json::to_string(&[Outcome::from("walking"), Outcome::from(0.5)]).unwrap(), r#"["walking",0.5]"#);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// The name of a class.
+    Class(String),
+    /// A number.
+    #[serde(with = "number")]
+    Number(f64),
+}
+
+impl Outcome {
+    /// The number, if it is one and finite.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(value) if value.is_finite() => Some(*value),
+            Self::Number(_) | Self::Class(_) => None,
+        }
+    }
+}
+
+impl From<&str> for Outcome {
+    fn from(class: &str) -> Self {
+        Self::Class(class.into())
+    }
+}
+
+impl From<String> for Outcome {
+    fn from(class: String) -> Self {
+        Self::Class(class)
+    }
+}
+
+impl From<f64> for Outcome {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}

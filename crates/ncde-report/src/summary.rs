@@ -1,0 +1,102 @@
+//! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
+
+use crate::format::{count, counted, duration, metric, metric_name, percent};
+use crate::metrics::wilson;
+use crate::{Metrics, RunRecord};
+
+/// A number, what it is, and what is worth knowing about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Key {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    pub(crate) note: String,
+}
+
+impl RunRecord {
+    /// The model and the data: `slice on EigenWorms`.
+    pub(crate) fn title(&self) -> String {
+        format!("{} on {}", self.model.name, self.data.name)
+    }
+
+    /// The metrics that count, those of the test cases if there are any, and whose they are.
+    pub(crate) fn outcome(&self) -> Option<(&'static str, &Metrics)> {
+        let both = [("test", &self.test), ("validation", &self.validation)];
+        both.into_iter().find_map(|(whose, metrics)| Some((whose, metrics.as_ref().filter(|metrics| metrics.cases() > 0)?)))
+    }
+
+    /// The name of a class; its number if it has none.
+    pub(crate) fn class(&self, class: usize) -> String {
+        self.data.classes.get(class).cloned().unwrap_or_else(|| class.to_string())
+    }
+
+    /// The numbers to look at first.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        if let Some((whose, metrics)) = self.outcome() {
+            let (name, value) = metrics.headline();
+            let label = format!("{whose} {}", metric_name(name));
+            keys.push(Key { label, value: metric(name, value), note: certainty(metrics) });
+        }
+        if let Some(best) = &self.best {
+            keys.push(Key {
+                label: format!("best validation {}", metric_name(&best.metric)),
+                value: metric(&best.metric, best.value),
+                note: format!("at step {}", count(best.step)),
+            });
+        }
+        let threads = counted(self.threads, "thread", "threads");
+        keys.push(Key { label: "parameters".into(), value: count(self.model.parameters), note: self.model.detail.clone() });
+        keys.push(Key { label: "time a step".into(), value: duration(self.seconds_per_step), note: format!("on {threads}") });
+        let note = format!("in {}; {}", duration(self.seconds), self.ending());
+        keys.push(Key { label: "steps".into(), value: count(self.steps), note });
+        keys
+    }
+
+    fn ending(&self) -> String {
+        match self.stopped.as_str() {
+            "steps" => "all that were asked for".into(),
+            "patience" => "stopped as nothing improved".into(),
+            "time" => "stopped as time was up".into(),
+            other => format!("stopped: {other}"),
+        }
+    }
+
+    /// What the run was trained on, as names and values.
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
+        let data = &self.data;
+        let mut facts = vec![
+            ("data", data.name.clone()),
+            ("task", data.task.clone()),
+            ("cases", format!("{} train, {} validation, {} test", count(data.train), count(data.validation), count(data.test))),
+            ("channels", count(data.channels)),
+        ];
+        if data.statics > 0 {
+            facts.push(("static values", count(data.statics)));
+        }
+        if !data.classes.is_empty() {
+            facts.push(("classes", count(data.classes.len())));
+        }
+        if data.removed_duplicates > 0 {
+            facts.push(("duplicates left out", count(data.removed_duplicates)));
+        }
+        facts.extend([("seed", self.seed.to_string()), ("started", self.started.clone()), ("ncde", self.version.clone())]);
+        facts
+    }
+}
+
+/// How sure a headline is: the interval that an accuracy of so many cases has.
+pub(crate) fn certainty(metrics: &Metrics) -> String {
+    let cases = counted(metrics.cases(), "case", "cases");
+    let interval = match metrics {
+        Metrics::Classification(metrics) => wilson(metrics.correct(), metrics.cases as u64),
+        Metrics::Regression(metrics) => {
+            return metrics.r2.map_or_else(|| cases.clone(), |r2| format!("R^2 {}, {cases}", crate::format::number(r2)));
+        }
+    };
+    match interval {
+        Some(interval) => {
+            format!("95 % interval {:.1} to {}, {cases}", 100.0 * interval.low, percent(interval.high))
+        }
+        None => cases,
+    }
+}
