@@ -4,6 +4,7 @@
 //! An entry is on the Pareto frontier if no other is both faster and at least as good, or as fast and better.
 
 use crate::RunRecord;
+use crate::format::{MISSING, is_share, metric, number};
 use crate::metrics::{Spread, higher_is_better, spread};
 
 /// The runs on the same data, judged by the same metric.
@@ -42,6 +43,18 @@ impl<'a> Entry<'a> {
         if model.detail.is_empty() { model.name.clone() } else { format!("{}: {}", model.name, model.detail) }
     }
 
+    /// The mean over the runs and how sure it is: by the spread of several runs, or by the cases of one.
+    pub(crate) fn score_text(&self, name: &str) -> [String; 2] {
+        match (self.score, self.runs.as_slice()) {
+            (None, _) => [MISSING.into(), String::new()],
+            (Some(_), [(_, run)]) => run.outcome_text(name),
+            (Some(score), _) => {
+                let half = score.half.map(|half| if is_share(name) { format!("{:.1}", 100.0 * half) } else { number(half) });
+                [metric(name, score.mean), half.map_or(String::new(), |half| format!("± {half}"))]
+            }
+        }
+    }
+
     /// The point of the entry on a plot of metric against time.
     pub(crate) fn point(&self) -> Option<[f64; 2]> {
         let score = self.score?;
@@ -53,7 +66,7 @@ impl<'a> Entry<'a> {
 pub(crate) fn boards(records: &[RunRecord]) -> Vec<Board<'_>> {
     let mut boards: Vec<Board<'_>> = Vec::new();
     for (place, record) in records.iter().enumerate() {
-        let metric = metric(record);
+        let metric = judged_by(record);
         let board = match boards.iter().position(|board| board.data == record.data.name && board.metric == metric) {
             Some(at) => &mut boards[at],
             None => {
@@ -75,7 +88,7 @@ pub(crate) fn boards(records: &[RunRecord]) -> Vec<Board<'_>> {
     boards
 }
 
-fn metric(record: &RunRecord) -> &'static str {
+fn judged_by(record: &RunRecord) -> &'static str {
     match record.outcome() {
         Some((_, metrics)) => metrics.headline().0,
         None if record.data.classes.is_empty() => "mse",

@@ -1,4 +1,4 @@
-//! Numbers for people: four significant digits, thousands in groups, time in its unit. All in plain ASCII.
+//! Numbers for people: four significant digits, thousands in groups, time in its unit.
 
 use std::borrow::Cow;
 
@@ -60,8 +60,8 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
     let whole = seconds.round() as u64;
     match seconds {
-        s if s == 0.0 => "0 s".into(),
-        s if s < 0.999_5e-3 => format!("{} us", three(s * 1e6)),
+        0.0 => "0 s".into(),
+        s if s < 0.999_5e-3 => format!("{} \u{b5}s", three(s * 1e6)),
         s if s < 0.999_5 => format!("{} ms", three(s * 1e3)),
         s if s < 59.95 => format!("{} s", three(s)),
         _ if whole < 3600 => format!("{} min {} s", whole / 60, whole % 60),
@@ -78,6 +78,12 @@ fn three(value: f64) -> String {
     trim(&format!("{value:.decimals$}")).into()
 }
 
+/// With a capital first letter.
+pub(crate) fn capital(words: &str) -> String {
+    let mut characters = words.chars();
+    characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
+}
+
 /// The name of a metric as people write it.
 pub(crate) fn metric_name(name: &str) -> Cow<'_, str> {
     match name {
@@ -87,7 +93,7 @@ pub(crate) fn metric_name(name: &str) -> Cow<'_, str> {
         "mse" => "MSE".into(),
         "rmse" => "RMSE".into(),
         "mae" => "MAE".into(),
-        "r2" => "R^2".into(),
+        "r2" => "R\u{b2}".into(),
         other => other.replace('_', " ").into(),
     }
 }
@@ -122,8 +128,19 @@ mod tests {
     #[test]
     fn times_change_their_unit_where_they_should() {
         let times = [0.0, 12.34e-6, 0.999_6e-3, 0.0123, 0.999_7, 12.345, 59.96, 200.0, 3599.6, 7500.0, -1.0];
-        let wanted =
-            ["0 s", "12.3 us", "1 ms", "12.3 ms", "1 s", "12.3 s", "1 min 0 s", "3 min 20 s", "1 h 0 min", "2 h 5 min", "n/a"];
+        let wanted = [
+            "0 s",
+            "12.3 \u{b5}s",
+            "1 ms",
+            "12.3 ms",
+            "1 s",
+            "12.3 s",
+            "1 min 0 s",
+            "3 min 20 s",
+            "1 h 0 min",
+            "2 h 5 min",
+            "n/a",
+        ];
         assert_eq!(times.map(duration), wanted);
     }
 }

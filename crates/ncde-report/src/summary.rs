@@ -1,6 +1,6 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
-use crate::format::{count, counted, duration, metric, metric_name, percent};
+use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent};
 use crate::metrics::wilson;
 use crate::{Metrics, RunRecord};
 
@@ -13,8 +13,8 @@ pub(crate) struct Key {
 }
 
 impl RunRecord {
-    /// The model and the data: `slice on EigenWorms`.
-    pub(crate) fn title(&self) -> String {
+    /// A title for the run, the model and the data: `slice on EigenWorms`.
+    pub fn title(&self) -> String {
         format!("{} on {}", self.model.name, self.data.name)
     }
 
@@ -22,6 +22,20 @@ impl RunRecord {
     pub(crate) fn outcome(&self) -> Option<(&'static str, &Metrics)> {
         let both = [("test", &self.test), ("validation", &self.validation)];
         both.into_iter().find_map(|(whose, metrics)| Some((whose, metrics.as_ref().filter(|metrics| metrics.cases() > 0)?)))
+    }
+
+    /// A metric of the run, and the interval that so many cases leave if it is an accuracy.
+    pub(crate) fn outcome_text(&self, name: &str) -> [String; 2] {
+        let Some((whose, metrics)) = self.outcome() else { return [MISSING.into(), String::new()] };
+        let value = metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        // A run without test cases must not look as if it had been tested.
+        let source = if whose == "test" { "" } else { " (validation)" };
+        let interval = match metrics {
+            Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
+            _ => None,
+        };
+        let interval = interval.map_or(String::new(), |i| format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high));
+        [value + source, interval]
     }
 
     /// The name of a class; its number if it has none.
@@ -90,7 +104,7 @@ pub(crate) fn certainty(metrics: &Metrics) -> String {
     let interval = match metrics {
         Metrics::Classification(metrics) => wilson(metrics.correct(), metrics.cases as u64),
         Metrics::Regression(metrics) => {
-            return metrics.r2.map_or_else(|| cases.clone(), |r2| format!("R^2 {}, {cases}", crate::format::number(r2)));
+            return metrics.r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)));
         }
     };
     match interval {
@@ -99,4 +113,13 @@ pub(crate) fn certainty(metrics: &Metrics) -> String {
         }
         None => cases,
     }
+}
+
+/// What several runs are about: `12 training runs on 2 data sets`.
+pub(crate) fn heading(records: &[RunRecord]) -> String {
+    let mut names: Vec<&str> = records.iter().map(|record| record.data.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let runs = counted(records.len(), "training run", "training runs");
+    if names.len() == 1 { format!("{runs} on one data set") } else { format!("{runs} on {} data sets", count(names.len())) }
 }

@@ -62,6 +62,24 @@ impl Classification {
         Self::of(&softmax(logits, classes), classes, truth)
     }
 
+    /// Errors as (true class, predicted class, cases), the most frequent first.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let metrics = Classification::of(&[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], 2, &[0, 1, 1]);
+    /// assert_eq!(metrics.errors(), [(1, 0, 1)]);
+    /// ```
+    pub fn errors(&self) -> Vec<(usize, usize, u64)> {
+        let cells = self
+            .confusion
+            .iter()
+            .enumerate()
+            .flat_map(|(truth, row)| row.iter().enumerate().map(move |(predicted, cases)| (truth, predicted, *cases)));
+        let mut errors: Vec<_> = cells.filter(|(truth, predicted, cases)| truth != predicted && *cases > 0).collect();
+        errors.sort_by_key(|(_, _, cases)| std::cmp::Reverse(*cases));
+        errors
+    }
+
     /// The number of cases predicted right.
     pub fn correct(&self) -> u64 {
         trace(&self.confusion)

@@ -80,7 +80,7 @@ impl Chart {
         let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">", escape::html(&self.title));
         self.axes(&mut svg, &frame, &rows, &columns);
         for layer in &self.layers {
-            draw(&mut svg, &frame, layer);
+            draw(&mut svg, &frame, layer, width(&self.y.label) + 8.0);
         }
         names(&mut svg, &frame, &self.layers);
         svg.push_str("</svg>");
@@ -91,7 +91,7 @@ impl Chart {
         let (left, right, floor) = (frame.left, frame.right, HEIGHT - BOTTOM);
         for tick in rows {
             let y = floor - frame.y.place(tick.value) * (floor - TOP);
-            line(svg, "grid", [left, y], [right, y]);
+            line(svg, "grid-line", [left, y], [right, y]);
             text(svg, [left - 5.0, y + 4.0], Anchor::End, &tick.label);
         }
         for tick in columns {
@@ -130,7 +130,8 @@ fn fit(scale: &Scale, room: f64) -> Vec<Tick> {
     (2..=7).rev().map(|most| scale.ticks(most)).find(|ticks| fits(ticks)).unwrap_or_default()
 }
 
-fn draw(svg: &mut String, frame: &Frame, layer: &Layer) {
+/// Draws a layer; `taken` is where the name of the vertical axis ends.
+fn draw(svg: &mut String, frame: &Frame, layer: &Layer, taken: f64) {
     match layer {
         Layer::Line { points, colour } => path(svg, frame, points, &format!("line c{}", colour % COLOURS)),
         Layer::Guide { points } => path(svg, frame, points, "guide"),
@@ -156,10 +157,15 @@ fn draw(svg: &mut String, frame: &Frame, layer: &Layer) {
         Layer::Rule { at, text: words } => {
             let x = frame.left + frame.x.place(*at) * (frame.right - frame.left);
             if (frame.left..=frame.right).contains(&x) {
-                line(svg, "rule", [x, TOP], [x, HEIGHT - BOTTOM]);
-                let left_half = x < 0.5 * (frame.left + frame.right);
-                let (shift, anchor) = if left_half { (5.0, Anchor::Start) } else { (-5.0, Anchor::End) };
-                text(svg, [x + shift, TOP + 10.0], anchor, words);
+                line(svg, "rule", [x, TOP - 6.0], [x, HEIGHT - BOTTOM]);
+                let half = 0.5 * width(words);
+                let centre = x.min(WIDTH - half);
+                // Above the plot, where nothing is drawn, unless the name of the axis is there.
+                if centre - half > taken {
+                    text(svg, [centre, 12.0], Anchor::Middle, words);
+                } else {
+                    text(svg, [x + 5.0, TOP + 8.0], Anchor::Start, words);
+                }
             }
         }
     }
@@ -209,6 +215,7 @@ fn width(label: &str) -> f64 {
 }
 
 /// Which part of a text is at its place.
+#[derive(Clone, Copy)]
 enum Anchor {
     Start,
     Middle,

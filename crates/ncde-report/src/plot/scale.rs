@@ -205,7 +205,7 @@ mod tests {
                     assert!(spacing == Spacing::Whole || !ticks.is_empty(), "{values:?} {spacing:?}");
                     assert!(ticks.windows(2).all(|pair| pair[0].value < pair[1].value && pair[0].label != pair[1].label));
                     assert!(ticks.iter().all(|tick| (-1e-9..=1.0 + 1e-9).contains(&scale.place(tick.value))), "{ticks:?}");
-                    assert!(ticks.iter().all(|tick| tick.label.len() <= 9), "{ticks:?}");
+                    assert!(ticks.iter().all(|tick| tick.label.len() <= 10), "{ticks:?}");
                 }
             }
         }

@@ -32,7 +32,7 @@ pub(crate) fn metric_against_time(board: &Board<'_>) -> Option<String> {
     }
     let slowest = entries.iter().map(|(_, _, point)| point[0]).fold(0.0, f64::max);
     let (unit, scale) = if slowest < 1e-3 {
-        ("us", 1e6)
+        ("\u{b5}s", 1e6)
     } else if slowest < 1.0 {
         ("ms", 1e3)
     } else {
@@ -48,7 +48,9 @@ pub(crate) fn metric_against_time(board: &Board<'_>) -> Option<String> {
         let [x, y] = place(*point);
         if let Some(half) = entry.score.and_then(|score| score.half) {
             let half = half * factor(board.metric);
-            layers.push(Layer::Bar { at: x, low: y - half, high: y + half, colour: *colour });
+            // No share is below nothing or above all.
+            let (low, high) = if is_share(board.metric) { (0.0, 100.0) } else { (f64::NEG_INFINITY, f64::INFINITY) };
+            layers.push(Layer::Bar { at: x, low: (y - half).max(low), high: (y + half).min(high), colour: *colour });
         }
         let tip = format!("{}: {}, {} a step", entry.name(), metric(board.metric, point[1]), duration(point[0]));
         layers.push(Layer::Mark { at: [x, y], name: entry.letter.clone(), tip, colour: *colour });

@@ -1,0 +1,90 @@
+//! Several runs on the same data: a table, the metric against the time of a step, and the curves of all.
+
+use std::fmt::Write;
+
+use super::{Column, card, legend, table};
+use crate::compare::{Board, Entry};
+use crate::escape::html as escaped;
+use crate::format::{capital, count, duration, metric_name};
+use crate::plot;
+
+/// Writes the comparison of one board.
+pub(super) fn board(page: &mut String, board: &Board<'_>) {
+    let name = metric_name(board.metric);
+    let _ = writeln!(page, "<h2>{}</h2>", escaped(board.data));
+    page.push_str("<div class=\"grid\">\n");
+    card(page, "Comparison", Some(entries(board, &name)), " wide");
+    let names = || board.entries.iter().enumerate().map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
+    let trade = plot::metric_against_time(board).map(|svg| {
+        svg + "<p class=\"soft\">The dashed line joins the models that no other beats in both. \
+               Bars are 95 % intervals of means over seeds.</p>"
+    });
+    card(page, &format!("{} against time", capital(&name)), trade, "");
+    let runs = board.entries.iter().enumerate().flat_map(|(colour, entry)| entry.runs.iter().map(move |(_, run)| (colour, *run)));
+    let curves = plot::metrics(runs).map(|svg| svg + &legend(names()));
+    card(page, "Training of all runs", curves, "");
+    if board.entries.iter().any(|entry| entry.runs.len() > 1) {
+        card(page, "Runs by seed", Some(runs_by_seed(board, &name)), " wide");
+    }
+    page.push_str("</div>\n");
+}
+
+fn entries(board: &Board<'_>, name: &str) -> String {
+    let columns = [
+        ("", Column::Text),
+        ("model", Column::Name),
+        (name, Column::Number),
+        ("95 % interval", Column::Number),
+        ("runs", Column::Number),
+        ("parameters", Column::Number),
+        ("time a step", Column::Number),
+        ("frontier", Column::Text),
+    ];
+    let row = |entry: &Entry<'_>| {
+        let [score, interval] = entry.score_text(board.metric);
+        vec![
+            entry.letter.clone(),
+            entry.name(),
+            score,
+            interval,
+            count(entry.runs.len()),
+            count(entry.first().model.parameters),
+            duration(entry.seconds),
+            if entry.frontier { "yes".into() } else { String::new() },
+        ]
+    };
+    let note = "<p class=\"soft\">Runs that differ by their seed only are one row: their mean, and an interval that says how much \
+                seeds matter. The interval of a single run says how much the number of cases matters.</p>";
+    table(&columns, board.entries.iter().map(row)) + note
+}
+
+fn runs_by_seed(board: &Board<'_>, name: &str) -> String {
+    let columns = [
+        ("", Column::Text),
+        ("run", Column::Number),
+        ("seed", Column::Number),
+        (name, Column::Number),
+        ("95 % interval", Column::Number),
+        ("best step", Column::Number),
+        ("steps", Column::Number),
+        ("time", Column::Number),
+        ("stopped by", Column::Text),
+    ];
+    let rows = board.entries.iter().flat_map(|entry| {
+        entry.runs.iter().map(|(place, run)| {
+            let [score, interval] = run.outcome_text(board.metric);
+            vec![
+                entry.letter.clone(),
+                (place + 1).to_string(),
+                run.seed.to_string(),
+                score,
+                interval,
+                run.best.as_ref().map_or(String::new(), |best| count(best.step)),
+                count(run.steps),
+                duration(run.seconds),
+                run.stopped.clone(),
+            ]
+        })
+    });
+    table(&columns, rows)
+}

@@ -1,0 +1,113 @@
+//! Runs as one HTML page that needs nothing else: style and plots are inside, there is no script and no network.
+//!
+//! It fits a phone and a desktop and follows the light or dark setting of the reader. Wide tables scroll in their own
+//! box. Everything that came from outside is escaped.
+
+mod comparison;
+mod run;
+
+use std::fmt::Write;
+
+use crate::RunRecord;
+use crate::compare::boards;
+use crate::escape::html as escaped;
+use crate::summary::heading;
+
+const STYLE: &str = include_str!("style.css");
+
+/// A report on runs, as a page of HTML.
+///
+/// One run is shown whole; several are compared first, and each can be opened.
+///
+/// ```
+/// let page = ncde_report::html(&[]);
+/// assert!(page.starts_with("<!doctype html>") && page.contains("There are no runs to report on."));
+/// ```
+pub fn html(records: &[RunRecord]) -> String {
+    let title = match records {
+        [] => "Training runs".into(),
+        [only] => only.title(),
+        _ => heading(records),
+    };
+    let title = escaped(&title);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+    );
+    match records {
+        [] => page.push_str("<p>There are no runs to report on.</p>\n"),
+        [only] => run::whole(&mut page, only),
+        _ => several(&mut page, records),
+    }
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+fn several(page: &mut String, records: &[RunRecord]) {
+    for board in boards(records) {
+        comparison::board(page, &board);
+    }
+    page.push_str("<h2>Runs</h2>\n");
+    for (place, record) in records.iter().enumerate() {
+        let title = format!("Run {}: {}, seed {}", place + 1, record.title(), record.seed);
+        let _ = writeln!(page, "<details class=\"run\" id=\"run-{}\"><summary>{}</summary>", place + 1, escaped(&title));
+        run::whole(page, record);
+        page.push_str("</details>\n");
+    }
+}
+
+/// A box with a title; nothing if there is no content.
+fn card(page: &mut String, title: &str, content: Option<String>, class: &str) {
+    if let Some(content) = content {
+        let _ = writeln!(page, "<figure class=\"card{class}\"><h3>{}</h3>{content}</figure>", escaped(title));
+    }
+}
+
+/// What the colours of a plot mean, as (colour, name).
+fn legend(entries: impl Iterator<Item = (usize, String)>) -> String {
+    let items: String =
+        entries.map(|(colour, name)| format!("<li><i class=\"f{}\"></i>{}</li>", colour % 8, escaped(&name))).collect();
+    format!("<ul class=\"legend\">{items}</ul>")
+}
+
+/// How the cells of a column lie.
+#[derive(Clone, Copy)]
+enum Column {
+    /// Words that may take several lines.
+    Name,
+    /// A short word.
+    Text,
+    /// A number.
+    Number,
+}
+
+impl Column {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Name => " class=\"name\"",
+            Self::Text => " class=\"text\"",
+            Self::Number => "",
+        }
+    }
+}
+
+/// A table that scrolls in its own box. Cells are escaped here.
+fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut text = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for (title, column) in columns {
+        let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
+        let _ = write!(text, "<th{class}>{}</th>", escaped(title));
+    }
+    text.push_str("</tr></thead><tbody>");
+    for row in rows {
+        text.push_str("<tr>");
+        for (cell, (_, column)) in row.iter().zip(columns) {
+            let _ = write!(text, "<td{}>{}</td>", column.class(), escaped(cell));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div>");
+    text
+}

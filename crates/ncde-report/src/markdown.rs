@@ -1,0 +1,181 @@
+//! Runs as Markdown: tables that read well as text and on any forge.
+
+use std::fmt::Write;
+
+use crate::compare::{Board, Entry, boards};
+use crate::escape::{fenced, markdown as escaped};
+use crate::format::{capital, count, duration, metric, metric_name, number};
+use crate::metrics::Classification;
+use crate::record::Point;
+use crate::summary::certainty;
+use crate::{Metrics, RunRecord};
+
+/// The most rows of a table of the history.
+const ROWS: usize = 12;
+/// With more classes than these the matrix is wider than a page, and the most frequent errors are listed instead.
+pub(crate) const WIDEST_MATRIX: usize = 20;
+
+/// A report on runs, in Markdown.
+///
+/// One run is shown whole; several are compared first.
+///
+/// ```
+/// assert_eq!(ncde_report::markdown(&[]), "# Training runs\n\nThere are no runs to report on.\n");
+/// ```
+pub fn markdown(records: &[RunRecord]) -> String {
+    let mut text = String::new();
+    match records {
+        [] => text.push_str("# Training runs\n\nThere are no runs to report on.\n"),
+        [only] => run(&mut text, only, 1, &escaped(&only.title())),
+        _ => {
+            let _ = writeln!(text, "# {}\n", crate::summary::heading(records));
+            for board in boards(records) {
+                comparison(&mut text, &board);
+            }
+            for (place, record) in records.iter().enumerate() {
+                text.push('\n');
+                run(&mut text, record, 2, &format!("Run {}: {}, seed {}", place + 1, escaped(&record.title()), record.seed));
+            }
+        }
+    }
+    text
+}
+
+fn comparison(text: &mut String, board: &Board<'_>) {
+    let _ = writeln!(text, "## {}: {}\n", escaped(board.data), metric_name(board.metric));
+    let rows = board.entries.iter().map(|entry| {
+        let [score, interval] = entry.score_text(board.metric);
+        vec![
+            entry.letter.clone(),
+            escaped(&entry.name()),
+            score,
+            interval,
+            entry.runs.len().to_string(),
+            count(entry.first().model.parameters),
+            duration(entry.seconds),
+            if entry.frontier { "yes".into() } else { String::new() },
+        ]
+    });
+    let name = metric_name(board.metric);
+    table(text, &["", "model", &name, "95 % interval", "runs", "parameters", "time a step", "on the frontier"], rows);
+    text.push_str(
+        "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
+         On the frontier: nothing else is as fast and as good.\n",
+    );
+    if board.entries.iter().any(|entry| entry.runs.len() > 1) {
+        text.push('\n');
+        let rows = board.entries.iter().flat_map(|entry| runs_of(entry, board.metric));
+        table(text, &["", "run", "seed", &name, "95 % interval", "best step", "steps", "time"], rows);
+    }
+}
+
+fn runs_of(entry: &Entry<'_>, name: &str) -> Vec<Vec<String>> {
+    let row = |(place, run): &(usize, &RunRecord)| {
+        let [score, interval] = run.outcome_text(name);
+        vec![
+            entry.letter.clone(),
+            (place + 1).to_string(),
+            run.seed.to_string(),
+            score,
+            interval,
+            run.best.as_ref().map_or(String::new(), |best| count(best.step)),
+            count(run.steps),
+            duration(run.seconds),
+        ]
+    };
+    entry.runs.iter().map(row).collect()
+}
+
+fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
+    let (main, sub) = ("#".repeat(level), "#".repeat(level + 1));
+    let _ = writeln!(text, "{main} {title}\n");
+    let rows = record.keys().into_iter().map(|key| vec![escaped(&key.label), escaped(&key.value), escaped(&key.note)]);
+    table(text, &["", "", ""], rows);
+    if let Some((whose, metrics)) = record.outcome() {
+        let _ = writeln!(text, "\n{sub} Metrics on the {whose} cases\n");
+        let rows = metrics
+            .names()
+            .iter()
+            .filter_map(|name| Some(vec![metric_name(name).into_owned(), metric(name, metrics.get(name)?)]));
+        table(text, &["metric", "value"], rows);
+        let _ = writeln!(text, "\n{}.", capital(&certainty(metrics)));
+        if let Metrics::Classification(metrics) = metrics {
+            let _ = writeln!(text, "\n{sub} Confusion\n");
+            confusion(text, record, metrics);
+        }
+    }
+    if !record.history.is_empty() {
+        let _ = writeln!(text, "\n{sub} Training\n");
+        history(text, record);
+    }
+    let _ = writeln!(text, "\n{sub} How it was made\n");
+    let rows = record.facts().into_iter().map(|(name, value)| vec![name.into(), escaped(&value)]);
+    table(text, &["", ""], rows);
+    let _ = write!(text, "\n{}\n{}", fenced(&record.command, "sh"), fenced(&record.config, "toml"));
+}
+
+fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
+    if metrics.confusion.len() > WIDEST_MATRIX {
+        let rows = metrics.errors().into_iter().take(WIDEST_MATRIX).map(|(truth, predicted, cases)| {
+            vec![escaped(&record.class(truth)), escaped(&record.class(predicted)), cases.to_string()]
+        });
+        table(text, &["true class", "taken for", "cases"], rows);
+        return;
+    }
+    let classes = (0..metrics.confusion.len()).map(|class| escaped(&record.class(class)));
+    let header: Vec<String> = std::iter::once("true \\ predicted".to_string()).chain(classes.clone()).collect();
+    let rows = metrics.confusion.iter().zip(classes).map(|(row, class)| {
+        let cases: u64 = row.iter().sum();
+        let cell = |count: &u64| {
+            if cases == 0 { count.to_string() } else { format!("{count} ({:.0} %)", 100.0 * *count as f64 / cases as f64) }
+        };
+        std::iter::once(format!("**{class}**")).chain(row.iter().map(cell)).collect()
+    });
+    table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+}
+
+fn history(text: &mut String, record: &RunRecord) {
+    // Rows with a validation say more than those without.
+    let validated: Vec<&Point> = record.history.iter().filter(|point| point.validation.or(point.metric).is_some()).collect();
+    let points = if validated.len() > 1 { validated } else { record.history.iter().collect() };
+    let last = points.len() - 1;
+    let best = record.best.as_ref().map(|best| best.step);
+    let shown = ROWS.min(last + 1);
+    let chosen = |at: usize| (0..shown).any(|row| row * last / (shown - 1).max(1) == at) || best == Some(points[at].step);
+    let metric_of = record.best.as_ref().map_or("metric", |best| best.metric.as_str());
+    let rows = points.iter().enumerate().filter(|(at, _)| chosen(*at)).map(|(_, point)| {
+        let mark = if best == Some(point.step) { " (best)" } else { "" };
+        vec![
+            format!("{}{mark}", count(point.step)),
+            duration(point.seconds),
+            number(point.loss),
+            point.validation.map_or(String::new(), number),
+            point.metric.map_or(String::new(), |value| metric(metric_of, value)),
+            number(point.rate),
+        ]
+    });
+    let name = format!("validation {}", escaped(&metric_name(metric_of)));
+    table(text, &["step", "time", "training loss", "validation loss", &name, "rate"], rows);
+}
+
+/// A table whose columns line up in plain text too.
+fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let rows: Vec<Vec<String>> = rows.collect();
+    let widths: Vec<usize> = (0..header.len())
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            cells.chain([header[column].chars().count(), 3]).max().unwrap_or(3)
+        })
+        .collect();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        for (cell, width) in cells.zip(&widths) {
+            let _ = write!(text, "| {cell:width$} ");
+        }
+        text.push_str("|\n");
+    };
+    line(&mut header.iter().copied());
+    line(&mut widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().iter().map(String::as_str));
+    for row in &rows {
+        line(&mut row.iter().map(String::as_str));
+    }
+}

@@ -1,0 +1,213 @@
+//! One run in a few lines of text, for the end of a training on a terminal.
+//!
+//! ```text
+//! test accuracy              93.1 %  95 % interval 91.2 to 94.6 %, 420 cases
+//!
+//! loss
+//!  0.69 |█▄
+//!       |  ▇▄▂
+//! 0.021 |     ▆▃▂▁▁▁▁
+//!        0       1,000
+//! ```
+//!
+//! A column of the curve is the mean over its share of the steps, in eighths of a line.
+
+use std::fmt::Write;
+
+use crate::escape::terminal as plain;
+use crate::format::{count, metric, metric_name, number};
+use crate::metrics::{Classification, higher_is_better};
+use crate::{Metrics, RunRecord};
+
+/// What a terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Glyphs {
+    /// Block characters.
+    #[default]
+    Unicode,
+    /// Nothing but ASCII. Names of users that hold more are shown with question marks.
+    Ascii,
+}
+
+/// The narrowest rendering; a smaller width is taken as this.
+const NARROWEST: usize = 32;
+/// Beyond these a wider terminal gains nothing.
+const WIDEST: usize = 80;
+/// Lines of a curve.
+const HEIGHT: usize = 6;
+/// The most classes of a confusion matrix.
+const CLASSES: usize = 10;
+
+/// Renders one run in at most `width` columns (80 if that is less, 32 if that is more).
+///
+/// Ends with a line break. Lines have no trailing spaces.
+pub fn terminal(record: &RunRecord, width: usize, glyphs: Glyphs) -> String {
+    let width = width.clamp(NARROWEST, WIDEST);
+    let mut text = format!("{}\n\n", plain(&record.title()));
+    keys(&mut text, record, width);
+    let loss: Vec<[f64; 2]> = record.history.iter().map(|point| [point.step as f64, point.loss]).collect();
+    curve(&mut text, "training loss", number, &loss, width);
+    if let Some(best) = &record.best {
+        let points: Vec<[f64; 2]> = record.history.iter().filter_map(|point| Some([point.step as f64, point.metric?])).collect();
+        let title = format!("validation {} ({} is better)", metric_name(&best.metric), direction(&best.metric));
+        curve(&mut text, &title, |value| metric(&best.metric, value), &points, width);
+    }
+    if let Some((whose, Metrics::Classification(metrics))) = record.outcome() {
+        confusion(&mut text, record, whose, metrics, width);
+    }
+    let text = if glyphs == Glyphs::Ascii { ascii(&text) } else { text };
+    text.lines().map(|line| cut(line.trim_end(), width, glyphs) + "\n").collect()
+}
+
+fn direction(metric: &str) -> &'static str {
+    if higher_is_better(metric) { "more" } else { "less" }
+}
+
+/// Label, value and note of each key number; the notes go below where the line is too narrow for the longest.
+fn keys(text: &mut String, record: &RunRecord, width: usize) {
+    let keys = record.keys();
+    let labels = keys.iter().map(|key| key.label.chars().count()).max().unwrap_or(0);
+    let values = keys.iter().map(|key| key.value.chars().count()).max().unwrap_or(0);
+    for key in &keys {
+        let (label, value, note) = (plain(&key.label), plain(&key.value), plain(&key.note));
+        let _ = write!(text, "{label:labels$}  {value:>values$}");
+        if note.is_empty() {
+            text.push('\n');
+        } else if labels + values + 4 + note.chars().count() <= width {
+            let _ = writeln!(text, "  {note}");
+        } else {
+            text.push('\n');
+            wrap(text, &note, "    ", width);
+        }
+    }
+}
+
+/// Words in lines of at most `width` characters, each after an indent. A longer word has a line of its own.
+fn wrap(text: &mut String, words: &str, indent: &str, width: usize) {
+    let mut line = String::new();
+    for word in words.split_whitespace() {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
+            let _ = writeln!(text, "{indent}{line}");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{indent}{line}");
+}
+
+/// A curve of bars from the smallest value to the largest.
+fn curve(text: &mut String, title: &str, show: impl Fn(f64) -> String, points: &[[f64; 2]], width: usize) {
+    let finite: Vec<[f64; 2]> = points.iter().copied().filter(|point| point[1].is_finite()).collect();
+    if finite.len() < 2 {
+        return;
+    }
+    let low = finite.iter().map(|point| point[1]).fold(f64::INFINITY, f64::min);
+    let high = finite.iter().map(|point| point[1]).fold(f64::NEG_INFINITY, f64::max);
+    let (top, bottom) = (show(high), show(low));
+    let margin = top.chars().count().max(bottom.chars().count());
+    let columns = width - margin - 3;
+    let means = columns_of(&finite, columns);
+
+    let _ = writeln!(text, "\n{}", plain(title));
+    for row in (0..HEIGHT).rev() {
+        let label = if row + 1 == HEIGHT {
+            &top
+        } else if row == 0 {
+            &bottom
+        } else {
+            ""
+        };
+        let _ = write!(text, "{label:>margin$} |");
+        for mean in &means {
+            // The lowest value still shows one eighth, so that a bar is there wherever there was a step.
+            let eighths = 1.0 + (mean - low) / (high - low).max(f64::MIN_POSITIVE) * (8 * HEIGHT - 1) as f64;
+            text.push(block(eighths.round() as usize, row));
+        }
+        text.push('\n');
+    }
+    let (first, last) = (count(finite[0][0] as usize), count(finite[finite.len() - 1][0] as usize));
+    let _ = writeln!(text, "{:margin$}  {first}{last:>room$}", "", room = means.len().saturating_sub(first.len()));
+}
+
+/// The character of a bar of so many eighths in one row, the lowest of which is 0.
+fn block(eighths: usize, row: usize) -> char {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    BLOCKS[eighths.saturating_sub(8 * row).min(8)]
+}
+
+/// The mean value of each column; a column without points repeats the one before it.
+fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
+    let (first, last) = (points[0][0], points[points.len() - 1][0]);
+    let mut sums = vec![(0.0, 0_usize); columns];
+    for [step, value] in points {
+        let share = (step - first) / (last - first).max(1.0);
+        let (sum, count) = &mut sums[((share * columns as f64) as usize).min(columns - 1)];
+        (*sum, *count) = (*sum + value, *count + 1);
+    }
+    let mut current = points[0][1];
+    let mean = |(sum, count): (f64, usize)| {
+        if count > 0 {
+            current = sum / count as f64;
+        }
+        current
+    };
+    sums.into_iter().map(mean).collect()
+}
+
+/// The matrix of counts, if it is narrow enough.
+fn confusion(text: &mut String, record: &RunRecord, whose: &str, metrics: &Classification, width: usize) {
+    let classes = metrics.confusion.len();
+    let names: Vec<String> = (0..classes).map(|class| plain(&record.class(class))).collect();
+    let digits = metrics.confusion.iter().flatten().map(|count| count.to_string().len()).max().unwrap_or(1);
+    let cell = digits.max(classes.to_string().len()) + 2;
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let number = classes.to_string().len();
+    let Some(room) = width.checked_sub(cell * classes + number + 3).filter(|room| *room >= longest.min(6)) else { return };
+    if !(2..=CLASSES).contains(&classes) {
+        return;
+    }
+    let margin = longest.min(room);
+    let _ = write!(
+        text,
+        "\n{whose} cases: a row for each true class, a column for each predicted one\n{:1$}",
+        "",
+        number + margin + 1
+    );
+    for class in 1..=classes {
+        let _ = write!(text, "{class:>cell$}");
+    }
+    text.push('\n');
+    for (class, (row, name)) in metrics.confusion.iter().zip(&names).enumerate() {
+        let short: String = name.chars().take(margin).collect();
+        let _ = write!(text, "{:>number$} {short:margin$}", class + 1);
+        for count in row {
+            let _ = write!(text, "{count:>cell$}");
+        }
+        text.push('\n');
+    }
+}
+
+/// Blocks as `#` where they fill at least half of a cell, `.` below; other characters that are not ASCII as `?`.
+fn ascii(text: &str) -> String {
+    let map = |character| match character {
+        '▄' | '▅' | '▆' | '▇' | '█' => '#',
+        '▁' | '▂' | '▃' => '.',
+        '\u{b2}' => '2',
+        '\u{b5}' => 'u',
+        other if other.is_ascii() => other,
+        _ => '?',
+    };
+    text.chars().map(map).collect()
+}
+
+/// At most `width` characters, with a mark where some are missing.
+fn cut(line: &str, width: usize, glyphs: Glyphs) -> String {
+    if line.chars().count() <= width {
+        return line.into();
+    }
+    let mark = if glyphs == Glyphs::Ascii { "~" } else { "…" };
+    line.chars().take(width - 1).collect::<String>() + mark
+}

@@ -1,0 +1,164 @@
+//! Made-up runs that look like real ones, the same every time.
+
+use ncde_report::metrics::predicted;
+use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome, Point, Prediction};
+use ncde_report::{Classification, Metrics, Regression, RunRecord};
+
+/// Numbers between -1 and 1 from a linear congruential generator.
+pub(crate) struct Noise(u64);
+
+impl Noise {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(crate) fn draw(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}
+
+/// What of a made-up run is chosen.
+#[derive(Clone, Copy)]
+pub(crate) struct Made<'a> {
+    pub(crate) model: &'a str,
+    pub(crate) detail: &'a str,
+    pub(crate) classes: &'a [&'a str],
+    /// How strongly the true class stands out; about 3 is good.
+    pub(crate) skill: f64,
+    pub(crate) seconds_per_step: f64,
+    pub(crate) seed: u64,
+}
+
+impl Default for Made<'_> {
+    fn default() -> Self {
+        let classes = &["walking", "running", "standing still"];
+        Self {
+            model: "slice",
+            detail: "block 4, H = 64, depth 2, windows of 16",
+            classes,
+            skill: 2.5,
+            seconds_per_step: 0.0123,
+            seed: 1,
+        }
+    }
+}
+
+fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunRecord {
+    RunRecord {
+        format: RunRecord::FORMAT,
+        version: "0.1.0".into(),
+        command: format!("ncde train --data motions.csv --model {} --seed {} --out runs/{}", made.model, made.seed, made.model),
+        started: "2026-01-31T12:00:00Z".into(),
+        seed: made.seed,
+        threads: 2,
+        data: DataSummary {
+            name: "Motions".into(),
+            train: 1280,
+            validation: 160,
+            test: 240,
+            channels: 6,
+            statics: 0,
+            classes: made.classes.iter().map(ToString::to_string).collect(),
+            task: task.into(),
+            removed_duplicates: 3,
+        },
+        model: ModelSummary { name: made.model.into(), detail: made.detail.into(), parameters: 48_213 },
+        config: format!("seed = {}\n\n[model]\nkind = \"{}\"\nhidden = 64\n# {}\n", made.seed, made.model, made.detail),
+        steps: history.last().map_or(0, |point| point.step),
+        seconds: 187.5,
+        seconds_per_step: made.seconds_per_step,
+        stopped: "patience".into(),
+        best: Some(best),
+        history,
+        validation: None,
+        test: None,
+        predictions: Vec::new(),
+    }
+}
+
+fn history(made: Made<'_>, metric: impl Fn(f64, f64) -> f64) -> Vec<Point> {
+    let mut noise = Noise::new(made.seed);
+    let point = |at: usize| {
+        let progress = 1.0 - (-(at as f64) / 12.0 * made.skill / 2.5).exp();
+        let loss = 1.1 * (1.0 - 0.97 * progress) * (1.0 + 0.1 * noise.draw());
+        let validation = at.is_multiple_of(2).then_some(1.15 - 0.9 * progress + 0.004 * at as f64);
+        Point {
+            step: 25 * at,
+            seconds: 2.5 * at as f64,
+            loss,
+            rate: 1e-3,
+            validation,
+            metric: validation.map(|_| metric(progress, noise.draw())),
+        }
+    };
+    (0..=60).map(point).collect()
+}
+
+/// A run of a classifier.
+pub(crate) fn classifier(made: Made<'_>) -> RunRecord {
+    let history = history(made, |progress, noise| (0.33 + 0.6 * progress + 0.01 * noise).min(1.0));
+    let mut run = frame(made, "classification", history, Best { step: 1100, metric: "accuracy".into(), value: 0.9375 });
+    let classes = made.classes.len();
+    let mut noise = Noise::new(made.seed + 77);
+    let truth: Vec<usize> = (0..240).map(|case| (case * 7 + case / 5) % classes).collect();
+    let logits: Vec<f64> = truth
+        .iter()
+        .flat_map(|class| (0..classes).map(move |other| (class, other)))
+        .map(|(class, other)| made.skill * (if *class == other { 1.0 } else { 0.0 }) + 2.0 * noise.draw())
+        .collect();
+    let metrics = Classification::of_logits(&logits, classes, &truth);
+    let probabilities = ncde_report::metrics::softmax(&logits, classes);
+    run.predictions = probabilities
+        .chunks(classes)
+        .zip(&truth)
+        .enumerate()
+        .map(|(case, (row, class))| Prediction {
+            id: format!("case {case}"),
+            truth: Outcome::from(made.classes[*class]),
+            predicted: Outcome::from(made.classes[predicted(row)]),
+            probabilities: row.to_vec(),
+        })
+        .collect();
+    run.test = Some(Metrics::Classification(metrics));
+    run
+}
+
+/// A run of a regressor.
+pub(crate) fn regressor(made: Made<'_>) -> RunRecord {
+    let history = history(made, |progress, noise| 4.0 * (1.0 - 0.95 * progress) * (1.0 + 0.05 * noise));
+    let made = Made { classes: &[], ..made };
+    let mut run = frame(made, "regression", history, Best { step: 1500, metric: "mse".into(), value: 0.21 });
+    run.data.name = "Heart rates".into();
+    let mut noise = Noise::new(made.seed + 5);
+    let truth: Vec<f64> = (0..240).map(|_| 60.0 + 40.0 * noise.draw()).collect();
+    let values: Vec<f64> = truth.iter().map(|y| y + 12.0 / made.skill * noise.draw()).collect();
+    run.test = Some(Metrics::Regression(Regression::of(&values, &truth)));
+    let case = |(case, (y, f)): (usize, (&f64, &f64))| Prediction {
+        id: format!("case {case}"),
+        truth: Outcome::from(*y),
+        predicted: Outcome::from(*f),
+        probabilities: Vec::new(),
+    };
+    run.predictions = truth.iter().zip(&values).enumerate().map(case).collect();
+    run
+}
+
+/// Several models with several seeds each, on two sets of data.
+pub(crate) fn several() -> Vec<RunRecord> {
+    let models = [
+        ("slice", "block 4, H = 64, depth 2, windows of 16", 2.5, 0.0123),
+        ("slice", "diagonal, H = 128", 1.6, 0.0041),
+        ("log-ncde", "H = 64, width 128, 3 layers, depth 2", 2.8, 0.19),
+        ("ncde", "H = 64, width 128, 3 layers", 2.0, 0.31),
+        ("nrde", "H = 64, width 128, 3 layers, depth 2, windows of 8", 2.52, 0.0125),
+    ];
+    let mut runs = Vec::new();
+    for (at, (model, detail, skill, seconds_per_step)) in models.into_iter().enumerate() {
+        for seed in 1..=[5, 3, 3, 1, 1][at] {
+            runs.push(classifier(Made { model, detail, skill, seconds_per_step, seed, ..Made::default() }));
+        }
+    }
+    runs.push(regressor(Made::default()));
+    runs
+}
