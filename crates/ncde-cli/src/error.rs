@@ -28,6 +28,18 @@ pub(crate) enum Failure {
         source: ncde_kernels::Error,
     },
 
+    #[error(transparent)]
+    Data(#[from] ncde_data::Error),
+
+    #[error(transparent)]
+    Train(#[from] ncde::train::Error),
+
+    #[error(transparent)]
+    Runtime(#[from] ncde_runtime::Error),
+
+    #[error(transparent)]
+    Record(#[from] ncde_report::RecordError),
+
     #[error("{0}")]
     Refused(String),
 
@@ -50,9 +62,18 @@ impl Failure {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
             Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
-            Self::Read(_) | Self::Target(_) | Self::Signature { .. } | Self::Kernel { .. } | Self::Refused(_) => {
-                ExitCode::from(2)
-            }
+            Self::Train(
+                ncde::train::Error::NotFinite { .. } | ncde::train::Error::Step { .. } | ncde::train::Error::File { .. },
+            ) => ExitCode::from(1),
+            Self::Data(_)
+            | Self::Train(_)
+            | Self::Runtime(_)
+            | Self::Record(_)
+            | Self::Read(_)
+            | Self::Target(_)
+            | Self::Signature { .. }
+            | Self::Kernel { .. }
+            | Self::Refused(_) => ExitCode::from(2),
         }
     }
 }

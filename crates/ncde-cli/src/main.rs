@@ -18,6 +18,13 @@ use crate::args::{Cli, Verb};
 
 fn main() -> ExitCode {
     let result = match Cli::parse().verb {
+        Verb::Train(args) => verbs::train::run(&args),
+        Verb::Eval(args) => verbs::eval::run(&args),
+        Verb::Predict(args) => verbs::predict::run(&args),
+        Verb::Stream(args) => verbs::stream::run(&args),
+        Verb::Inspect(args) => verbs::inspect::run(&args),
+        Verb::Data(args) => verbs::data::run(&args),
+        Verb::Report(args) => verbs::report::run(&args),
         Verb::Signature(args) => verbs::signature::run(&args),
         Verb::Bench(args) => bench::run(&args),
     };

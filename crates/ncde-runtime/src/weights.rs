@@ -73,6 +73,13 @@ impl Weights {
         Ok(Self { path: path.into(), all })
     }
 
+    /// Names and shapes, by name.
+    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
+        let mut shapes: Vec<_> = self.all.iter().map(|(name, weight)| (name.clone(), weight.shape.clone())).collect();
+        shapes.sort();
+        shapes
+    }
+
     /// The weight of this name, which must have this shape.
     ///
     /// # Errors

@@ -5,6 +5,8 @@
 //! | [`signature`] | the signature and log-signature of a batch of paths, as a differentiable operation |
 //! | [`linear`] | the recurrence of a linear controlled differential equation, as a differentiable operation |
 //! | [`model`] | Linear NCDEs (in batches, or one observation at a time), what drives them, `SLiCE` blocks and stacks, path development, readouts, randomised signatures |
+//! | [`train`] | from data and settings to a saved model |
+//! | [`demo`] | series to try things on |
 //! | [`random`] | the counter-based random numbers that all weights and masks are drawn from |
 //!
 //! An operation with a kernel of its own is a folder of four files:
@@ -36,9 +38,11 @@
 //! # Ok::<(), ncde::model::Error>(())
 //! ```
 
+pub mod demo;
 pub mod linear;
 pub mod model;
 pub mod signature;
 mod slices;
+pub mod train;
 
 pub use ncde_runtime::random;

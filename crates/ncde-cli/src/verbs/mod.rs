@@ -1,3 +1,10 @@
 //! The verbs of the command line, one module each.
 
+pub(crate) mod data;
+pub(crate) mod eval;
+pub(crate) mod inspect;
+pub(crate) mod predict;
+pub(crate) mod report;
 pub(crate) mod signature;
+pub(crate) mod stream;
+pub(crate) mod train;

@@ -1,10 +1,16 @@
 //! What can be typed: clap structures and nothing else.
 
+mod model;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Neural controlled differential equations: signatures of time series, and timings.
+pub(crate) use model::{
+    BadLine, DataArgs, EvalArgs, InspectArgs, ModelKind, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs,
+};
+
+/// Neural controlled differential equations: from a time-series file to a trained model, a report and live predictions.
 #[derive(Debug, Parser)]
 #[command(name = "ncde", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -14,6 +20,20 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Train a model on a file; without a file, a small demo
+    Train(TrainArgs),
+    /// Metrics of a saved model on a file
+    Eval(EvalArgs),
+    /// What a saved model says of the series in a file
+    Predict(PredictArgs),
+    /// A saved model on standard input: one observation a line, one prediction a line
+    Stream(StreamArgs),
+    /// What a saved model is
+    Inspect(InspectArgs),
+    /// What a file of series holds; other formats
+    Data(DataArgs),
+    /// Markdown and one HTML page from runs
+    Report(ReportArgs),
     /// Signatures and log-signatures of the paths in a file
     Signature(SignatureArgs),
     /// Timings, one JSON line each

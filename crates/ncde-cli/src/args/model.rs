@@ -1,0 +1,255 @@
+//! What can be typed after `train`, `eval`, `predict`, `stream`, `inspect`, `data` and `report`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Device, positive};
+
+const TRAIN_EXAMPLES: &str = "\
+Examples:
+  ncde train
+      a small demo: series that turn left, right or not at all, irregular and with gaps
+  ncde train --data Vowels_TRAIN.ts --test Vowels_TEST.ts --out runs/vowels
+      a block-diagonal SLiCE with every default decided from the data
+  ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
+      long CSV (id, time, channels...) with labels in a second file
+  ncde train --data walks.csv --set task=forecast --set horizon=5
+      later values of all channels
+  ncde train --config run.toml --seed 3 --out runs/three
+      settings from a file; flags go before it
+  ncde train --data walks.csv --print-config > run.toml
+      the effective settings, every default said
+
+A directory holds the model (`model.json`, `model.safetensors`), what was done (`config.toml`, `run.json`)
+and a report (`report.html`, `report.md`). A run that was killed goes on with `--resume`.";
+
+#[derive(Debug, Args)]
+#[command(after_help = TRAIN_EXAMPLES)]
+pub(crate) struct TrainArgs {
+    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these), or a folder with one CSV a case
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// A file to test on; without it a share of the cases is held back
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test: Option<PathBuf>,
+
+    /// A CSV file with labels, by id
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+
+    /// The same for the test file
+    #[arg(long, value_name = "FILE", requires = "test")]
+    pub(crate) test_labels: Option<PathBuf>,
+
+    /// A TOML file with settings
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Which model
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) model: Option<ModelKind>,
+
+    /// The structure of the matrices of a `slice`
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) structure: Option<super::StructureName>,
+
+    /// The most steps
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) steps: Option<usize>,
+
+    /// The seed of everything random
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Any setting, as in the TOML file: `rate=0.001`, `model.depth=3`; may be given often
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Where the model goes; `runs/NAME` by default
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Go on with a run that was interrupted
+    #[arg(long, requires = "out")]
+    pub(crate) resume: bool,
+
+    /// Print the effective settings as TOML, and stop
+    #[arg(long)]
+    pub(crate) print_config: bool,
+
+    /// Where it runs
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: Device,
+
+    /// How many threads compute; all by default. Results do not depend on it
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+
+    /// Print one JSON line for every look at the validation part, and one at the end
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelKind {
+    /// A structured Linear NCDE
+    Slice,
+    /// A linear model of signature features
+    Signature,
+}
+
+/// Data for a model that is there.
+#[derive(Debug, Args)]
+pub(crate) struct UseArgs {
+    /// The directory of the model
+    #[arg(value_name = "DIR")]
+    pub(crate) model: PathBuf,
+
+    /// The file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: PathBuf,
+
+    /// A CSV file with labels, by id
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+
+    /// How many threads compute; all by default
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+}
+
+const EVAL_EXAMPLES: &str = "\
+Example:
+  ncde eval runs/vowels --data Vowels_TEST.ts --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EVAL_EXAMPLES)]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    pub(crate) on: UseArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  ncde predict runs/vowels --data Vowels_TEST.ts --output predictions.csv
+  ncde predict runs/vowels --data new.csv
+
+One row a case: id, prediction, a column per class. A model with an output at every observation
+gives one row for each, with its time.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_EXAMPLES)]
+pub(crate) struct PredictArgs {
+    #[command(flatten)]
+    pub(crate) on: UseArgs,
+
+    /// A .csv or .json file to write; CSV on standard output without it
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const STREAM_EXAMPLES: &str = "\
+Examples:
+  echo '{\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}' | ncde stream runs/demo
+  tail -f sensors.csv | ncde stream runs/demo
+
+One observation a line in, one prediction a line out, as soon as it is known. Lines are JSON objects
+(`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
+observation, `end` to forget it), or CSV below a header (`id`, `time`, channels). Series may be
+interleaved. What is printed after an observation is what `predict` gives for the series up to it.";
+
+#[derive(Debug, Args)]
+#[command(after_help = STREAM_EXAMPLES)]
+pub(crate) struct StreamArgs {
+    /// The directory of the model
+    #[arg(value_name = "DIR")]
+    pub(crate) model: PathBuf,
+
+    /// What to do with a line that cannot be used; it is reported by its number either way
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
+    pub(crate) bad: BadLine,
+
+    /// Go on with the series saved in this file, and save them there at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BadLine {
+    /// Go on with the next line
+    Skip,
+    /// Stop
+    Stop,
+}
+
+const INSPECT_EXAMPLES: &str = "\
+Example:
+  ncde inspect runs/vowels";
+
+#[derive(Debug, Args)]
+#[command(after_help = INSPECT_EXAMPLES)]
+pub(crate) struct InspectArgs {
+    /// The directory of the model
+    #[arg(value_name = "DIR")]
+    pub(crate) model: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const DATA_EXAMPLES: &str = "\
+Examples:
+  ncde data Vowels_TRAIN.ts
+      what the file holds: cases, channels, lengths, times, gaps, classes
+  ncde data Vowels_TRAIN.ts --output vowels.csv
+      in another format (.csv, .ts, .npz)
+  ncde data --demo --output demo.csv
+      the data of the demo of `ncde train`";
+
+#[derive(Debug, Args)]
+#[command(after_help = DATA_EXAMPLES)]
+pub(crate) struct DataArgs {
+    /// The file, or a folder with one CSV a case
+    #[arg(value_name = "FILE", required_unless_present = "demo")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The series that `ncde train` trains on without data
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) demo: bool,
+
+    /// A CSV file with labels, by id
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+
+    /// A file to write: .csv, .ts or .npz
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  ncde report runs/vowels
+  ncde report runs/* --output compare.html";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// Directories of runs, or their `run.json`
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+
+    /// The page to write; a Markdown file of the same name goes beside it
+    #[arg(long, short, value_name = "FILE.html", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+}

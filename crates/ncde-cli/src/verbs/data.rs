@@ -1,0 +1,28 @@
+//! `ncde data`: what a file of series holds, and other formats.
+
+use ncde_data::{Format, ReadOptions, Summary};
+
+use crate::args::DataArgs;
+use crate::error::Failure;
+use crate::output;
+
+pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
+    let data = match &args.file {
+        Some(file) => ncde_data::read(file, &ReadOptions { labels: args.labels.clone(), ..ReadOptions::default() })?,
+        None => ncde::demo::turns(0),
+    };
+    if let Some(path) = &args.output {
+        let format = Format::of_path(path).ok_or_else(|| {
+            Failure::Refused(format!("`{}`: the extension says no format; use .csv, .ts or .npz", path.display()))
+        })?;
+        ncde_data::write(&data, path, format)?;
+        output::mention(&format!("{} cases in `{}`", data.cases.len(), path.display()));
+        return Ok(());
+    }
+    let summary = Summary::of(&data);
+    if args.json {
+        let line = serde_json::to_string(&summary).map_err(|e| Failure::Refused(e.to_string()))?;
+        return output::data(|out| writeln!(out, "{line}"));
+    }
+    output::data(|out| write!(out, "{summary}"))
+}

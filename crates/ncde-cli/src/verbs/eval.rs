@@ -1,0 +1,31 @@
+//! `ncde eval`: metrics of a saved model on a file with labels.
+
+use ncde::train::score;
+
+use super::predict::said;
+use crate::args::EvalArgs;
+use crate::error::Failure;
+use crate::output;
+
+pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
+    let said = said(&args.on)?;
+    let Some(metrics) = score(&said.spec.task, &said.data, &said.predictions) else {
+        return Err(Failure::Refused(format!(
+            "`{}` has no labels to compare with; give them with `--labels FILE`, or use `ncde predict`",
+            args.on.data.display()
+        )));
+    };
+    if args.json {
+        let line = serde_json::to_string(&metrics).map_err(|e| Failure::Refused(e.to_string()))?;
+        return output::data(|out| writeln!(out, "{line}"));
+    }
+    output::data(|out| {
+        writeln!(out, "{:18} {}", "cases", metrics.cases())?;
+        for name in metrics.names() {
+            if let Some(value) = metrics.get(name) {
+                writeln!(out, "{:18} {value:.4}", name.replace('_', " "))?;
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,150 @@
+//! `ncde predict`: a saved model on a file.
+
+use std::io::Write;
+use std::path::Path;
+
+use ncde::train::predict_all;
+use ncde_data::{Dataset, ReadOptions, Schema};
+use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
+
+use crate::args::{PredictArgs, UseArgs};
+use crate::error::Failure;
+use crate::{output, threads};
+
+/// What a model says of a file.
+pub(crate) struct Said {
+    pub(crate) spec: ModelSpec,
+    pub(crate) data: Dataset,
+    pub(crate) predictions: Vec<Vec<Prediction>>,
+}
+
+/// Loads the model, brings the file into the form it was trained on, and predicts.
+pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
+    let mut model = Model::load(&args.model)?;
+    let spec = model.spec().clone();
+    let classes = match &spec.task {
+        Task::Classification { classes, .. } => classes.clone(),
+        Task::Regression { .. } | Task::Forecast { .. } => Vec::new(),
+    };
+    let options = ReadOptions {
+        labels: args.labels.clone(),
+        statics: (!spec.statics.is_empty()).then(|| spec.statics.clone()),
+        task: match &spec.task {
+            Task::Classification { .. } => Some(ncde_data::Task::Classification),
+            Task::Regression { .. } => Some(ncde_data::Task::Regression),
+            Task::Forecast { .. } => None,
+        },
+        ..ReadOptions::default()
+    };
+    let data = ncde_data::read(&args.data, &options)?;
+    let schema = Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes };
+    let data = data.aligned(&schema)?;
+    let predictions = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&mut model, &data)?))?;
+    Ok(Said { spec, data, predictions })
+}
+
+pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        let known = path.extension().is_some_and(|ext| ext == "csv" || ext == "json");
+        if !known {
+            return Err(Failure::Refused(format!("`{}`: predictions are written as .csv or .json", path.display())));
+        }
+    }
+    let said = said(&args.on)?;
+    match &args.output {
+        None => output::data(|out| csv(&said, out)),
+        Some(path) => {
+            let write = |path: &Path| -> std::io::Result<()> {
+                let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+                if path.extension().is_some_and(|ext| ext == "json") {
+                    json(&said, &mut out)?
+                } else {
+                    csv(&said, &mut out)?
+                }
+                out.flush()
+            };
+            write(path).map_err(|source| Failure::Write { path: path.clone(), source })?;
+            output::mention(&format!("{} predictions in `{}`", said.data.cases.len(), path.display()));
+            Ok(())
+        }
+    }
+}
+
+/// The columns behind the id (and the time).
+pub(crate) fn columns(spec: &ModelSpec) -> Vec<String> {
+    match &spec.task {
+        Task::Classification { classes, .. } => std::iter::once("prediction".into()).chain(classes.iter().cloned()).collect(),
+        Task::Regression { .. } => vec!["prediction".into()],
+        Task::Forecast { .. } => spec.channels.clone(),
+    }
+}
+
+/// A prediction as cells.
+pub(crate) fn cells(spec: &ModelSpec, prediction: &Prediction) -> Vec<String> {
+    match prediction {
+        Prediction::Class { class, probabilities } => {
+            std::iter::once(class_name(spec, *class)).chain(probabilities.iter().map(|p| format!("{p:.6}"))).collect()
+        }
+        Prediction::Value(value) => vec![value.to_string()],
+        Prediction::Values(values) => values.iter().map(f64::to_string).collect(),
+    }
+}
+
+pub(crate) fn class_name(spec: &ModelSpec, class: usize) -> String {
+    match &spec.task {
+        Task::Classification { classes, .. } => classes[class].clone(),
+        Task::Regression { .. } | Task::Forecast { .. } => String::new(),
+    }
+}
+
+fn csv(said: &Said, out: &mut dyn Write) -> std::io::Result<()> {
+    let steps = said.spec.task.at() == At::Steps;
+    let mut writer = csv::Writer::from_writer(out);
+    let head = std::iter::once("id".to_owned()).chain(steps.then(|| "time".into())).chain(columns(&said.spec));
+    writer.write_record(head)?;
+    for (case, own) in said.data.cases.iter().zip(&said.predictions) {
+        for (i, prediction) in own.iter().enumerate() {
+            let time = steps.then(|| case.times[i].to_string());
+            writer.write_record(std::iter::once(case.id.clone()).chain(time).chain(cells(&said.spec, prediction)))?;
+        }
+    }
+    writer.flush()
+}
+
+fn json(said: &Said, out: &mut dyn Write) -> std::io::Result<()> {
+    let steps = said.spec.task.at() == At::Steps;
+    let mut rows = Vec::new();
+    for (case, own) in said.data.cases.iter().zip(&said.predictions) {
+        for (i, prediction) in own.iter().enumerate() {
+            let mut row = value(&said.spec, prediction);
+            row.insert("id".into(), case.id.clone().into());
+            if steps {
+                row.insert("time".into(), case.times[i].into());
+            }
+            rows.push(serde_json::Value::Object(row));
+        }
+    }
+    serde_json::to_writer_pretty(&mut *out, &rows)?;
+    writeln!(out)
+}
+
+/// A prediction as JSON.
+pub(crate) fn value(spec: &ModelSpec, prediction: &Prediction) -> serde_json::Map<String, serde_json::Value> {
+    let mut row = serde_json::Map::new();
+    match (prediction, &spec.task) {
+        (Prediction::Class { class, probabilities }, Task::Classification { classes, .. }) => {
+            row.insert("prediction".into(), classes[*class].clone().into());
+            let pairs = classes.iter().zip(probabilities).map(|(name, &p)| (name.clone(), p.into()));
+            row.insert("probabilities".into(), serde_json::Value::Object(pairs.collect()));
+        }
+        (Prediction::Value(value), _) => {
+            row.insert("prediction".into(), (*value).into());
+        }
+        (Prediction::Values(values), _) => {
+            let pairs = spec.channels.iter().zip(values).map(|(name, &x)| (name.clone(), x.into()));
+            row.insert("prediction".into(), serde_json::Value::Object(pairs.collect()));
+        }
+        (Prediction::Class { .. }, _) => {}
+    }
+    row
+}

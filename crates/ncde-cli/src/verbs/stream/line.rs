@@ -1,0 +1,158 @@
+//! One line of input as an observation: a JSON object, or cells of CSV below a header.
+
+use ncde_runtime::ModelSpec;
+use serde::Deserialize;
+
+/// An observation, or the end of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Observation {
+    /// The name of its series; empty if it has none.
+    pub(super) id: String,
+    /// None: the line only ends the series.
+    pub(super) time: Option<f64>,
+    /// NaN where a value is missing.
+    pub(super) values: Vec<f64>,
+    /// Counted only with the first observation of a series.
+    pub(super) statics: Option<Vec<f64>>,
+    /// The series ends after it.
+    pub(super) end: bool,
+}
+
+/// What the first line decides.
+enum Format {
+    Unknown,
+    Json,
+    Csv(Columns),
+}
+
+/// Where cells are.
+struct Columns {
+    id: Option<usize>,
+    time: usize,
+    channels: Vec<usize>,
+    statics: Option<Vec<usize>>,
+    width: usize,
+}
+
+pub(super) struct Reader {
+    format: Format,
+    channels: Vec<String>,
+    statics: Vec<String>,
+    record: csv::StringRecord,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    id: Option<Id>,
+    time: Option<f64>,
+    #[serde(default)]
+    values: Vec<Option<f64>>,
+    #[serde(default)]
+    statics: Option<Vec<Option<f64>>>,
+    #[serde(default)]
+    end: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Id {
+    Text(String),
+    Number(serde_json::Number),
+}
+
+impl Reader {
+    pub(super) fn new(spec: &ModelSpec) -> Self {
+        Self {
+            format: Format::Unknown,
+            channels: spec.channels.clone(),
+            statics: spec.statics.clone(),
+            record: csv::StringRecord::new(),
+        }
+    }
+
+    pub(super) fn is_csv(&self) -> bool {
+        matches!(self.format, Format::Csv(_))
+    }
+
+    /// The observation of a line; none for a header or an empty line.
+    pub(super) fn read(&mut self, text: &[u8]) -> Result<Option<Observation>, String> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if matches!(self.format, Format::Unknown) {
+            if text.starts_with(b"{") {
+                self.format = Format::Json;
+            } else {
+                let header = cells(text, &mut self.record)?;
+                self.format = Format::Csv(columns(header, &self.channels, &self.statics)?);
+                return Ok(None);
+            }
+        }
+        match &self.format {
+            Format::Csv(columns) => row(columns, cells(text, &mut self.record)?).map(Some),
+            Format::Json | Format::Unknown => object(text).map(Some),
+        }
+    }
+}
+
+fn object(text: &[u8]) -> Result<Observation, String> {
+    let wanted = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}";
+    let line: Line = serde_json::from_slice(text).map_err(|e| format!("{e}; {wanted}"))?;
+    if line.time.is_none() && !line.end {
+        return Err(format!("there is no `time`; {wanted}"));
+    }
+    let numbers = |values: Vec<Option<f64>>| values.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect();
+    Ok(Observation {
+        id: match line.id {
+            None => String::new(),
+            Some(Id::Text(text)) => text,
+            Some(Id::Number(number)) => number.to_string(),
+        },
+        time: line.time,
+        values: numbers(line.values),
+        statics: line.statics.map(numbers),
+        end: line.end,
+    })
+}
+
+fn cells<'a>(text: &[u8], record: &'a mut csv::StringRecord) -> Result<&'a csv::StringRecord, String> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text);
+    reader.read_record(record).map_err(|e| format!("not CSV: {e}"))?;
+    Ok(record)
+}
+
+fn columns(header: &csv::StringRecord, channels: &[String], statics: &[String]) -> Result<Columns, String> {
+    let find = |name: &str| header.iter().position(|cell| cell.eq_ignore_ascii_case(name));
+    let need =
+        |name: &String| find(name).ok_or_else(|| format!("the header has no column `{name}`, which is a channel of the model"));
+    let time = find("time").ok_or("the first line is neither a JSON object nor a CSV header with a column `time`")?;
+    let statics: Option<Vec<usize>> = statics.iter().map(|name| find(name)).collect();
+    Ok(Columns {
+        id: find("id"),
+        time,
+        channels: channels.iter().map(need).collect::<Result<_, _>>()?,
+        statics: statics.filter(|own| !own.is_empty()),
+        width: header.len(),
+    })
+}
+
+fn row(columns: &Columns, cells: &csv::StringRecord) -> Result<Observation, String> {
+    if cells.len() != columns.width {
+        return Err(format!("{} cells, but the header has {}", cells.len(), columns.width));
+    }
+    let number = |i: usize| match &cells[i] {
+        "" | "?" | "NA" | "NaN" | "nan" | "null" => Ok(f64::NAN),
+        cell => cell.parse::<f64>().map_err(|_| format!("column {}: `{cell}` is not a number", i + 1)),
+    };
+    let numbers = |places: &[usize]| places.iter().map(|&i| number(i)).collect::<Result<Vec<f64>, String>>();
+    Ok(Observation {
+        id: columns.id.map_or(String::new(), |i| cells[i].to_owned()),
+        time: Some(number(columns.time)?),
+        values: numbers(&columns.channels)?,
+        statics: columns.statics.as_deref().map(numbers).transpose()?,
+        end: false,
+    })
+}

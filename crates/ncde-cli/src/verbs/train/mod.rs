@@ -1,0 +1,171 @@
+//! `ncde train`: settings, data, steps, a directory with the model and its report.
+
+mod progress;
+
+use std::path::{Path, PathBuf};
+
+use ncde::train::{Config, Outcome, Run};
+use ncde_data::Dataset;
+use ncde_report::{Glyphs, RunRecord};
+
+use crate::args::{Device, ModelKind, StructureName, TrainArgs};
+use crate::error::Failure;
+use crate::{output, threads};
+use progress::Progress;
+
+/// The seconds that the demo takes are kept to about a minute.
+const DEMO: &[&str] = &["train.steps=1500", "model.hidden=32"];
+
+pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
+    if args.device != Device::Cpu {
+        return Err(Failure::Refused("this program was built without GPU support; use `--device cpu`".into()));
+    }
+    let config = config(args)?;
+    let demo = config.data.train.is_none();
+    threads::on(args.threads.unwrap_or(0), || {
+        let (train, test) = if demo { (ncde::demo::turns(0), None) } else { read(&config)? };
+        let name = train.name.clone();
+        let run = Run::new(&config, train, test)?;
+        if args.print_config {
+            return output::data(|out| out.write_all(run.settings().config.to_toml().as_bytes()));
+        }
+        let directory = match &args.out {
+            Some(directory) => directory.clone(),
+            None => unused(&name),
+        };
+        if !args.resume && directory.join("run.json").exists() {
+            return Err(Failure::Refused(format!(
+                "`{}` holds a finished run; name another directory (`--out DIR`), or go on with it (`--resume`)",
+                directory.display()
+            )));
+        }
+        train_in(&run, &directory, args)
+    })
+}
+
+fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure> {
+    let (parts, settings) = (run.parts(), run.settings());
+    output::talk(&format!(
+        "{} cases to train on, {} to validate, {} to test; {}",
+        parts.train.len(),
+        parts.validation.len(),
+        parts.test.len(),
+        settings.detail()
+    ));
+    let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
+    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let mut progress = Progress::new(args.json, settings.steps, &settings.metric);
+    let result = run.train(directory, args.resume, [&command, &started], &mut |event| progress.show(&event));
+    progress.finish();
+    let Outcome { record, already } = result?;
+    if already {
+        output::talk(&format!("`{}` is already finished: nothing to do", directory.display()));
+    }
+    let page = write_report(&[record.clone()], &directory.join("report.html"))?;
+    if args.json {
+        let mut line = serde_json::json!({
+            "event": "finished", "steps": record.steps, "seconds": record.seconds, "stopped": record.stopped,
+            "directory": directory, "report": page,
+        });
+        line["validation"] = serde_json::to_value(&record.validation).unwrap_or_default();
+        line["test"] = serde_json::to_value(&record.test).unwrap_or_default();
+        return output::data(|out| writeln!(out, "{line}"));
+    }
+    let glyphs = if output::is_terminal() { Glyphs::Blocks } else { Glyphs::Ascii };
+    let text = ncde_report::terminal(&record, output::width(), glyphs);
+    output::data(|out| {
+        write!(out, "{text}")?;
+        writeln!(out, "model   {}", directory.display())?;
+        writeln!(out, "report  {}", page.display())
+    })
+}
+
+/// Writes a page and a Markdown file of the same name; the page's path.
+pub(crate) fn write_report(records: &[RunRecord], path: &Path) -> Result<PathBuf, Failure> {
+    for (path, text) in
+        [(path.to_path_buf(), ncde_report::html(records)), (path.with_extension("md"), ncde_report::markdown(records))]
+    {
+        std::fs::write(&path, text).map_err(|source| Failure::Write { path, source })?;
+    }
+    Ok(path.into())
+}
+
+/// What was asked for: the file, then flags.
+fn config(args: &TrainArgs) -> Result<Config, Failure> {
+    let mut config = match &args.config {
+        None => Config::default(),
+        Some(path) => {
+            let text =
+                std::fs::read_to_string(path).map_err(|e| Failure::Refused(format!("cannot read `{}`: {e}", path.display())))?;
+            Config::from_toml(&text).map_err(|e| Failure::Refused(format!("`{}`: {e}", path.display())))?
+        }
+    };
+    let paths = [
+        (&mut config.data.train, &args.data),
+        (&mut config.data.test, &args.test),
+        (&mut config.data.labels, &args.labels),
+        (&mut config.data.test_labels, &args.test_labels),
+    ];
+    for (own, asked) in paths {
+        if asked.is_some() {
+            own.clone_from(asked);
+        }
+    }
+    if config.data.train.is_none() {
+        for assignment in DEMO {
+            config.set(assignment)?;
+        }
+    }
+    if let Some(model) = args.model {
+        config.set(match model {
+            ModelKind::Slice => "model.name=slice",
+            ModelKind::Signature => "model.name=signature",
+        })?;
+    }
+    if let Some(structure) = args.structure {
+        config.set(match structure {
+            StructureName::Diagonal => "model.structure=diagonal",
+            StructureName::Block => "model.structure=block",
+            StructureName::DiagonalDense => "model.structure=diagonal-dense",
+            StructureName::Dense => "model.structure=dense",
+            StructureName::Dplr => "model.structure=dplr",
+            StructureName::Sparse => "model.structure=sparse",
+            StructureName::WalshHadamard => "model.structure=walsh-hadamard",
+        })?;
+    }
+    config.train.steps = args.steps.or(config.train.steps);
+    config.train.seed = args.seed.or(config.train.seed);
+    for assignment in &args.set {
+        config.set(assignment)?;
+    }
+    Ok(config)
+}
+
+fn read(config: &Config) -> Result<(Dataset, Option<Dataset>), Failure> {
+    let data = &config.data;
+    let open = |path: &PathBuf, labels: Option<&PathBuf>| -> Result<Dataset, Failure> {
+        Ok(ncde_data::read(path, &data.options(labels))?)
+    };
+    let Some(train) = &data.train else {
+        return Err(Failure::Refused("there is no file to train on; give one with `--data FILE`".into()));
+    };
+    let train = open(train, data.labels.as_ref())?;
+    let test = data.test.as_ref().map(|test| open(test, data.test_labels.as_ref().or(data.labels.as_ref())));
+    Ok((train, test.transpose()?))
+}
+
+/// `runs/NAME`, or with a number behind it the first that is not there yet.
+fn unused(name: &str) -> PathBuf {
+    let clean: String = name.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' }).collect();
+    let first = Path::new("runs").join(if clean.is_empty() { "run" } else { &clean });
+    let numbered = (2..).map(|i| PathBuf::from(format!("{}-{i}", first.display())));
+    std::iter::once(first.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(first)
+}
+
+/// An argument as it can be pasted into a shell.
+fn quoted(arg: &str) -> String {
+    if !arg.is_empty() && arg.chars().all(|c| c.is_alphanumeric() || "-_./=:,+@%".contains(c)) {
+        return arg.into();
+    }
+    format!("'{}'", arg.replace('\'', "'\\''"))
+}

@@ -1,0 +1,91 @@
+//! What is seen while a run goes on: a bar on a terminal, lines elsewhere, JSON lines if asked for.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ncde::train::Event;
+
+use crate::output;
+
+pub(super) struct Progress {
+    json: bool,
+    bar: Option<ProgressBar>,
+    steps: usize,
+    metric: String,
+    said: Option<std::time::Instant>,
+}
+
+/// Lines on something that is not a terminal come no faster than this, in seconds.
+const QUIET: f64 = 5.0;
+
+impl Progress {
+    pub(super) fn new(json: bool, steps: usize, metric: &str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(10));
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {eta} left  {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self { json, bar, steps, metric: metric.into(), said: None }
+    }
+
+    pub(super) fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { done, parameters, .. } => {
+                if *done > 0 {
+                    output::talk(&format!("going on after step {done}"));
+                }
+                if self.json {
+                    self.line(&serde_json::json!({
+                        "event": "started", "done": done, "steps": self.steps, "parameters": parameters
+                    }));
+                }
+                if let Some(bar) = &self.bar {
+                    bar.set_position(*done as u64);
+                }
+            }
+            Event::Step { step, loss } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_position(*step as u64);
+                    if bar.message().is_empty() {
+                        bar.set_message(format!("loss {loss:.3}"));
+                    }
+                }
+            }
+            Event::Evaluated { point, best } => {
+                if self.json {
+                    self.line(&serde_json::json!({
+                        "event": "evaluated", "step": point.step, "seconds": point.seconds, "loss": point.loss,
+                        "rate": point.rate, "validation_loss": point.validation, "metric": self.metric,
+                        "value": point.metric, "best_step": best.map(|best| best.step),
+                    }));
+                }
+                let metric = point.metric.map(|value| format!("  {} {value:.3}", self.metric.replace('_', " ")));
+                let metric = metric.unwrap_or_default();
+                if let Some(bar) = &self.bar {
+                    bar.set_message(format!("loss {:.3}{metric}", point.loss));
+                } else if !self.json && self.said.is_none_or(|said| said.elapsed().as_secs_f64() > QUIET) {
+                    self.said = Some(std::time::Instant::now());
+                    output::talk(&format!("step {}/{}  loss {:.4}{metric}", point.step, self.steps, point.loss));
+                }
+            }
+            Event::Testing => {
+                if let Some(bar) = &self.bar {
+                    bar.set_message("testing");
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, value: &serde_json::Value) {
+        // A reader that went away does not stop the training.
+        let _ = output::data(|out| writeln!(out, "{value}"));
+    }
+}

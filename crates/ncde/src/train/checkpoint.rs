@@ -1,0 +1,91 @@
+//! What survives `kill -9`: one file, written beside its target and renamed, so that it is always whole.
+//!
+//! ```text
+//! "ncde checkpoint 1\n", length of the JSON (u64), JSON, weights and moments of the optimiser, CRC-32 of all before (u32)
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use burn::record::{BinBytesRecorder, FullPrecisionSettings, Record, Recorder};
+use ncde_report::record::{Best, Point};
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use super::store::write_whole;
+use crate::model::ModelBackend;
+
+/// The name of the file in the directory of a run.
+const CHECKPOINT: &str = "checkpoint.bin";
+const MAGIC: &[u8] = b"ncde checkpoint 1\n";
+
+/// Where a run stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// The effective configuration; a run that is resumed must have the same.
+    pub(super) config: String,
+    /// How many steps are done.
+    pub(super) step: usize,
+    /// The seconds they took.
+    pub(super) seconds: f64,
+    pub(super) history: Vec<Point>,
+    pub(super) best: Option<Best>,
+    /// The validation loss at the best step, which decides between equal metrics.
+    pub(super) best_loss: f64,
+    /// The sum of the losses since the last look, and how many.
+    pub(super) losses: (f64, usize),
+}
+
+fn path(directory: &Path) -> PathBuf {
+    directory.join(CHECKPOINT)
+}
+
+fn recorder() -> BinBytesRecorder<FullPrecisionSettings, Vec<u8>> {
+    BinBytesRecorder::default()
+}
+
+/// Writes it.
+pub(super) fn save<B: ModelBackend>(directory: &Path, progress: &Progress, record: impl Record<B>) -> Result<(), Error> {
+    let path = path(directory);
+    let failed = |problem: String| Error::File { path: path.clone(), problem };
+    let json = serde_json::to_vec(progress).map_err(|e| failed(e.to_string()))?;
+    let tensors = Recorder::<B>::record(&recorder(), record, ()).map_err(|e| failed(e.to_string()))?;
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend((json.len() as u64).to_le_bytes());
+    bytes.extend(json);
+    bytes.extend(tensors);
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    write_whole(&path, &bytes)
+}
+
+/// Reads it; none if there is none.
+pub(super) fn load<B: ModelBackend, R: Record<B>>(directory: &Path, device: &B::Device) -> Result<Option<(Progress, R)>, Error> {
+    let path = path(directory);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(Error::File { path, problem: e.to_string() }),
+    };
+    let damaged = || Error::File {
+        path: path.clone(),
+        problem: "not a checkpoint of this version of ncde, or a damaged one; remove it to begin anew".into(),
+    };
+    let (body, crc) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+    if crc32fast::hash(body) != u32::from_le_bytes(*crc) {
+        return Err(damaged());
+    }
+    let rest = body.strip_prefix(MAGIC).ok_or_else(damaged)?;
+    let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+    let (json, tensors) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+    let progress = serde_json::from_slice(json).map_err(|_| damaged())?;
+    let record = Recorder::<B>::load(&recorder(), tensors.to_vec(), device).map_err(|_| damaged())?;
+    Ok(Some((progress, record)))
+}
+
+/// Removes it.
+pub(super) fn remove(directory: &Path) -> Result<(), Error> {
+    let path = path(directory);
+    match std::fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
+        _ => Ok(()),
+    }
+}

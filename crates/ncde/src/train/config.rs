@@ -1,0 +1,453 @@
+//! The settings of a training run, as a TOML file holds them.
+//!
+//! ```toml
+//! [data]
+//! train = "walks.csv"
+//! [model]
+//! name = "slice"
+//! hidden = 64
+//! ```
+//!
+//! Every key may be left out: what is not said is decided from the data by [`Settings::of`](super::Settings::of). An unknown key, or one
+//! in the wrong table, is an error that names the right one.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+
+/// Declares a table of the configuration: optional keys, their names, and nothing else allowed.
+macro_rules! table {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $key:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
+        }
+
+        impl $name {
+            /// The keys of this table.
+            pub const KEYS: &[&str] = &[$(stringify!($key),)*];
+        }
+    };
+}
+
+table! {
+    /// `[data]`: where series come from, and which of them are for what.
+    DataConfig {
+        /// The file to train on, or a folder with one CSV a case.
+        train: PathBuf,
+        /// A file to test on.
+        test: PathBuf,
+        /// A second file with labels (and static covariates) for `train`.
+        labels: PathBuf,
+        /// The same for `test`.
+        test_labels: PathBuf,
+        /// The column with the name of a case.
+        id_column: String,
+        /// The column with times.
+        time_column: String,
+        /// The column with labels.
+        label_column: String,
+        /// The columns that are static covariates.
+        statics: Vec<String>,
+        /// What is predicted.
+        task: TaskName,
+        /// How many observations ahead a forecast looks.
+        horizon: usize,
+        /// Whether the files decide what is tested on, or chance.
+        split: SplitBy,
+        /// The share of cases to validate on.
+        validation: f64,
+        /// The share of cases to test on, if chance decides.
+        test_share: f64,
+        /// Whether each part gets its share of each class.
+        stratified: bool,
+        /// Whether exact copies of a series are removed first.
+        deduplicate: bool,
+        /// Into how many parts the cases are cut, of which one is tested on (k-fold).
+        folds: usize,
+        /// Which of them, from 0.
+        fold: usize,
+    }
+}
+
+table! {
+    /// `[prepare]`: how observations become a path.
+    PrepareConfig {
+        /// How channels are scaled.
+        scale: Scale,
+        /// Whether time is a channel of the path.
+        time: bool,
+        /// What happens to missing values.
+        missing: MissingName,
+    }
+}
+
+table! {
+    /// `[model]`: what is trained.
+    ModelConfig {
+        /// Which model.
+        name: ModelName,
+        /// The number of hidden states.
+        hidden: usize,
+        /// The structure of the matrices of a `slice`.
+        structure: StructureName,
+        /// The size of blocks, or of the dense block behind a diagonal.
+        block: usize,
+        /// The rank of the low-rank part.
+        rank: usize,
+        /// `H^(1 + epsilon)` entries of a sparse matrix.
+        epsilon: f64,
+        /// The depth of log-signatures or signatures.
+        depth: usize,
+        /// How many observations make up a Log-ODE window.
+        window: usize,
+        /// `exp` or `euler`.
+        transition: TransitionChoice,
+        /// The standard deviation of the entries of `A`, times the root of the block size.
+        init: f64,
+        /// Which states are read.
+        readout: ReadoutName,
+        /// The width of the hidden layers of the readout.
+        head_width: usize,
+        /// How many there are; 0 for a linear readout.
+        head_layers: usize,
+    }
+}
+
+table! {
+    /// `[train]`: how it is trained.
+    TrainConfig {
+        /// The most steps.
+        steps: usize,
+        /// Series a step.
+        batch: usize,
+        /// The learning rate.
+        rate: f64,
+        /// How the rate changes.
+        schedule: Schedule,
+        /// Steps until the rate is full.
+        warmup: usize,
+        /// `adam` or `adamw`.
+        optimizer: OptimizerName,
+        /// The decay of weights under `adamw`.
+        weight_decay: f64,
+        /// The factor of the penalty on the vector field.
+        penalty: f64,
+        /// How much a class counts.
+        class_weights: ClassWeights,
+        /// The largest norm of a gradient.
+        clip: f64,
+        /// Steps between two looks at the validation part.
+        evaluate_every: usize,
+        /// Steps without improvement after which training stops.
+        patience: usize,
+        /// What an improvement is measured by.
+        metric: String,
+        /// Minutes after which training stops; 0 for no limit.
+        minutes: f64,
+        /// The seed of everything random.
+        seed: u64,
+    }
+}
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// `[data]`.
+    pub data: DataConfig,
+    /// `[prepare]`.
+    pub prepare: PrepareConfig,
+    /// `[model]`.
+    pub model: ModelConfig,
+    /// `[train]`.
+    pub train: TrainConfig,
+}
+
+impl DataConfig {
+    /// How the files are read.
+    pub fn options(&self, labels: Option<&PathBuf>) -> ncde_data::ReadOptions {
+        ncde_data::ReadOptions {
+            format: None,
+            labels: labels.cloned(),
+            id: self.id_column.clone(),
+            time: self.time_column.clone(),
+            label: self.label_column.clone(),
+            statics: self.statics.clone(),
+            task: match self.task {
+                Some(TaskName::Classification) => Some(ncde_data::Task::Classification),
+                Some(TaskName::Regression) => Some(ncde_data::Task::Regression),
+                Some(TaskName::Forecast) | None => None,
+            },
+        }
+    }
+}
+
+/// Declares names that a key can have.
+macro_rules! names {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$doc])* $variant,)* }
+    };
+}
+
+names! {
+    /// What is predicted.
+    TaskName {
+        /// A class.
+        Classification,
+        /// A number.
+        Regression,
+        /// Later values of the channels.
+        Forecast,
+    }
+}
+names! {
+    /// Who decides what is tested on.
+    SplitBy {
+        /// The test file.
+        Files,
+        /// Chance; a test file is joined to the training file first.
+        Random,
+    }
+}
+names! {
+    /// How channels are scaled.
+    Scale {
+        /// To mean 0 and deviation 1.
+        Standard,
+        /// To the range from -1 to 1.
+        MinMax,
+        /// Not at all.
+        None,
+    }
+}
+names! {
+    /// What happens to missing values.
+    MissingName {
+        /// They are an error.
+        Refuse,
+        /// The last value is taken.
+        Forward,
+        /// The last value is taken, and how many values were seen is a channel.
+        Counts,
+    }
+}
+names! {
+    /// The models.
+    ModelName {
+        /// A structured Linear NCDE.
+        Slice,
+        /// A linear model of signature features.
+        Signature,
+    }
+}
+names! {
+    /// The structures of a `slice`.
+    StructureName {
+        /// Equal dense blocks.
+        Block,
+        /// Full matrices.
+        Dense,
+        /// Diagonal matrices.
+        Diagonal,
+        /// A diagonal, then one dense block.
+        DiagonalDense,
+        /// A diagonal plus a matrix of low rank.
+        Dplr,
+        /// Few entries.
+        Sparse,
+        /// A Hadamard matrix times a diagonal.
+        WalshHadamard,
+    }
+}
+names! {
+    /// A step of the flow.
+    TransitionChoice {
+        /// The matrix exponential.
+        Exp,
+        /// `I + Omega`.
+        Euler,
+    }
+}
+names! {
+    /// Which states are read.
+    ReadoutName {
+        /// The mean of all.
+        Mean,
+        /// The last.
+        Last,
+    }
+}
+names! {
+    /// How the learning rate changes.
+    Schedule {
+        /// Not after the warm-up.
+        Constant,
+        /// To 0, along a cosine.
+        Cosine,
+    }
+}
+names! {
+    /// The optimisers.
+    OptimizerName {
+        /// Adam.
+        Adam,
+        /// Adam with decoupled weight decay.
+        Adamw,
+    }
+}
+names! {
+    /// How much a class counts.
+    ClassWeights {
+        /// Every case the same.
+        None,
+        /// Every class the same.
+        Balanced,
+    }
+}
+
+const TABLES: &[(&str, &[&str])] =
+    &[("data", DataConfig::KEYS), ("prepare", PrepareConfig::KEYS), ("model", ModelConfig::KEYS), ("train", TrainConfig::KEYS)];
+
+impl Config {
+    /// Reads TOML.
+    ///
+    /// # Errors
+    /// If it is not TOML, has a key that does not exist or stands in the wrong table, or a value that makes no sense.
+    pub fn from_toml(text: &str) -> Result<Self, Error> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| config(e.to_string().trim_end().to_owned()))?;
+        for (name, value) in &table {
+            check_table(name, value)?;
+        }
+        toml::from_str(text).map_err(|e| config(e.to_string().trim_end().to_owned()))
+    }
+
+    /// As TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Sets one key, `table.key = value`, or `key = value` where only one table has it.
+    ///
+    /// # Errors
+    /// If there is no such key, or it cannot have this value.
+    pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let Some((key, value)) = assignment.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
+            return Err(config(format!("`{assignment}` is not `key=value`, for example `train.rate=0.001`")));
+        };
+        let (table, key) = match key.split_once('.') {
+            Some((table, key)) => (table.to_owned(), key),
+            None => (home(key).ok_or_else(|| unknown(key, None))?.to_owned(), key),
+        };
+        let mut all = toml::Table::try_from(&*self).map_err(|e| config(e.to_string()))?;
+        // A value that is no TOML is a string: `model.name=slice` needs no quotes on a command line.
+        let value = format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("x"));
+        let text = assignment.split_once('=').map_or("", |(_, value)| value.trim());
+        let own = all.entry(table.clone()).or_insert_with(|| toml::Table::new().into());
+        if let Some(own) = own.as_table_mut() {
+            own.insert(key.to_owned(), value.unwrap_or_else(|| text.to_owned().into()));
+        }
+        check_table(&table, &all[&table])?;
+        *self = all.try_into().map_err(|e: toml::de::Error| config(format!("`{assignment}`: {}", e.to_string().trim_end())))?;
+        Ok(())
+    }
+}
+
+fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
+    let Some((_, keys)) = TABLES.iter().find(|(table, _)| *table == name) else {
+        if let Some(table) = home(name) {
+            return Err(config(format!("key `{name}` stands outside of a table; it belongs to `[{table}]`")));
+        }
+        let names: Vec<String> = TABLES.iter().map(|(table, _)| format!("[{table}]")).collect();
+        return Err(config(format!("there is no table `[{name}]`; there are {}", names.join(", "))));
+    };
+    let Some(table) = value.as_table() else {
+        return Err(config(format!("`{name}` is a table: write `[{name}]` and its keys below")));
+    };
+    match table.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(unknown(key, Some(name))),
+    }
+}
+
+/// The only table that has this key.
+fn home(key: &str) -> Option<&'static str> {
+    TABLES.iter().find(|(_, keys)| keys.contains(&key)).map(|(table, _)| *table)
+}
+
+fn unknown(key: &str, table: Option<&str>) -> Error {
+    let place = table.map_or(String::new(), |table| format!(" in `[{table}]`"));
+    if let Some(right) = home(key) {
+        return config(format!("key `{key}`{place} belongs to `[{right}]`"));
+    }
+    let all = TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (*table, *key)));
+    let scored = all.map(|(own, close)| {
+        // In the same table first.
+        (strsim::jaro_winkler(key, close) + if Some(own) == table { 0.05 } else { 0.0 }, own, close)
+    });
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > 0.75);
+    match best {
+        Some((_, own, close)) => config(format!("there is no key `{key}`{place}; did you mean `{close}` of `[{own}]`?")),
+        None => {
+            let keys = TABLES.iter().find(|(own, _)| Some(*own) == table).map_or(&[][..], |(_, keys)| keys);
+            let list = if keys.is_empty() { String::new() } else { format!("; there are {}", keys.join(", ")) };
+            config(format!("there is no key `{key}`{place}{list}"))
+        }
+    }
+}
+
+fn config(problem: String) -> Error {
+    Error::Config(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_and_written() {
+        let text = "[model]\nname = \"slice\"\nhidden = 32\n\n[train]\nrate = 0.001\nschedule = \"cosine\"\n";
+        let config = Config::from_toml(text).unwrap();
+        assert_eq!((config.model.hidden, config.train.schedule), (Some(32), Some(Schedule::Cosine)));
+        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+    }
+
+    #[test]
+    fn one_key_at_a_time() {
+        let mut config = Config::default();
+        for assignment in ["train.rate=0.5", "hidden = 8", "model.structure=walsh-hadamard", "statics=[\"age\"]"] {
+            config.set(assignment).unwrap();
+        }
+        assert_eq!((config.train.rate, config.model.hidden), (Some(0.5), Some(8)));
+        assert_eq!(config.model.structure, Some(StructureName::WalshHadamard));
+        assert_eq!(config.data.statics, Some(vec!["age".to_owned()]));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_the_right_key() {
+        let cases = [
+            ("[model]\nhiden = 3\n", "did you mean `hidden` of `[model]`?"),
+            ("[model]\nrate = 3\n", "key `rate` in `[model]` belongs to `[train]`"),
+            ("hidden = 3\n", "it belongs to `[model]`"),
+            ("[mdoel]\n", "there is no table `[mdoel]`"),
+            ("[model]\nhidden = \"many\"\n", "invalid type"),
+            ("[model]\nstructure = \"blok\"\n", "unknown variant `blok`"),
+            ("[train]\nxyzzy = 1\n", "there are steps, batch"),
+            ("[train\n", "TOML parse error"),
+        ];
+        for (text, wanted) in cases {
+            let message = Config::from_toml(text).unwrap_err().to_string();
+            assert!(message.contains(wanted), "{text}: {message}");
+        }
+        let mut config = Config::default();
+        assert!(config.set("rate").unwrap_err().to_string().contains("is not `key=value`"));
+        assert!(config.set("model.rate=1").unwrap_err().to_string().contains("belongs to `[train]`"));
+    }
+}

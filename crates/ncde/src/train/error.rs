@@ -1,0 +1,76 @@
+//! What can go wrong in training.
+
+use std::path::PathBuf;
+
+/// An error of training.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A configuration that makes no sense.
+    #[error("configuration: {0}")]
+    Config(String),
+
+    /// A file of data.
+    #[error(transparent)]
+    Data(#[from] ncde_data::Error),
+
+    /// Data that cannot be trained on.
+    #[error("{0}")]
+    Unfit(String),
+
+    /// A layer.
+    #[error(transparent)]
+    Model(#[from] crate::model::Error),
+
+    /// A saved model.
+    #[error(transparent)]
+    Runtime(#[from] ncde_runtime::Error),
+
+    /// A signature.
+    #[error(transparent)]
+    Signature(#[from] ncde_signature::Error),
+
+    /// The loss is not a number any more.
+    #[error(
+        "the loss is {loss} at step {step}, in a batch of the cases {cases}; try a smaller learning rate (`--set rate={rate:e}`), \
+         clipping (`--set clip=1`) or smaller initial matrices (`--set init={init}`)"
+    )]
+    NotFinite {
+        /// What it is.
+        loss: f64,
+        /// Where.
+        step: usize,
+        /// The first cases of the batch.
+        cases: String,
+        /// A rate to try.
+        rate: f64,
+        /// A deviation to try.
+        init: f64,
+    },
+
+    /// A step failed.
+    #[error(
+        "step {step}, in a batch of the cases {cases}: {source}; try a smaller learning rate (`--set rate={rate:e}`) or smaller initial matrices (`--set init={init}`)"
+    )]
+    Step {
+        /// Where.
+        step: usize,
+        /// The first cases of the batch.
+        cases: String,
+        /// Why.
+        source: Box<Error>,
+        /// A rate to try.
+        rate: f64,
+        /// A deviation to try.
+        init: f64,
+    },
+
+    /// A file could not be read or written.
+    #[error("`{}`: {problem}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+}

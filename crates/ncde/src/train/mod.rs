@@ -1,0 +1,42 @@
+//! Training: from data and settings to a saved model and a run record.
+//!
+//! ```text
+//! Config + Dataset -> Settings -> Split -> Preparation -> Features -> Network, step by step -> Model directory
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `config`, `settings` | what was asked for; what is done: every default, decided from the data |
+//! | `split` | which case is for training, validation or testing |
+//! | `fit` | scalings, from the training part alone |
+//! | `features` | what a model is fed, computed once: first knots and log-signatures of windows |
+//! | `goal` | targets, losses, metrics of each task |
+//! | `network` | the models as Burn modules, their weights by name |
+//! | `batches` | which cases make up a step: a pure function of seed and step |
+//! | `run` | the loop, counted in steps; events for whoever shows them |
+//! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
+//!
+//! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
+
+mod batches;
+mod checkpoint;
+mod config;
+mod error;
+mod features;
+mod fit;
+mod goal;
+mod network;
+mod run;
+mod settings;
+mod split;
+mod store;
+
+pub use config::{
+    ClassWeights, Config, DataConfig, MissingName, ModelConfig, ModelName, OptimizerName, PrepareConfig, ReadoutName, Scale,
+    Schedule, SplitBy, StructureName, TaskName, TrainConfig, TransitionChoice,
+};
+pub use error::Error;
+pub use run::{Event, Outcome, Run};
+pub use settings::Settings;
+pub use split::{Parts, Split};
+pub use store::{predict_all, score};

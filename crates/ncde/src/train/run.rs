@@ -1,0 +1,515 @@
+//! One run: data in, steps, the directory of a model out.
+//!
+//! ```text
+//! theta <- theta - rate_t Adam(grad (loss(batch_t) + penalty)),   every `evaluate_every` steps: metric on the validation part, the best is kept
+//! ```
+
+use std::path::Path;
+use std::time::Instant;
+
+use burn::backend::{Autodiff, Flex};
+use burn::module::{AutodiffModule, Module, ModuleVisitor, Param};
+use burn::optim::adaptor::OptimizerAdaptor;
+use burn::optim::{AdamW, AdamWConfig, GradientsParams, Optimizer};
+use burn::tensor::Tensor;
+use burn::tensor::backend::AutodiffBackend;
+use ncde_data::{Dataset, Targets};
+use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome as Answer, Point, Prediction as Predicted};
+use ncde_report::metrics::higher_is_better;
+use ncde_report::{Metrics, RunRecord};
+use ncde_runtime::{FORMAT, Model, ModelSpec, Prediction, Task, WeightsSpec};
+
+use super::batches::Batches;
+use super::checkpoint::{self, Progress};
+use super::config::Config;
+use super::features::Features;
+use super::goal::Goal;
+use super::network::Network;
+use super::settings::{Settings, fit_target};
+use super::split::Parts;
+use super::store::{predict_all, save_model, score, write_whole};
+use super::{Error, fit};
+
+type Inner = Flex;
+type Outer = Autodiff<Flex>;
+type Optimiser = OptimizerAdaptor<AdamW, Network<Outer>, Outer>;
+
+/// A checkpoint is written at least this often, in seconds, also between two looks at the validation part.
+const CHECKPOINT_SECONDS: f64 = 30.0;
+/// The most numbers fed at once when a part is evaluated.
+const EVALUATION_NUMBERS: usize = 1 << 22;
+
+/// What happens while a run goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Training begins, or goes on after `done` steps.
+    Started {
+        /// Steps already done.
+        done: usize,
+        /// Steps in all.
+        steps: usize,
+        /// Weights that are trained.
+        parameters: usize,
+    },
+    /// A step is done.
+    Step {
+        /// How many are done.
+        step: usize,
+        /// Its loss.
+        loss: f64,
+    },
+    /// The validation part was looked at.
+    Evaluated {
+        /// What was seen.
+        point: &'a Point,
+        /// The best so far.
+        best: Option<&'a Best>,
+    },
+    /// The weights are there, and are being tested.
+    Testing,
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Outcome {
+    /// All that was seen.
+    pub record: RunRecord,
+    /// Whether it was already finished, and nothing was done.
+    pub already: bool,
+}
+
+/// A run that is ready to go.
+#[derive(Debug)]
+pub struct Run {
+    settings: Settings,
+    data: Dataset,
+    parts: Parts,
+    spec: ModelSpec,
+    features: Features,
+    goal: Goal,
+    removed: usize,
+}
+
+impl Run {
+    /// From a configuration and data; `test` is the file to test on.
+    ///
+    /// # Errors
+    /// If the settings make no sense for the data, or the test data has other channels or classes.
+    pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
+        let settings = Settings::of(config, &train, test.is_some())?;
+        let deduplicate = settings.config.data.deduplicate == Some(true);
+        let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
+        let (data, removed, trained) = match test {
+            Some(test) => {
+                let test = test.aligned(&train.schema())?;
+                if settings.by_files {
+                    let (train, removed) = once(train);
+                    let trained = train.cases.len();
+                    (train.concat(test)?, removed, trained)
+                } else {
+                    let (data, removed) = once(train.concat(test)?);
+                    let trained = data.cases.len();
+                    (data, removed, trained)
+                }
+            }
+            None => {
+                let (data, removed) = once(train);
+                let trained = data.cases.len();
+                (data, removed, trained)
+            }
+        };
+        let classes = match &data.targets {
+            Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
+            _ => None,
+        };
+        let mut parts = settings.split.parts(trained, classes);
+        parts.test.extend(trained..data.cases.len());
+        if parts.train.is_empty() {
+            return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
+        }
+        let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
+        let mut task = settings.task.clone();
+        fit_target(&mut task, &data, &parts.train);
+        let features = Features::new(&data, &preparation, &settings.model, task.at())?;
+        let mut goal = Goal::new(&data, &task, &preparation, settings.window());
+        goal.weigh(&parts.train, settings.class_weights);
+        let spec = ModelSpec {
+            format: FORMAT,
+            ncde: env!("CARGO_PKG_VERSION").into(),
+            weights: WeightsSpec { bytes: 0, crc32: 0 },
+            channels: data.channels.clone(),
+            statics: data.statics.clone(),
+            task,
+            preparation,
+            model: settings.model.clone(),
+        };
+        Ok(Self { settings, data, parts, spec, features, goal, removed })
+    }
+
+    /// What is done, every default decided.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Which case is for what.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Trains, and writes everything to a directory. With `resume`, goes on where a killed run stood. `command` and `started` are
+    /// for the record.
+    ///
+    /// # Errors
+    /// If a step fails, or a file cannot be written.
+    pub fn train(
+        &self,
+        directory: &Path,
+        resume: bool,
+        [command, started]: [&str; 2],
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, Error> {
+        let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        let config = self.settings.config.to_toml();
+        let device = Default::default();
+        let mut state = State::new(self, config.clone(), &device)?;
+        if resume {
+            match checkpoint::load::<Outer, _>(directory, &device)? {
+                Some((progress, record)) => state.restore(progress, record)?,
+                None => {
+                    let path = directory.join("run.json");
+                    if path.exists() && directory.join(ncde_runtime::SPEC).exists() {
+                        let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
+                        same(&record.config, &config)?;
+                        return Ok(Outcome { record, already: true });
+                    }
+                }
+            }
+        }
+        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        let parameters = state.network.num_params();
+        on(Event::Started { done: state.progress.step, steps: self.settings.steps, parameters });
+        let stopped = state.steps(self, directory, on)?;
+        on(Event::Testing);
+        let network = state.best.unwrap_or_else(|| state.network.valid());
+        save_model(directory, self.spec.clone(), &network.weights())?;
+        let record = self.record(&state.progress, directory, [command, started, stopped], parameters)?;
+        let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
+        write_whole(&directory.join("run.json"), json.as_bytes())?;
+        checkpoint::remove(directory)?;
+        Ok(Outcome { record, already: false })
+    }
+
+    /// The record of a finished run; metrics are those of the model as it was saved.
+    fn record(
+        &self,
+        progress: &Progress,
+        directory: &Path,
+        [command, started, stopped]: [&str; 3],
+        parameters: usize,
+    ) -> Result<RunRecord, Error> {
+        let mut model = Model::load(directory)?;
+        let mut of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>), Error> {
+            let data = self.data.subset(cases);
+            let predictions = predict_all(&mut model, &data)?;
+            Ok((data, predictions))
+        };
+        let (validation, predicted) = of(&self.parts.validation)?;
+        let validation = score(&self.spec.task, &validation, &predicted);
+        let (test, predicted) = of(&self.parts.test)?;
+        let data = DataSummary {
+            name: self.data.name.clone(),
+            train: self.parts.train.len(),
+            validation: self.parts.validation.len(),
+            test: self.parts.test.len(),
+            channels: self.data.channels.len(),
+            statics: self.data.statics.len(),
+            classes: self.data.targets.classes().to_vec(),
+            task: match &self.spec.task {
+                Task::Classification { .. } => "classification".into(),
+                Task::Regression { .. } => "regression".into(),
+                Task::Forecast { .. } => "forecast".into(),
+            },
+            removed_duplicates: self.removed,
+        };
+        Ok(RunRecord {
+            format: RunRecord::FORMAT,
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: command.into(),
+            started: started.into(),
+            seed: self.settings.seed,
+            threads: rayon::current_num_threads(),
+            data,
+            model: ModelSummary {
+                name: match self.spec.model {
+                    ncde_runtime::Architecture::Slice(_) => "slice".into(),
+                    ncde_runtime::Architecture::Signature(_) => "signature".into(),
+                },
+                detail: self.settings.detail(),
+                parameters,
+            },
+            config: self.settings.config.to_toml(),
+            history: progress.history.clone(),
+            best: progress.best.clone(),
+            steps: progress.step,
+            seconds: progress.seconds,
+            seconds_per_step: progress.seconds / progress.step.max(1) as f64,
+            stopped: stopped.into(),
+            validation,
+            test: score(&self.spec.task, &test, &predicted),
+            predictions: answers(&self.spec.task, &test, &predicted),
+        })
+    }
+}
+
+/// What was predicted for the cases of a part, where that is one thing a case.
+fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<Predicted> {
+    let rows = data.cases.iter().enumerate().zip(predictions).filter_map(|((i, case), own)| {
+        let (truth, predicted, probabilities) = match (own.last()?, &data.targets, task) {
+            (Prediction::Class { class, probabilities }, Targets::Classes { names, of }, _) => {
+                (Answer::from(names[of[i]].clone()), Answer::from(names[*class].clone()), probabilities.clone())
+            }
+            (Prediction::Value(y), Targets::Values { of, .. }, _) => (Answer::from(of[i]), Answer::from(*y), Vec::new()),
+            _ => return None,
+        };
+        Some(Predicted { id: case.id.clone(), truth, predicted, probabilities })
+    });
+    rows.take(RunRecord::MOST_PREDICTIONS).collect()
+}
+
+/// What changes from step to step.
+struct State {
+    network: Network<Outer>,
+    optimiser: Optimiser,
+    best: Option<Network<Inner>>,
+    progress: Progress,
+}
+
+/// As it is written to a file.
+type Saved = (
+    <Network<Outer> as Module<Outer>>::Record,
+    <Optimiser as Optimizer<Network<Outer>, Outer>>::Record,
+    Option<<Network<Outer> as Module<Outer>>::Record>,
+);
+
+impl State {
+    fn new(run: &Run, config: String, device: &<Outer as burn::tensor::backend::BackendTypes>::Device) -> Result<Self, Error> {
+        let network = Network::<Outer>::new(&run.settings, &run.features, run.goal.outputs, &run.parts.train, device)?;
+        let optimiser = AdamWConfig::new()
+            .with_epsilon(1e-8)
+            .with_weight_decay(run.settings.weight_decay as f32)
+            .init::<Outer, Network<Outer>>();
+        Ok(Self { network, optimiser, best: None, progress: Progress { config, ..Progress::default() } })
+    }
+
+    fn restore(&mut self, progress: Progress, (network, optimiser, best): Saved) -> Result<(), Error> {
+        same(&progress.config, &self.progress.config)?;
+        self.network = self.network.clone().load_record(network);
+        self.optimiser = self.optimiser.clone().load_record(optimiser);
+        self.best = best.map(|record| self.network.clone().load_record(record).valid());
+        self.progress = progress;
+        Ok(())
+    }
+
+    fn save(&self, directory: &Path) -> Result<(), Error> {
+        let best = self.best.clone().map(|best| Network::<Outer>::from_inner(best).into_record());
+        let record: Saved = (self.network.clone().into_record(), self.optimiser.to_record(), best);
+        checkpoint::save::<Outer>(directory, &self.progress, record)
+    }
+
+    /// Steps until something says stop; says what.
+    fn steps(&mut self, run: &Run, directory: &Path, on: &mut dyn FnMut(Event<'_>)) -> Result<&'static str, Error> {
+        let settings = &run.settings;
+        let cases = run.parts.train.iter().map(|&i| (i, run.features.rows(i))).collect();
+        let mut batches = Batches::new(settings.seed, settings.batch, cases);
+        let mut saved = Instant::now();
+        while self.progress.step < settings.steps {
+            let begun = Instant::now();
+            let step = self.progress.step;
+            let cases = batches.at(step);
+            let loss = self.step(run, cases, step).map_err(|source| match source {
+                Error::NotFinite { .. } => source,
+                source => Error::Step {
+                    step: step + 1,
+                    cases: names(&run.data, cases),
+                    source: Box::new(source),
+                    rate: settings.rate / 3.0,
+                    init: settings.init / 2.0,
+                },
+            })?;
+            let progress = &mut self.progress;
+            progress.step += 1;
+            progress.losses.0 += loss;
+            progress.losses.1 += 1;
+            progress.seconds += begun.elapsed().as_secs_f64();
+            on(Event::Step { step: progress.step, loss });
+            let look = progress.step % settings.evaluate_every == 0 || progress.step == settings.steps;
+            if look {
+                self.look(run)?;
+                if let Some(point) = self.progress.history.last() {
+                    on(Event::Evaluated { point, best: self.progress.best.as_ref() });
+                }
+            }
+            let progress = &self.progress;
+            let late = settings.seconds > 0.0 && progress.seconds > settings.seconds;
+            let stale = progress
+                .best
+                .as_ref()
+                .is_some_and(|best| settings.patience > 0 && progress.step - best.step >= settings.patience);
+            if look || late || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS {
+                self.save(directory)?;
+                saved = Instant::now();
+            }
+            if look && stale {
+                return Ok("patience");
+            }
+            if late {
+                return Ok("time");
+            }
+        }
+        Ok("steps")
+    }
+
+    /// One step; its loss.
+    fn step(&mut self, run: &Run, cases: &[usize], step: usize) -> Result<f64, Error> {
+        let settings = &run.settings;
+        let device = Default::default();
+        let outputs = self.network.forward(run.features.batch(cases, &device))?;
+        let loss = run.goal.loss(outputs, cases);
+        let value = f64::from(loss.clone().into_scalar());
+        let loss = match self.network.penalty() {
+            Some(penalty) if settings.penalty > 0.0 => loss + penalty * settings.penalty,
+            _ => loss,
+        };
+        let mut gradients = GradientsParams::from_grads(loss.backward(), &self.network);
+        let norm = self.norm(&gradients);
+        if !(value.is_finite() && norm.is_finite()) {
+            return Err(Error::NotFinite {
+                loss: if value.is_finite() { norm } else { value },
+                step: step + 1,
+                cases: names(&run.data, cases),
+                rate: settings.rate / 3.0,
+                init: settings.init / 2.0,
+            });
+        }
+        if settings.clip > 0.0 && norm > settings.clip {
+            let mut scale = Scale { gradients: &mut gradients, factor: settings.clip / norm };
+            self.network.visit(&mut scale);
+        }
+        self.network = self.optimiser.step(settings.rate_at(step), self.network.clone(), gradients);
+        Ok(value)
+    }
+
+    fn norm(&self, gradients: &GradientsParams) -> f64 {
+        let mut norm = Norm { gradients, squares: 0.0 };
+        self.network.visit(&mut norm);
+        norm.squares.sqrt()
+    }
+
+    /// Looks at the validation part, and keeps the weights if they are the best.
+    fn look(&mut self, run: &Run) -> Result<(), Error> {
+        let network = self.network.valid();
+        let (loss, metric) = match evaluate(run, &network, &run.parts.validation)? {
+            Some((metrics, loss)) => (Some(loss), metrics.get(&run.settings.metric)),
+            None => (None, None),
+        };
+        let progress = &mut self.progress;
+        let (sum, count) = std::mem::take(&mut progress.losses);
+        progress.history.push(Point {
+            step: progress.step,
+            seconds: progress.seconds,
+            loss: sum / count.max(1) as f64,
+            rate: run.settings.rate_at(progress.step - 1),
+            validation: loss,
+            metric,
+        });
+        let sign = if higher_is_better(&run.settings.metric) { 1.0 } else { -1.0 };
+        let better = match (&progress.best, metric) {
+            (Some(best), Some(metric)) => {
+                let gain = sign * (metric - best.value);
+                gain > 0.0 || (gain == 0.0 && loss.is_some_and(|loss| loss < progress.best_loss))
+            }
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if let Some(value) = metric.filter(|_| better) {
+            progress.best = Some(Best { step: progress.step, metric: run.settings.metric.clone(), value });
+            progress.best_loss = loss.unwrap_or(f64::MAX);
+            self.best = Some(network);
+        }
+        Ok(())
+    }
+}
+
+/// Metrics and loss of a part; none if it is empty.
+fn evaluate(run: &Run, network: &Network<Inner>, cases: &[usize]) -> Result<Option<(Metrics, f64)>, Error> {
+    if cases.is_empty() {
+        return Ok(None);
+    }
+    let device = Default::default();
+    let mut order = cases.to_vec();
+    order.sort_by_key(|&i| run.features.rows(i));
+    let (mut outputs, mut losses, mut weight) = (Vec::with_capacity(order.len()), 0.0, 0.0);
+    let mut rest = &order[..];
+    while let Some(&longest) = rest.last() {
+        // From the longest down, so that the first batch is the largest in memory.
+        let each = (run.features.rows(longest).max(1) * run.features.widths[1]).max(1);
+        let count = (EVALUATION_NUMBERS / each).clamp(1, rest.len());
+        let (before, batch) = rest.split_at(rest.len() - count);
+        let out = network.forward(run.features.batch::<Inner>(batch, &device))?;
+        losses += count as f64 * f64::from(run.goal.loss(out.clone(), batch).into_scalar());
+        weight += count as f64;
+        let each = out.dims()[1] * out.dims()[2];
+        let all: Vec<f32> = out.into_data().iter().collect();
+        outputs.extend(all.chunks_exact(each).map(<[f32]>::to_vec).zip(batch.iter().copied()));
+        rest = before;
+    }
+    let (outputs, cases): (Vec<Vec<f32>>, Vec<usize>) = outputs.into_iter().unzip();
+    Ok(Some((run.goal.metrics(&outputs, &cases), losses / weight)))
+}
+
+/// The first few cases by name.
+fn names(data: &Dataset, cases: &[usize]) -> String {
+    let mut names: Vec<String> = cases.iter().take(3).map(|&i| format!("`{}`", data.cases[i].id)).collect();
+    if cases.len() > names.len() {
+        names.push("...".into());
+    }
+    names.join(", ")
+}
+
+/// A run that is resumed must have the settings it was begun with.
+fn same(begun: &str, now: &str) -> Result<(), Error> {
+    if begun == now {
+        return Ok(());
+    }
+    let differs = begun.lines().find(|line| !now.lines().any(|other| other == *line)).unwrap_or("another key");
+    Err(Error::Config(format!(
+        "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
+    )))
+}
+
+struct Norm<'a> {
+    gradients: &'a GradientsParams,
+    squares: f64,
+}
+
+impl ModuleVisitor<Outer> for Norm<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<Outer, D>>) {
+        if let Some(gradient) = self.gradients.get::<<Outer as AutodiffBackend>::InnerBackend, D>(param.id) {
+            self.squares += f64::from(gradient.square().sum().into_scalar());
+        }
+    }
+}
+
+struct Scale<'a> {
+    gradients: &'a mut GradientsParams,
+    factor: f64,
+}
+
+impl ModuleVisitor<Outer> for Scale<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<Outer, D>>) {
+        if let Some(gradient) = self.gradients.remove::<<Outer as AutodiffBackend>::InnerBackend, D>(param.id) {
+            self.gradients.register::<<Outer as AutodiffBackend>::InnerBackend, D>(param.id, gradient * self.factor);
+        }
+    }
+}

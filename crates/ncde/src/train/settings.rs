@@ -1,0 +1,374 @@
+//! What a run does: every default, decided from the data.
+
+use ncde_data::{Dataset, Targets};
+use ncde_kernels::{Bound, Transition};
+use ncde_runtime::{Architecture, At, Head, Over, Scaling, SignatureSpec, SliceSpec, StructureConfig, Task};
+
+use super::Error;
+use super::config::{
+    ClassWeights, Config, MissingName, ModelName, OptimizerName, ReadoutName, Scale, Schedule, SplitBy, StructureName, TaskName,
+    TransitionChoice,
+};
+use super::fit::scaling;
+use super::split::Split;
+use crate::random::Stream;
+
+/// The log-signatures of all windows may take about this much memory before a lower depth is the default.
+const FEATURE_BYTES: f64 = 400e6;
+
+/// What a run does.
+///
+/// | key | default |
+/// | --- | --- |
+/// | `data.split` | by files if there is a test file, else by chance |
+/// | `data.validation`, `data.test_share` | 0.15 each |
+/// | `data.stratified` | yes, if there are classes |
+/// | `prepare.scale`, `prepare.time` | min-max, yes |
+/// | `prepare.missing` | counts if a value is missing, else forward |
+/// | `model.name`, `model.structure`, `model.block`, `model.hidden` | slice, block, 4, 64 |
+/// | `model.depth` | 2, or 1 where that would take too much memory |
+/// | `model.window` | about 64 windows a series; 1 where an output is asked for at every observation |
+/// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 3000, 32, 0.003, cosine after 100 steps of warm-up |
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The effective configuration: every key said.
+    pub config: Config,
+    /// What is predicted; the scaling of a number is fitted later.
+    pub task: Task,
+    /// How cases are split.
+    pub split: Split,
+    /// Whether a test file stays as it is.
+    pub by_files: bool,
+    /// Whether each class is split by itself.
+    pub stratified: bool,
+    /// The scaling of channels.
+    pub scale: Scale,
+    /// Whether time is a channel.
+    pub time: bool,
+    /// Missing values.
+    pub missing: MissingName,
+    /// How many channels the path has that drives the model.
+    pub width: usize,
+    /// The model.
+    pub model: Architecture,
+    /// The deviation of the entries of `A`.
+    pub init: f64,
+    /// The most steps.
+    pub steps: usize,
+    /// Series a step.
+    pub batch: usize,
+    /// The largest rate.
+    pub rate: f64,
+    /// How it changes.
+    pub schedule: Schedule,
+    /// Steps until it is full.
+    pub warmup: usize,
+    /// The decay of weights; 0 under `adam`.
+    pub weight_decay: f64,
+    /// The factor of the penalty.
+    pub penalty: f64,
+    /// How much a class counts.
+    pub class_weights: ClassWeights,
+    /// The largest norm of a gradient; 0 for no limit.
+    pub clip: f64,
+    /// Steps between two looks at the validation part.
+    pub evaluate_every: usize,
+    /// Steps without improvement after which training stops; 0 for never.
+    pub patience: usize,
+    /// The metric that decides.
+    pub metric: String,
+    /// Seconds after which training stops; 0 for never.
+    pub seconds: f64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// Decides everything. `test_file` says whether there is a file to test on.
+    ///
+    /// # Errors
+    /// If the settings make no sense, alone or for this data.
+    pub fn of(asked: &Config, data: &Dataset, test_file: bool) -> Result<Self, Error> {
+        let mut config = asked.clone();
+        let (task, name) = task(&config, data)?;
+        let d = &mut config.data;
+        d.task = Some(name);
+        if name == TaskName::Forecast {
+            d.horizon.get_or_insert(1);
+        }
+        let split = *d.split.get_or_insert(if test_file { SplitBy::Files } else { SplitBy::Random });
+        if split == SplitBy::Files && !test_file {
+            return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`".into());
+        }
+        let validation = share("data.validation", *d.validation.get_or_insert(0.15))?;
+        let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
+        if validation + test >= 1.0 {
+            return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
+        }
+        let classes = matches!(data.targets, Targets::Classes { .. });
+        let stratified = *d.stratified.get_or_insert(classes) && classes;
+        d.deduplicate.get_or_insert(false);
+        let fold = match (d.fold, d.folds) {
+            (None, None) => None,
+            (fold, Some(folds)) if folds >= 2 && fold.unwrap_or(0) < folds => Some((fold.unwrap_or(0), folds)),
+            (fold, folds) => {
+                return refuse(
+                    "data.fold",
+                    format!("fold {fold:?} of {folds:?}; write, for example, `folds = 5` and `fold = 0`"),
+                );
+            }
+        };
+        let by_files = split == SplitBy::Files;
+        let seed = *config.train.seed.get_or_insert(0);
+        let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), seed };
+
+        let p = &mut config.prepare;
+        let scale = *p.scale.get_or_insert(Scale::MinMax);
+        let time = *p.time.get_or_insert(true);
+        let gaps = data.cases.iter().any(|case| case.values.iter().any(|x| x.is_nan()));
+        let missing = *p.missing.get_or_insert(if gaps { MissingName::Counts } else { MissingName::Forward });
+        let counts = if missing == MissingName::Counts { data.channels.len() } else { 0 };
+        let width = data.channels.len() + usize::from(time) + counts;
+        if width == 0 {
+            return Err(Error::Unfit(
+                "the data has no channels, and `prepare.time` is false: there is nothing to drive a model".into(),
+            ));
+        }
+
+        let (model, init) = model(&mut config, data, &task, width)?;
+
+        let t = &mut config.train;
+        let steps = at_least("train.steps", *t.steps.get_or_insert(3000), 1)?;
+        let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
+        let rate = positive("train.rate", *t.rate.get_or_insert(0.003))?;
+        let schedule = *t.schedule.get_or_insert(Schedule::Cosine);
+        let warmup = *t.warmup.get_or_insert(if schedule == Schedule::Cosine { 100.min(steps / 10) } else { 0 });
+        let optimizer = *t.optimizer.get_or_insert(OptimizerName::Adamw);
+        let weight_decay = match optimizer {
+            OptimizerName::Adamw => *t.weight_decay.get_or_insert(0.01),
+            OptimizerName::Adam if t.weight_decay.is_some_and(|decay| decay != 0.0) => {
+                return refuse("train.weight_decay", "Adam has none; use `optimizer = \"adamw\"`, or `penalty`".into());
+            }
+            OptimizerName::Adam => 0.0,
+        };
+        let penalty = *t.penalty.get_or_insert(0.0);
+        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
+        let clip = *t.clip.get_or_insert(1.0);
+        for (key, value) in [("train.weight_decay", weight_decay), ("train.penalty", penalty), ("train.clip", clip)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return refuse(key, format!("{value}; it is 0 or more"));
+            }
+        }
+        let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).clamp(1, 100)), 1)?;
+        let patience = *t.patience.get_or_insert(steps.div_ceil(2));
+        let known: &[&str] = match task {
+            Task::Classification { .. } => &["accuracy", "balanced_accuracy", "auroc", "f1", "loss"],
+            Task::Regression { .. } | Task::Forecast { .. } => &["mse", "mae", "r2"],
+        };
+        let metric = t.metric.get_or_insert_with(|| known[0].into()).clone();
+        if !known.contains(&metric.as_str()) {
+            return refuse("train.metric", format!("`{metric}`; for this task there are {}", known.join(", ")));
+        }
+        let minutes = *t.minutes.get_or_insert(0.0);
+        if !(minutes.is_finite() && minutes >= 0.0) {
+            return refuse("train.minutes", format!("{minutes}; it is 0 (no limit) or more"));
+        }
+        Ok(Self {
+            task,
+            split,
+            by_files,
+            stratified,
+            scale,
+            time,
+            missing,
+            width,
+            model,
+            init,
+            steps,
+            batch,
+            rate,
+            schedule,
+            warmup,
+            weight_decay,
+            penalty,
+            class_weights,
+            clip,
+            evaluate_every,
+            patience,
+            metric,
+            seconds: 60.0 * minutes,
+            seed,
+            config,
+        })
+    }
+
+    /// The observations from one output of the model to the next.
+    pub fn window(&self) -> usize {
+        match &self.model {
+            Architecture::Slice(slice) => slice.window,
+            Architecture::Signature(_) => 1,
+        }
+    }
+
+    /// The learning rate of a step, from 0.
+    pub fn rate_at(&self, step: usize) -> f64 {
+        let done = step + 1;
+        if done < self.warmup {
+            return self.rate * done as f64 / self.warmup as f64;
+        }
+        match self.schedule {
+            Schedule::Constant => self.rate,
+            Schedule::Cosine => {
+                let share = (done - self.warmup) as f64 / (self.steps - self.warmup).max(1) as f64;
+                0.5 * self.rate * (1.0 + (std::f64::consts::PI * share.min(1.0)).cos())
+            }
+        }
+    }
+
+    /// The model in a few words.
+    pub fn detail(&self) -> String {
+        match &self.model {
+            Architecture::Slice(slice) => {
+                let structure = match &slice.structure {
+                    StructureConfig::Block { block } => format!("blocks of {block}"),
+                    StructureConfig::DiagonalDense { block } => format!("diagonal, then a block of {block}"),
+                    StructureConfig::Dplr { rank } => format!("diagonal and rank {rank}"),
+                    StructureConfig::Sparse { epsilon } => format!("sparse, epsilon {epsilon}"),
+                    StructureConfig::WalshHadamard { .. } => "Walsh-Hadamard".into(),
+                    StructureConfig::Dense => "dense".into(),
+                    StructureConfig::Diagonal => "diagonal".into(),
+                    StructureConfig::Blocks { sizes } => format!("blocks of {sizes:?}"),
+                };
+                format!("{structure}, H = {}, depth {}, windows of {}", slice.hidden, slice.depth, slice.window)
+            }
+            Architecture::Signature(signature) => format!("linear, signature of depth {}", signature.depth),
+        }
+    }
+}
+
+fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
+    let horizon = config.data.horizon;
+    let forecast = config.data.task == Some(TaskName::Forecast) || (config.data.task.is_none() && horizon.is_some());
+    if forecast {
+        let horizon = at_least("data.horizon", horizon.unwrap_or(1), 1)?;
+        let longest = data.cases.iter().map(ncde_data::Case::len).max().unwrap_or(0);
+        if horizon >= longest {
+            return refuse("data.horizon", format!("{horizon} observations ahead, but the longest series has {longest}"));
+        }
+        return Ok((Task::Forecast { horizon }, TaskName::Forecast));
+    }
+    let class = |names: &[String], at| {
+        if names.len() < 2 {
+            let seen = names.first().map_or("there is no class".into(), |name| format!("every case has the class `{name}`"));
+            return Err(Error::Unfit(format!("{seen}: there is nothing to tell apart; check the labels")));
+        }
+        Ok((Task::Classification { classes: names.to_vec(), at }, TaskName::Classification))
+    };
+    let number =
+        |name: &str, at| Ok((Task::Regression { target: name.into(), at, scaling: Scaling::IDENTITY }, TaskName::Regression));
+    match &data.targets {
+        Targets::Classes { names, .. } => class(names, At::End),
+        Targets::ClassSteps { names, .. } => class(names, At::Steps),
+        Targets::Values { name, .. } => number(name, At::End),
+        Targets::ValueSteps { name, .. } => number(name, At::Steps),
+        Targets::None => Err(Error::Unfit(
+            "the data has no labels; give a second file (`--labels FILE`), say which column holds them (`--set label_column=NAME`), or \
+             forecast the channels (`--set task=forecast`)"
+                .into(),
+        )),
+    }
+}
+
+/// The scaling of numbers to be predicted, from the training part.
+pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize]) {
+    if let Task::Regression { scaling: own, .. } = task {
+        let all: Vec<f64> = match &data.targets {
+            Targets::Values { of, .. } => train.iter().map(|&i| of[i]).collect(),
+            Targets::ValueSteps { of, .. } => train.iter().flat_map(|&i| of[i].iter().copied()).collect(),
+            _ => Vec::new(),
+        };
+        *own = scaling(all, Scale::Standard);
+    }
+}
+
+fn model(config: &mut Config, data: &Dataset, task: &Task, width: usize) -> Result<(Architecture, f64), Error> {
+    let m = &mut config.model;
+    let mut lengths: Vec<usize> = data.cases.iter().map(ncde_data::Case::len).collect();
+    lengths.sort_unstable();
+    let median = lengths.get(lengths.len() / 2).copied().unwrap_or(1);
+    let steps = task.at() == At::Steps;
+    match *m.name.get_or_insert(ModelName::Slice) {
+        ModelName::Signature => {
+            let depth = *m.depth.get_or_insert_with(|| {
+                // Not many more features than cases can tell apart.
+                (1..=4).rev().find(|&n| (width as f64).powi(n) <= 600.0).unwrap_or(1) as usize
+            });
+            at_least("model.depth", depth, 1)?;
+            for (key, set) in
+                [("hidden", m.hidden.is_some()), ("structure", m.structure.is_some()), ("window", m.window.is_some())]
+            {
+                if set {
+                    return refuse("model.name", format!("`signature` has no `{key}`; leave it out, or use `slice`"));
+                }
+            }
+            Ok((Architecture::Signature(SignatureSpec { depth }), 0.25))
+        }
+        ModelName::Slice => {
+            let hidden = at_least("model.hidden", *m.hidden.get_or_insert(64), 1)?;
+            let window = *m.window.get_or_insert(if steps { 1 } else { ((median as f64 / 64.0).round() as usize).max(1) });
+            at_least("model.window", window, 1)?;
+            let windows: f64 = lengths.iter().map(|&own| own.div_ceil(window) as f64).sum();
+            let pairs = (width * (width + 1)) as f64 / 2.0;
+            let depth = *m.depth.get_or_insert(if 4.0 * windows * pairs <= FEATURE_BYTES && window > 1 { 2 } else { 1 });
+            at_least("model.depth", depth, 1)?;
+            let structure = match *m.structure.get_or_insert(StructureName::Block) {
+                StructureName::Block => StructureConfig::Block { block: *m.block.get_or_insert(4) },
+                StructureName::Dense => StructureConfig::Dense,
+                StructureName::Diagonal => StructureConfig::Diagonal,
+                StructureName::DiagonalDense => StructureConfig::DiagonalDense { block: *m.block.get_or_insert(16.min(hidden)) },
+                StructureName::Dplr => StructureConfig::Dplr { rank: *m.rank.get_or_insert(4) },
+                StructureName::Sparse => StructureConfig::Sparse { epsilon: *m.epsilon.get_or_insert(0.5) },
+                StructureName::WalshHadamard => StructureConfig::WalshHadamard { bound: Bound::Tanh },
+            };
+            let transition = match *m.transition.get_or_insert(TransitionChoice::Exp) {
+                TransitionChoice::Exp => Transition::Exp,
+                TransitionChoice::Euler => Transition::Euler,
+            };
+            let init = positive("model.init", *m.init.get_or_insert(0.25))?;
+            let over = match (steps, *m.readout.get_or_insert(if steps { ReadoutName::Last } else { ReadoutName::Mean })) {
+                (true, ReadoutName::Mean) => {
+                    return refuse("model.readout", "`mean`, but an output is asked for at every observation; use `last`".into());
+                }
+                (true, ReadoutName::Last) => Over::EveryStep,
+                (false, ReadoutName::Mean) => Over::Mean,
+                (false, ReadoutName::Last) => Over::Last,
+            };
+            let layers = *m.head_layers.get_or_insert(0);
+            let head = match layers {
+                0 => Head::Linear,
+                _ => Head::Network { width: at_least("model.head_width", *m.head_width.get_or_insert(hidden), 1)?, layers },
+            };
+            let masks = Stream::new(config.train.seed.unwrap_or(0), 2).child(0).key();
+            let spec = SliceSpec { hidden, structure, masks, depth, window, transition, over, head };
+            // Sizes that cannot be are refused now, with the words of the kernels.
+            spec.plan(width)?;
+            Ok((Architecture::Slice(spec), init))
+        }
+    }
+}
+
+fn refuse<T>(key: &str, problem: String) -> Result<T, Error> {
+    Err(Error::Config(format!("`{key}` is {problem}")))
+}
+
+fn at_least(key: &str, value: usize, least: usize) -> Result<usize, Error> {
+    if value >= least { Ok(value) } else { refuse(key, format!("{value}; it is {least} or more")) }
+}
+
+fn positive(key: &str, value: f64) -> Result<f64, Error> {
+    if value.is_finite() && value > 0.0 { Ok(value) } else { refuse(key, format!("{value}; it is a positive number")) }
+}
+
+fn share(key: &str, value: f64) -> Result<f64, Error> {
+    if (0.0..1.0).contains(&value) { Ok(value) } else { refuse(key, format!("{value}; it is a share, from 0 to below 1")) }
+}

@@ -1,0 +1,101 @@
+//! The directory of a saved model, and what the saved model says of data.
+
+use std::io::Write;
+use std::path::Path;
+
+use ncde_data::{Dataset, Targets};
+use ncde_report::{Classification, Metrics, Regression};
+use ncde_runtime::{At, Model, ModelSpec, Prediction, SPEC, Task, WEIGHTS, Weight, to_bytes};
+
+use super::Error;
+
+/// Writes a file beside its target, then renames it: at no moment is there half a file.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let mut file = std::fs::File::create(&beside).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&beside, path).map_err(failed)
+}
+
+/// Writes weights and description.
+pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[Weight]) -> Result<(), Error> {
+    let (bytes, remembered) = to_bytes(weights)?;
+    spec.weights = remembered;
+    let path = directory.join(SPEC);
+    let text = serde_json::to_string_pretty(&spec).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
+    write_whole(&directory.join(WEIGHTS), &bytes)?;
+    write_whole(&path, (text + "\n").as_bytes())
+}
+
+/// What a model says of every case: one prediction, or one for each observation.
+///
+/// # Errors
+/// If an observation cannot be taken; the case is named.
+pub fn predict_all(model: &mut Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
+    let steps = model.spec().task.at() == At::Steps;
+    let predict = |case: &ncde_data::Case| -> Result<Vec<Prediction>, ncde_runtime::Error> {
+        let mut series = model.start(&case.statics)?;
+        let mut predictions = Vec::with_capacity(if steps { case.len() } else { 1 });
+        for (i, &time) in case.times.iter().enumerate() {
+            model.push(&mut series, time, case.row(i, data.channels.len()))?;
+            if steps || i + 1 == case.len() {
+                predictions.push(model.predict(&mut series)?);
+            }
+        }
+        Ok(predictions)
+    };
+    let mut predict = predict;
+    let named = |case: &ncde_data::Case, e| Error::Unfit(format!("case `{}`: {e}", case.id));
+    data.cases.iter().map(|case| predict(case).map_err(|e| named(case, e))).collect()
+}
+
+/// How good predictions are; none if the data has no labels of this kind.
+pub fn score(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Option<Metrics> {
+    let (mut probabilities, mut classes, mut values, mut truth) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (i, own) in predictions.iter().enumerate() {
+        for (t, prediction) in own.iter().enumerate() {
+            match (prediction, &data.targets) {
+                (Prediction::Class { probabilities: p, .. }, Targets::Classes { of, .. }) => {
+                    probabilities.extend(p);
+                    classes.push(of[i]);
+                }
+                (Prediction::Class { probabilities: p, .. }, Targets::ClassSteps { of, .. }) => {
+                    if let Some(class) = of[i][t] {
+                        probabilities.extend(p);
+                        classes.push(class);
+                    }
+                }
+                (Prediction::Value(y), Targets::Values { of, .. }) if !of[i].is_nan() => {
+                    values.push(*y);
+                    truth.push(of[i]);
+                }
+                (Prediction::Value(y), Targets::ValueSteps { of, .. }) if !of[i][t].is_nan() => {
+                    values.push(*y);
+                    truth.push(of[i][t]);
+                }
+                (Prediction::Values(all), _) => {
+                    let Task::Forecast { horizon } = task else { continue };
+                    if t + horizon < data.cases[i].len() {
+                        let later = data.cases[i].row(t + horizon, data.channels.len());
+                        for (&y, &x) in all.iter().zip(later).filter(|(_, x)| !x.is_nan()) {
+                            values.push(y);
+                            truth.push(x);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    match task {
+        Task::Classification { classes: names, .. } if !classes.is_empty() => {
+            Some(Metrics::Classification(Classification::of(&probabilities, names.len(), &classes)))
+        }
+        Task::Regression { .. } | Task::Forecast { .. } if !truth.is_empty() => {
+            Some(Metrics::Regression(Regression::of(&values, &truth)))
+        }
+        _ => None,
+    }
+}
