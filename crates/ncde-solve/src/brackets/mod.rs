@@ -1,0 +1,134 @@
+//! Brackets of vector fields, contracted with a log-signature: `F = sum_k lambda_k [..f..]_k`, never one by one.
+//!
+//! `[f, g](h) = Dg(h) f(h) - Df(h) g(h)`. A Lie element with coefficients `l_w` on words goes to the vector field `F = G_()` of
+//!
+//! ```text
+//! G_u = sum_j l_{uj} f_j + sum_j D G_{uj}[f_j],        G_u = sum_j l_{uj} f_j  where uj has the largest length,
+//! ```
+//!
+//! nested Jacobian-vector products with the first letter outermost: no bracket is formed, and no basis is needed but words. The last
+//! two levels together take one product for each channel, `sum_k D f_k[v_k]` with `v_k = sum_j l_{ujk} f_j`, of which only channel
+//! `k` is evaluated. So depth `N` costs `d^(N-1)` products.
+
+mod order;
+
+use ncde_signature::algebra::LieBasis;
+
+use crate::Error;
+use crate::error::check;
+use crate::field::VectorField;
+use crate::number::{Dual, Number};
+use order::{One, Order, Then, Two};
+
+/// The largest depth of brackets.
+pub const MOST_DEPTH: usize = 6;
+
+/// The number of words of 1 to `depth` letters over `channels`.
+pub fn words(channels: usize, depth: usize) -> usize {
+    (1..=depth as u32).map(|k| channels.pow(k)).sum()
+}
+
+/// Calls a function of [`Order`] for a depth that is known only now.
+macro_rules! at_depth {
+    ($depth:expr, $function:ident ( $($argument:expr),* )) => {
+        match $depth {
+            1 => One::$function($($argument),*),
+            2 => Two::$function($($argument),*),
+            3 => Then::<Two>::$function($($argument),*),
+            4 => Then::<Then<Two>>::$function($($argument),*),
+            5 => Then::<Then<Then<Two>>>::$function($($argument),*),
+            6 => Then::<Then<Then<Then<Two>>>>::$function($($argument),*),
+            depth => return Err(Error::Depth { depth, most: MOST_DEPTH }),
+        }
+    };
+}
+
+/// Writes `F(h)` to `out`, for the Lie element with coefficients `row` on words.
+///
+/// # Shapes
+/// `row`: the words of 1 to `depth` letters, by length, then lexicographically (the expanded form of `ncde-signature`); `h` and `out`: `[H]`.
+///
+/// # Errors
+/// If the sizes do not fit, or the depth is 0 or more than [`MOST_DEPTH`].
+pub fn contract<F: VectorField, N: Number>(
+    field: &F,
+    parameters: &[N],
+    depth: usize,
+    row: &[N],
+    h: &[N],
+    out: &mut [N],
+) -> Result<(), Error> {
+    if !(1..=MOST_DEPTH).contains(&depth) {
+        return Err(Error::Depth { depth, most: MOST_DEPTH });
+    }
+    check("contract", "the row of coefficients (one for each word)", row.len(), words(field.channels(), depth))?;
+    sizes("contract", field, parameters.len(), h.len(), out.len(), field.hidden())?;
+    at_depth!(depth, contract(field, parameters, row, h, out));
+    Ok(())
+}
+
+/// Writes the vector field of element `k` of a basis, an iterated bracket, to `out`. For looking at brackets one by one.
+///
+/// ```
+/// use ncde_signature::Basis;
+/// use ncde_signature::algebra::{LieBasis, Shape};
+/// use ncde_solve::{brackets, field::Linear};
+/// let basis = LieBasis::new(&Shape::new(2, 2)?, Basis::Lyndon)?; // 1, 2, [1,2]
+/// let field = Linear { hidden: 2, channels: 2 };
+/// let (up, right) = ([0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]);
+/// let mut out = [0.0; 2];
+/// brackets::lie_bracket(&field, &[up, right].concat(), &basis, 2, &[1.0, 0.0], &mut out)?;
+/// assert_eq!(out, [-1.0, 0.0]); // (A^2 A^1 - A^1 A^2) h
+/// # Ok::<(), ncde_solve::Error>(())
+/// ```
+///
+/// # Errors
+/// If the sizes do not fit, there is no such element, or its degree is more than [`MOST_DEPTH`].
+pub fn lie_bracket<F: VectorField, N: Number>(
+    field: &F,
+    parameters: &[N],
+    basis: &LieBasis,
+    k: usize,
+    h: &[N],
+    out: &mut [N],
+) -> Result<(), Error> {
+    sizes("bracket", field, parameters.len(), h.len(), out.len(), field.hidden())?;
+    check("bracket", "the alphabet of the basis (one letter for each channel)", basis.shape().width(), field.channels())?;
+    let trees = basis.trees();
+    let Some(&degree) = basis.degrees().get(k) else {
+        let seen = format!("{k} of {}", trees.len());
+        return Err(Error::BadParameter { what: "the place of a basis element", wanted: "below their number", seen });
+    };
+    at_depth!(degree, bracket(field, parameters, trees, k, h, out));
+    Ok(())
+}
+
+/// Writes `D f(h)[v]` for every channel, `[d, H]`, to `out`.
+///
+/// # Errors
+/// If the sizes do not fit.
+pub fn jvp<F: VectorField, N: Number>(field: &F, parameters: &[N], h: &[N], v: &[N], out: &mut [N]) -> Result<(), Error> {
+    sizes("jvp", field, parameters.len(), h.len(), out.len(), field.channels() * field.hidden())?;
+    check("jvp", "the direction", v.len(), h.len())?;
+    let parameters: Vec<Dual<N>> = parameters.iter().map(|&p| Dual::fixed(p)).collect();
+    let moving: Vec<Dual<N>> = h.iter().zip(v).map(|(&h, &v)| Dual::new(h, v)).collect();
+    let mut moved = vec![Dual::fixed(N::zero()); out.len()];
+    field.eval(&parameters, &moving, &mut moved);
+    for (out, moved) in out.iter_mut().zip(moved) {
+        *out = moved.tangent;
+    }
+    Ok(())
+}
+
+fn sizes<F: VectorField>(
+    operation: &'static str,
+    field: &F,
+    parameters: usize,
+    h: usize,
+    out: usize,
+    wanted: usize,
+) -> Result<(), Error> {
+    check(operation, "the list of parameters", parameters, field.parameters())?;
+    check(operation, "the state", h, field.hidden())?;
+    check(operation, "the output", out, wanted)
+}

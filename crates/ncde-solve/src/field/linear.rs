@@ -1,0 +1,47 @@
+//! `f_j(h) = A^j h`: linear vector fields, with matrices as parameters.
+//!
+//! Their brackets are commutators: `[e_i, e_j]` goes with `A^j A^i - A^i A^j`. `ncde-kernels` has fast flows of these; here they
+//! serve as a field whose brackets are known.
+
+use super::VectorField;
+use crate::number::Number;
+
+/// `d` full matrices, `[d, H, H]`, each row by row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Linear {
+    /// `H`.
+    pub hidden: usize,
+    /// `d`.
+    pub channels: usize,
+}
+
+impl VectorField for Linear {
+    fn channels(&self) -> usize {
+        self.channels
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    fn parameters(&self) -> usize {
+        self.channels * self.hidden * self.hidden
+    }
+
+    fn eval<N: Number>(&self, parameters: &[N], h: &[N], out: &mut [N]) {
+        for (row, out) in parameters.chunks_exact(self.hidden).zip(out) {
+            *out = product(row, h);
+        }
+    }
+
+    fn eval_channel<N: Number>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
+        let size = self.hidden * self.hidden;
+        for (row, out) in parameters[j * size..(j + 1) * size].chunks_exact(self.hidden).zip(out) {
+            *out = product(row, h);
+        }
+    }
+}
+
+fn product<N: Number>(row: &[N], h: &[N]) -> N {
+    N::zero().accumulate(row.len(), |i| (row[i], h[i]))
+}

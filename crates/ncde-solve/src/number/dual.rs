@@ -1,0 +1,142 @@
+//! `x + x' e` with `e^2 = 0`: a value and one directional derivative.
+//!
+//! `g(x + x' e) = g(x) + g'(x) x' e`. As the parts may be duals themselves, `k` layers hold all mixed derivatives in `k`
+//! directions, and `e_1 ... e_k` is the last of `2^k` parts.
+
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+
+use super::Number;
+
+/// A value with one directional derivative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dual<N> {
+    /// `x`.
+    pub value: N,
+    /// `x'`.
+    pub tangent: N,
+}
+
+impl<N> Dual<N> {
+    /// `value + tangent e`.
+    pub fn new(value: N, tangent: N) -> Self {
+        Self { value, tangent }
+    }
+}
+
+impl<N: Number> Dual<N> {
+    /// `value`, which does not move.
+    pub fn fixed(value: N) -> Self {
+        Self { value, tangent: N::zero() }
+    }
+
+    /// `y + slope x' e`.
+    fn chain(self, y: N, slope: N) -> Self {
+        Self { value: y, tangent: slope * self.tangent }
+    }
+}
+
+impl<N: Number> Add for Dual<N> {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self { value: self.value + other.value, tangent: self.tangent + other.tangent }
+    }
+}
+
+impl<N: Number> AddAssign for Dual<N> {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl<N: Number> Sub for Dual<N> {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self { value: self.value - other.value, tangent: self.tangent - other.tangent }
+    }
+}
+
+impl<N: Number> Neg for Dual<N> {
+    type Output = Self;
+
+    #[inline]
+    fn neg(self) -> Self {
+        Self { value: -self.value, tangent: -self.tangent }
+    }
+}
+
+impl<N: Number> Mul for Dual<N> {
+    type Output = Self;
+
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        Self { value: self.value * other.value, tangent: self.value * other.tangent + self.tangent * other.value }
+    }
+}
+
+impl<N: Number> Div for Dual<N> {
+    type Output = Self;
+
+    #[inline]
+    fn div(self, other: Self) -> Self {
+        let quotient = self.value / other.value;
+        Self { value: quotient, tangent: (self.tangent - quotient * other.tangent) / other.value }
+    }
+}
+
+impl<N: Number> Number for Dual<N> {
+    type Real = N::Real;
+
+    fn constant(x: N::Real) -> Self {
+        Self::fixed(N::constant(x))
+    }
+
+    fn value(self) -> N::Real {
+        self.value.value()
+    }
+
+    fn exp(self) -> Self {
+        let y = self.value.exp();
+        self.chain(y, y)
+    }
+
+    fn ln(self) -> Self {
+        self.chain(self.value.ln(), N::of(1.0) / self.value)
+    }
+
+    fn sqrt(self) -> Self {
+        let y = self.value.sqrt();
+        self.chain(y, N::of(0.5) / y)
+    }
+
+    fn tanh(self) -> Self {
+        let y = self.value.tanh();
+        self.chain(y, N::of(1.0) - y * y)
+    }
+
+    fn sigmoid(self) -> Self {
+        let y = self.value.sigmoid();
+        self.chain(y, y * (N::of(1.0) - y))
+    }
+
+    fn softplus(self) -> Self {
+        self.chain(self.value.softplus(), self.value.sigmoid())
+    }
+
+    fn accumulate(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
+        let value = self.value.accumulate(n, |i| {
+            let (a, b) = pair(i);
+            (a.value, b.value)
+        });
+        // Both halves of the product rule, one after the other.
+        let tangent = self.tangent.accumulate(2 * n, |i| {
+            let (a, b) = pair(i / 2);
+            if i % 2 == 0 { (a.value, b.tangent) } else { (a.tangent, b.value) }
+        });
+        Self { value, tangent }
+    }
+}
