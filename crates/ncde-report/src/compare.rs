@@ -62,6 +62,19 @@ impl<'a> Entry<'a> {
     }
 }
 
+impl<'a> Board<'a> {
+    /// The best entries by their score, at most so many, in the order of the board.
+    pub(crate) fn best(&self, most: usize) -> Vec<&Entry<'a>> {
+        let sign = if higher_is_better(self.metric) { -1.0 } else { 1.0 };
+        let cost = |entry: &Entry<'_>| entry.score.map_or(f64::INFINITY, |score| sign * score.mean);
+        let mut entries: Vec<_> = self.entries.iter().enumerate().collect();
+        entries.sort_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
+        entries.truncate(most);
+        entries.sort_by_key(|(place, _)| *place);
+        entries.into_iter().map(|(_, entry)| entry).collect()
+    }
+}
+
 /// Sorts runs into boards and entries.
 pub(crate) fn boards(records: &[RunRecord]) -> Vec<Board<'_>> {
     let mut boards: Vec<Board<'_>> = Vec::new();

@@ -78,6 +78,14 @@ fn three(value: f64) -> String {
     trim(&format!("{value:.decimals$}")).into()
 }
 
+/// At most `most` characters, with an ellipsis for those that are left out.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.into();
+    }
+    text.chars().take(most - 1).chain(['\u{2026}']).collect()
+}
+
 /// With a capital first letter.
 pub(crate) fn capital(words: &str) -> String {
     let mut characters = words.chars();

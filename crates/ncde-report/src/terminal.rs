@@ -109,7 +109,7 @@ fn curve(text: &mut String, title: &str, show: impl Fn(f64) -> String, points: &
     let (top, bottom) = (show(high), show(low));
     let margin = top.chars().count().max(bottom.chars().count());
     let columns = width - margin - 3;
-    let means = columns_of(&finite, columns);
+    let means = columns_of(points, columns);
 
     let _ = writeln!(text, "\n{}", plain(title));
     for row in (0..HEIGHT).rev() {
@@ -128,7 +128,7 @@ fn curve(text: &mut String, title: &str, show: impl Fn(f64) -> String, points: &
         }
         text.push('\n');
     }
-    let (first, last) = (count(finite[0][0] as usize), count(finite[finite.len() - 1][0] as usize));
+    let (first, last) = (count(points[0][0] as usize), count(points[points.len() - 1][0] as usize));
     let _ = writeln!(text, "{:margin$}  {first}{last:>room$}", "", room = means.len().saturating_sub(first.len()));
 }
 
@@ -138,23 +138,24 @@ fn block(eighths: usize, row: usize) -> char {
     BLOCKS[eighths.saturating_sub(8 * row).min(8)]
 }
 
-/// The mean value of each column; a column without points repeats the one before it.
+/// The mean value of each column; a column without points repeats the one before it, one with none that is finite
+/// is empty (not a number).
 fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
     let (first, last) = (points[0][0], points[points.len() - 1][0]);
-    let mut sums = vec![(0.0, 0_usize); columns];
+    let mut values = vec![Vec::new(); columns];
     for [step, value] in points {
         let share = (step - first) / (last - first).max(1.0);
-        let (sum, count) = &mut sums[((share * columns as f64) as usize).min(columns - 1)];
-        (*sum, *count) = (*sum + value, *count + 1);
+        values[((share * columns as f64) as usize).min(columns - 1)].push(*value);
     }
     let mut current = points[0][1];
-    let mean = |(sum, count): (f64, usize)| {
-        if count > 0 {
-            current = sum / count as f64;
+    let mean = |values: Vec<f64>| {
+        if !values.is_empty() {
+            let finite: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+            current = finite.iter().sum::<f64>() / finite.len() as f64;
         }
         current
     };
-    sums.into_iter().map(mean).collect()
+    values.into_iter().map(mean).collect()
 }
 
 /// The matrix of counts, if it is narrow enough.
@@ -170,12 +171,10 @@ fn confusion(text: &mut String, record: &RunRecord, whose: &str, metrics: &Class
         return;
     }
     let margin = longest.min(room);
-    let _ = write!(
-        text,
-        "\n{whose} cases: a row for each true class, a column for each predicted one\n{:1$}",
-        "",
-        number + margin + 1
-    );
+    text.push('\n');
+    let words = format!("{whose} cases: a row for each true class, a column for each predicted one");
+    wrap(text, &words, "", width);
+    let _ = write!(text, "{:1$}", "", number + margin + 1);
     for class in 1..=classes {
         let _ = write!(text, "{class:>cell$}");
     }

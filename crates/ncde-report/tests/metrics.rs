@@ -138,7 +138,7 @@ fn r2_is_undefined_without_variance() {
     assert_eq!(r2(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(1.0));
 }
 
-/// SciPy 1.17.1: `binomtest(correct, cases).proportion_ci(method="wilson")`.
+/// `scipy` 1.17.1: `binomtest(correct, cases).proportion_ci(method="wilson")`.
 #[test]
 fn wilson_intervals_are_those_of_scipy() {
     let golden = [
@@ -155,7 +155,7 @@ fn wilson_intervals_are_those_of_scipy() {
     assert_eq!((wilson(0, 0), wilson(2, 1)), (None, None));
 }
 
-/// SciPy 1.17.1: `scipy.stats.t.ppf(0.975, freedom)`.
+/// `scipy` 1.17.1: `scipy.stats.t.ppf(0.975, freedom)`.
 #[test]
 fn intervals_of_means_use_the_t_distribution() {
     let golden = [

@@ -1,4 +1,5 @@
 //! Run records: both ways, and what a bad file is told.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod common;
 
@@ -24,12 +25,7 @@ fn a_record_comes_back_as_it_was() {
     let file = folder("both_ways").join("run.json");
     for run in several().into_iter().chain([regressor(Made::default())]) {
         run.write(&file).unwrap();
-        let read = RunRecord::read(&file).unwrap();
-        // Text and not numbers: a reader may be off by the last bit of a number.
-        assert_eq!((read.title(), &read.config, &read.history.len()), (run.title(), &run.config, &run.history.len()));
-        assert_eq!(read.to_json().unwrap().len(), run.to_json().unwrap().len());
-        assert_eq!((&read.data, &read.model, &read.best), (&run.data, &run.model, &run.best));
-        assert_eq!(read.predictions[7].predicted, run.predictions[7].predicted);
+        assert_eq!(RunRecord::read(&file).unwrap(), run);
     }
     // Nothing is left beside it.
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
@@ -68,7 +64,8 @@ fn bad_files_are_told_what_is_wrong_with_them() {
     for damaged in ["", "{\"format\": 1", &good[..good.len() / 2], "{\"format\": 1}"] {
         let error = failure(damaged);
         assert!(matches!(error, RecordError::Damaged { .. }), "{damaged:.40} {error}");
-        assert!(error.to_string().contains("line 1") || damaged.len() > 20, "{error}");
+        let words = error.to_string();
+        assert!(words.starts_with("the run record `runs/run.json` is damaged: ") && words.contains(" at line "), "{words}");
     }
     let missing = good.replacen("\"seed\"", "\"sead\"", 1);
     assert!(failure(&missing).to_string().contains("missing field `seed`"));

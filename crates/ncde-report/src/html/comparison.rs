@@ -8,25 +8,35 @@ use crate::escape::html as escaped;
 use crate::format::{capital, count, duration, metric_name};
 use crate::plot;
 
+/// The most entries whose curves are drawn together: as many as there are colours.
+const MOST_CURVES: usize = 8;
+
 /// Writes the comparison of one board.
 pub(super) fn board(page: &mut String, board: &Board<'_>) {
     let name = metric_name(board.metric);
     let _ = writeln!(page, "<h2>{}</h2>", escaped(board.data));
     page.push_str("<div class=\"grid\">\n");
     card(page, "Comparison", Some(entries(board, &name)), " wide");
-    let names = || board.entries.iter().enumerate().map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
     let trade = plot::metric_against_time(board).map(|svg| {
         svg + "<p class=\"soft\">The dashed line joins the models that no other beats in both. \
                Bars are 95 % intervals of means over seeds.</p>"
     });
     card(page, &format!("{} against time", capital(&name)), trade, "");
-    let runs = board.entries.iter().enumerate().flat_map(|(colour, entry)| entry.runs.iter().map(move |(_, run)| (colour, *run)));
-    let curves = plot::metrics(runs).map(|svg| svg + &legend(names()));
-    card(page, "Training of all runs", curves, "");
+    let best = board.best(MOST_CURVES);
+    let title = if best.len() < board.entries.len() { "Training of the best" } else { "Training of all runs" };
+    card(page, title, curves(&best), "");
     if board.entries.iter().any(|entry| entry.runs.len() > 1) {
         card(page, "Runs by seed", Some(runs_by_seed(board, &name)), " wide");
     }
     page.push_str("</div>\n");
+}
+
+/// The curves of entries, each with a colour of its own.
+fn curves(entries: &[&Entry<'_>]) -> Option<String> {
+    let coloured = || entries.iter().enumerate();
+    let runs = coloured().flat_map(|(colour, entry)| entry.runs.iter().map(move |(_, run)| (colour, *run)));
+    let names = coloured().map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
+    Some(plot::metrics(runs)? + &legend(names))
 }
 
 fn entries(board: &Board<'_>, name: &str) -> String {

@@ -4,10 +4,13 @@ use std::fmt::Write;
 
 use super::{Column, card, legend, table};
 use crate::escape::html as escaped;
-use crate::format::{metric, metric_name};
+use crate::format::{metric, metric_name, shortened};
 use crate::markdown::WIDEST_MATRIX;
 use crate::metrics::Classification;
 use crate::{Metrics, RunRecord, plot};
+
+/// The longest name of a class in a matrix, whose cells are narrow.
+const LONGEST_NAME: usize = 24;
 
 /// Writes everything that is known of a run.
 pub(super) fn whole(page: &mut String, run: &RunRecord) {
@@ -56,14 +59,17 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
     if metrics.confusion.is_empty() {
         return None;
     }
-    let names: Vec<String> = (0..metrics.confusion.len()).map(|class| escaped(&run.class(class))).collect();
+    let names: Vec<[String; 2]> = (0..metrics.confusion.len())
+        .map(|class| run.class(class))
+        .map(|name| [escaped(&name), escaped(&shortened(&name, LONGEST_NAME))])
+        .collect();
     let mut text = String::from("<div class=\"scroll\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>");
-    for name in &names {
-        let _ = write!(text, "<th title=\"{name}\">{name}</th>");
+    for [name, short] in &names {
+        let _ = write!(text, "<th title=\"{name}\">{short}</th>");
     }
     text.push_str("</tr></thead><tbody>");
-    for (row, name) in metrics.confusion.iter().zip(&names) {
-        let _ = write!(text, "<tr><th class=\"text\" title=\"{name}\">{name}</th>");
+    for (row, [name, short]) in metrics.confusion.iter().zip(&names) {
+        let _ = write!(text, "<tr><th class=\"text\" title=\"{name}\">{short}</th>");
         let cases: u64 = row.iter().sum();
         for count in row {
             let share = if cases == 0 { 0.0 } else { *count as f64 / cases as f64 };

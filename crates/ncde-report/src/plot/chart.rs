@@ -1,7 +1,7 @@
 //! A chart as SVG: layers over two axes, 360 units wide, so that one unit is about one pixel on a phone.
 //!
 //! Colours and sizes of text are classes, set in the style of the page. Widths of texts are estimated: a character
-//! is at most 0.62 of its size wide, which holds for digits and nearly all letters of common fonts.
+//! is at most 0.64 of its size wide, which holds for digits and nearly all letters of common fonts.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 38.0;
 /// The size of text, and the width of one character of it.
 const SIZE: f64 = 11.5;
-const CHARACTER: f64 = 0.62 * SIZE;
+const CHARACTER: f64 = 0.64 * SIZE;
 /// How many colours the style of the page has.
 const COLOURS: usize = 8;
 

@@ -26,14 +26,13 @@ pub(crate) fn metric(run: &RunRecord) -> Option<String> {
     steps(&label, &label, spacing(name), layers, Some(run))
 }
 
-/// The validation metric of several runs, each with the colour of its entry.
-pub(crate) fn metrics<'a>(runs: impl Iterator<Item = (usize, &'a RunRecord)>) -> Option<String> {
-    let mut name = "";
-    let layers = runs
-        .map(|(colour, run)| {
-            name = metric_of(run);
-            line(run, colour, |point| point.metric.map(|value| value * factor(metric_of(run))))
-        })
+/// The validation metric of several runs, each with its colour; runs with another metric than the first are left out.
+pub(crate) fn metrics<'a>(mut runs: impl Iterator<Item = (usize, &'a RunRecord)>) -> Option<String> {
+    let first = runs.find(|(_, run)| run.best.is_some())?;
+    let name = metric_of(first.1);
+    let layers = std::iter::once(first)
+        .chain(runs.filter(|(_, run)| metric_of(run) == name))
+        .map(|(colour, run)| line(run, colour, |point| point.metric.map(|value| value * factor(name))))
         .collect();
     let label = axis_label(name);
     steps(&label, &label, spacing(name), layers, None)

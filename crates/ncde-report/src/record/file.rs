@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use serde::Deserialize;
-
 use super::RunRecord;
 
 /// Why a run record could not be read or written.
@@ -52,12 +50,6 @@ pub enum RecordError {
     },
 }
 
-/// The part of a record that no version changes.
-#[derive(Deserialize)]
-struct Header {
-    format: Option<u64>,
-}
-
 impl RunRecord {
     /// The record as indented JSON.
     ///
@@ -75,13 +67,8 @@ impl RunRecord {
     /// [`RecordError::Newer`], [`RecordError::Foreign`] or [`RecordError::Damaged`].
     pub fn from_json(text: &str, path: &Path) -> Result<Self, RecordError> {
         let damaged = |source| RecordError::Damaged { path: path.into(), source };
-        // A list or a single number has no header, and a header may hold something else in place of the number.
-        let header = match serde_json::from_str::<Header>(text) {
-            Ok(header) => header.format,
-            Err(error) if error.is_data() => None,
-            Err(error) => return Err(damaged(error)),
-        };
-        match header {
+        let value: serde_json::Value = serde_json::from_str(text).map_err(damaged)?;
+        match value.get("format").and_then(serde_json::Value::as_u64) {
             None => Err(RecordError::Foreign { path: path.into() }),
             Some(seen) if seen > u64::from(Self::FORMAT) => {
                 Err(RecordError::Newer { path: path.into(), seen, known: Self::FORMAT })

@@ -1,4 +1,5 @@
 //! Made-up runs that look like real ones, the same every time.
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use ncde_report::metrics::predicted;
 use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome, Point, Prediction};
@@ -161,4 +162,40 @@ pub(crate) fn several() -> Vec<RunRecord> {
     }
     runs.push(regressor(Made::default()));
     runs
+}
+
+/// A run that is hard to show: names that are markup or very long, numbers that are none.
+pub(crate) fn hostile() -> RunRecord {
+    let long = "an_unbroken_name_of_a_class_that_is_far_longer_than_any_phone_is_wide_".repeat(3);
+    let mut run =
+        classifier(Made { classes: &["<script>alert(1)</script>", "a|b `c` *d* \u{1b}[31m", &long], ..Made::default() });
+    run.model.name = "\"><img src=x onerror=alert(2)>".into();
+    run.model.detail = long.clone();
+    run.data.name = long;
+    run.command = "ncde train --note '</pre><script>alert(3)</script>' ```".into();
+    run.config = "</pre></details><b>\n```\n".repeat(3);
+    run.stopped = "</dl>".into();
+    run.seconds = f64::NAN;
+    run.seconds_per_step = f64::INFINITY;
+    for point in &mut run.history[5..20] {
+        point.loss = f64::NAN;
+        point.metric = Some(f64::INFINITY);
+    }
+    run
+}
+
+/// A run that ended before anything happened.
+pub(crate) fn empty() -> RunRecord {
+    let mut run = classifier(Made::default());
+    run.history.clear();
+    run.predictions.clear();
+    (run.best, run.test, run.steps) = (None, None, 0);
+    run
+}
+
+/// A classifier of many classes.
+pub(crate) fn many_classes(classes: usize) -> RunRecord {
+    let names: Vec<String> = (1..=classes).map(|class| format!("class number {class}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    classifier(Made { classes: &names, ..Made::default() })
 }
