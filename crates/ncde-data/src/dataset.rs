@@ -182,3 +182,8 @@ impl Dataset {
         }
     }
 }
+
+/// Names for channels of files that have none: `channel_1`, `channel_2`, ...
+pub(crate) fn numbered(count: usize) -> Vec<String> {
+    (1..=count).map(|i| format!("channel_{i}")).collect()
+}

@@ -1,0 +1,326 @@
+//! Datasets brought into the form of another: columns by name, classes by name.
+
+use std::collections::HashMap;
+
+use crate::dataset::numbered;
+use crate::error::{Place, hint, listed, shown};
+use crate::label::Lookup;
+use crate::{Case, Dataset, Error, Schema, Targets};
+
+/// Where a column of the result comes from.
+enum From {
+    Channel(usize),
+    Static(usize),
+    /// A category that this file never has: 0, but missing where its fellows `name=...` are.
+    Unseen(Box<From>),
+    /// A category of a column that holds only numbers in this file: whether it is this one.
+    Number(Box<From>, f64),
+}
+
+impl From {
+    fn at(&self, case: &Case, row: &[f64]) -> f64 {
+        match self {
+            Self::Channel(i) => row[*i],
+            Self::Static(i) => case.statics[*i],
+            Self::Unseen(fellow) => {
+                let x = fellow.at(case, row);
+                if x.is_nan() { x } else { 0.0 }
+            }
+            Self::Number(column, category) => {
+                let x = column.at(case, row);
+                if x.is_nan() { x } else { f64::from(u8::from(x == *category)) }
+            }
+        }
+    }
+}
+
+impl Dataset {
+    /// The dataset in the form that a model was trained on.
+    ///
+    /// Channels and statics are found by name, in whatever order they are, and columns that the model does not know are
+    /// dropped. Files without names of their own (`.ts`, `.arff`, `.npy`) are matched by number. Of a text column, categories
+    /// that this file does not have are zero. A static covariate may be a channel here, if it does not change within a case,
+    /// and the other way round. Classes are matched by name, or as numbers.
+    ///
+    /// ```
+    /// use ncde_data::{ReadOptions, Schema, read_bytes};
+    /// let data = read_bytes("new.csv", b"time,b,a,c\n0,1,2,3\n", &ReadOptions::default())?;
+    /// let schema = Schema { channels: vec!["a".into(), "b".into()], statics: vec![], classes: vec![] };
+    /// assert_eq!(data.aligned(&schema)?.cases[0].values, [2.0, 1.0]);
+    /// # Ok::<(), ncde_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] or [`Error::Unnamed`] if a column is not there, [`Error::NotStatic`], [`Error::UnknownClass`].
+    pub fn aligned(mut self, schema: &Schema) -> Result<Self, Error> {
+        if self.channels != schema.channels || self.statics != schema.statics {
+            self.align_columns(schema)?;
+        }
+        let targets = std::mem::replace(&mut self.targets, Targets::None);
+        self.targets = self.align_targets(targets, schema)?;
+        Ok(self)
+    }
+
+    fn align_columns(&mut self, schema: &Schema) -> Result<(), Error> {
+        let is_unnamed = self.channels == numbered(self.channels.len()) || schema.channels == numbered(schema.channels.len());
+        let channels = if is_unnamed {
+            if self.channels.len() != schema.channels.len() {
+                return Err(Error::Unnamed {
+                    name: self.name.clone(),
+                    what: "channel",
+                    seen: self.channels.len(),
+                    wanted: schema.channels.len(),
+                });
+            }
+            (0..self.channels.len()).map(From::Channel).collect()
+        } else {
+            self.find_all(&schema.channels, "channel")?
+        };
+        let statics = self.find_all(&schema.statics, "static covariate")?;
+        let width = self.channels.len();
+        for case in &mut self.cases {
+            let rows = || (0..case.len()).map(|i| case.row(i, width));
+            let values = rows().flat_map(|row| channels.iter().map(|from| from.at(case, row))).collect();
+            let mut fixed = Vec::with_capacity(statics.len());
+            for (from, name) in statics.iter().zip(&schema.statics) {
+                let mut present = rows().map(|row| from.at(case, row)).filter(|x| !x.is_nan());
+                let first = present.next().unwrap_or(f64::NAN);
+                if let Some(second) = present.find(|x| *x != first) {
+                    return Err(Error::NotStatic { column: name.clone(), case: case.id.clone(), first, second });
+                }
+                fixed.push(first);
+            }
+            (case.values, case.statics) = (values, fixed);
+        }
+        (self.channels, self.statics) = (schema.channels.clone(), schema.statics.clone());
+        Ok(())
+    }
+
+    fn find_all(&self, names: &[String], what: &'static str) -> Result<Vec<From>, Error> {
+        let missing = |name: &String| {
+            let seen: Vec<&String> = self.channels.iter().chain(&self.statics).collect();
+            Error::Missing {
+                name: self.name.clone(),
+                what,
+                missing: shown(name.as_bytes()),
+                seen: listed(&seen),
+                hint: hint(name, &seen),
+            }
+        };
+        names.iter().map(|name| self.find(name).ok_or_else(|| missing(name))).collect()
+    }
+
+    fn find(&self, name: &str) -> Option<From> {
+        let exact = |name: &str| self.position(|other| other == name);
+        exact(name).or_else(|| {
+            let (column, category) = name.split_once('=')?;
+            let fellow = |other: &str| other.strip_prefix(column).is_some_and(|rest| rest.starts_with('='));
+            if let Some(fellow) = self.position(fellow) {
+                return Some(From::Unseen(Box::new(fellow)));
+            }
+            let category = category.parse().unwrap_or(f64::NAN);
+            exact(column).map(|from| From::Number(Box::new(from), category))
+        })
+    }
+
+    fn position(&self, is: impl Fn(&str) -> bool) -> Option<From> {
+        let channel = self.channels.iter().position(|name| is(name)).map(From::Channel);
+        channel.or_else(|| self.statics.iter().position(|name| is(name)).map(From::Static))
+    }
+
+    fn align_targets(&self, targets: Targets, schema: &Schema) -> Result<Targets, Error> {
+        if targets.classes() == schema.classes {
+            return Ok(targets);
+        }
+        let classes = Classes { data: self, names: schema.classes.clone(), lookup: Lookup::new(&schema.classes) };
+        match targets {
+            targets if schema.classes.is_empty() => Ok(numbers(targets)),
+            Targets::None => Ok(Targets::None),
+            Targets::Classes { names, of } => classes.of_cases(&names, &of),
+            Targets::ClassSteps { names, of } => classes.of_steps(&names, &of),
+            Targets::Values { of, .. } => {
+                let of = of.iter().enumerate().map(|(case, &x)| classes.number(x, case)).collect::<Result<_, _>>()?;
+                Ok(Targets::Classes { names: classes.names, of })
+            }
+            Targets::ValueSteps { of, .. } => {
+                let step = |case: usize, x: f64| if x.is_nan() { Ok(None) } else { classes.number(x, case).map(Some) };
+                let steps = |(case, of): (usize, &Vec<f64>)| of.iter().map(|&x| step(case, x)).collect();
+                let of = of.iter().enumerate().map(steps).collect::<Result<_, _>>()?;
+                Ok(Targets::ClassSteps { names: classes.names, of })
+            }
+        }
+    }
+}
+
+/// Classes whose names are all numbers, as numbers: what a model without classes predicts.
+fn numbers(targets: Targets) -> Targets {
+    let parsed: Option<Vec<f64>> = targets.classes().iter().map(|name| name.parse().ok()).collect();
+    let name = "label".to_string();
+    match (targets, parsed) {
+        (Targets::Classes { of, .. }, Some(x)) => Targets::Values { name, of: of.iter().map(|&class| x[class]).collect() },
+        (Targets::ClassSteps { of, .. }, Some(x)) => {
+            let number = |class: &Option<usize>| class.map_or(f64::NAN, |class| x[class]);
+            Targets::ValueSteps { name, of: of.iter().map(|of| of.iter().map(number).collect()).collect() }
+        }
+        (targets, _) => targets,
+    }
+}
+
+/// The classes of a schema.
+struct Classes<'a> {
+    data: &'a Dataset,
+    names: Vec<String>,
+    lookup: Lookup<'a>,
+}
+
+impl Classes<'_> {
+    fn class(&self, name: &str, case: usize) -> Result<usize, Error> {
+        self.lookup.name(name).ok_or_else(|| self.unknown(name, case))
+    }
+
+    fn number(&self, x: f64, case: usize) -> Result<usize, Error> {
+        self.lookup.number(x).ok_or_else(|| self.unknown(&x.to_string(), case))
+    }
+
+    fn unknown(&self, name: &str, case: usize) -> Error {
+        Error::UnknownClass {
+            at: Place::line(&self.data.name, 0),
+            seen: shown(name.as_bytes()),
+            case: shown(self.data.cases[case].id.as_bytes()),
+            known: listed(&self.names),
+        }
+    }
+
+    fn of_cases(self, names: &[String], of: &[usize]) -> Result<Targets, Error> {
+        let of = of.iter().enumerate().map(|(case, &class)| self.class(&names[class], case)).collect::<Result<_, _>>()?;
+        Ok(Targets::Classes { names: self.names, of })
+    }
+
+    fn of_steps(self, names: &[String], of: &[Vec<Option<usize>>]) -> Result<Targets, Error> {
+        let step = |case: usize, class: &Option<usize>| class.map(|class| self.class(&names[class], case)).transpose();
+        let case = |(case, of): (usize, &Vec<Option<usize>>)| of.iter().map(|class| step(case, class)).collect();
+        let of = of.iter().enumerate().map(case).collect::<Result<_, _>>()?;
+        Ok(Targets::ClassSteps { names: self.names, of })
+    }
+}
+
+impl Dataset {
+    /// This dataset and another one after it. Classes that only the other one has come last; an id that is taken gets a
+    /// number at its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Join`] if columns, clocks or the kinds of targets differ.
+    pub fn concat(mut self, other: Self) -> Result<Self, Error> {
+        let differ = |what, seen: String, with: String| Error::Join {
+            first: self.name.clone(),
+            second: other.name.clone(),
+            what,
+            seen,
+            other: with,
+        };
+        if self.channels != other.channels {
+            return Err(differ("channels", listed(&self.channels), listed(&other.channels)));
+        }
+        if self.statics != other.statics {
+            return Err(differ("static covariates", listed(&self.statics), listed(&other.statics)));
+        }
+        if self.times != other.times {
+            return Err(differ("times", format!("`{:?}`", self.times), format!("`{:?}`", other.times)));
+        }
+        let kind = |targets: &Targets| match targets {
+            Targets::None => "none",
+            Targets::Classes { .. } => "classes of cases",
+            Targets::Values { .. } => "numbers of cases",
+            Targets::ClassSteps { .. } => "classes of observations",
+            Targets::ValueSteps { .. } => "numbers of observations",
+        };
+        let kinds = (kind(&self.targets), kind(&other.targets));
+        if kinds.0 != kinds.1 {
+            return Err(differ("targets", kinds.0.into(), kinds.1.into()));
+        }
+        let mut taken: HashMap<String, usize> = self.cases.iter().map(|case| (case.id.clone(), 1)).collect();
+        for mut case in other.cases {
+            while let Some(count) = taken.get_mut(&case.id) {
+                *count += 1;
+                case.id = format!("{}#{count}", case.id);
+            }
+            taken.insert(case.id.clone(), 1);
+            self.cases.push(case);
+        }
+        self.targets = join(self.targets, other.targets);
+        Ok(self)
+    }
+
+    /// The dataset without series that are there already (same times, values and statics, whatever their labels), and how many
+    /// they were. The first of equals is kept, and the order.
+    pub fn without_duplicates(self) -> (Self, usize) {
+        let keep = first_of_equals(&self.cases);
+        let dropped = self.cases.len() - keep.len();
+        if dropped == 0 { (self, 0) } else { (self.subset(&keep), dropped) }
+    }
+}
+
+/// Targets of one kind, one after the other.
+fn join(first: Targets, second: Targets) -> Targets {
+    fn merged(names: &mut Vec<String>, others: Vec<String>) -> Vec<usize> {
+        let place = |name: String| {
+            names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        };
+        others.into_iter().map(place).collect()
+    }
+    match (first, second) {
+        (Targets::Classes { mut names, mut of }, Targets::Classes { names: others, of: more }) => {
+            let place = merged(&mut names, others);
+            of.extend(more.into_iter().map(|class| place[class]));
+            Targets::Classes { names, of }
+        }
+        (Targets::ClassSteps { mut names, mut of }, Targets::ClassSteps { names: others, of: more }) => {
+            let place = merged(&mut names, others);
+            let moved = |of: Vec<Option<usize>>| of.into_iter().map(|class| class.map(|class| place[class])).collect();
+            of.extend(more.into_iter().map(moved));
+            Targets::ClassSteps { names, of }
+        }
+        (Targets::Values { name, mut of }, Targets::Values { of: more, .. }) => {
+            of.extend(more);
+            Targets::Values { name, of }
+        }
+        (Targets::ValueSteps { name, mut of }, Targets::ValueSteps { of: more, .. }) => {
+            of.extend(more);
+            Targets::ValueSteps { name, of }
+        }
+        (first, _) => first,
+    }
+}
+
+/// The cases that equal none before them.
+pub(crate) fn first_of_equals(cases: &[Case]) -> Vec<usize> {
+    let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut keep = Vec::new();
+    for (i, case) in cases.iter().enumerate() {
+        let same = seen.entry(fingerprint(case)).or_default();
+        if !same.iter().any(|&j| is_equal(&cases[j], case)) {
+            same.push(i);
+            keep.push(i);
+        }
+    }
+    keep
+}
+
+fn fingerprint(case: &Case) -> u64 {
+    // FNV-1a over whole numbers; every NaN counts as the same, as does either zero.
+    let parts = [&case.times, &case.values, &case.statics];
+    parts.iter().flat_map(|part| part.iter()).fold(0xcbf2_9ce4_8422_2325, |hash: u64, &x| {
+        let bits = if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
+        (hash ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+    })
+}
+
+fn is_equal(a: &Case, b: &Case) -> bool {
+    let same = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y || (x.is_nan() && y.is_nan()));
+    same(&a.times, &b.times) && same(&a.values, &b.values) && same(&a.statics, &b.statics)
+}

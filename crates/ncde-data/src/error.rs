@@ -1,0 +1,433 @@
+//! What can be wrong with a file: what was seen, what was wanted, where, and what to try.
+
+use std::fmt;
+use std::io;
+
+use crate::npy;
+
+/// Where in a file something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The line, counted from 1; 0 where the format has none.
+    pub line: u64,
+    /// The column, dimension or entry, in words; empty if it is the whole line.
+    pub field: String,
+}
+
+impl Place {
+    pub(crate) fn line(file: &str, line: u64) -> Self {
+        Self { file: file.into(), line, field: String::new() }
+    }
+
+    pub(crate) fn field(file: &str, line: u64, field: impl Into<String>) -> Self {
+        Self { file: file.into(), line, field: field.into() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.file)?;
+        if self.line > 0 {
+            write!(f, ", line {}", self.line)?;
+        }
+        if !self.field.is_empty() {
+            write!(f, ", {}", self.field)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a file could not be read, brought into a form, or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be opened.
+    #[error("cannot open `{file}`: {source}; check the name")]
+    Open {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Reading failed half way.
+    #[error("cannot read `{file}`: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Writing failed.
+    #[error("cannot write `{file}`: {source}")]
+    Write {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The gzip stream is broken.
+    #[error("`{file}` is a broken gzip file: {source}; copy or compress it again")]
+    Gzip {
+        /// The file.
+        file: String,
+        /// What is broken.
+        source: io::Error,
+    },
+    /// Neither the name nor the content says what it is.
+    #[error(
+        "`{file}` is of no format that is known: {seen}; wanted .ts, .arff, .csv, .npz or .npy (or .gz of these), or say which it is"
+    )]
+    UnknownFormat {
+        /// The file.
+        file: String,
+        /// What was seen.
+        seen: String,
+    },
+    /// The content is not what the name says.
+    #[error("`{file}` is read as {wanted}, but {seen}; name it after what it is, or say which format it has")]
+    WrongFormat {
+        /// The file.
+        file: String,
+        /// What the name or the caller says.
+        wanted: &'static str,
+        /// What was seen.
+        seen: &'static str,
+    },
+    /// There is nothing where data should be.
+    #[error("`{file}` {seen}; wanted {wanted}")]
+    Empty {
+        /// The file.
+        file: String,
+        /// What there is.
+        seen: &'static str,
+        /// What there should be.
+        wanted: &'static str,
+    },
+    /// Text that is not UTF-8.
+    #[error("{at}: this is not UTF-8 text; save the file as UTF-8")]
+    NotUtf8 {
+        /// Where.
+        at: Place,
+    },
+    /// A cell that should hold a number.
+    #[error("{at}: `{seen}` is not a number; {fix}")]
+    NotANumber {
+        /// Where.
+        at: Place,
+        /// What was seen.
+        seen: String,
+        /// What to try.
+        fix: &'static str,
+    },
+    /// A cell that should hold a time.
+    #[error("{at}: `{seen}` is not {wanted}; {fix}")]
+    NotATime {
+        /// Where.
+        at: Place,
+        /// What was seen.
+        seen: String,
+        /// What was wanted.
+        wanted: &'static str,
+        /// What to try.
+        fix: &'static str,
+    },
+    /// Times must increase within a case.
+    #[error("{at}: time `{seen}` of case `{case}` comes after `{before}`; {fix}")]
+    TimeOrder {
+        /// Where.
+        at: Place,
+        /// The case.
+        case: String,
+        /// The time before it.
+        before: String,
+        /// The time.
+        seen: String,
+        /// What to try.
+        fix: &'static str,
+    },
+    /// A header line that says something else than it should.
+    #[error("{at}: {seen}; {fix}")]
+    Header {
+        /// Where.
+        at: Place,
+        /// What was seen.
+        seen: String,
+        /// What was wanted, or what to try.
+        fix: String,
+    },
+    /// Too few or too many fields.
+    #[error("{at}: {seen} {unit}, but {wanted} were wanted ({because}); {fix}")]
+    Count {
+        /// Where.
+        at: Place,
+        /// How many there are.
+        seen: usize,
+        /// Of what.
+        unit: &'static str,
+        /// How many there should be.
+        wanted: usize,
+        /// Who says so.
+        because: &'static str,
+        /// What to try.
+        fix: &'static str,
+    },
+    /// A quote that is not closed, or text after one.
+    #[error("{at}: {seen}; write a quote inside quotes as `\"\"`, and keep a cell on one line")]
+    Quotes {
+        /// Where.
+        at: Place,
+        /// What is wrong.
+        seen: &'static str,
+    },
+    /// A case without observations.
+    #[error("{at}: case `{case}` has no observations; remove it")]
+    EmptyCase {
+        /// Where.
+        at: Place,
+        /// The case.
+        case: String,
+    },
+    /// A class that was not announced.
+    #[error("{at}: class `{seen}` of case `{case}` is not known; known are {known}")]
+    UnknownClass {
+        /// Where.
+        at: Place,
+        /// The class.
+        seen: String,
+        /// The case.
+        case: String,
+        /// The classes that are known.
+        known: String,
+    },
+    /// Some cases have a label, this one has none.
+    #[error("{at}: case `{case}` has no label, but others have one; label it or remove it")]
+    NoLabel {
+        /// Where.
+        at: Place,
+        /// The case.
+        case: String,
+    },
+    /// A column that must be there is not.
+    #[error("`{file}` has no column for {role}: {wanted}; its columns are {seen}{hint}")]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// What the column is for.
+        role: &'static str,
+        /// What it should be called.
+        wanted: String,
+        /// The columns there are.
+        seen: String,
+        /// A name that is close.
+        hint: String,
+    },
+    /// Several columns could be meant.
+    #[error("`{file}`: columns {names} could all hold {role}; say which one does, and remove or rename the others")]
+    SeveralColumns {
+        /// The file.
+        file: String,
+        /// What the column is for.
+        role: &'static str,
+        /// The columns.
+        names: String,
+    },
+    /// Labels are given twice.
+    #[error("`{file}` has labels of its own, and `{labels}` holds labels too; give them once")]
+    LabelsTwice {
+        /// The file of series.
+        file: String,
+        /// The file of labels.
+        labels: String,
+    },
+    /// The labels name a case that is not there.
+    #[error("{at}: there is no case `{id}` in the data{more}; remove it, or check that both files go together")]
+    UnknownId {
+        /// Where.
+        at: Place,
+        /// The id.
+        id: String,
+        /// How many others there are, in words.
+        more: String,
+    },
+    /// The labels leave a case out.
+    #[error("`{file}` has no row for case `{id}` of the data{more}; add it, or remove the case")]
+    MissingId {
+        /// The file of labels.
+        file: String,
+        /// The id.
+        id: String,
+        /// How many others there are, in words.
+        more: String,
+    },
+    /// A case is named twice.
+    #[error("{at}: `{id}` is there already ({before}); ids must differ")]
+    RepeatedId {
+        /// Where.
+        at: Place,
+        /// The id.
+        id: String,
+        /// Where it was seen first.
+        before: String,
+    },
+    /// A column of numbers that holds too many different texts to be categories.
+    #[error("{at}: more than {limit} different texts; remove the column, or replace it by numbers")]
+    TooManyCategories {
+        /// Where.
+        at: Place,
+        /// How many are allowed.
+        limit: usize,
+    },
+    /// A static covariate that is not.
+    #[error(
+        "column `{column}` is to be static, but in case `{case}` it is both `{first}` and `{second}`; leave it out of the statics"
+    )]
+    NotStatic {
+        /// The column.
+        column: String,
+        /// The case in which it changes.
+        case: String,
+        /// A value it has there.
+        first: f64,
+        /// Another one.
+        second: f64,
+    },
+    /// An npy array that cannot be read.
+    #[error(transparent)]
+    Npy(#[from] npy::Error),
+    /// An array of the wrong shape or with wrong entries.
+    #[error("{at}: {seen}; wanted {wanted}")]
+    Array {
+        /// The file and the array.
+        at: Place,
+        /// What it is.
+        seen: String,
+        /// What it should be.
+        wanted: String,
+    },
+    /// The dataset lacks what a model was trained on.
+    #[error("`{name}` has no {what} `{missing}`, which the model was trained on; it has {seen}{hint}")]
+    Missing {
+        /// The dataset.
+        name: String,
+        /// `channel` or `static covariate`.
+        what: &'static str,
+        /// The column that is not there.
+        missing: String,
+        /// Those that are.
+        seen: String,
+        /// A name that is close.
+        hint: String,
+    },
+    /// Columns without names can only be matched by their number.
+    #[error(
+        "`{name}` has {seen} {what}s without names, but the model was trained on {wanted}; give the file names, or as many {what}s"
+    )]
+    Unnamed {
+        /// The dataset.
+        name: String,
+        /// `channel` or `static covariate`.
+        what: &'static str,
+        /// How many there are.
+        seen: usize,
+        /// How many there should be.
+        wanted: usize,
+    },
+    /// Two datasets that do not go together.
+    #[error("cannot join `{first}` and `{second}`: {what} are {seen} and {other}; bring both into one form first")]
+    Join {
+        /// One dataset.
+        first: String,
+        /// The other.
+        second: String,
+        /// What differs.
+        what: &'static str,
+        /// In the first.
+        seen: String,
+        /// In the second.
+        other: String,
+    },
+    /// A format that cannot hold the dataset, or is not written.
+    #[error("cannot write `{name}` as {format}: {why}; {fix}")]
+    CannotHold {
+        /// The dataset.
+        name: String,
+        /// The format.
+        format: &'static str,
+        /// What it has no place for.
+        why: String,
+        /// What to try.
+        fix: &'static str,
+    },
+}
+
+/// What was seen, short enough for a message.
+pub(crate) fn shown(seen: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let start = &seen[..seen.len().min(4 * LONGEST)];
+    let text = String::from_utf8_lossy(start);
+    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().count() > LONGEST {
+        short.push_str("...");
+    }
+    short
+}
+
+/// Names as `a`, `b`, `c`; of many only the first.
+pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    const MOST: usize = 12;
+    if names.is_empty() {
+        return "none".into();
+    }
+    let first: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", shown(name.as_ref().as_bytes()))).collect();
+    match names.len().saturating_sub(MOST) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// `; did you mean ...?` if one of the names is close to this one.
+pub(crate) fn hint<S: AsRef<str>>(name: &str, names: &[S]) -> String {
+    closest(name, names).map_or_else(String::new, |close| format!("; did you mean `{close}`?"))
+}
+
+/// The name most like this one, if any is.
+pub(crate) fn closest<'a, S: AsRef<str>>(name: &str, names: &'a [S]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let likeness = |other: &str| strsim::jaro_winkler(&name, &other.to_lowercase());
+    let best = names.iter().map(|other| (likeness(other.as_ref()), other.as_ref())).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.85).then_some(best.1)
+}
+
+/// ` (and 3 more)`, or nothing.
+pub(crate) fn more(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(" (nor {others} more)") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_and_odd_text_is_shown_short() {
+        assert_eq!(shown(b"abc"), "abc");
+        assert_eq!(shown(b"a\tb\xff"), "a\\tb\u{fffd}");
+        assert_eq!(shown(&[b'1'; 10_000_000]), format!("{}...", "1".repeat(40)));
+        assert_eq!(listed::<&str>(&[]), "none");
+        assert_eq!(listed(&["a"; 14]), format!("{}`a` and 2 more", "`a`, ".repeat(11)));
+    }
+
+    #[test]
+    fn close_names_are_suggested_and_others_not() {
+        assert_eq!(hint("Temprature", &["pressure", "temperature"]), "; did you mean `temperature`?");
+        assert_eq!(hint("x", &["pressure", "temperature"]), "");
+    }
+
+    #[test]
+    fn places_read_well() {
+        assert_eq!(Place::line("a.ts", 3).to_string(), "`a.ts`, line 3");
+        assert_eq!(Place::field("a.csv", 3, "column `x`").to_string(), "`a.csv`, line 3, column `x`");
+        assert_eq!(Place::field("a.npz", 0, "array `y`").to_string(), "`a.npz`, array `y`");
+    }
+}

@@ -1,0 +1,296 @@
+//! The `.arff` format of Weka: `@attribute` lines, then a line for each case.
+//!
+//! A multivariate case is one relational attribute: a quoted text in which `\n` (a backslash and an n) separates dimensions
+//! and `,` values: `'1,2,3\n4,5,6',up`. A univariate case is a plain line `1,2,3,up`, an attribute a value. The label is the
+//! attribute that is not part of the series: beside a relational one any, in a plain file the last if it is nominal or
+//! named as a label, or the one that the caller names.
+
+use super::rows::{LabelKind, Parsed, Row, Rows};
+use super::{ReadOptions, long};
+use crate::error::{Place, hint, listed, shown};
+use crate::text::lines::{Line, Lines, Source, utf8};
+use crate::{Dataset, Error};
+
+#[derive(Debug, PartialEq)]
+enum Kind {
+    Numeric,
+    Nominal(Vec<String>),
+    Text,
+    Relational,
+}
+
+#[derive(Debug)]
+struct Attribute {
+    name: String,
+    kind: Kind,
+}
+
+/// What a line of data looks like.
+struct Layout {
+    attributes: usize,
+    /// Which attribute holds the dimensions, if one holds them all.
+    relational: Option<usize>,
+    label: Option<usize>,
+}
+
+pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+    let by_label = ReadOptions { label: None, ..options.clone() };
+    super::refuse(&source, "an .arff file", &by_label)?;
+    let mut lines = Lines::new(source)?;
+    let file = lines.file().to_string();
+    let (relation, attributes) = header(&mut lines)?;
+    let (layout, labels) = layout(&file, &attributes, options)?;
+    let mut rows = Rows::new(&file, labels, None);
+    rows.take(&mut lines, |line| layout.parse(&file, line))?;
+    rows.finish(relation.unwrap_or_else(|| name.into()), options.task)
+}
+
+/// The name of the relation and the attributes that a line has, those inside a relational one left out.
+fn header(lines: &mut Lines<'_>) -> Result<(Option<String>, Vec<Attribute>), Error> {
+    let file = lines.file().to_string();
+    let mut relation = None;
+    let mut attributes = Vec::new();
+    let mut is_inside = false;
+    let mut last = 0;
+    while let Some(line) = lines.next()? {
+        last = line.number;
+        let text = line.text.trim_ascii();
+        if text.is_empty() || text[0] == b'%' {
+            continue;
+        }
+        let at = || Place::line(&file, line.number);
+        let text = utf8(text, at)?;
+        let (key, rest) = text.split_once(|c: char| c.is_whitespace()).unwrap_or((text, ""));
+        let rest = rest.trim();
+        match key.to_ascii_lowercase().as_str() {
+            "@relation" => relation = Some(word(rest).0.to_string()).filter(|name| !name.is_empty()),
+            "@end" => is_inside = false,
+            "@data" => return Ok((relation, attributes)),
+            "@attribute" => {
+                let attribute = attribute(rest).map_err(|fix| Error::Header {
+                    at: at(),
+                    seen: format!("`{}` is not understood", shown(text.as_bytes())),
+                    fix,
+                })?;
+                if !is_inside {
+                    is_inside = attribute.kind == Kind::Relational;
+                    attributes.push(attribute);
+                }
+            }
+            _ => {
+                return Err(Error::Header {
+                    at: at(),
+                    seen: format!("`{}` stands before `@data`", shown(text.as_bytes())),
+                    fix: "an .arff file starts with `@relation` and `@attribute` lines, then `@data`".into(),
+                });
+            }
+        }
+    }
+    Err(Error::Header {
+        at: Place::line(&file, last),
+        seen: "the file ends without a line `@data`".into(),
+        fix: "put `@data` between the attributes and the series, or copy the file again".into(),
+    })
+}
+
+/// The first word, with or without quotes, and what comes after it.
+fn word(text: &str) -> (&str, &str) {
+    match text.chars().next() {
+        Some(quote @ ('\'' | '"')) => text[1..].split_once(quote).unwrap_or((&text[1..], "")),
+        _ => text.split_once(|c: char| c.is_whitespace() || c == '{').map_or((text, ""), |(word, _)| (word, &text[word.len()..])),
+    }
+}
+
+fn attribute(text: &str) -> Result<Attribute, String> {
+    let (name, kind) = word(text);
+    let kind = kind.trim();
+    let kind = if let Some(inside) = kind.strip_prefix('{') {
+        let inside = inside.strip_suffix('}').ok_or("wanted a `}` after the classes")?;
+        let classes = inside.split(',').map(|class| word(class.trim()).0.to_string());
+        Kind::Nominal(classes.filter(|class| !class.is_empty()).collect())
+    } else {
+        match kind.split_whitespace().next().unwrap_or("").to_ascii_lowercase().as_str() {
+            "numeric" | "real" | "integer" => Kind::Numeric,
+            "string" => Kind::Text,
+            "relational" => Kind::Relational,
+            _ => return Err("wanted `@attribute NAME TYPE` with numeric, real, integer, string, relational or {a,b}".into()),
+        }
+    };
+    Ok(Attribute { name: name.into(), kind })
+}
+
+fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result<(Layout, LabelKind), Error> {
+    let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    let wrong = |seen: String, fix: &str| Error::Header { at: Place::line(file, 0), seen, fix: fix.into() };
+    let relational: Vec<usize> = (0..names.len()).filter(|&i| attributes[i].kind == Kind::Relational).collect();
+    if relational.len() > 1 {
+        return Err(wrong(
+            format!("it has {} relational attributes", relational.len()),
+            "one can be read: put all dimensions into it",
+        ));
+    }
+    let relational = relational.first().copied();
+    let label = match (&options.label, relational) {
+        (Some(wanted), _) => Some(names.iter().position(|name| name == wanted).ok_or_else(|| Error::NoColumn {
+            file: file.into(),
+            role: "labels",
+            wanted: format!("`{wanted}` was named"),
+            seen: listed(&names),
+            hint: hint(wanted, &names),
+        })?),
+        (None, Some(series)) if names.len() > 2 => {
+            let others: Vec<&str> = (0..names.len()).filter(|&i| i != series).map(|i| names[i]).collect();
+            return Err(Error::SeveralColumns { file: file.into(), role: "the label", names: listed(&others) });
+        }
+        (None, Some(series)) => (0..names.len()).find(|&i| i != series),
+        (None, None) => attributes
+            .iter()
+            .rposition(|_| true)
+            .filter(|&last| matches!(attributes[last].kind, Kind::Nominal(_)) || long::is_label(&attributes[last].name)),
+    };
+    let is_value = |i: usize| if let Some(series) = relational { i == series } else { attributes[i].kind == Kind::Numeric };
+    if let Some(other) = (0..names.len()).find(|&i| Some(i) != label && !is_value(i)) {
+        return Err(wrong(
+            format!("attribute `{}` is neither a number nor the label", names[other]),
+            "remove it, or name the label",
+        ));
+    }
+    if names.len() <= usize::from(label.is_some()) {
+        return Err(wrong(
+            "it has no attribute that holds a series".into(),
+            "give it one attribute a value, or a relational one",
+        ));
+    }
+    let kind = match label.map(|label| &attributes[label]) {
+        None => LabelKind::None,
+        Some(Attribute { kind: Kind::Nominal(classes), .. }) => LabelKind::Classes(classes.clone()),
+        Some(attribute) => LabelKind::Either(attribute.name.clone()),
+    };
+    Ok((Layout { attributes: names.len(), relational, label }, kind))
+}
+
+impl Layout {
+    fn parse(&self, file: &str, line: Line<'_>) -> Result<Option<Parsed>, Error> {
+        let text = line.text.trim_ascii();
+        if text.is_empty() || text[0] == b'%' {
+            return Ok(None);
+        }
+        if text[0] == b'{' {
+            return Err(Error::Header {
+                at: Place::line(file, line.number),
+                seen: "the line is in the sparse form `{index value, ...}`".into(),
+                fix: "save the file in the dense form".into(),
+            });
+        }
+        let row = Row { file, line: line.number };
+        let parentheses = "write plain numbers";
+        let parsed = match self.relational {
+            Some(series) => {
+                let fields = fields(text).map_err(|seen| Error::Quotes { at: Place::line(file, line.number), seen })?;
+                self.count(file, line.number, fields.len())?;
+                let label = self.label.map_or(&b""[..], |label| fields[label]).to_vec();
+                row.plain(Dimensions(Some(fields[series])), label, parentheses)
+            }
+            None => {
+                self.count(file, line.number, text.iter().filter(|&&byte| byte == b',').count() + 1)?;
+                let (values, label) = self.cut(text);
+                row.plain(std::iter::once(values.as_slice()), unquoted(label).to_vec(), parentheses)
+            }
+        };
+        parsed.map(Some)
+    }
+
+    fn count(&self, file: &str, line: u64, seen: usize) -> Result<(), Error> {
+        if seen == self.attributes {
+            return Ok(());
+        }
+        Err(Error::Count {
+            at: Place::line(file, line),
+            seen,
+            unit: "fields",
+            wanted: self.attributes,
+            because: "one for each `@attribute`",
+            fix: "check that the line is whole, and that its series is in quotes if it is relational",
+        })
+    }
+
+    /// A plain line without its label, and the label.
+    fn cut<'a>(&self, text: &'a [u8]) -> (Vec<u8>, &'a [u8]) {
+        let Some(label) = self.label else {
+            return (text.to_vec(), b"");
+        };
+        let mut fields: Vec<&[u8]> = text.split(|&byte| byte == b',').collect();
+        let label = fields.remove(label);
+        (fields.join(&b','), label)
+    }
+}
+
+/// The fields of a line, without their quotes.
+fn fields(text: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
+    let mut fields = Vec::new();
+    let mut rest = Some(text);
+    while let Some(text) = rest {
+        let text = text.trim_ascii_start();
+        let (field, after) = match text.first() {
+            Some(&quote @ (b'\'' | b'"')) => {
+                let end = text[1..].iter().position(|&byte| byte == quote).ok_or("a quote is not closed on this line")?;
+                (&text[1..=end], text[end + 2..].trim_ascii_start())
+            }
+            _ => text.split_at(text.iter().position(|&byte| byte == b',').unwrap_or(text.len())),
+        };
+        fields.push(field.trim_ascii());
+        rest = match after.first() {
+            None => None,
+            Some(b',') => Some(&after[1..]),
+            Some(_) => return Err("there is text after a closing quote"),
+        };
+    }
+    Ok(fields)
+}
+
+fn unquoted(text: &[u8]) -> &[u8] {
+    let text = text.trim_ascii();
+    match text {
+        [b'\'', inside @ .., b'\''] | [b'"', inside @ .., b'"'] => inside,
+        _ => text,
+    }
+}
+
+/// The parts of a relational value, cut at each `\n` of two characters.
+struct Dimensions<'a>(Option<&'a [u8]>);
+
+impl<'a> Iterator for Dimensions<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let text = self.0?;
+        let end = text.windows(2).position(|two| two == br"\n");
+        self.0 = end.map(|end| &text[end + 2..]).filter(|rest| !rest.is_empty());
+        Some(end.map_or(text, |end| &text[..end]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_in_their_forms() {
+        let read = |text: &str| attribute(text).map(|attribute| (attribute.name, attribute.kind));
+        assert_eq!(read("x numeric"), Ok(("x".into(), Kind::Numeric)));
+        assert_eq!(read("'a b'  REAL"), Ok(("a b".into(), Kind::Numeric)));
+        assert_eq!(read("class {'a b', c,d}"), Ok(("class".into(), Kind::Nominal(vec!["a b".into(), "c".into(), "d".into()]))));
+        assert_eq!(read("class{1,2}"), Ok(("class".into(), Kind::Nominal(vec!["1".into(), "2".into()]))));
+        assert!(read("x colour").is_err());
+        assert!(read("x {a,b").is_err());
+    }
+
+    #[test]
+    fn fields_may_be_quoted() {
+        assert_eq!(fields(br"'1,2\n3,4',a b"), Ok(vec![br"1,2\n3,4".as_slice(), b"a b"]));
+        assert_eq!(fields(b"x,\"1,2\""), Ok(vec![b"x".as_slice(), b"1,2"]));
+        assert_eq!(fields(b"'1,2"), Err("a quote is not closed on this line"));
+        let parts: Vec<&[u8]> = Dimensions(Some(br"1,2\n3,4\n")).collect();
+        assert_eq!(parts, [b"1,2", b"3,4"]);
+    }
+}

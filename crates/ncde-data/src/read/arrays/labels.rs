@@ -1,0 +1,65 @@
+//! The labels of an archive: numbers or text, for each case or for each observation.
+
+use super::series::Sizes;
+use super::{Arrays, place, wrong_shape};
+use crate::error::Place;
+use crate::label::{Label, Labels, Task};
+use crate::npy::Data;
+use crate::{Error, Targets};
+
+impl Arrays {
+    pub(super) fn targets(&self, sizes: Sizes, lengths: &[usize], ids: &[String], task: Option<Task>) -> Result<Targets, Error> {
+        let Some((name, array)) = &self.labels else {
+            return Ok(Targets::None);
+        };
+        let is_step = match array.shape[..] {
+            [cases] | [cases, 1] if cases == sizes.cases => false,
+            [cases, length] if cases == sizes.cases && length == sizes.length => true,
+            _ => {
+                let wanted = format!("[{}] or [{}, {}]", sizes.cases, sizes.cases, sizes.length);
+                return Err(wrong_shape(&self.file, name, &array.shape, wanted));
+            }
+        };
+        let title = self.target.as_deref().unwrap_or(name);
+        let mut labels = match &self.classes {
+            Some(classes) => Labels::announced(title, classes.clone()),
+            None => Labels::new(title),
+        };
+        let seen = self.seen(&mut labels, name, &array.data)?;
+        let at = |i: usize| Place::field(&self.file, 0, format!("array `{name}`, entry {i} (counted from 0)"));
+        if !is_step {
+            return labels.of_cases(&seen, task, |i| ids[i].clone(), at);
+        }
+        let of = |(case, &length): (usize, &usize)| &seen[case * sizes.length..case * sizes.length + length];
+        let steps: Vec<&[Label]> = lengths.iter().enumerate().map(of).collect();
+        labels.of_steps(&steps, task, |i| ids[i].clone(), |i, t| at(i * sizes.length + t))
+    }
+
+    fn seen(&self, labels: &mut Labels, name: &str, data: &Data) -> Result<Vec<Label>, Error> {
+        let number = |x: f64| if x.is_nan() { Label::Missing } else { Label::Number(x + 0.0) };
+        match (data, &self.classes) {
+            // With names of classes, integers count them; below zero there is none.
+            (Data::Int(entries), Some(classes)) => entries
+                .iter()
+                .enumerate()
+                .map(|(i, &entry)| match usize::try_from(entry) {
+                    Err(_) => Ok(Label::Missing),
+                    Ok(class) => match classes.get(class) {
+                        Some(class) => labels.label(class.as_bytes(), || place(&self.file, name)),
+                        None => Err(Error::Array {
+                            at: place(&self.file, name),
+                            seen: format!("entry {i} (counted from 0) is `{entry}`"),
+                            wanted: format!("a class below {}, as `classes` names so many", classes.len()),
+                        }),
+                    },
+                })
+                .collect(),
+            (Data::Text(entries), _) => {
+                entries.iter().map(|text| labels.label(text.as_bytes(), || place(&self.file, name))).collect()
+            }
+            (Data::Int(entries), None) => Ok(entries.iter().map(|&x| number(x as f64)).collect()),
+            (Data::F32(entries), _) => Ok(entries.iter().map(|&x| number(x.into())).collect()),
+            (Data::F64(entries), _) => Ok(entries.iter().map(|&x| number(x)).collect()),
+        }
+    }
+}

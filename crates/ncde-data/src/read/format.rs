@@ -1,0 +1,153 @@
+//! Which format a file has.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::error::shown;
+use crate::npy;
+use crate::text::lines::Source;
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// `.ts` of sktime and aeon.
+    Ts,
+    /// `.arff` of Weka, univariate or with a relational attribute.
+    Arff,
+    /// Long csv: a row an observation, `id,time,channels...`.
+    Csv,
+    /// Several arrays of numpy.
+    Npz,
+    /// One array of numpy, `[cases, length, channels]`.
+    Npy,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Ts, Self::Arff, Self::Csv, Self::Npz, Self::Npy];
+
+    /// What files of this format are called at the end, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Ts => "ts",
+            Self::Arff => "arff",
+            Self::Csv => "csv",
+            Self::Npz => "npz",
+            Self::Npy => "npy",
+        }
+    }
+
+    /// The format that the name of a file promises; `.gz` does not count.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use ncde_data::Format;
+    /// assert_eq!(Format::of(Path::new("a.TS.gz")), Some(Format::Ts));
+    /// assert_eq!(Format::of(Path::new("a.txt")), None);
+    /// ```
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let (_, extension) = name.rsplit_once('.')?;
+        match extension {
+            "tsv" => Some(Self::Csv),
+            extension => Self::ALL.into_iter().find(|format| format.extension() == extension),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Ts => "a .ts file",
+            Self::Arff => "an .arff file",
+            Self::Csv => "a csv file",
+            Self::Npz => "an .npz file",
+            Self::Npy => "an .npy file",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.extension())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|format| format.extension() == text);
+        found.ok_or_else(|| format!("`{text}` is no format; wanted ts, arff, csv, npz or npy"))
+    }
+}
+
+/// The format of a file that is open: as asked for, else by its name, else by its content.
+pub(super) fn of(source: &mut Source<'_>, path: &Path, asked: Option<Format>) -> Result<Format, Error> {
+    let start = match source.reader.fill_buf() {
+        Ok(start) => start,
+        Err(error) => return Err(source.failed(error)),
+    };
+    if start.is_empty() {
+        return Err(Error::Empty { file: source.file.clone(), seen: "is empty", wanted: "series" });
+    }
+    let (is_npy, is_zip) = (start.starts_with(npy::MAGIC), start.starts_with(b"PK"));
+    let Some(format) = asked.or_else(|| Format::of(path)) else {
+        return by_content(start).map_err(|seen| Error::UnknownFormat { file: source.file.clone(), seen });
+    };
+    let seen = match format {
+        Format::Npy if is_npy => return Ok(format),
+        Format::Npz if is_zip => return Ok(format),
+        _ if is_npy => "it starts as a .npy file does",
+        _ if is_zip => "it starts as a zip archive does",
+        Format::Npy => "it does not start as a .npy file does",
+        Format::Npz => "it does not start as a zip archive does",
+        Format::Ts | Format::Arff | Format::Csv => return Ok(format),
+    };
+    Err(Error::WrongFormat { file: source.file.clone(), wanted: format.words(), seen })
+}
+
+/// The format that a file starts like, or what it starts with.
+fn by_content(start: &[u8]) -> Result<Format, String> {
+    if start.starts_with(npy::MAGIC) {
+        return Ok(Format::Npy);
+    }
+    if start.starts_with(b"PK") {
+        return Ok(Format::Npz);
+    }
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let mut comment = None;
+    for line in start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii) {
+        match line.first() {
+            None => {}
+            Some(b'#') => comment = Some(Format::Ts),
+            Some(b'%') => comment = Some(Format::Arff),
+            Some(b'@') if line.len() >= 9 && line[..9].eq_ignore_ascii_case(b"@relation") => return Ok(Format::Arff),
+            Some(b'@') => return Ok(Format::Ts),
+            Some(_) if str::from_utf8(line).is_ok() && line.iter().any(|byte| b",;\t".contains(byte)) => return Ok(Format::Csv),
+            Some(_) => return Err(format!("it starts with `{}`", shown(line))),
+        }
+    }
+    comment.ok_or_else(|| "it holds blank lines only".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells() {
+        assert_eq!(by_content(b"# about\n\n@problemName x\n"), Ok(Format::Ts));
+        assert_eq!(by_content(b"% about\r\n@RELATION x\r\n"), Ok(Format::Arff));
+        assert_eq!(by_content(b"\xef\xbb\xbfid,time,x\n"), Ok(Format::Csv));
+        assert_eq!(by_content(b"PK\x03\x04"), Ok(Format::Npz));
+        assert_eq!(by_content(b"\x93NUMPY\x01"), Ok(Format::Npy));
+        assert_eq!(by_content(b"# only\n# comments"), Ok(Format::Ts));
+        assert_eq!(by_content(b"hello"), Err("it starts with `hello`".into()));
+        assert_eq!(by_content(b"\n\n"), Err("it holds blank lines only".into()));
+    }
+}

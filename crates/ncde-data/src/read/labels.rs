@@ -1,0 +1,65 @@
+//! A file of labels beside the data: `id,label[,statics...]`, a row for each case.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::long::{Rule, Table, Wanted, columns, expand};
+use super::{ReadOptions, open};
+use crate::error::{Place, more, shown};
+use crate::label::Label;
+use crate::text::lines::Lines;
+use crate::{Dataset, Error, Targets};
+
+/// The dataset with targets and statics of the file of labels.
+pub(super) fn attach(mut data: Dataset, file: &str, labels: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+    let shown_labels = labels.display().to_string();
+    if data.targets != Targets::None {
+        return Err(Error::LabelsTwice { file: file.into(), labels: shown_labels });
+    }
+    let mut lines = Lines::new(open(labels)?)?;
+    let found = columns::read(&mut lines, &Wanted::labels(options))?;
+    let mut table = Table::new(&found, Rule::OneEach);
+    table.take(&mut lines, &found, None)?;
+    let rows = order(&data, &table, &shown_labels)?;
+    if let Some(column) = &table.labels {
+        let seen: Vec<Label> = rows.iter().map(|&row| table.cases[row].labels[0]).collect();
+        let place = |i: usize| {
+            let field = format!("column `{}`", column.name);
+            Place::field(&shown_labels, table.cases[rows[i]].line, field)
+        };
+        data.targets = column.of_cases(&seen, options.task, |i| data.cases[i].id.clone(), place)?;
+    }
+    let (names, numbers) = expand(&table);
+    if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {
+        return Err(Error::Header {
+            at: Place::line(&shown_labels, 1),
+            seen: format!("column `{}` is also one of the data", shown(name.as_bytes())),
+            fix: "give it once, or rename it".into(),
+        });
+    }
+    for (case, &row) in data.cases.iter_mut().zip(&rows) {
+        case.statics.extend(&numbers[row]);
+    }
+    data.statics.extend(names);
+    Ok(data)
+}
+
+/// The row of each case.
+fn order(data: &Dataset, table: &Table, labels: &str) -> Result<Vec<usize>, Error> {
+    let mut row_of: HashMap<&str, usize> = table.cases.iter().enumerate().map(|(i, row)| (row.id.as_str(), i)).collect();
+    let rows: Vec<Option<usize>> = data.cases.iter().map(|case| row_of.remove(case.id.as_str())).collect();
+    if let Some(i) = rows.iter().position(Option::is_none) {
+        let others = rows.iter().filter(|row| row.is_none()).count() - 1;
+        let id = shown(data.cases[i].id.as_bytes());
+        return Err(Error::MissingId { file: labels.into(), id, more: more(others) });
+    }
+    if let Some(&extra) = row_of.values().min() {
+        let row = &table.cases[extra];
+        return Err(Error::UnknownId {
+            at: Place::line(labels, row.line),
+            id: shown(row.id.as_bytes()),
+            more: more(row_of.len() - 1),
+        });
+    }
+    Ok(rows.into_iter().flatten().collect())
+}

@@ -1,0 +1,128 @@
+//! The `@` lines of a `.ts` file.
+//!
+//! Only what the data needs is believed: name, time stamps, dimensions and labels. Claims that the data itself shows
+//! (lengths, missing values, one dimension or more) are checked to be well formed, no more: published files get them wrong.
+
+use super::LabelKind;
+use crate::Error;
+use crate::error::{Place, closest, shown};
+use crate::text::lines::{Line, Lines, utf8};
+
+/// Whether values carry their times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stamps {
+    None,
+    Each,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) name: Option<String>,
+    pub(super) stamps: Stamps,
+    pub(super) dimensions: Option<usize>,
+    pub(super) labels: LabelKind,
+}
+
+const KEYS: [&str; 10] = [
+    "problemname",
+    "timestamps",
+    "missing",
+    "univariate",
+    "dimensions",
+    "equallength",
+    "serieslength",
+    "classlabel",
+    "targetlabel",
+    "data",
+];
+
+/// Reads up to the line `@data`.
+pub(super) fn read(lines: &mut Lines<'_>) -> Result<Header, Error> {
+    let file = lines.file().to_string();
+    let mut header = Header { name: None, stamps: Stamps::None, dimensions: None, labels: LabelKind::None };
+    let mut last = 0;
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim_ascii();
+        last = line.number;
+        match text.first() {
+            None | Some(b'#' | b'%') => {}
+            Some(b'@') => {
+                if header.take(&file, Line { text, ..line })? == Next::Data {
+                    return Ok(header);
+                }
+            }
+            Some(_) => {
+                return Err(Error::Header {
+                    at: Place::line(&file, line.number),
+                    seen: format!("`{}` stands before `@data`", shown(text)),
+                    fix: "a .ts file starts with lines such as `@problemName x` and `@classLabel true a b`, then `@data`".into(),
+                });
+            }
+        }
+    }
+    Err(Error::Header {
+        at: Place::line(&file, last),
+        seen: "the file ends without a line `@data`".into(),
+        fix: "put `@data` between the header and the series, or copy the file again".into(),
+    })
+}
+
+/// What follows a header line.
+#[derive(PartialEq)]
+enum Next {
+    Header,
+    Data,
+}
+
+impl Header {
+    fn take(&mut self, file: &str, line: Line<'_>) -> Result<Next, Error> {
+        let at = || Place::line(file, line.number);
+        let text = utf8(line.text, at)?;
+        let mut words = text[1..].split_whitespace();
+        let key = words.next().unwrap_or("").to_ascii_lowercase();
+        let key = if key == "dimension" { "dimensions" } else { key.as_str() };
+        let rest: Vec<&str> = words.collect();
+        let wrong = |wanted: &str| Error::Header {
+            at: at(),
+            seen: format!("`{}` is not understood", shown(line.text)),
+            fix: format!("wanted {wanted}"),
+        };
+        let truth = || match rest.first().map(|word| word.to_ascii_lowercase()).as_deref() {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            _ => Err(wrong(&format!("`@{key} true` or `@{key} false`"))),
+        };
+        let size = || match rest.first().and_then(|word| word.parse().ok()) {
+            Some(size) if size > 0 => Ok(size),
+            _ => Err(wrong(&format!("`@{key}` and a number above zero"))),
+        };
+        match key {
+            "data" => return Ok(Next::Data),
+            "problemname" => self.name = Some(rest.join(" ")).filter(|name| !name.is_empty()),
+            "timestamps" => self.stamps = if truth()? { Stamps::Each } else { Stamps::None },
+            "dimensions" => self.dimensions = Some(size()?),
+            "serieslength" => {
+                size()?;
+            }
+            "missing" | "univariate" | "equallength" => {
+                truth()?;
+            }
+            "classlabel" if truth()? => {
+                let classes: Vec<String> = rest[1..].iter().map(|&class| class.into()).collect();
+                if let Some((i, class)) = classes.iter().enumerate().find(|(i, class)| classes[..*i].contains(class)) {
+                    return Err(wrong(&format!("each class once, but `{}` is also number {}", shown(class.as_bytes()), i + 1)));
+                }
+                self.labels = LabelKind::Classes(classes);
+            }
+            "targetlabel" if truth()? => self.labels = LabelKind::Target,
+            "classlabel" | "targetlabel" => {}
+            _ => {
+                // A key of its own is no harm; a misspelt one would be.
+                if let Some(known) = closest(key, &KEYS) {
+                    return Err(wrong(&format!("perhaps `@{known}`")));
+                }
+            }
+        }
+        Ok(Next::Header)
+    }
+}

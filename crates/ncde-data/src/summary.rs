@@ -1,0 +1,305 @@
+//! What a dataset holds, at a glance: for people as a table of at most 80 columns, for programs as JSON.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::align::first_of_equals;
+use crate::error::shown;
+use crate::text::time::written;
+use crate::{Case, Clock, Dataset, Targets};
+
+/// Rows of a table that are shown; the rest is counted.
+const MOST_ROWS: usize = 40;
+
+/// The smallest, the middle and the largest of some numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The smallest.
+    pub min: f64,
+    /// The middle one; of an even number, the lower of the two in the middle.
+    pub median: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// `None` of no numbers.
+    fn of(mut numbers: Vec<f64>) -> Option<Self> {
+        let middle = numbers.len().checked_sub(1)? / 2;
+        let (_, &mut median, _) = numbers.select_nth_unstable_by(middle, f64::total_cmp);
+        let min = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some(Self { min, median, max })
+    }
+}
+
+/// One channel or static covariate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Which share of its values is missing, from 0 to 1.
+    pub missing: f64,
+    /// The smallest value; `None` if all are missing.
+    pub min: Option<f64>,
+    /// The mean of the values that are there.
+    pub mean: Option<f64>,
+    /// The largest value.
+    pub max: Option<f64>,
+}
+
+impl Column {
+    fn of(name: &str, values: impl Iterator<Item = f64>) -> Self {
+        let (mut all, mut count, mut sum) = (0_u64, 0_u64, 0.0);
+        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+        for x in values {
+            all += 1;
+            if !x.is_nan() {
+                count += 1;
+                sum += x;
+                (min, max) = (min.min(x), max.max(x));
+            }
+        }
+        let known = |x: f64| (count > 0).then_some(x);
+        let missing = if all == 0 { 0.0 } else { (all - count) as f64 / all as f64 };
+        Self { name: name.into(), missing, min: known(min), mean: known(sum / count as f64), max: known(max) }
+    }
+}
+
+/// What is to be predicted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Target {
+    /// Nothing.
+    None,
+    /// Classes, each with the number of cases that have it.
+    Classes {
+        /// Names and counts.
+        classes: Vec<(String, usize)>,
+    },
+    /// A number for each case.
+    Values {
+        /// The numbers.
+        column: Column,
+    },
+    /// Classes, each with the number of observations that have it.
+    ClassSteps {
+        /// Names and counts.
+        classes: Vec<(String, usize)>,
+        /// Observations without a label.
+        unlabelled: usize,
+    },
+    /// A number for each observation.
+    ValueSteps {
+        /// The numbers.
+        column: Column,
+    },
+}
+
+/// What a dataset holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// How many cases there are.
+    pub cases: usize,
+    /// How many cases are copies of one before them.
+    pub duplicates: usize,
+    /// How many observations cases have.
+    pub lengths: Option<Spread>,
+    /// Where times came from.
+    pub clock: Clock,
+    /// The earliest and the latest time.
+    pub times: Option<(f64, f64)>,
+    /// The time from one observation to the next.
+    pub steps: Option<Spread>,
+    /// Which share of all values is missing, from 0 to 1.
+    pub missing: f64,
+    /// The channels.
+    pub channels: Vec<Column>,
+    /// The static covariates.
+    pub statics: Vec<Column>,
+    /// What is to be predicted.
+    pub target: Target,
+}
+
+impl Dataset {
+    /// What the dataset holds.
+    ///
+    /// ```
+    /// use ncde_data::{ReadOptions, read_bytes};
+    /// let data = read_bytes("two.csv", b"id,time,x\na,0,1\na,2,\nb,0,3\n", &ReadOptions::default())?;
+    /// let summary = data.summary();
+    /// assert_eq!(summary.missing, 1.0 / 3.0);
+    /// assert_eq!(summary.lengths.map(|lengths| lengths.max), Some(2.0));
+    /// # Ok::<(), ncde_data::Error>(())
+    /// ```
+    pub fn summary(&self) -> Summary {
+        let width = self.channels.len();
+        let column = |(i, name): (usize, &String)| {
+            let values = |case: &Case| (0..case.len()).map(|row| case.values[row * width + i]).collect::<Vec<_>>();
+            Column::of(name, self.cases.iter().flat_map(values))
+        };
+        let fixed = |(i, name): (usize, &String)| Column::of(name, self.cases.iter().map(|case| case.statics[i]));
+        let all = self.cases.iter().map(|case| case.values.len()).sum::<usize>().max(1);
+        let missing = self.cases.iter().flat_map(|case| &case.values).filter(|x| x.is_nan()).count();
+        let steps = self.cases.iter().flat_map(|case| case.times.windows(2).map(|two| two[1] - two[0])).collect();
+        let first = self.cases.iter().filter_map(|case| case.times.first().copied()).min_by(f64::total_cmp);
+        let last = self.cases.iter().filter_map(|case| case.times.last().copied()).max_by(f64::total_cmp);
+        Summary {
+            name: self.name.clone(),
+            cases: self.cases.len(),
+            duplicates: self.cases.len() - first_of_equals(&self.cases).len(),
+            lengths: Spread::of(self.cases.iter().map(|case| case.len() as f64).collect()),
+            clock: self.times,
+            times: first.zip(last),
+            steps: Spread::of(steps),
+            missing: missing as f64 / all as f64,
+            channels: self.channels.iter().enumerate().map(column).collect(),
+            statics: self.statics.iter().enumerate().map(fixed).collect(),
+            target: self.target(),
+        }
+    }
+
+    fn target(&self) -> Target {
+        let count = |names: &[String], of: &mut dyn Iterator<Item = usize>| {
+            let mut classes: Vec<(String, usize)> = names.iter().map(|name| (name.clone(), 0)).collect();
+            of.for_each(|class| classes[class].1 += 1);
+            classes
+        };
+        match &self.targets {
+            Targets::None => Target::None,
+            Targets::Classes { names, of } => Target::Classes { classes: count(names, &mut of.iter().copied()) },
+            Targets::Values { name, of } => Target::Values { column: Column::of(name, of.iter().copied()) },
+            Targets::ClassSteps { names, of } => Target::ClassSteps {
+                classes: count(names, &mut of.iter().flatten().filter_map(|class| *class)),
+                unlabelled: of.iter().flatten().filter(|class| class.is_none()).count(),
+            },
+            Targets::ValueSteps { name, of } => Target::ValueSteps { column: Column::of(name, of.iter().flatten().copied()) },
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}, {}", short(&self.name, 40), counted(self.cases, "case"), counted(self.channels.len(), "channel"))?;
+        writeln!(f)?;
+        match self.lengths {
+            Some(Spread { min, max, .. }) if min == max => writeln!(f, "  length       {min}, all the same")?,
+            Some(Spread { min, median, max }) => writeln!(f, "  length       {min} to {max}, median {median}")?,
+            None => {}
+        }
+        if let Some((first, last)) = self.times {
+            let about = if self.clock == Clock::Index { " (counted)" } else { "" };
+            writeln!(f, "  time         {} to {}{about}", written(first, self.clock), written(last, self.clock))?;
+        }
+        let unit = if self.clock == Clock::Dates { " s" } else { "" };
+        match self.steps {
+            Some(Spread { min, max, .. }) if min == max => writeln!(f, "  step         {}{unit}, all the same", figure(min))?,
+            Some(Spread { min, median, max }) => {
+                writeln!(f, "  step         {} to {}, median {}{unit}", figure(min), figure(max), figure(median))?;
+            }
+            None => {}
+        }
+        writeln!(f, "  missing      {} of values", percent(self.missing))?;
+        writeln!(f, "  duplicates   {}", if self.duplicates == 0 { "none".into() } else { counted(self.duplicates, "case") })?;
+        self.show_target(f)?;
+        table(f, "channel", &self.channels)?;
+        table(f, "static covariate", &self.statics)
+    }
+}
+
+impl Summary {
+    fn show_target(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (classes, what) = match &self.target {
+            Target::None => return writeln!(f, "  target       none"),
+            Target::Values { column } => {
+                writeln!(f, "  target       a number for each case")?;
+                return table(f, "target", std::slice::from_ref(column));
+            }
+            Target::ValueSteps { column } => {
+                writeln!(f, "  target       a number for each observation")?;
+                return table(f, "target", std::slice::from_ref(column));
+            }
+            Target::Classes { classes } => (classes, "case"),
+            Target::ClassSteps { classes, .. } => (classes, "observation"),
+        };
+        let names = if classes.len() == 1 { "1 class".into() } else { format!("{} classes", classes.len()) };
+        writeln!(f, "  target       {names}, one for each {what}")?;
+        if let Target::ClassSteps { unlabelled, .. } = self.target {
+            writeln!(f, "  unlabelled   {}", counted(unlabelled, "observation"))?;
+        }
+        let all = classes.iter().map(|(_, count)| count).sum::<usize>().max(1);
+        writeln!(f, "\n  {:<28}{:>10}{:>10}", "class", format!("{what}s"), "share")?;
+        for (name, count) in classes.iter().take(MOST_ROWS) {
+            writeln!(f, "  {:<28}{count:>10}{:>10}", short(name, 26), percent(*count as f64 / all as f64))?;
+        }
+        rest(f, classes.len())
+    }
+}
+
+fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Result {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\n  {what:<28}{:>10}{:>12}{:>12}{:>12}", "missing", "min", "mean", "max")?;
+    for column in columns.iter().take(MOST_ROWS) {
+        let [min, mean, max] = [column.min, column.mean, column.max].map(|x| x.map_or_else(|| "-".into(), figure));
+        writeln!(f, "  {:<28}{:>10}{min:>12}{mean:>12}{max:>12}", short(&column.name, 26), percent(column.missing))?;
+    }
+    rest(f, columns.len())
+}
+
+fn rest(f: &mut fmt::Formatter<'_>, rows: usize) -> fmt::Result {
+    match rows.saturating_sub(MOST_ROWS) {
+        0 => Ok(()),
+        more => writeln!(f, "  ... and {more} more"),
+    }
+}
+
+/// A name that fits into so many columns.
+fn short(name: &str, most: usize) -> String {
+    let name = shown(name.as_bytes());
+    if name.chars().count() <= most { name } else { name.chars().take(most - 3).chain("...".chars()).collect() }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// A number in at most 11 characters.
+fn figure(x: f64) -> String {
+    let size = x.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return format!("{x:.3e}");
+    }
+    let digits = if size >= 1000.0 { 1 } else { 4 };
+    let text = format!("{x:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        for (x, wanted) in [(0.0, "0"), (1.0, "1"), (-0.25, "-0.25"), (1234.56, "1234.6"), (1e-9, "1.000e-9"), (100.0, "100")] {
+            assert_eq!(figure(x), wanted);
+        }
+        for x in [-1.234_567e-300, -9_999_999.9, f64::MAX] {
+            assert!(figure(x).len() <= 11, "{}", figure(x));
+        }
+    }
+
+    #[test]
+    fn spreads() {
+        assert_eq!(Spread::of(vec![]), None);
+        assert_eq!(Spread::of(vec![3.0, 1.0, 2.0, 9.0]), Some(Spread { min: 1.0, median: 2.0, max: 9.0 }));
+    }
+}

@@ -1,0 +1,163 @@
+//! Lines of a file, as they are read: one at a time, or in blocks of whole lines that are parsed side by side.
+//!
+//! Nothing is held but the line or the block, so memory is that of the numbers. A byte order mark is skipped.
+
+use std::io::{self, BufRead};
+
+use crate::Error;
+use crate::error::Place;
+
+/// How the bytes of a file are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Plain,
+    Gzip,
+}
+
+/// A file that is open.
+pub(crate) struct Source<'a> {
+    /// As the user named it.
+    pub(crate) file: String,
+    pub(crate) reader: Box<dyn BufRead + 'a>,
+    pub(crate) packing: Packing,
+}
+
+impl Source<'_> {
+    /// What a failure to read means.
+    pub(crate) fn failed(&self, source: io::Error) -> Error {
+        let file = self.file.clone();
+        match self.packing {
+            Packing::Gzip => Error::Gzip { file, source },
+            Packing::Plain => Error::Read { file, source },
+        }
+    }
+}
+
+/// The lines of a source, counted from 1.
+pub(crate) struct Lines<'a> {
+    source: Source<'a>,
+    buffer: Vec<u8>,
+    count: u64,
+}
+
+/// One line without its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) number: u64,
+    pub(crate) text: &'a [u8],
+}
+
+/// Some whole lines.
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    first: u64,
+}
+
+impl Block {
+    /// The lines, without their ends.
+    pub(crate) fn lines(&self) -> Vec<Line<'_>> {
+        let mut start = 0;
+        let line = |(i, &end): (usize, &usize)| {
+            let text = &self.bytes[start..end];
+            start = end;
+            Line { number: self.first + i as u64, text: trimmed(text) }
+        };
+        self.ends.iter().enumerate().map(line).collect()
+    }
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(source: Source<'a>) -> Result<Self, Error> {
+        let mut lines = Self { source, buffer: Vec::new(), count: 0 };
+        let start = lines.source.reader.fill_buf().map(|start| start[..start.len().min(3)].to_vec());
+        let start = start.map_err(|error| lines.source.failed(error))?;
+        if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+            return Err(Error::NotUtf8 { at: Place::line(lines.file(), 1) });
+        }
+        if start == b"\xef\xbb\xbf" {
+            lines.source.reader.consume(3);
+        }
+        Ok(lines)
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        &self.source.file
+    }
+
+    /// The next line.
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Error> {
+        self.buffer.clear();
+        let read = self.source.reader.read_until(b'\n', &mut self.buffer);
+        if read.map_err(|error| self.source.failed(error))? == 0 {
+            return Ok(None);
+        }
+        self.count += 1;
+        Ok(Some(Line { number: self.count, text: trimmed(&self.buffer) }))
+    }
+
+    /// The next lines, at least so many bytes of them unless the file ends.
+    pub(crate) fn block(&mut self, least: usize) -> Result<Option<Block>, Error> {
+        let mut block = Block { bytes: std::mem::take(&mut self.buffer), ends: Vec::new(), first: self.count + 1 };
+        block.bytes.clear();
+        while block.bytes.len() < least {
+            let read = self.source.reader.read_until(b'\n', &mut block.bytes);
+            if read.map_err(|error| self.source.failed(error))? == 0 {
+                break;
+            }
+            block.ends.push(block.bytes.len());
+        }
+        self.count += block.ends.len() as u64;
+        Ok((!block.ends.is_empty()).then_some(block))
+    }
+
+    /// Gives the memory of a block back, to be used again.
+    pub(crate) fn reuse(&mut self, block: Block) {
+        self.buffer = block.bytes;
+    }
+}
+
+/// A line without `\n` or `\r\n`.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// The text of a cell or a line.
+pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Place) -> Result<&str, Error> {
+    str::from_utf8(text).map_err(|_| Error::NotUtf8 { at: at() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> Lines<'_> {
+        let reader = Box::new(io::BufReader::with_capacity(4, text));
+        Lines::new(Source { file: "test".into(), reader, packing: Packing::Plain }).unwrap()
+    }
+
+    #[test]
+    fn lines_end_in_every_way() {
+        let mut lines = lines(b"\xef\xbb\xbfa\r\n\n  b\nc");
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            seen.push((line.number, String::from_utf8(line.text.to_vec()).unwrap()));
+        }
+        assert_eq!(seen, [(1, "a".into()), (2, String::new()), (3, "  b".into()), (4, "c".into())]);
+    }
+
+    #[test]
+    fn blocks_go_on_where_lines_stopped() {
+        let mut lines = lines(b"head\none\r\ntwo\nthree\n");
+        assert_eq!(lines.next().unwrap().unwrap().text, b"head");
+        let block = lines.block(5).unwrap().unwrap();
+        let seen: Vec<_> = block.lines().iter().map(|line| (line.number, line.text.to_vec())).collect();
+        assert_eq!(seen, [(2, b"one".to_vec())]);
+        lines.reuse(block);
+        let block = lines.block(100).unwrap().unwrap();
+        let seen: Vec<_> = block.lines().iter().map(|line| (line.number, line.text.to_vec())).collect();
+        assert_eq!(seen, [(3, b"two".to_vec()), (4, b"three".to_vec())]);
+        assert!(lines.block(1).unwrap().is_none());
+    }
+}

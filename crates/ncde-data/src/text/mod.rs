@@ -1,0 +1,6 @@
+//! From bytes to lines, cells, numbers and times: what all text formats share.
+
+pub(crate) mod cells;
+pub(crate) mod lines;
+pub(crate) mod number;
+pub(crate) mod time;

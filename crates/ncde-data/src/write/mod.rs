@@ -1,0 +1,96 @@
+//! A dataset into a file: csv, `.ts` or `.npz`, packed if the name ends in `.gz`.
+//!
+//! | | csv | ts | npz |
+//! | --- | --- | --- | --- |
+//! | ids, names of channels | kept | numbered | kept |
+//! | static covariates | on first rows | no place | kept |
+//! | labels of observations | kept | no place | kept |
+//! | order of classes | sorted when read | kept | kept |
+//!
+//! What a format has no place for is an error, but for ids and names in `.ts`. A csv file does not say which columns are
+//! static: give the reader their names, or let it find them.
+
+mod csv;
+mod npz;
+mod ts;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::{Dataset, Error, Format};
+
+/// Writes a dataset.
+///
+/// ```
+/// use ncde_data::{Format, ReadOptions, read, read_bytes, write};
+/// let data = read_bytes("two.csv", b"id,time,x\na,0,1.5\na,2,\nb,0,3\n", &ReadOptions::default())?;
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("two.npz");
+/// write(&data, &file, Format::Npz)?;
+/// assert_eq!(read(&file, &ReadOptions::default())?.cases[0].times, [0.0, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::CannotHold`] if the format has no place for something, [`Error::Write`] if writing fails.
+pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
+    match format {
+        Format::Csv => csv::check(data)?,
+        Format::Ts => ts::check(data)?,
+        Format::Npz => npz::check(data)?,
+        Format::Arff | Format::Npy => {
+            return Err(cannot(data, format, "this format is only read".into(), "write csv, ts or npz"));
+        }
+    }
+    let failed = |source| Error::Write { file: path.display().to_string(), source };
+    let file = File::create(path).map_err(failed)?;
+    let is_packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    let written = if is_packed { packed(data, file, format) } else { plain(data, file, format) };
+    written.map_err(failed)
+}
+
+fn plain(data: &Dataset, file: File, format: Format) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    match format {
+        Format::Csv => csv::write(data, &mut out)?,
+        Format::Ts => ts::write(data, &mut out)?,
+        _ => npz::write(data, &mut out)?,
+    }
+    out.flush()
+}
+
+fn packed(data: &Dataset, file: File, format: Format) -> io::Result<()> {
+    let mut out = GzEncoder::new(BufWriter::with_capacity(1 << 18, file), Compression::default());
+    match format {
+        Format::Csv => csv::write(data, &mut out)?,
+        Format::Ts => ts::write(data, &mut out)?,
+        _ => {
+            // An archive is written with a list at its end that points back.
+            let mut archive = io::Cursor::new(Vec::new());
+            npz::write(data, &mut archive)?;
+            out.write_all(archive.get_ref())?;
+        }
+    }
+    out.finish()?.flush()
+}
+
+fn cannot(data: &Dataset, format: Format, why: String, fix: &'static str) -> Error {
+    Error::CannotHold { name: data.name.clone(), format: format.extension(), why, fix }
+}
+
+/// A number as readers take it; `missing` if there is none.
+fn number(out: &mut impl Write, x: f64, missing: &str) -> io::Result<()> {
+    let size = x.abs();
+    if x.is_nan() {
+        out.write_all(missing.as_bytes())
+    } else if size == 0.0 || (1e-5..1e16).contains(&size) {
+        write!(out, "{x}")
+    } else {
+        write!(out, "{x:e}")
+    }
+}

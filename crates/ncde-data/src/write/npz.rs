@@ -1,0 +1,98 @@
+//! `.npz`: everything a dataset has, in the arrays that the reader knows; shorter series are padded with NaN.
+
+use std::io::{self, Seek, Write};
+
+use super::cannot;
+use crate::npy::{Array, Data, write_npz};
+use crate::{Case, Clock, Dataset, Error, Format, Targets};
+
+pub(super) fn check(data: &Dataset) -> Result<(), Error> {
+    if data.channels.is_empty() || data.cases.is_empty() {
+        return Err(cannot(data, Format::Npz, "it has no channels or no cases".into(), "write csv"));
+    }
+    let ends_in_zero = |text: &&String| text.ends_with('\0');
+    let ids = data.cases.iter().map(|case| &case.id);
+    let texts = ids.chain(&data.channels).chain(&data.statics).chain(data.targets.classes()).chain([&data.name]);
+    match { texts }.find(ends_in_zero) {
+        None => Ok(()),
+        Some(text) => Err(cannot(data, Format::Npz, format!("the name {text:?} ends in a zero byte"), "rename it")),
+    }
+}
+
+pub(super) fn write(data: &Dataset, out: impl Write + Seek) -> io::Result<()> {
+    let cases = data.cases.len();
+    let channels = data.channels.len();
+    let length = data.cases.iter().map(Case::len).max().unwrap_or(0);
+    let mut values = Vec::with_capacity(cases * length * channels);
+    for (k, case) in data.cases.iter().enumerate() {
+        values.extend(&case.values);
+        values.resize((k + 1) * length * channels, f64::NAN);
+    }
+    let mut arrays = vec![
+        ("X", Array { shape: vec![cases, length, channels], data: Data::F64(values) }),
+        ("ids", texts(data.cases.iter().map(|case| case.id.clone()).collect())),
+        ("channels", texts(data.channels.clone())),
+        ("name", Array { shape: vec![], data: Data::Text(vec![data.name.clone()]) }),
+    ];
+    if data.cases.iter().any(|case| case.len() != length) {
+        let lengths = data.cases.iter().map(|case| case.len() as i64).collect();
+        arrays.push(("lengths", Array { shape: vec![cases], data: Data::Int(lengths) }));
+    }
+    if data.times != Clock::Index {
+        let mut times = Vec::with_capacity(cases * length);
+        for (k, case) in data.cases.iter().enumerate() {
+            times.extend(&case.times);
+            times.resize((k + 1) * length, f64::NAN);
+        }
+        arrays.push(("times", Array { shape: vec![cases, length], data: Data::F64(times) }));
+    }
+    if data.times == Clock::Dates {
+        arrays.push(("clock", Array { shape: vec![], data: Data::Text(vec!["dates".into()]) }));
+    }
+    if !data.statics.is_empty() {
+        let statics = data.cases.iter().flat_map(|case| case.statics.iter().copied()).collect();
+        arrays.push(("statics", Array { shape: vec![cases, data.statics.len()], data: Data::F64(statics) }));
+        arrays.push(("static_names", texts(data.statics.clone())));
+    }
+    targets(data, length, &mut arrays);
+    write_npz(&arrays, out)
+}
+
+fn texts(texts: Vec<String>) -> Array {
+    Array { shape: vec![texts.len()], data: Data::Text(texts) }
+}
+
+fn targets(data: &Dataset, length: usize, arrays: &mut Vec<(&str, Array)>) {
+    fn padded<T: Clone>(of: impl Iterator<Item = Vec<T>>, length: usize, padding: &T) -> Vec<T> {
+        let pad = |mut of: Vec<T>| {
+            of.resize(length, padding.clone());
+            of
+        };
+        of.flat_map(pad).collect()
+    }
+    let cases = data.cases.len();
+    let title = |name: &String| Array { shape: vec![], data: Data::Text(vec![name.clone()]) };
+    match &data.targets {
+        Targets::None => {}
+        Targets::Classes { names, of } => {
+            let of = of.iter().map(|&class| class as i64).collect();
+            arrays.push(("y", Array { shape: vec![cases], data: Data::Int(of) }));
+            arrays.push(("classes", texts(names.clone())));
+        }
+        Targets::ClassSteps { names, of } => {
+            let number = |class: &Option<usize>| class.map_or(-1, |class| class as i64);
+            let of = padded(of.iter().map(|of| of.iter().map(number).collect()), length, &-1);
+            arrays.push(("y", Array { shape: vec![cases, length], data: Data::Int(of) }));
+            arrays.push(("classes", texts(names.clone())));
+        }
+        Targets::Values { name, of } => {
+            arrays.push(("y", Array { shape: vec![cases], data: Data::F64(of.clone()) }));
+            arrays.push(("target_name", title(name)));
+        }
+        Targets::ValueSteps { name, of } => {
+            let of = padded(of.iter().cloned(), length, &f64::NAN);
+            arrays.push(("y", Array { shape: vec![cases, length], data: Data::F64(of) }));
+            arrays.push(("target_name", title(name)));
+        }
+    }
+}
