@@ -1,5 +1,5 @@
 //! Brackets against nested finite differences, matrix commutators and the identities of a Lie algebra.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

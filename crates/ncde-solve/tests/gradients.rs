@@ -1,5 +1,5 @@
 //! Both ways back against finite differences.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! The order of the Log-ODE method on a non-linear field, against a fine solution along the same path.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Duals and tapes against finite differences, function by function.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
@@ -21,7 +21,7 @@ fn duals_are_directional_derivatives() {
     for seed in 0..20 {
         let (x, v) = (uniform(seed, 3), uniform(seed + 100, 3));
         let moving: Vec<Dual<f64>> = x.iter().zip(&v).map(|(&x, &v)| Dual::new(x, v)).collect();
-        let along: f64 = differences(&x, |x| everything(x)).iter().zip(&v).map(|(g, v)| g * v).sum();
+        let along: f64 = differences(&x, everything).iter().zip(&v).map(|(g, v)| g * v).sum();
         let dual = everything(&moving);
         assert_eq!(dual.value, everything(&x));
         assert_close(&[dual.tangent], &[along], 1e-9);
@@ -38,7 +38,7 @@ fn tapes_are_gradients() {
         let gradient = tape.backward(&[(y, 2.0)]);
         let gradient: Vec<f64> = variables.iter().map(|&x| gradient.of(x) / 2.0).collect();
         assert_eq!(y.value(), everything(&x));
-        assert_close(&gradient, &differences(&x, |x| everything(x)), 1e-9);
+        assert_close(&gradient, &differences(&x, everything), 1e-9);
     }
 }
 

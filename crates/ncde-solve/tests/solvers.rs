@@ -1,5 +1,5 @@
 //! Solvers: measured orders, adaptive errors, counts, stops and failures.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
