@@ -137,8 +137,15 @@ fn frontier(points: &[Option<[f64; 2]>], metric: &str) -> Vec<bool> {
     points.iter().map(|point| point.is_some_and(|point| !beaten(point))).collect()
 }
 
+/// Whether all but the seed is the same. The number of parameters may differ, as random masks depend on the seed, and so
+/// may the sizes of the parts of the data, as long as the whole is as large.
 fn differ_by_seed_only(a: &RunRecord, b: &RunRecord) -> bool {
-    a.model == b.model && a.data == b.data && a.version == b.version && without_seed(&a.config).eq(without_seed(&b.config))
+    let model = |run: &RunRecord| (run.model.name.clone(), run.model.detail.clone(), run.version.clone());
+    let data = |run: &RunRecord| (run.data.task.clone(), run.data.train + run.data.validation + run.data.test);
+    model(a) == model(b)
+        && data(a) == data(b)
+        && a.data.classes == b.data.classes
+        && without_seed(&a.config).eq(without_seed(&b.config))
 }
 
 /// The lines of a configuration but those that set the seed or where the run is written.

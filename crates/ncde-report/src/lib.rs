@@ -4,6 +4,27 @@
 //! predictions -> Metrics -> RunRecord -> markdown, html, terminal
 //!                           run.json
 //! ```
+//!
+//! ```
+//! use ncde_report::{Classification, Metrics, metrics::wilson};
+//!
+//! // Probabilities of two classes for three cases, and the true classes.
+//! let metrics = Classification::of(&[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], 2, &[0, 1, 1]);
+//! assert_eq!((metrics.correct(), metrics.confusion.as_slice()), (2, [vec![1, 0], vec![1, 1]].as_slice()));
+//!
+//! // Two of three cases say little: the accuracy is anything from 21 to 94 %.
+//! let interval = wilson(2, 3).unwrap();
+//! assert!((interval.low - 0.2077).abs() < 1e-4 && (interval.high - 0.9385).abs() < 1e-4);
+//! assert_eq!(Metrics::Classification(metrics).headline().0, "accuracy");
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`metrics`] | pure functions of predictions and truth |
+//! | [`record`] | the record of a run, and how it is read and written |
+//! | `compare`, `summary`, `format` | what is said of one run and of several; numbers for people |
+//! | `plot` | axes and charts as SVG |
+//! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 
 mod compare;
 mod escape;

@@ -133,6 +133,8 @@ fn numbers_are_those_of_scikit_learn() {
 #[test]
 fn r2_is_undefined_without_variance() {
     assert_eq!(r2(&[1.0, 2.0], &[0.1, 0.1]), None);
+    // The mean of these three is off by a rounding error, and so they seem to vary.
+    assert_eq!(r2(&[1.0, 2.0, 3.0], &[0.1, 0.1, 0.1]), None);
     assert_eq!(r2(&[1.0], &[3.0]), None);
     assert_eq!(r2(&[f64::NAN, 1.0], &[1.0, 2.0]), None);
     assert_eq!(r2(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(1.0));
@@ -199,6 +201,10 @@ fn nothing_gives_nothing_and_nobody_panics() {
     assert_eq!(Classification::of(&[0.5, 0.5, 0.1, 0.9, 0.3], 2, &[7, 1, 0]).confusion, [[0, 0], [0, 1]]);
     assert_eq!(Regression::of(&[1.0, 2.0], &[1.0]).cases, 1);
     assert_eq!(softmax(&[], 0), [0.0; 0]);
+    // A table that is not square.
+    let ragged = vec![vec![3], vec![1], vec![]];
+    assert_eq!((accuracy(&ragged), balanced_accuracy(&ragged)), (Some(0.75), Some(0.5)));
+    close(macro_f1(&ragged).unwrap(), 0.5 * (6.0 / 7.0));
 }
 
 #[test]

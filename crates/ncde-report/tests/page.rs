@@ -84,10 +84,18 @@ fn a_page_shows_what_it_should() {
     let numbers = html(&[regressor(Made::default())]);
     let scatter = numbers.split("aria-label=\"predicted against true values\"").nth(1).unwrap();
     assert_eq!(scatter.split("</svg>").next().unwrap().matches("<circle").count(), 240);
+    // The line where both are equal goes up from the left.
+    let guide = scatter.split("class=\"guide\" d=\"M").nth(1).unwrap().split('"').next().unwrap();
+    let ends: Vec<f64> = guide.split([' ', 'L']).map(|number| number.parse().unwrap()).collect();
+    assert!(ends[0] < ends[2] && ends[1] > ends[3], "{guide}");
     let many = html(&several());
     assert!(many.contains("aria-label=\"accuracy against the time of a step\"") && many.contains("id=\"run-14\""));
     // Fourteen runs: each has its own two curves, and each board its own one.
     assert_eq!(many.matches("aria-label=\"validation ").count(), 14 + 2);
+    // Of many entries the curves of the best eight are shown, each with its own colour.
+    let (_, crowd) = pages().pop().unwrap();
+    let curves = crowd.split("Training of the best").nth(1).unwrap().split("</figure>").next().unwrap();
+    assert_eq!((curves.matches("<path class=\"line").count(), curves.matches("<li>").count()), (8, 8));
 }
 
 /// Written into the page that holds all others: it reports everything that is wrong as a line of text.

@@ -46,6 +46,29 @@ fn markdown_of_several_runs_compares_them() {
 }
 
 #[test]
+fn runs_are_put_together_if_nothing_but_the_seed_differs() {
+    let run = |seed| classifier(Made { seed, ..Made::default() });
+    let rows = |runs: &[RunRecord]| markdown(runs).lines().filter(|line| line.contains("| slice: ")).count();
+    let mut other = run(2);
+    assert_eq!(rows(&[run(1), other.clone()]), 1);
+    // A random mask or split makes no new model; another configuration does.
+    other.model.parameters += 1;
+    (other.data.train, other.data.test) = (other.data.train - 1, other.data.test + 1);
+    assert_eq!(rows(&[run(1), other.clone()]), 1);
+    other.config += "rate = 0.1\n";
+    assert_eq!(rows(&[run(1), other]), 2);
+}
+
+#[test]
+fn a_run_that_was_not_tested_says_so() {
+    let mut run = classifier(Made::default());
+    run.validation = run.test.take();
+    let text = markdown(&[run.clone(), classifier(Made { seed: 2, detail: "H = 1", ..Made::default() })]);
+    assert!(text.contains("| 89.6 % (validation) |") && text.contains("| validation accuracy "), "{text:.600}");
+    assert!(terminal(&run, 80, Glyphs::Ascii).contains("\nvalidation accuracy "));
+}
+
+#[test]
 fn markdown_tables_stay_tables() {
     for run in all() {
         let text = markdown(&[run]);

@@ -149,7 +149,7 @@ pub fn accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
 pub fn balanced_accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
     let recall = confusion.iter().enumerate().filter_map(|(class, row)| {
         let cases: u64 = row.iter().sum();
-        (cases > 0).then(|| row[class] as f64 / cases as f64)
+        (cases > 0).then(|| right(row, class) / cases as f64)
     });
     mean(recall)
 }
@@ -158,10 +158,15 @@ pub fn balanced_accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
 pub fn macro_f1(confusion: &[Vec<u64>]) -> Option<f64> {
     let scores = confusion.iter().enumerate().filter_map(|(class, row)| {
         let present: u64 = row.iter().sum();
-        let predicted: u64 = confusion.iter().map(|row| row[class]).sum();
-        (present + predicted > 0).then(|| 2.0 * row[class] as f64 / (present + predicted) as f64)
+        let predicted: u64 = confusion.iter().filter_map(|row| row.get(class)).sum();
+        (present + predicted > 0).then(|| 2.0 * right(row, class) / (present + predicted) as f64)
     });
     mean(scores)
+}
+
+/// How many cases of a class were predicted right; none if the row has no such column.
+fn right(row: &[u64], class: usize) -> f64 {
+    row.get(class).copied().unwrap_or(0) as f64
 }
 
 fn trace(confusion: &[Vec<u64>]) -> u64 {
