@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use common::{Made, classifier, empty, hostile, many_classes, regressor, several};
-use ncde_report::html;
+use ncde_report::record::Outcome;
+use ncde_report::{RunRecord, html};
 
 /// Pages of all kinds, by name.
 fn pages() -> Vec<(&'static str, String)> {
@@ -37,8 +38,30 @@ fn pages() -> Vec<(&'static str, String)> {
         ("hostile among others", html(&[hostile(), empty(), classifier(Made::default())])),
         ("empty", html(&[empty()])),
         ("one point", html(&[single])),
+        ("scales", html(&scales())),
         ("crowd", html(&crowd)),
     ]
+}
+
+/// Runs whose losses, steps, times and predictions are tiny and huge, with the best step at every place.
+fn scales() -> Vec<RunRecord> {
+    let scaled = |power: i32| {
+        let detail = format!("times ten to {power}");
+        let mut run = regressor(Made { detail: &detail, seconds_per_step: 10_f64.powi(power), ..Made::default() });
+        let scale = 10_f64.powi(power) * 1.7;
+        let stretch = 7_usize.pow(power.unsigned_abs());
+        for point in &mut run.history {
+            (point.loss, point.step) = (point.loss * scale, point.step * stretch);
+            point.metric = point.metric.map(|value| value * scale);
+        }
+        for case in &mut run.predictions {
+            let shift = |value: &Outcome| Outcome::from(value.number().unwrap() * scale - 3.0 * scale);
+            (case.truth, case.predicted) = (shift(&case.truth), shift(&case.predicted));
+        }
+        run.best.as_mut().unwrap().step = 1500 * stretch / 12 * usize::try_from(power + 6).unwrap();
+        run
+    };
+    (-6..=6).map(scaled).collect()
 }
 
 #[test]
