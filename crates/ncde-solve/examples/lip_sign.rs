@@ -1,6 +1,6 @@
 //! Networks fitted to `sign(x)` on `[-1, 1]`: how the Lip(2) norm grows with depth, beside its bound.
 //!
-//! Networks of 2, 3 and 4 layers with eight hidden units and SiLU, the last layer linear (thesis, section on Lip(gamma) neural networks).
+//! Networks of 2, 3 and 4 layers with eight hidden units and `silu`, the last layer linear (thesis, section on Lip(gamma) neural networks).
 //! The jump makes a good fit steep, and more layers bend more sharply: the Lipschitz constant of the derivative comes to dominate the norm.
 //! The bound of the theorem grows far faster still.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Activation, VectorField};
 use crate::Error;
 use crate::error::check;
-use crate::number::{Number, Real};
+use crate::number::{Number, Real, Trace};
 
 /// A layer: its width and what is done to its outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,8 +126,25 @@ impl Network {
         let Layer { width, activation } = self.layers[layer];
         let (weights, biases) = self.place(layer);
         let (weights, biases) = (&parameters[weights], &parameters[biases]);
-        for (o, out) in (first..).zip(out) {
-            *out = activation.apply(biases[o].accumulate(x.len(), |i| (weights[i * width + o], x[i])));
+        match N::TRACE {
+            Trace::Record => {
+                for (o, out) in (first..).zip(out.iter_mut()) {
+                    *out = biases[o].accumulate(x.len(), |i| (weights[i * width + o], x[i]));
+                }
+            }
+            // Row by row, as the weights lie.
+            Trace::None => {
+                let count = out.len();
+                out.copy_from_slice(&biases[first..first + count]);
+                for (&x, row) in x.iter().zip(weights.chunks_exact(width)) {
+                    for (out, &w) in out.iter_mut().zip(&row[first..first + count]) {
+                        *out += w * x;
+                    }
+                }
+            }
+        }
+        for out in out {
+            *out = activation.apply(*out);
         }
     }
 }

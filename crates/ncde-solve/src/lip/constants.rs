@@ -1,13 +1,13 @@
 //! `M_1 >= sup |s'|` and `M_2 >= sup |s'(x) - s'(y)| / |x - y|^(gamma-1)` of activations.
 //!
-//! | `s` | `sup |s'|` | `osc s'` | `sup |s''|` |
+//! | `s` | largest slope | range of slopes | largest second derivative |
 //! | --- | --- | --- | --- |
 //! | identity | 1 | 0 | 0 |
-//! | SiLU | 1.0998 | 1.1997 | 0.5 |
+//! | silu | 1.0998 | 1.1997 | 0.5 |
 //! | tanh | 1 | 1 | 4 / (3 sqrt 3) = 0.7698 |
 //! | softplus - ln 2 | 1 | 1 | 0.25 |
 //!
-//! For `gamma < 2`, `|s'(x) - s'(y)|` is at most `osc s'` and at most `sup|s''| |x - y|`, hence at most
+//! For `gamma < 2`, `|s'(x) - s'(y)|` is at most the range `osc` and at most `sup|s''| |x - y|`, hence at most
 //! `osc^(2-gamma) (sup|s''| |x - y|)^(gamma-1)`. Bounds also need `|s(x)| <= |x|`, so softplus must be shifted.
 
 use super::check_gamma;
@@ -35,7 +35,7 @@ impl Smoothness {
     /// ```
     ///
     /// # Errors
-    /// For ReLU, whose derivative jumps; for softplus, which is not 0 at 0; if `gamma` is not in `(1, 2]`.
+    /// For `Relu`, whose derivative jumps; for `Softplus`, which is not 0 at 0; if `gamma` is not in `(1, 2]`.
     pub fn of(activation: Activation, gamma: f64) -> Result<Self, Error> {
         check_gamma(gamma)?;
         // Each rounded up.

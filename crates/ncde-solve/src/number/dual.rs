@@ -5,7 +5,7 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::Number;
+use super::{Number, Trace};
 
 /// A value with one directional derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,6 +91,8 @@ impl<N: Number> Div for Dual<N> {
 impl<N: Number> Number for Dual<N> {
     type Real = N::Real;
 
+    const TRACE: Trace = N::TRACE;
+
     fn constant(x: N::Real) -> Self {
         Self::fixed(N::constant(x))
     }
@@ -128,15 +130,20 @@ impl<N: Number> Number for Dual<N> {
     }
 
     fn accumulate(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
-        let value = self.value.accumulate(n, |i| {
+        let value = self.value.accumulate_part(n, |i| {
             let (a, b) = pair(i);
             (a.value, b.value)
         });
         // Both halves of the product rule, one after the other.
-        let tangent = self.tangent.accumulate(2 * n, |i| {
+        let tangent = self.tangent.accumulate_part(2 * n, |i| {
             let (a, b) = pair(i / 2);
             if i % 2 == 0 { (a.value, b.tangent) } else { (a.tangent, b.value) }
         });
         Self { value, tangent }
+    }
+
+    fn accumulate_part(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
+        let pair: &dyn Fn(usize) -> (Self, Self) = &pair;
+        self.accumulate(n, pair)
     }
 }

@@ -21,6 +21,15 @@ pub use dual::Dual;
 pub use real::Real;
 pub use tape::{Sensitivities, Tape, Var};
 
+/// What an operation leaves behind, beside its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trace {
+    /// Nothing.
+    None,
+    /// A record, so that one large operation is better than many small ones.
+    Record,
+}
+
 /// A number that knows the functions fields are made of.
 ///
 /// ```
@@ -36,6 +45,9 @@ pub trait Number:
 {
     /// What is left when all derivatives are dropped: `f32` or `f64`.
     type Real: Real;
+
+    /// What an operation leaves behind.
+    const TRACE: Trace;
 
     /// A constant: its derivatives are zero.
     fn constant(x: Self::Real) -> Self;
@@ -91,5 +103,11 @@ pub trait Number:
             sum += a * b;
         }
         sum
+    }
+
+    /// [`accumulate`](Number::accumulate) for a number that has this one as a part: a number with parts of its own goes through a pointer to
+    /// `pair`, or the types of these functions would double in number with each layer.
+    fn accumulate_part(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
+        self.accumulate(n, pair)
     }
 }

@@ -2,7 +2,7 @@
 
 use ncde_signature::Float;
 
-use super::Number;
+use super::{Number, Trace};
 
 /// `f32` or `f64`: a number without derivatives.
 pub trait Real: Number<Real = Self> + Float {}
@@ -18,6 +18,8 @@ macro_rules! real {
 
         impl Number for $t {
             type Real = Self;
+
+            const TRACE: Trace = Trace::None;
 
             #[inline]
             fn constant(x: Self) -> Self {

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::{Number, Real};
+use super::{Number, Real, Trace};
 
 /// Where operations are recorded.
 ///
@@ -45,7 +45,10 @@ impl<T: Real> Tape<T> {
 
     /// One variable for each value.
     pub fn variables(&self, values: &[T]) -> Vec<Var<'_, T>> {
-        values.iter().map(|&value| self.variable(value)).collect()
+        let mut nodes = self.nodes.borrow_mut();
+        let (first, end) = (nodes.ends.len(), nodes.parents.len());
+        nodes.ends.resize(first + values.len(), end);
+        values.iter().enumerate().map(|(i, &value)| Var { tape: Some(self), node: (first + i) as u32, value }).collect()
     }
 
     /// The number of nodes.
@@ -212,6 +215,8 @@ impl<T: Real> Div for Var<'_, T> {
 
 impl<T: Real> Number for Var<'_, T> {
     type Real = T;
+
+    const TRACE: Trace = Trace::Record;
 
     fn constant(x: T) -> Self {
         Self { tape: None, node: 0, value: x }
