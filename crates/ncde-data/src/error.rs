@@ -17,12 +17,12 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) fn line(file: &str, line: u64) -> Self {
-        Self { file: file.into(), line, field: String::new() }
+    pub(crate) fn line(file: &str, line: u64) -> Box<Self> {
+        Box::new(Self { file: file.into(), line, field: String::new() })
     }
 
-    pub(crate) fn field(file: &str, line: u64, field: impl Into<String>) -> Self {
-        Self { file: file.into(), line, field: field.into() }
+    pub(crate) fn field(file: &str, line: u64, field: impl Into<String>) -> Box<Self> {
+        Box::new(Self { file: file.into(), line, field: field.into() })
     }
 }
 
@@ -109,13 +109,13 @@ pub enum Error {
     #[error("{at}: this is not UTF-8 text; save the file as UTF-8")]
     NotUtf8 {
         /// Where.
-        at: Place,
+        at: Box<Place>,
     },
     /// A cell that should hold a number.
     #[error("{at}: `{seen}` is not a number; {fix}")]
     NotANumber {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// What was seen.
         seen: String,
         /// What to try.
@@ -125,7 +125,7 @@ pub enum Error {
     #[error("{at}: `{seen}` is not {wanted}; {fix}")]
     NotATime {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// What was seen.
         seen: String,
         /// What was wanted.
@@ -134,12 +134,12 @@ pub enum Error {
         fix: &'static str,
     },
     /// Times must increase within a case.
-    #[error("{at}: time `{seen}` of case `{case}` comes after `{before}`; {fix}")]
+    #[error("{at}: time `{seen}`{} comes after `{before}`; {fix}", of_case(.case.as_deref()))]
     TimeOrder {
         /// Where.
-        at: Place,
-        /// The case.
-        case: String,
+        at: Box<Place>,
+        /// The case, where a line is not one already.
+        case: Option<String>,
         /// The time before it.
         before: String,
         /// The time.
@@ -151,17 +151,17 @@ pub enum Error {
     #[error("{at}: {seen}; {fix}")]
     Header {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// What was seen.
         seen: String,
         /// What was wanted, or what to try.
         fix: String,
     },
     /// Too few or too many fields.
-    #[error("{at}: {seen} {unit}, but {wanted} were wanted ({because}); {fix}")]
+    #[error("{at}: the number of {unit} is {seen}, wanted {wanted} ({because}); {fix}")]
     Count {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// How many there are.
         seen: usize,
         /// Of what.
@@ -174,18 +174,20 @@ pub enum Error {
         fix: &'static str,
     },
     /// A quote that is not closed, or text after one.
-    #[error("{at}: {seen}; write a quote inside quotes as `\"\"`, and keep a cell on one line")]
+    #[error("{at}: {seen}; {fix}")]
     Quotes {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// What is wrong.
         seen: &'static str,
+        /// What to try.
+        fix: &'static str,
     },
     /// A case without observations.
     #[error("{at}: case `{case}` has no observations; remove it")]
     EmptyCase {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// The case.
         case: String,
     },
@@ -193,7 +195,7 @@ pub enum Error {
     #[error("{at}: class `{seen}` of case `{case}` is not known; known are {known}")]
     UnknownClass {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// The class.
         seen: String,
         /// The case.
@@ -205,7 +207,7 @@ pub enum Error {
     #[error("{at}: case `{case}` has no label, but others have one; label it or remove it")]
     NoLabel {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// The case.
         case: String,
     },
@@ -245,7 +247,7 @@ pub enum Error {
     #[error("{at}: there is no case `{id}` in the data{more}; remove it, or check that both files go together")]
     UnknownId {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// The id.
         id: String,
         /// How many others there are, in words.
@@ -265,7 +267,7 @@ pub enum Error {
     #[error("{at}: `{id}` is there already ({before}); ids must differ")]
     RepeatedId {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// The id.
         id: String,
         /// Where it was seen first.
@@ -275,7 +277,7 @@ pub enum Error {
     #[error("{at}: more than {limit} different texts; remove the column, or replace it by numbers")]
     TooManyCategories {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// How many are allowed.
         limit: usize,
     },
@@ -300,7 +302,7 @@ pub enum Error {
     #[error("{at}: {seen}; wanted {wanted}")]
     Array {
         /// The file and the array.
-        at: Place,
+        at: Box<Place>,
         /// What it is.
         seen: String,
         /// What it should be.
@@ -362,9 +364,16 @@ pub enum Error {
     },
 }
 
+fn of_case(case: Option<&str>) -> String {
+    case.map_or_else(String::new, |case| format!(" of case `{case}`"))
+}
+
 /// What was seen, short enough for a message.
 pub(crate) fn shown(seen: &[u8]) -> String {
     const LONGEST: usize = 40;
+    if seen.is_empty() {
+        return "(blank)".into();
+    }
     let start = &seen[..seen.len().min(4 * LONGEST)];
     let text = String::from_utf8_lossy(start);
     let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();

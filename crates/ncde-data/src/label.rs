@@ -60,7 +60,7 @@ impl Labels {
     }
 
     /// Reads a label.
-    pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Place) -> Result<Label, Error> {
+    pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<Label, Error> {
         match number::cell(text) {
             Cell::Missing if !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
@@ -93,7 +93,7 @@ impl Labels {
         labels: &[Label],
         task: Option<Task>,
         id: impl Fn(usize) -> String,
-        place: impl Fn(usize) -> Place,
+        place: impl Fn(usize) -> Box<Place>,
     ) -> Result<Targets, Error> {
         if labels.iter().all(|label| *label == Label::Missing) {
             return Ok(Targets::None);
@@ -122,7 +122,7 @@ impl Labels {
         labels: &[&[Label]],
         task: Option<Task>,
         id: impl Fn(usize) -> String,
-        place: impl Fn(usize, usize) -> Place,
+        place: impl Fn(usize, usize) -> Box<Place>,
     ) -> Result<Targets, Error> {
         let all: Vec<Label> = labels.iter().flat_map(|labels| labels.iter().copied()).filter(|l| *l != Label::Missing).collect();
         if all.is_empty() {
@@ -172,7 +172,7 @@ impl Labels {
         }
     }
 
-    fn class(&self, label: Label, lookup: &Lookup<'_>, at: impl Fn() -> Place, id: impl Fn() -> String) -> Result<usize, Error> {
+    fn class(&self, label: Label, lookup: &Lookup<'_>, at: impl Fn() -> Box<Place>, id: impl Fn() -> String) -> Result<usize, Error> {
         let (class, seen) = match label {
             Label::Number(x) => (lookup.number(x), x.to_string()),
             Label::Text(i) => (lookup.name(&self.texts[i]), self.texts[i].clone()),
@@ -186,7 +186,7 @@ impl Labels {
         })
     }
 
-    fn value(&self, label: Label, at: impl Fn() -> Place) -> Result<f64, Error> {
+    fn value(&self, label: Label, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
         match label {
             Label::Number(x) => Ok(x),
             Label::Missing => Ok(f64::NAN),

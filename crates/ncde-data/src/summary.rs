@@ -231,9 +231,9 @@ impl Summary {
             writeln!(f, "  unlabelled   {}", counted(unlabelled, "observation"))?;
         }
         let all = classes.iter().map(|(_, count)| count).sum::<usize>().max(1);
-        writeln!(f, "\n  {:<28}{:>10}{:>10}", "class", format!("{what}s"), "share")?;
+        writeln!(f, "\n  {:<28}{:>13}{:>10}", "class", format!("{what}s"), "share")?;
         for (name, count) in classes.iter().take(MOST_ROWS) {
-            writeln!(f, "  {:<28}{count:>10}{:>10}", short(name, 26), percent(*count as f64 / all as f64))?;
+            writeln!(f, "  {:<28}{count:>13}{:>10}", short(name, 26), percent(*count as f64 / all as f64))?;
         }
         rest(f, classes.len())
     }

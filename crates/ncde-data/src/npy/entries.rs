@@ -1,6 +1,6 @@
 //! The entries of an array: from bytes to numbers and text, a block at a time.
 
-use std::io::{self, Read};
+use std::io::Read;
 
 use super::header::Order;
 use super::{Array, Data, Error, Header};
@@ -67,6 +67,7 @@ fn entries(entries: Entries<'_, impl Read>, dtype: &str) -> Result<Data, Error> 
 }
 
 /// What text is made of.
+#[derive(Clone, Copy)]
 enum Unit {
     Byte,
     Utf32 { is_big: bool },
@@ -94,11 +95,11 @@ impl<R: Read> Entries<'_, R> {
         Error::Truncated { file: self.file.into(), wanted: count.saturating_mul(size.into()), seen }
     }
 
-    fn failed(&self, source: io::Error, count: u128, size: u64, seen: u128) -> Error {
-        match source.kind() {
-            io::ErrorKind::UnexpectedEof => self.truncated(count, size, seen * u128::from(size)),
-            _ => Error::Read { file: self.file.into(), source },
-        }
+    /// Reads so many bytes, or as many as there are.
+    fn fill(&mut self, bytes: &mut Vec<u8>, size: u64) -> Result<(), Error> {
+        bytes.clear();
+        let read = (&mut self.reader).take(size).read_to_end(bytes);
+        read.map(drop).map_err(|source| Error::Read { file: self.file.into(), source })
     }
 
     fn decode<const N: usize, T>(mut self, convert: impl Fn([u8; N]) -> T) -> Result<Vec<T>, Error> {
@@ -110,13 +111,15 @@ impl<R: Read> Entries<'_, R> {
         if let (Some(_), Ok(count)) = (self.there, usize::try_from(count)) {
             values.try_reserve_exact(count).map_err(|_| memory(count))?;
         }
-        let mut bytes = vec![0; BLOCK.min(usize::try_from(count).unwrap_or(BLOCK)) * N];
+        let mut bytes = Vec::new();
         while (values.len() as u128) < count {
             let left = usize::try_from(count - values.len() as u128).unwrap_or(BLOCK);
-            let some = &mut bytes[..BLOCK.min(left) * N];
-            let read = self.reader.read_exact(some);
-            read.map_err(|source| self.failed(source, count, size, values.len() as u128))?;
-            let blocks = some.as_chunks::<N>().0;
+            let wanted = BLOCK.min(left) * N;
+            self.fill(&mut bytes, wanted as u64)?;
+            if bytes.len() < wanted {
+                return Err(self.truncated(count, size, values.len() as u128 * u128::from(size) + bytes.len() as u128));
+            }
+            let blocks = bytes.as_chunks::<N>().0;
             values.try_reserve(blocks.len()).map_err(|_| memory(values.len()))?;
             values.extend(blocks.iter().map(|&bytes| convert(bytes)));
         }
@@ -132,11 +135,9 @@ impl<R: Read> Entries<'_, R> {
         let mut entries = Vec::new();
         let mut bytes = Vec::new();
         while (entries.len() as u128) < count {
-            bytes.clear();
-            let read = (&mut self.reader).take(size).read_to_end(&mut bytes);
-            let read = read.map_err(|source| Error::Read { file: self.file.into(), source })?;
-            if (read as u64) < size {
-                return Err(self.truncated(count, size, entries.len() as u128 * u128::from(size) + read as u128));
+            self.fill(&mut bytes, size)?;
+            if (bytes.len() as u64) < size {
+                return Err(self.truncated(count, size, entries.len() as u128 * u128::from(size) + bytes.len() as u128));
             }
             let text = match unit {
                 Unit::Byte => String::from_utf8(bytes.clone()).ok(),

@@ -5,7 +5,7 @@
 //! attribute that is not part of the series: beside a relational one any, in a plain file the last if it is nominal or
 //! named as a label, or the one that the caller names.
 
-use super::rows::{LabelKind, Parsed, Row, Rows};
+use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{ReadOptions, long};
 use crate::error::{Place, hint, listed, shown};
 use crate::text::lines::{Line, Lines, Source, utf8};
@@ -182,19 +182,19 @@ impl Layout {
                 fix: "save the file in the dense form".into(),
             });
         }
-        let row = Row { file, line: line.number };
-        let parentheses = "write plain numbers";
+        let row = Row { file, line: line.number, fix: NUMBER };
         let parsed = match self.relational {
             Some(series) => {
-                let fields = fields(text).map_err(|seen| Error::Quotes { at: Place::line(file, line.number), seen })?;
+                let fix = "put the whole series into one pair of quotes";
+                let fields = fields(text).map_err(|seen| Error::Quotes { at: Place::line(file, line.number), seen, fix })?;
                 self.count(file, line.number, fields.len())?;
                 let label = self.label.map_or(&b""[..], |label| fields[label]).to_vec();
-                row.plain(Dimensions(Some(fields[series])), label, parentheses)
+                row.plain(Dimensions(Some(fields[series])), label)
             }
             None => {
                 self.count(file, line.number, text.iter().filter(|&&byte| byte == b',').count() + 1)?;
                 let (values, label) = self.cut(text);
-                row.plain(std::iter::once(values.as_slice()), unquoted(label).to_vec(), parentheses)
+                row.plain(std::iter::once(values.as_slice()), unquoted(label).to_vec())
             }
         };
         parsed.map(Some)

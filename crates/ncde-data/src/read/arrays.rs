@@ -28,7 +28,7 @@ const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];
 pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
     super::refuse(&source, "an .npy file", options)?;
     let array = npy::read(&source.file, source.reader, None)?;
-    let arrays = Arrays { file: source.file, values: ("array".into(), array), ..Arrays::default() };
+    let arrays = Arrays { file: source.file, values: (String::new(), array), ..Arrays::default() };
     series::dataset(arrays, name, options)
 }
 
@@ -136,6 +136,11 @@ impl Arrays {
             }
         }
         match cubes.as_slice() {
+            _ if names.is_empty() => Err(Error::Empty {
+                file: file.into(),
+                seen: "holds no arrays",
+                wanted: "one called `X` of shape [cases, length, channels]",
+            }),
             [only] => Ok(only.clone()),
             _ => Err(Error::Array {
                 at: Place::line(file, 0),
@@ -146,9 +151,9 @@ impl Arrays {
     }
 }
 
-/// The place of an array.
-fn place(file: &str, name: &str) -> Place {
-    Place::field(file, 0, format!("array `{name}`"))
+/// The place of an array; in an `.npy` file it is the file, and has no name.
+fn place(file: &str, name: &str) -> Box<Place> {
+    Place::field(file, 0, if name.is_empty() { String::new() } else { format!("array `{name}`") })
 }
 
 fn text(file: &str, name: &str, array: Array) -> Result<Vec<String>, Error> {

@@ -25,10 +25,15 @@ pub(super) enum LabelKind {
     Either(String),
 }
 
+/// What to try if a value is no number.
+pub(super) const NUMBER: &str = "write a number, or `?` where it is missing";
+
 /// Where a case is read.
 pub(super) struct Row<'a> {
     pub(super) file: &'a str,
     pub(super) line: u64,
+    /// What to try if a value is no number.
+    pub(super) fix: &'static str,
 }
 
 /// A case as its line gives it.
@@ -43,23 +48,18 @@ pub(super) struct Parsed {
 
 impl Row<'_> {
     /// A place in this line; dimension and value are counted from 0 here, from 1 for people.
-    pub(super) fn at(&self, dimension: usize, value: usize) -> Place {
+    pub(super) fn at(&self, dimension: usize, value: usize) -> Box<Place> {
         Place::field(self.file, self.line, format!("dimension {}, value {}", dimension + 1, value + 1))
     }
 
-    /// A case of dimensions `1,2,3` without times; `parentheses` is what to try if a value starts with one.
-    pub(super) fn plain<'a>(
-        &self,
-        dimensions: impl Iterator<Item = &'a [u8]>,
-        label: Vec<u8>,
-        parentheses: &'static str,
-    ) -> Result<Parsed, Error> {
+    /// A case of dimensions `1,2,3` without times.
+    pub(super) fn plain<'a>(&self, dimensions: impl Iterator<Item = &'a [u8]>, label: Vec<u8>) -> Result<Parsed, Error> {
         let mut values = Vec::new();
         let mut length = 0;
         let mut count = 0;
         for text in dimensions {
             let before = values.len();
-            self.dimension(text, count, &mut values, parentheses)?;
+            self.dimension(text, count, &mut values)?;
             let seen = values.len() - before;
             if count == 0 {
                 length = seen;
@@ -80,7 +80,7 @@ impl Row<'_> {
         Ok(Parsed { line: self.line, clock: Clock::Index, times, values, dimensions: count, label })
     }
 
-    fn dimension(&self, text: &[u8], dimension: usize, into: &mut Vec<f64>, parentheses: &'static str) -> Result<(), Error> {
+    fn dimension(&self, text: &[u8], dimension: usize, into: &mut Vec<f64>) -> Result<(), Error> {
         let start = into.len();
         let mut rest = text.trim_ascii();
         if rest.is_empty() {
@@ -96,7 +96,10 @@ impl Row<'_> {
                     let wrong = || Error::NotANumber {
                         at: self.at(dimension, into.len() - start),
                         seen: shown(cell),
-                        fix: if cell.starts_with(b"(") { parentheses } else { "write a number, or `?` where it is missing" },
+                        fix: match cell.first() {
+                            Some(b'(') => "if values carry their times, say `@timeStamps true`",
+                            _ => self.fix,
+                        },
                     };
                     (number::cell(cell).value().ok_or_else(wrong)?, used)
                 }
@@ -171,7 +174,11 @@ impl<'a> Rows<'a> {
                 unit: "dimensions",
                 wanted,
                 because: if self.announced.is_some() { "`@dimensions` says so" } else { "the first case has so many" },
-                fix: "give every case all dimensions; in a .ts file a label needs `@classLabel true ...` or `@targetLabel true`",
+                fix: if self.kind == LabelKind::None && row.dimensions == wanted + 1 {
+                    "if the last field is a label, say `@classLabel true ...` or `@targetLabel true`"
+                } else {
+                    "give every case all dimensions"
+                },
             });
         }
         let id = (self.cases.len() + 1).to_string();

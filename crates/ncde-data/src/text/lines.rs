@@ -124,7 +124,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// The text of a cell or a line.
-pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Place) -> Result<&str, Error> {
+pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<&str, Error> {
     str::from_utf8(text).map_err(|_| Error::NotUtf8 { at: at() })
 }
 

@@ -146,7 +146,7 @@ fn times(arrays: &Arrays, sizes: Sizes, lengths: &[usize], ids: &[String]) -> Re
             if i > 0 && own[i - 1] >= t {
                 return Err(Error::TimeOrder {
                     at: place(file, name),
-                    case: shown(ids[case].as_bytes()),
+                    case: Some(shown(ids[case].as_bytes())),
                     before: written(own[i - 1], clock),
                     seen: written(t, clock),
                     fix: "times must increase: sort them, and give `lengths` if series are padded",

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::super::ReadOptions;
+use super::table::QUOTES;
 use crate::Error;
 use crate::error::{Place, hint, listed, shown};
 use crate::text::cells::cells;
@@ -104,7 +105,7 @@ pub(in super::super) fn read(lines: &mut Lines<'_>, wanted: &Wanted<'_>) -> Resu
         }
         let at = || Place::line(&file, line.number);
         let separator = separator(line.text);
-        let found = cells(line.text, separator).map_err(|seen| Error::Quotes { at: at(), seen })?;
+        let found = cells(line.text, separator).map_err(|seen| Error::Quotes { at: at(), seen, fix: QUOTES })?;
         let mut names: Vec<String> = Vec::with_capacity(found.len());
         for cell in &found {
             names.push(utf8(cell, at)?.trim().to_string());
@@ -120,7 +121,7 @@ fn separator(header: &[u8]) -> u8 {
     [b',', b'\t', b';'].into_iter().find(|separator| header.contains(separator)).unwrap_or(b',')
 }
 
-fn check(names: &[String], at: impl Fn() -> Place) -> Result<(), Error> {
+fn check(names: &[String], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
     let is_number = |name: &String| matches!(number::cell(name.as_bytes()), Cell::Number(_));
     if names.iter().all(is_number) {
         return Err(Error::Header {

@@ -19,6 +19,9 @@ use crate::text::time::{time, written};
 /// More different texts than this are no categories.
 const MOST_CATEGORIES: usize = 256;
 
+/// What to try if quotes are wrong.
+pub(super) const QUOTES: &str = "write a quote inside quotes as `\"\"`, and keep a cell on one line";
+
 /// How many rows a case may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Rule {
@@ -99,7 +102,7 @@ impl Table {
                 continue;
             }
             let row = Row { columns, line: line.number };
-            let wrong = |seen| Error::Quotes { at: Place::line(self.file(), line.number), seen };
+            let wrong = |seen| Error::Quotes { at: Place::line(self.file(), line.number), seen, fix: QUOTES };
             let cells = cells(line.text, columns.separator).map_err(wrong)?;
             self.push(&row, &cells)?;
             rows += 1;
@@ -117,7 +120,7 @@ impl Table {
     }
 
     /// A place in the file that is being read.
-    fn at(&self, row: &Row<'_>, column: usize) -> Place {
+    fn at(&self, row: &Row<'_>, column: usize) -> Box<Place> {
         Place::field(self.file(), row.line, format!("column `{}`", row.columns.names[column]))
     }
 
@@ -200,7 +203,7 @@ impl Table {
         {
             return Err(Error::TimeOrder {
                 at: self.at(row, column),
-                case: shown(case.id.as_bytes()),
+                case: Some(shown(case.id.as_bytes())),
                 before: written(before, clock),
                 seen: written(t, clock),
                 fix: if before == t {

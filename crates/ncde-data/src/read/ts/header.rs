@@ -24,15 +24,15 @@ pub(super) struct Header {
 }
 
 const KEYS: [&str; 10] = [
-    "problemname",
-    "timestamps",
+    "problemName",
+    "timeStamps",
     "missing",
     "univariate",
     "dimensions",
-    "equallength",
-    "serieslength",
-    "classlabel",
-    "targetlabel",
+    "equalLength",
+    "seriesLength",
+    "classLabel",
+    "targetLabel",
     "data",
 ];
 
@@ -79,8 +79,9 @@ impl Header {
         let at = || Place::line(file, line.number);
         let text = utf8(line.text, at)?;
         let mut words = text[1..].split_whitespace();
-        let key = words.next().unwrap_or("").to_ascii_lowercase();
-        let key = if key == "dimension" { "dimensions" } else { key.as_str() };
+        let word = words.next().unwrap_or("");
+        let known = KEYS.iter().find(|known| known.eq_ignore_ascii_case(word));
+        let key = known.copied().unwrap_or(if word.eq_ignore_ascii_case("dimension") { "dimensions" } else { word });
         let rest: Vec<&str> = words.collect();
         let wrong = |wanted: &str| Error::Header {
             at: at(),
@@ -98,28 +99,36 @@ impl Header {
         };
         match key {
             "data" => return Ok(Next::Data),
-            "problemname" => self.name = Some(rest.join(" ")).filter(|name| !name.is_empty()),
-            "timestamps" => self.stamps = if truth()? { Stamps::Each } else { Stamps::None },
+            "problemName" => self.name = Some(rest.join(" ")).filter(|name| !name.is_empty()),
+            "timeStamps" => self.stamps = if truth()? { Stamps::Each } else { Stamps::None },
             "dimensions" => self.dimensions = Some(size()?),
-            "serieslength" => {
+            "seriesLength" => {
                 size()?;
             }
-            "missing" | "univariate" | "equallength" => {
+            "missing" | "univariate" | "equalLength" => {
                 truth()?;
             }
-            "classlabel" if truth()? => {
+            "classLabel" if truth()? => {
                 let classes: Vec<String> = rest[1..].iter().map(|&class| class.into()).collect();
                 if let Some((i, class)) = classes.iter().enumerate().find(|(i, class)| classes[..*i].contains(class)) {
-                    return Err(wrong(&format!("each class once, but `{}` is also number {}", shown(class.as_bytes()), i + 1)));
+                    return Err(wrong(&format!(
+                        "each class once: `{}` is there again as number {}",
+                        shown(class.as_bytes()),
+                        i + 1
+                    )));
                 }
                 self.labels = LabelKind::Classes(classes);
             }
-            "targetlabel" if truth()? => self.labels = LabelKind::Target,
-            "classlabel" | "targetlabel" => {}
+            "targetLabel" if truth()? => self.labels = LabelKind::Target,
+            "classLabel" | "targetLabel" => {}
             _ => {
                 // A key of its own is no harm; a misspelt one would be.
                 if let Some(known) = closest(key, &KEYS) {
-                    return Err(wrong(&format!("perhaps `@{known}`")));
+                    return Err(Error::Header {
+                        at: at(),
+                        seen: format!("`@{}` is not known", shown(word.as_bytes())),
+                        fix: format!("did you mean `@{known}`?"),
+                    });
                 }
             }
         }

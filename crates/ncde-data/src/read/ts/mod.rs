@@ -17,7 +17,7 @@ mod stamped;
 
 use header::{Header, Stamps};
 
-use super::rows::{LabelKind, Parsed, Row, Rows};
+use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{ReadOptions, refuse};
 use crate::error::Place;
 use crate::text::lines::{Line, Lines, Source};
@@ -40,7 +40,11 @@ impl Header {
         if text.is_empty() || text[0] == b'#' {
             return Ok(None);
         }
-        let row = Row { file, line: line.number };
+        let fix = match self.labels {
+            LabelKind::None => "write a number, or `?` where it is missing; a label needs `@classLabel true ...` in the header",
+            _ => NUMBER,
+        };
+        let row = Row { file, line: line.number, fix };
         let (series, label) = match self.labels {
             LabelKind::None => (text, Vec::new()),
             _ => match text.iter().rposition(|&byte| byte == b':').filter(|&at| !text[at..].contains(&b')')) {
@@ -55,10 +59,7 @@ impl Header {
             },
         };
         match self.stamps {
-            Stamps::None => {
-                let dimensions = series.split(|&byte| byte == b':');
-                row.plain(dimensions, label, "if values carry their times, say `@timeStamps true`").map(Some)
-            }
+            Stamps::None => row.plain(series.split(|&byte| byte == b':'), label).map(Some),
             Stamps::Each => stamped::parse(&row, series, label).map(Some),
         }
     }

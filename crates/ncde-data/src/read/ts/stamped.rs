@@ -57,7 +57,7 @@ fn dimension<'a>(
             let kind = clock.unwrap_or(Clock::Numbers);
             return Err(Error::TimeOrder {
                 at: at(),
-                case: format!("on line {}", row.line),
+                case: None,
                 before: written(before, kind),
                 seen: written(t, kind),
                 fix: "times must increase: sort them, and keep one value a time",
@@ -69,7 +69,7 @@ fn dimension<'a>(
 }
 
 /// The time and the value in `time,value`.
-fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> crate::error::Place) -> Result<(f64, f64), Error> {
+fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> Box<crate::error::Place>) -> Result<(f64, f64), Error> {
     let comma = stamp.iter().rposition(|&byte| byte == b',').unwrap_or(0);
     let (when, what) = (&stamp[..comma], stamp.get(comma + 1..).unwrap_or(b""));
     let (t, kind) = time(when, *clock).ok_or_else(|| Error::NotATime {

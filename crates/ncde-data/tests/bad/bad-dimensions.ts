@@ -1,0 +1,4 @@
+@problemName p
+@dimensions -2
+@data
+1:a

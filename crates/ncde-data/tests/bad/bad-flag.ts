@@ -1,0 +1,4 @@
+@problemName p
+@timeStamps perhaps
+@data
+1:a

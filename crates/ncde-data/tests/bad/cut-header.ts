@@ -1,0 +1,2 @@
+@problemName p
+@classLabel true a b

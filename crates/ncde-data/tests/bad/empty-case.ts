@@ -1,0 +1,4 @@
+@problemName p
+@classLabel true a b
+@data
+:a

@@ -1,0 +1,4 @@
+@problemName p
+@dimensions 1
+@data
+1,2:a

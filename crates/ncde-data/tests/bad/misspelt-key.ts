@@ -1,0 +1,4 @@
+@problemName p
+@clasLabel true a b
+@data
+1:a

@@ -1,0 +1,5 @@
+@problemName p
+@timeStamps false
+@dimensions 2
+@classLabel true a b
+@data

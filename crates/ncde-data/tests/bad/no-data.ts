@@ -1,0 +1,3 @@
+@problemName p
+@classLabel true a b
+1,2:3,4:a

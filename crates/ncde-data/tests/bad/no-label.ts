@@ -1,0 +1,6 @@
+@problemName p
+@timeStamps false
+@dimensions 2
+@classLabel true a b
+@data
+1,2
