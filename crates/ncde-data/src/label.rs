@@ -172,7 +172,13 @@ impl Labels {
         }
     }
 
-    fn class(&self, label: Label, lookup: &Lookup<'_>, at: impl Fn() -> Box<Place>, id: impl Fn() -> String) -> Result<usize, Error> {
+    fn class(
+        &self,
+        label: Label,
+        lookup: &Lookup<'_>,
+        at: impl Fn() -> Box<Place>,
+        id: impl Fn() -> String,
+    ) -> Result<usize, Error> {
         let (class, seen) = match label {
             Label::Number(x) => (lookup.number(x), x.to_string()),
             Label::Text(i) => (lookup.name(&self.texts[i]), self.texts[i].clone()),

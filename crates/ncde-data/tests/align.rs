@@ -1,4 +1,5 @@
 //! Datasets in the form of others: aligned, joined, without duplicates.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use ncde_data::{Dataset, ReadOptions, Schema, Targets, read_bytes};
 
@@ -65,7 +66,10 @@ fn what_is_static_is_up_to_the_model() {
     let data = csv("id,time,age,x\n1,0,30,1\n1,1,,2\n");
     assert_eq!(data.statics.len(), 0);
     let aligned = data.aligned(&schema(&["x"], &["age"], &[])).unwrap();
-    assert_eq!((aligned.cases[0].values.as_slice(), aligned.cases[0].statics.as_slice()), ([1.0, 2.0].as_slice(), [30.0].as_slice()));
+    assert_eq!(
+        (aligned.cases[0].values.as_slice(), aligned.cases[0].statics.as_slice()),
+        ([1.0, 2.0].as_slice(), [30.0].as_slice())
+    );
     let data = csv("id,time,age,x\n1,0,30,1\n1,1,31,2\n");
     let wanted = "column `age` is to be static, but in case `1` it is both `30` and `31`; leave it out of the statics";
     assert_eq!(message(data.aligned(&schema(&["x"], &["age"], &[]))), wanted);
@@ -127,7 +131,8 @@ fn duplicates_are_dropped() {
 
 #[test]
 fn a_summary_fits_on_a_screen() {
-    let data = csv("id,time,a_name_that_is_much_too_long_to_be_shown_in_one_row,x,label\na,0,1,1e-300,u\na,2,1,,v\nb,0.5,5,-1e300,\n");
+    let data =
+        csv("id,time,a_name_that_is_much_too_long_to_be_shown_in_one_row,x,label\na,0,1,1e-300,u\na,2,1,,v\nb,0.5,5,-1e300,\n");
     let summary = data.summary();
     let text = summary.to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -2,6 +2,7 @@
 //!
 //! `bad/expected.txt` names a file and the options it is read with, then, indented, the message. Files too large for a folder
 //! are made here.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
 //! What is written is read: any dataset, through each format that can hold it.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::Path;
 

@@ -83,16 +83,20 @@ struct Entries<'a, R> {
 
 impl<R: Read> Entries<'_, R> {
     /// How many entries there should be. If it is known how much is left, too little of it is found out here.
-    fn count(&self, size: u64) -> Result<u128, Error> {
-        let count = self.shape.iter().fold(1_u128, |product, &size| product.saturating_mul(size as u128));
-        match self.there.map(u128::from) {
-            Some(there) if count.saturating_mul(size.into()) > there => Err(self.truncated(count, size, there)),
+    fn count(&self, size: u64) -> Result<u64, Error> {
+        // More than 2^64 are never there: saturating keeps it an error.
+        let count = match self.shape.contains(&0) {
+            true => 0,
+            false => self.shape.iter().fold(1_u64, |product, &size| product.saturating_mul(size as u64)),
+        };
+        match self.there {
+            Some(there) if count.saturating_mul(size) > there => Err(self.truncated(count, size, there)),
             _ => Ok(count),
         }
     }
 
-    fn truncated(&self, count: u128, size: u64, seen: u128) -> Error {
-        Error::Truncated { file: self.file.into(), wanted: count.saturating_mul(size.into()), seen }
+    fn truncated(&self, count: u64, size: u64, seen: u64) -> Error {
+        Error::Truncated { file: self.file.into(), wanted: count.saturating_mul(size), seen }
     }
 
     /// Reads so many bytes, or as many as there are.
@@ -105,19 +109,19 @@ impl<R: Read> Entries<'_, R> {
     fn decode<const N: usize, T>(mut self, convert: impl Fn([u8; N]) -> T) -> Result<Vec<T>, Error> {
         let size = N as u64;
         let count = self.count(size)?;
-        let memory = |count: usize| Error::Memory { file: self.file.into(), bytes: count as u128 * size_of::<T>() as u128 };
+        let memory = |count: usize| Error::Memory { file: self.file.into(), bytes: count as u64 * size_of::<T>() as u64 };
         let mut values = Vec::new();
         // Memory is asked for at once only if the bytes are there.
         if let (Some(_), Ok(count)) = (self.there, usize::try_from(count)) {
             values.try_reserve_exact(count).map_err(|_| memory(count))?;
         }
         let mut bytes = Vec::new();
-        while (values.len() as u128) < count {
-            let left = usize::try_from(count - values.len() as u128).unwrap_or(BLOCK);
+        while (values.len() as u64) < count {
+            let left = usize::try_from(count - values.len() as u64).unwrap_or(BLOCK);
             let wanted = BLOCK.min(left) * N;
             self.fill(&mut bytes, wanted as u64)?;
             if bytes.len() < wanted {
-                return Err(self.truncated(count, size, values.len() as u128 * u128::from(size) + bytes.len() as u128));
+                return Err(self.truncated(count, size, values.len() as u64 * size + bytes.len() as u64));
             }
             let blocks = bytes.as_chunks::<N>().0;
             values.try_reserve(blocks.len()).map_err(|_| memory(values.len()))?;
@@ -134,10 +138,10 @@ impl<R: Read> Entries<'_, R> {
         let count = self.count(size)?;
         let mut entries = Vec::new();
         let mut bytes = Vec::new();
-        while (entries.len() as u128) < count {
+        while (entries.len() as u64) < count {
             self.fill(&mut bytes, size)?;
             if (bytes.len() as u64) < size {
-                return Err(self.truncated(count, size, entries.len() as u128 * u128::from(size) + bytes.len() as u128));
+                return Err(self.truncated(count, size, entries.len() as u64 * size + bytes.len() as u64));
             }
             let text = match unit {
                 Unit::Byte => String::from_utf8(bytes.clone()).ok(),

@@ -117,9 +117,9 @@ pub enum Error {
         /// The file.
         file: String,
         /// How many bytes there should be.
-        wanted: u128,
+        wanted: u64,
         /// How many there are.
-        seen: u128,
+        seen: u64,
     },
     /// There is not enough memory.
     #[error("`{file}` is too large for the memory of this machine: it needs {bytes} bytes; split it")]
@@ -127,7 +127,7 @@ pub enum Error {
         /// The file.
         file: String,
         /// How many bytes.
-        bytes: u128,
+        bytes: u64,
     },
     /// Text that is none.
     #[error("`{file}`, entry {entry}: this is not text; save it as unicode")]

@@ -36,7 +36,15 @@ impl Arrays {
     }
 
     fn seen(&self, labels: &mut Labels, name: &str, data: &Data) -> Result<Vec<Label>, Error> {
-        let number = |x: f64| if x.is_nan() { Label::Missing } else { Label::Number(x + 0.0) };
+        let number = |(i, x): (usize, f64)| match x {
+            x if x.is_nan() => Ok(Label::Missing),
+            x if x.is_finite() => Ok(Label::Number(x + 0.0)),
+            x => Err(Error::Array {
+                at: place(&self.file, name),
+                seen: format!("entry {i} (counted from 0) is `{x}`"),
+                wanted: "a finite number".into(),
+            }),
+        };
         match (data, &self.classes) {
             // With names of classes, integers count them; below zero there is none.
             (Data::Int(entries), Some(classes)) => entries
@@ -57,9 +65,9 @@ impl Arrays {
             (Data::Text(entries), _) => {
                 entries.iter().map(|text| labels.label(text.as_bytes(), || place(&self.file, name))).collect()
             }
-            (Data::Int(entries), None) => Ok(entries.iter().map(|&x| number(x as f64)).collect()),
-            (Data::F32(entries), _) => Ok(entries.iter().map(|&x| number(x.into())).collect()),
-            (Data::F64(entries), _) => Ok(entries.iter().map(|&x| number(x)).collect()),
+            (Data::Int(entries), None) => entries.iter().map(|&x| x as f64).enumerate().map(number).collect(),
+            (Data::F32(entries), _) => entries.iter().map(|&x| x.into()).enumerate().map(number).collect(),
+            (Data::F64(entries), _) => entries.iter().copied().enumerate().map(number).collect(),
         }
     }
 }

@@ -197,6 +197,10 @@ fn statics(arrays: &mut Arrays, sizes: Sizes) -> Result<(Vec<String>, Vec<Vec<f6
         return Err(Error::Array { at: place(&arrays.file, "statics"), seen, wanted: "numbers".into() });
     }
     let numbers = array.data.into_f64().unwrap_or_default();
+    if let Some(i) = numbers.iter().position(|x| x.is_infinite()) {
+        let seen = format!("that of case {} (counted from 0) holds `{}`", i / count, numbers[i]);
+        return Err(Error::Array { at: place(&arrays.file, "statics"), seen, wanted: "finite numbers, or NaN".into() });
+    }
     let of = |case: usize| numbers[case * count..(case + 1) * count].to_vec();
     Ok((names, (0..sizes.cases).map(of).collect()))
 }
