@@ -189,3 +189,45 @@ fn nothing_to_go_through() {
     let error = recorded.backward(&[0.0; 2]).unwrap_err();
     assert_eq!(error.to_string(), "backward: the gradient in the states has 2 entries, wanted 3");
 }
+
+#[test]
+fn a_batch_is_the_sum_of_its_samples() {
+    let (network, parameters, _) = network(2);
+    let h = uniform(8, 4 * 3);
+    let drives: Vec<LogOde<f64>> = (0..4_usize)
+        .map(|i| {
+            let path = polygon(uniform(20 + i as u64, (4 + i) * 2), 2, 1.0);
+            LogOde::new(&path, &Windows::Observations(2), 2, 1).unwrap()
+        })
+        .collect();
+    let solver = Solver { method: Method::Heun, steps: Steps::Shared(5) };
+    let solutions = solver.solve_batch(&network, &drives, &parameters, &h, &Save::Knots).unwrap();
+    let seeds: Vec<Vec<f64>> = solutions.iter().map(|solution| weights(&solution.states)).collect();
+    let batch = solver.batch_backward(&network, &drives, &parameters, &h, &Save::Knots, &seeds).unwrap();
+    let mut sum = vec![0.0; parameters.len()];
+    for (i, drive) in drives.iter().enumerate() {
+        let term = Term { field: &network, drive };
+        let gradient = through_steps(&solver, &term, &parameters, &h[3 * i..3 * i + 3], &Save::Knots);
+        assert_eq!(batch.initial[3 * i..3 * i + 3], gradient.initial);
+        assert_eq!(batch.controls[i], gradient.control);
+        sum.iter_mut().zip(gradient.parameters).for_each(|(sum, g)| *sum += g);
+    }
+    assert_eq!(batch.parameters, sum);
+}
+
+#[test]
+fn single_precision_has_the_same_gradient() {
+    let (network, parameters, h) = network(2);
+    let path = polygon(uniform(3, 8 * 2), 2, 2.0);
+    let drive = LogOde::new(&path, &Windows::Observations(3), 2, 1).unwrap();
+    let narrow = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+    let drive_single = LogOde::from_rows(Drive::<f64>::knots(&drive).to_vec(), narrow(drive.rows()), 2, 2).unwrap();
+    let solver = Solver { method: Method::Heun, steps: Steps::Shared(20) };
+    let double = through_steps(&solver, &Term { field: &network, drive: &drive }, &parameters, &h, &Save::End);
+    let (parameters, h, term) = (narrow(&parameters), narrow(&h), Term { field: &network, drive: &drive_single });
+    let recorded = solver.record(&term, &parameters, &h, &Save::End).unwrap();
+    let states: Vec<f64> = recorded.solution.states.iter().map(|&x| f64::from(x)).collect();
+    let single = recorded.backward(&narrow(&weights(&states))).unwrap();
+    let wide: Vec<f64> = single.parameters.iter().map(|&x| f64::from(x)).collect();
+    assert_close(&wide, &double.parameters, 1e-5);
+}

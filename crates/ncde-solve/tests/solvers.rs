@@ -253,6 +253,9 @@ fn what_cannot_be_solved_is_named() {
     let solver = Solver { method: Method::Rk4, steps: Steps::AtMost(0.0) };
     let error = solver.solve(&Term { field: &field, drive: &time }, &[1.0], &[1.0], &Save::End).unwrap_err();
     says(error, "the size of a step must be positive and finite, not `0`");
+    let solver = Solver { method: Method::Rk4, steps: Steps::AtMost(1e-12) };
+    let error = solver.solve(&Term { field: &field, drive: &time }, &[1.0], &[1.0], &Save::End).unwrap_err();
+    says(error, "the number of steps from one stop to the next must be at most a billion");
     says(Time::new(1.0, 1.0).unwrap_err(), "must be finite and increasing");
     let held = Series::new(vec![0.0, 1.0, 2.0], vec![0.0, 5.0, 1.0, 6.0, 2.0, 6.0], 2).unwrap().complete().unwrap();
     let jumping = Rectilinear::new(&held, TimeChannel::First).unwrap();
@@ -270,6 +273,19 @@ fn a_drive_keeps_to_its_piece() {
             assert_eq!(rate, [slope], "piece {piece} at {t}");
         }
     }
+}
+
+#[test]
+fn networks_are_checked_when_they_are_read() {
+    let network = Network::new(2, 3, 4, 1, Activation::ShiftedSoftplus, Activation::Tanh).unwrap();
+    let text = serde_json::to_string(&network).unwrap();
+    assert!(text.contains(r#"{"width":4,"activation":"shifted-softplus"}"#), "{text}");
+    assert_eq!(serde_json::from_str::<Network>(&text).unwrap(), network);
+    let error = serde_json::from_str::<Network>(&text.replace("\"hidden\":2", "\"hidden\":3")).unwrap_err();
+    assert!(
+        error.to_string().contains("the last layer (one output for each channel and state) has 6 entries, wanted 9"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -36,10 +36,27 @@ pub struct Layer {
 /// # Ok::<(), ncde_solve::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Network {
     hidden: usize,
     channels: usize,
     layers: Vec<Layer>,
+}
+
+/// What a file says a network is.
+#[derive(Deserialize)]
+struct Unchecked {
+    hidden: usize,
+    channels: usize,
+    layers: Vec<Layer>,
+}
+
+impl TryFrom<Unchecked> for Network {
+    type Error = Error;
+
+    fn try_from(read: Unchecked) -> Result<Self, Error> {
+        Self::from_layers(read.hidden, read.channels, read.layers)
+    }
 }
 
 impl Network {

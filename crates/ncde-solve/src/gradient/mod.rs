@@ -9,10 +9,12 @@
 //! The second follows `da/dt = -a DF`, and its error is that of a solve.
 
 mod adjoint;
+mod batch;
 mod checkpoints;
 mod recorded;
 
 pub use adjoint::adjoint;
+pub use batch::BatchGradient;
 pub use recorded::Recorded;
 
 use crate::number::{Real, Tape};

@@ -174,7 +174,8 @@ impl<T: Real> LogOde<T> {
     }
 
     /// Log-signatures that are there already, `[windows, words]`, in expanded form; `LieBasis::expand` of `ncde-signature` makes that
-    /// of others. They are not yet divided by the lengths of the windows.
+    /// of others. They are not yet divided by the lengths of the windows. A field with one column for each coordinate of a log-signature, as an
+    /// NRDE has, takes those coordinates as channels of depth 1.
     ///
     /// # Errors
     /// If the sizes do not fit, the ends do not increase, or the depth is 0 or more than [`MOST_DEPTH`].

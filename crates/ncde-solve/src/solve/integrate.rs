@@ -86,7 +86,7 @@ pub(crate) fn integrate<T: Real, S: System<T>>(
     let Some(end) = stretches.last().map(|last| last.end) else { return Ok(run.statistics) };
     let mut pace = Pace { proposed: None, before: 1.0 };
     for (index, stretch) in stretches.iter().enumerate() {
-        match (steps, steps.count(stretch.end - stretch.start, domain)) {
+        match (steps, steps.count(stretch.end - stretch.start, domain)?) {
             (Steps::Adaptive(adaptive), _) => run.adaptive(adaptive, &mut pace, stretch, end, y, observer)?,
             (_, count) => run.fixed(count.unwrap_or(1), stretch, y, observer)?,
         }

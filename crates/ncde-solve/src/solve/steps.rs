@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
+/// More steps than this come from a slip in units.
+const MOST_STEPS: f64 = 1e9;
+
 /// The choice of step sizes. No step goes across a knot of the control or a time that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -70,13 +73,21 @@ impl Steps {
         }
     }
 
-    /// The number of equal steps in a stretch of a domain; nothing if steps adapt.
-    pub(super) fn count(&self, stretch: f64, domain: f64) -> Option<usize> {
-        match self {
+    /// The number of equal steps in a stretch of a domain; steps that adapt have no such number.
+    pub(super) fn count(&self, stretch: f64, domain: f64) -> Result<Option<usize>, Error> {
+        let count = match self {
             // A remainder of a billionth is rounding, not another step.
-            Self::AtMost(step) => Some((stretch / step - 1e-9).ceil().max(1.0) as usize),
-            Self::Shared(count) => Some((stretch / domain * *count as f64).round().max(1.0) as usize),
-            Self::Adaptive(_) => None,
+            Self::AtMost(step) => (stretch / step - 1e-9).ceil(),
+            Self::Shared(count) => (stretch / domain * *count as f64).round(),
+            Self::Adaptive(_) => return Ok(None),
+        };
+        if count > MOST_STEPS {
+            return Err(Error::BadParameter {
+                what: "the number of steps from one stop to the next",
+                wanted: "at most a billion (are the units of the step those of the times?)",
+                seen: format!("{count:.1e}"),
+            });
         }
+        Ok(Some(count.max(1.0) as usize))
     }
 }
