@@ -1,8 +1,45 @@
 //! Time-series files in, cases with channels, times, gaps and labels out.
+//!
+//! ```text
+//! bytes -> lines, cells, numbers -> cases, labels -> Dataset -> aligned to a model's Schema
+//! gzip     text/                    read/, label     dataset   align
+//! ```
+//!
+//! A [`Dataset`] is a list of [`Case`]s: times `t_0 < t_1 < ...` and values `[length, channels]` with NaN where one is missing,
+//! static covariates of the whole case, and [`Targets`]: a class or a number for each case or each observation. [`read`] makes
+//! one from
+//!
+//! | file | cases | times | labels |
+//! | --- | --- | --- | --- |
+//! | `.ts` (sktime, aeon) | a line each | time stamps, or counted | `@classLabel`, `@targetLabel` |
+//! | `.arff` (Weka) | a line each | counted | the nominal attribute |
+//! | long csv | rows with one `id` | column `time`: numbers or ISO 8601 | column `label`, or a second file |
+//! | a folder of csv files | a file each | as csv | as csv, or `labels.csv` |
+//! | `.npz`, `.npy` (numpy) | first axis | array `times`, or counted | array `y` |
+//!
+//! or from gzip of these. Files are parsed as they are read, lines of `.ts` and `.arff` in parallel, so memory is that of the
+//! numbers. Every error says what was seen, what was wanted, where, and what to try.
+//!
+//! ```
+//! use ncde_data::{ReadOptions, read_bytes};
+//! let train = b"id,time,temp,unit,label\na,0,20.5,C,ok\na,1.5,,C,ok\nb,0,70,F,bad\nb,1,71,F,bad\n";
+//! let train = read_bytes("train.csv", train, &ReadOptions::default())?;
+//! assert_eq!(train.channels, ["temp"]);
+//! assert_eq!(train.statics, ["unit=C", "unit=F"]); // text, and the same within each case
+//! assert_eq!(train.targets.classes(), ["bad", "ok"]);
+//!
+//! // Another file takes the form of the first: columns in order, categories it lacks as zeros.
+//! let new = read_bytes("new.csv", b"time,unit,temp\n0,C,19\n2,C,18\n", &ReadOptions::default())?;
+//! let new = new.aligned(&train.schema())?;
+//! assert_eq!(new.cases[0].values, [19.0, 18.0]);
+//! assert_eq!(new.cases[0].statics, [1.0, 0.0]);
+//! # Ok::<(), ncde_data::Error>(())
+//! ```
 
 mod align;
 mod dataset;
 mod error;
+mod join;
 mod label;
 pub mod npy;
 mod read;

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::align::first_of_equals;
 use crate::error::shown;
+use crate::join::first_of_equals;
 use crate::text::time::written;
-use crate::{Case, Clock, Dataset, Targets};
+use crate::{Clock, Dataset, Targets};
 
 /// Rows of a table that are shown; the rest is counted.
 const MOST_ROWS: usize = 40;
@@ -49,22 +49,53 @@ pub struct Column {
     pub max: Option<f64>,
 }
 
+/// What is known of a column so far.
+#[derive(Clone, Copy)]
+struct Tally {
+    all: u64,
+    count: u64,
+    sum: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Tally {
+    const NONE: Self = Self { all: 0, count: 0, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
+
+    fn add(&mut self, x: f64) {
+        self.all += 1;
+        if !x.is_nan() {
+            self.count += 1;
+            self.sum += x;
+            (self.min, self.max) = (self.min.min(x), self.max.max(x));
+        }
+    }
+
+    fn column(self, name: &str) -> Column {
+        let known = |x: f64| (self.count > 0).then_some(x);
+        let missing = (self.all - self.count) as f64 / self.all.max(1) as f64;
+        let mean = known(self.sum / self.count as f64);
+        Column { name: name.into(), missing, min: known(self.min), mean, max: known(self.max) }
+    }
+}
+
 impl Column {
     fn of(name: &str, values: impl Iterator<Item = f64>) -> Self {
-        let (mut all, mut count, mut sum) = (0_u64, 0_u64, 0.0);
-        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-        for x in values {
-            all += 1;
-            if !x.is_nan() {
-                count += 1;
-                sum += x;
-                (min, max) = (min.min(x), max.max(x));
-            }
-        }
-        let known = |x: f64| (count > 0).then_some(x);
-        let missing = if all == 0 { 0.0 } else { (all - count) as f64 / all as f64 };
-        Self { name: name.into(), missing, min: known(min), mean: known(sum / count as f64), max: known(max) }
+        let mut tally = Tally::NONE;
+        values.for_each(|x| tally.add(x));
+        tally.column(name)
     }
+}
+
+/// All columns of rows that lie one after the other.
+fn columns<'a>(names: &[String], rows: impl Iterator<Item = &'a [f64]>) -> Vec<Column> {
+    let mut tallies = vec![Tally::NONE; names.len()];
+    for row in rows {
+        for (tally, &x) in tallies.iter_mut().zip(row) {
+            tally.add(x);
+        }
+    }
+    tallies.iter().zip(names).map(|(tally, name)| tally.column(name)).collect()
 }
 
 /// What is to be predicted.
@@ -136,12 +167,7 @@ impl Dataset {
     /// # Ok::<(), ncde_data::Error>(())
     /// ```
     pub fn summary(&self) -> Summary {
-        let width = self.channels.len();
-        let column = |(i, name): (usize, &String)| {
-            let values = |case: &Case| (0..case.len()).map(|row| case.values[row * width + i]).collect::<Vec<_>>();
-            Column::of(name, self.cases.iter().flat_map(values))
-        };
-        let fixed = |(i, name): (usize, &String)| Column::of(name, self.cases.iter().map(|case| case.statics[i]));
+        let rows = self.cases.iter().flat_map(|case| case.values.chunks_exact(self.channels.len().max(1)));
         let all = self.cases.iter().map(|case| case.values.len()).sum::<usize>().max(1);
         let missing = self.cases.iter().flat_map(|case| &case.values).filter(|x| x.is_nan()).count();
         let steps = self.cases.iter().flat_map(|case| case.times.windows(2).map(|two| two[1] - two[0])).collect();
@@ -156,8 +182,8 @@ impl Dataset {
             times: first.zip(last),
             steps: Spread::of(steps),
             missing: missing as f64 / all as f64,
-            channels: self.channels.iter().enumerate().map(column).collect(),
-            statics: self.statics.iter().enumerate().map(fixed).collect(),
+            channels: columns(&self.channels, rows),
+            statics: columns(&self.statics, self.cases.iter().map(|case| case.statics.as_slice())),
             target: self.target(),
         }
     }
