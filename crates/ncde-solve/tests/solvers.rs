@@ -212,7 +212,7 @@ fn an_exploding_field_ends_in_an_error_that_says_where() {
     // Not a number from the start.
     let solver = Solver { method: Method::DormandPrince, steps: Steps::adaptive(1e-6, 1e-6) };
     let error = solver.solve(&Term { field: &Exploding, drive: &time }, &[f64::NAN], &[1.0], &Save::End).unwrap_err();
-    assert!(matches!(error, Error::StepTooSmall { time: 0.0, .. }), "{error}");
+    assert!(matches!(error, Error::NotFinite { time: 0.0, index: 0, .. }), "{error}");
 }
 
 #[test]

@@ -23,9 +23,9 @@ use order::{One, Order, Then, Two};
 /// The largest depth of brackets.
 pub const MOST_DEPTH: usize = 6;
 
-/// The number of words of 1 to `depth` letters over `channels`.
+/// The number of words of 1 to `depth` letters over `channels`, or the largest number there is.
 pub fn words(channels: usize, depth: usize) -> usize {
-    (1..=depth as u32).map(|k| channels.pow(k)).sum()
+    (1..=depth as u32).fold(0, |sum: usize, k| sum.saturating_add(channels.saturating_pow(k)))
 }
 
 /// Calls a function of [`Order`] for a depth that is known only now.

@@ -31,7 +31,7 @@ impl<N: Number> Dual<N> {
 
     /// `y + slope x' e`.
     fn chain(self, y: N, slope: N) -> Self {
-        Self { value: y, tangent: slope * self.tangent }
+        Self { value: y, tangent: slope.product_part(self.tangent) }
     }
 }
 
@@ -74,7 +74,10 @@ impl<N: Number> Mul for Dual<N> {
 
     #[inline]
     fn mul(self, other: Self) -> Self {
-        Self { value: self.value * other.value, tangent: self.value * other.tangent + self.tangent * other.value }
+        Self {
+            value: self.value.product_part(other.value),
+            tangent: self.value.product_part(other.tangent) + self.tangent.product_part(other.value),
+        }
     }
 }
 
@@ -84,7 +87,7 @@ impl<N: Number> Div for Dual<N> {
     #[inline]
     fn div(self, other: Self) -> Self {
         let quotient = self.value / other.value;
-        Self { value: quotient, tangent: (self.tangent - quotient * other.tangent) / other.value }
+        Self { value: quotient, tangent: (self.tangent - quotient.product_part(other.tangent)) / other.value }
     }
 }
 
@@ -117,12 +120,12 @@ impl<N: Number> Number for Dual<N> {
 
     fn tanh(self) -> Self {
         let y = self.value.tanh();
-        self.chain(y, N::of(1.0) - y * y)
+        self.chain(y, N::of(1.0) - y.product_part(y))
     }
 
     fn sigmoid(self) -> Self {
         let y = self.value.sigmoid();
-        self.chain(y, y * (N::of(1.0) - y))
+        self.chain(y, y.product_part(N::of(1.0) - y))
     }
 
     fn softplus(self) -> Self {
@@ -140,6 +143,11 @@ impl<N: Number> Number for Dual<N> {
             if i % 2 == 0 { (a.value, b.tangent) } else { (a.tangent, b.value) }
         });
         Self { value, tangent }
+    }
+
+    #[inline(never)]
+    fn product_part(self, other: Self) -> Self {
+        self * other
     }
 
     fn accumulate_part(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {

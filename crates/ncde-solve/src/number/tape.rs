@@ -91,6 +91,8 @@ impl<T: Real> Tape<T> {
         Sensitivities { of }
     }
 
+    // Memory is what costs here, and inlined it would be in every operation of every nested dual.
+    #[inline(never)]
     fn record(&self, value: T, operands: &[(u32, T)]) -> Var<'_, T> {
         let mut nodes = self.nodes.borrow_mut();
         for &(parent, partial) in operands {
@@ -134,6 +136,7 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Var<'_, T> {
 }
 
 impl<T: Real> Var<'_, T> {
+    #[inline(never)]
     fn unary(self, value: T, partial: T) -> Self {
         match self.tape {
             Some(tape) => tape.record(value, &[(self.node, partial)]),
@@ -141,6 +144,7 @@ impl<T: Real> Var<'_, T> {
         }
     }
 
+    #[inline(never)]
     fn binary(self, other: Self, value: T, partials: [T; 2]) -> Self {
         match (self.tape, other.tape) {
             (Some(tape), Some(_)) => tape.record(value, &[(self.node, partials[0]), (other.node, partials[1])]),

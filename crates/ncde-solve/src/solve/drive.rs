@@ -184,7 +184,7 @@ impl<T: Real> LogOde<T> {
         if !(1..=MOST_DEPTH).contains(&depth) {
             return Err(Error::Depth { depth, most: MOST_DEPTH });
         }
-        let wanted = (ends.len() - 1) * words(channels, depth);
+        let wanted = (ends.len() - 1).saturating_mul(words(channels, depth));
         check("log-ode", "the table of log-signatures (one for each window and word)", rows.len(), wanted)?;
         Ok(Self { ends, rows, channels, depth })
     }

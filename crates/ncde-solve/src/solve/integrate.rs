@@ -167,7 +167,7 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
             Some(step) => step,
             None => self.first_step(adaptive, stretch, y)?,
         };
-        let mut largest = 10.0;
+        let (mut largest, mut error) = (10.0, 0.0_f64);
         while t < stretch.end {
             if self.statistics.steps + self.statistics.rejected >= adaptive.most {
                 return Err(Error::TooManySteps { most: adaptive.most, time: t, end, step: proposed });
@@ -175,6 +175,9 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
             let left = stretch.end - t;
             let smallest = 16.0 * f64::EPSILON * t.abs().max(stretch.end.abs());
             if proposed < smallest && proposed < left {
+                if !error.is_finite() {
+                    return Err(Error::NotFinite { time: t, step: proposed, index: self.statistics.steps });
+                }
                 return Err(Error::StepTooSmall { time: t, step: proposed, smallest });
             }
             // Two halves instead of a step and a crumb.
@@ -183,11 +186,12 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
             self.attempt(taken, y)?;
             // Once the first stage is known it stays so, however often the step is tried.
             self.first = First::Known;
-            let error = self.measure(adaptive, dt, y);
+            error = self.measure(adaptive, dt, y);
             if error <= 1.0 {
                 self.accept(taken, y, observer);
                 t = if dt == left { stretch.end } else { t + dt };
-                let error = error.max(1e-10);
+                // A perfect step says nothing about the next.
+                error = error.max(1e-10);
                 let factor = (0.9 * error.powf(-0.7 / q) * pace.before.powf(0.4 / q)).clamp(0.2, largest);
                 // A step cut short to land says little about how long steps can be.
                 proposed = if dt < proposed { proposed.max(dt * factor) } else { dt * factor };
