@@ -39,18 +39,34 @@ impl Layers {
         Ok(Self { layers: sizes.windows(2).enumerate().map(layer).collect::<Result<_, Error>>()? })
     }
 
-    pub(crate) fn forward(&self, x: &[f32]) -> Vec<f32> {
+    /// What the hidden layers make of a state.
+    pub(crate) fn hidden(&self, x: &[f32]) -> Vec<f32> {
         let mut x = x.to_vec();
-        for (i, layer) in self.layers.iter().enumerate() {
-            if i > 0 {
-                x.iter_mut().for_each(|x| *x = x.tanh());
-            }
-            let mut y = layer.bias.clone();
-            for (&x, row) in x.iter().zip(layer.weight.chunks_exact(y.len())) {
-                y.iter_mut().zip(row).for_each(|(y, &w)| *y += x * w);
-            }
-            x = y;
+        for layer in &self.layers[..self.layers.len() - 1] {
+            x = layer.forward(&x);
+            x.iter_mut().for_each(|x| *x = x.tanh());
         }
         x
+    }
+
+    /// The outputs, from what the hidden layers made.
+    pub(crate) fn last(&self, x: &[f32]) -> Vec<f32> {
+        self.layers[self.layers.len() - 1].forward(x)
+    }
+
+    /// How many numbers the hidden layers make.
+    pub(crate) fn features(&self) -> usize {
+        let last = &self.layers[self.layers.len() - 1];
+        last.weight.len() / last.bias.len()
+    }
+}
+
+impl Layer {
+    fn forward(&self, x: &[f32]) -> Vec<f32> {
+        let mut y = self.bias.clone();
+        for (&x, row) in x.iter().zip(self.weight.chunks_exact(y.len())) {
+            y.iter_mut().zip(row).for_each(|(y, &w)| *y += x * w);
+        }
+        y
     }
 }

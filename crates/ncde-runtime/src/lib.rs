@@ -45,6 +45,6 @@ pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use plan::{Plan, Route, plan};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use slice::BRACKET_BYTES;
-pub use spec::{Architecture, At, FORMAT, Head, ModelSpec, Over, SignatureSpec, SliceSpec, Task, TransitionName, WeightsSpec};
+pub use spec::{Architecture, At, FORMAT, Head, ModelSpec, Over, SignatureSpec, Skip, SliceSpec, Task, TransitionName, WeightsSpec};
 pub use structure::StructureConfig;
 pub use weights::{WEIGHTS, Weight, Weights, to_bytes};

@@ -74,7 +74,7 @@ impl SignatureCore {
         self.exchange(series)?;
         let features = series.start.iter().chain(&value?).map(|&x| x as f32).collect::<Vec<f32>>();
         let scaled = features.iter().zip(&self.shift).zip(&self.factor).map(|((&x, &m), &s)| (x - m) * s);
-        Ok(self.layers.forward(&scaled.collect::<Vec<f32>>()))
+        Ok(self.layers.last(&scaled.collect::<Vec<f32>>()))
     }
 
     fn exchange(&mut self, series: &mut SignatureState) -> Result<(), Error> {

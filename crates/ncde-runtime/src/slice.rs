@@ -1,7 +1,7 @@
 //! A structured Linear NCDE over Log-ODE windows, one knot at a time.
 //!
 //! ```text
-//! h_0 = L (knot_0, statics) + c,   h_{k+1} = exp(Omega_k) h_k,   y = head(h_n),  or  head((h_0 + ... + h_n) / (n + 1))
+//! h_0 = L (knot_0, statics) + c,   h_{k+1} = exp(Omega_k) h_k,   y = W g(h_n, u_n) + b,  or  W mean_k g(h_k, u_k) + b
 //! ```
 //!
 //! The stored state is the one at the end of the last full window; the open window is held as its signature so far. An output in an open
@@ -18,7 +18,7 @@ use crate::flow::Flow;
 use crate::head::{Layers, sizes};
 use crate::plan::{Plan, plan};
 use crate::random::Stream;
-use crate::spec::{Over, SliceSpec};
+use crate::spec::{Over, Skip, SliceSpec};
 use crate::weights::Weights;
 
 /// What bracket matrices may take.
@@ -51,6 +51,8 @@ pub(crate) struct SliceCore {
     /// `L`: `[knot and statics, H]`.
     first: Vec<f32>,
     layers: Layers,
+    /// What coordinates are multiplied with on their way to the head.
+    skip: Vec<f32>,
     open: Vec<f32>,
 }
 
@@ -60,7 +62,9 @@ pub(crate) struct SliceCore {
 pub(crate) struct SliceState {
     /// The state at the end of the last full window.
     state: Vec<f32>,
-    /// The sum of the states at the ends of full windows, `h_0` included.
+    /// `u` at the end of the last full window.
+    skip: Vec<f32>,
+    /// The sum of what the hidden layers made of the states at the ends of full windows, `h_0` included.
     sum: Vec<f64>,
     /// How many windows are full.
     windows: usize,
@@ -82,7 +86,15 @@ impl SliceCore {
             online: Online::new(&transform),
             start: weights.take("start", &[1, spec.hidden])?,
             first: weights.take("first", &[width + statics, spec.hidden])?,
-            layers: Layers::take(weights, &sizes(spec.head, spec.hidden, outputs))?,
+            layers: Layers::take(weights, &sizes(spec.head, spec.hidden + spec.skip.width(width), outputs))?,
+            skip: match spec.skip {
+                Skip::None => Vec::new(),
+                Skip::Window { coordinates } if coordinates <= transform.len() => weights.take("skip", &[coordinates])?,
+                Skip::Window { coordinates } => {
+                    let problem = format!("{coordinates} coordinates, but a log-signature has {}", transform.len());
+                    return Err(Error::Setting { setting: "skip", problem });
+                }
+            },
             open: vec![0.0; spec.hidden],
             spec: spec.clone(),
         })
@@ -91,13 +103,22 @@ impl SliceCore {
     pub(crate) fn fresh(&self) -> SliceState {
         let hidden = self.spec.hidden;
         let Memory { last, state } = self.online.fresh();
-        SliceState { state: vec![0.0; hidden], sum: vec![0.0; hidden], windows: 0, steps: 0, last, signature: state }
+        SliceState {
+            state: vec![0.0; hidden],
+            skip: vec![0.0; self.spec.skip.width(self.width())],
+            sum: vec![0.0; self.layers.features()],
+            windows: 0,
+            steps: 0,
+            last,
+            signature: state,
+        }
     }
 
     pub(crate) fn check(&self, series: &SliceState) -> Result<(), Error> {
         let sizes = [
             ("hidden states", series.state.len(), self.spec.hidden),
-            ("sums", series.sum.len(), self.spec.hidden),
+            ("sums", series.sum.len(), self.layers.features()),
+            ("features beside a state", series.skip.len(), self.spec.skip.width(self.width())),
             ("coordinates of a signature", series.signature.len(), self.online.fresh().state.len()),
         ];
         match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
@@ -127,37 +148,66 @@ impl SliceCore {
             for (&x, row) in knot.iter().chain(statics).zip(self.first.chunks_exact(self.spec.hidden)) {
                 series.state.iter_mut().zip(row).for_each(|(h, &w)| *h += x as f32 * w);
             }
-            add(&mut series.sum, &series.state);
+            self.beside(&[], knot, &mut series.skip);
+            add(&mut series.sum, &self.features(&series.state, &series.skip));
             return Ok(());
         }
         let Some(value) = value else {
             series.steps += 1;
             return Ok(());
         };
-        self.flow.advance(&mut series.state, &narrow(&value?))?;
+        let value = narrow(&value?);
+        self.flow.advance(&mut series.state, &value)?;
         series.steps = 0;
         series.windows += 1;
-        add(&mut series.sum, &series.state);
+        self.beside(&value, knot, &mut series.skip);
+        add(&mut series.sum, &self.features(&series.state, &series.skip));
         Ok(())
     }
 
     /// The outputs for what was pushed so far, at least one knot.
     pub(crate) fn outputs(&mut self, series: &mut SliceState) -> Result<Vec<f32>, Error> {
         self.open.copy_from_slice(&series.state);
-        if series.steps > 0 {
+        let mut beside = series.skip.clone();
+        let open = series.steps > 0;
+        if open {
             self.exchange(series)?;
             let value = self.online.value();
             self.exchange(series)?;
-            self.flow.advance(&mut self.open, &narrow(&value?))?;
+            let value = narrow(&value?);
+            self.flow.advance(&mut self.open, &value)?;
+            self.beside(&value, series.last.as_deref().unwrap_or_default(), &mut beside);
         }
-        if self.spec.over == Over::Mean {
-            let open = series.steps > 0;
-            let share = 1.0 / (series.windows + 1 + usize::from(open)) as f64;
-            for (h, &sum) in self.open.iter_mut().zip(&series.sum) {
-                *h = ((sum + if open { f64::from(*h) } else { 0.0 }) * share) as f32;
-            }
+        if self.spec.over != Over::Mean {
+            return Ok(self.layers.last(&self.features(&self.open, &beside)));
         }
-        Ok(self.layers.forward(&self.open))
+        let mut sum = series.sum.clone();
+        if open {
+            add(&mut sum, &self.features(&self.open, &beside));
+        }
+        let share = 1.0 / (series.windows + 1 + usize::from(open)) as f64;
+        Ok(self.layers.last(&sum.iter().map(|x| (x * share) as f32).collect::<Vec<f32>>()))
+    }
+
+    /// What the hidden layers make of a state and what lies beside it.
+    fn features(&self, state: &[f32], beside: &[f32]) -> Vec<f32> {
+        if beside.is_empty() { self.layers.hidden(state) } else { self.layers.hidden(&[state, beside].concat()) }
+    }
+
+    /// `u = (s * lambda, knot)`; before the first window lambda is 0.
+    fn beside(&self, lambda: &[f32], knot: &[f64], out: &mut [f32]) {
+        if out.is_empty() {
+            return;
+        }
+        let (scaled, rest) = out.split_at_mut(self.skip.len());
+        scaled.fill(0.0);
+        scaled.iter_mut().zip(&self.skip).zip(lambda).for_each(|((out, &s), &x)| *out = s * x);
+        rest.iter_mut().zip(knot).for_each(|(out, &x)| *out = x as f32);
+    }
+
+    /// How many channels a knot has.
+    fn width(&self) -> usize {
+        self.online.channels()
     }
 
     /// Puts the open window of the series into the working memory, or back.

@@ -110,7 +110,8 @@ pub enum Architecture {
 /// A structured Linear NCDE over Log-ODE windows.
 ///
 /// ```text
-/// h_0 = L (knot_0, statics) + c,   h_{k+1} = Phi(log S^N over window k) h_k,   y = head(h_n or the mean of h_0, ..., h_n)
+/// h_0 = L (knot_0, statics) + c,   h_{k+1} = Phi(lambda_k) h_k,   lambda_k = log S^N over window k,   u_k = (s * lambda_k, knot_k)
+/// y = W g(h_n, u_n),  or  W mean_k g(h_k, u_k) + b,   g the hidden layers of the head, if it has any
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -132,6 +133,31 @@ pub struct SliceSpec {
     pub over: Over,
     /// What reads them.
     pub head: Head,
+    /// What the head sees beside a state.
+    pub skip: Skip,
+}
+
+/// What the head of a `slice` sees beside a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Skip {
+    /// Nothing.
+    None,
+    /// The first coordinates of the window's log-signature, scaled by the weight `skip`, then the knot at its end.
+    Window {
+        /// How many coordinates.
+        coordinates: usize,
+    },
+}
+
+impl Skip {
+    /// How many numbers that is, for knots of `width` channels.
+    pub fn width(self, width: usize) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Window { coordinates } => coordinates + width,
+        }
+    }
 }
 
 /// A linear model of `(knot_0, statics, S^N)`, each feature scaled.
@@ -158,7 +184,7 @@ pub enum TransitionName {
 pub enum Over {
     /// The last one of each series.
     Last,
-    /// The mean of all.
+    /// The mean of all: of what the hidden layers of the head make of each, before its last layer.
     Mean,
     /// Every one by itself.
     EveryStep,

@@ -1,6 +1,6 @@
 //! `ncde data`: what a file of series holds, and other formats.
 
-use ncde_data::{Format, ReadOptions, Summary};
+use ncde_data::{Format, ReadOptions};
 
 use crate::args::DataArgs;
 use crate::error::Failure;
@@ -12,14 +12,14 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
         None => ncde::demo::turns(0),
     };
     if let Some(path) = &args.output {
-        let format = Format::of_path(path).ok_or_else(|| {
+        let format = Format::of(path).ok_or_else(|| {
             Failure::Refused(format!("`{}`: the extension says no format; use .csv, .ts or .npz", path.display()))
         })?;
         ncde_data::write(&data, path, format)?;
         output::mention(&format!("{} cases in `{}`", data.cases.len(), path.display()));
         return Ok(());
     }
-    let summary = Summary::of(&data);
+    let summary = data.summary();
     if args.json {
         let line = serde_json::to_string(&summary).map_err(|e| Failure::Refused(e.to_string()))?;
         return output::data(|out| writeln!(out, "{line}"));

@@ -92,8 +92,12 @@ impl Folder {
     pub(crate) fn run_with(&self, arguments: &str, stdin: &str) -> Run {
         let mut child =
             self.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        let (mut pipe, stdin) = (child.stdin.take().unwrap(), stdin.to_owned());
+        // From a thread of its own: a program that answers while it reads would wait for us, and we for it.
+        let writer = std::thread::spawn(move || pipe.write_all(stdin.as_bytes()));
         let output = child.wait_with_output().unwrap();
+        // A program that stops early does not read everything.
+        let _ = writer.join().unwrap();
         Run {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

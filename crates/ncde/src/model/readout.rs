@@ -1,10 +1,11 @@
 //! From states to outputs.
 //!
 //! ```text
-//! y = head(h_{t_n}),   y = head(mean_j h_{t_j}),   or   y_{t_j} = head(h_{t_j}) for every j
+//! y = L g(h_{t_n}),   y = L mean_j g(h_{t_j}),   or   y_{t_j} = L g(h_{t_j}) for every j
 //! ```
 //!
-//! The head is linear, `L h + c`, or a small network with hyperbolic tangents. In a ragged batch the last state and the mean are
+//! The head is linear, `L h + c`, or a small network with hyperbolic tangents, whose hidden layers `g` see every state by itself: a mean
+//! of non-linear functions of the states, not a non-linear function of their mean. In a ragged batch the last state and the mean are
 //! each series' own. (The thesis's time-series classifiers take the mean over all states for linear models.)
 
 use burn::module::Module;
@@ -91,15 +92,20 @@ impl<B: Backend> Readout<B> {
             }
             Over::Mean => {
                 let shares = constant(lengths.iter().map(|&own| 1.0 / own as f64).collect(), [batch, 1, 1], &states);
-                clear_padding(states, Some(lengths)).sum_dim(1) * shares
+                clear_padding(self.hidden(states), Some(lengths)).sum_dim(1) * shares
             }
         };
-        Ok(self.head(read))
+        let features = if self.over == Over::Mean { read } else { self.hidden(read) };
+        Ok(match self.layers.last() {
+            Some(last) => last.forward(features),
+            None => features,
+        })
     }
 
-    fn head(&self, mut x: Tensor<B, 3>) -> Tensor<B, 3> {
-        for (i, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(if i == 0 { x } else { x.tanh() });
+    /// What the hidden layers make of states.
+    fn hidden(&self, mut x: Tensor<B, 3>) -> Tensor<B, 3> {
+        for layer in &self.layers[..self.layers.len().saturating_sub(1)] {
+            x = layer.forward(x).tanh();
         }
         x
     }

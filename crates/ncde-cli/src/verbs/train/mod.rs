@@ -71,7 +71,7 @@ fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure
         line["test"] = serde_json::to_value(&record.test).unwrap_or_default();
         return output::data(|out| writeln!(out, "{line}"));
     }
-    let glyphs = if output::is_terminal() { Glyphs::Blocks } else { Glyphs::Ascii };
+    let glyphs = if output::is_terminal() { Glyphs::Unicode } else { Glyphs::Ascii };
     let text = ncde_report::terminal(&record, output::width(), glyphs);
     output::data(|out| {
         write!(out, "{text}")?;

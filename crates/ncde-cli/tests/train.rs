@@ -1,0 +1,231 @@
+//! From a file to a model to predictions, as a user does it.
+
+mod common;
+
+use std::collections::HashMap;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Folder, parse_csv};
+
+/// Few steps on the demo's data: seconds in a test.
+const QUICK: &str = "--set steps=40 --set evaluate_every=10 --set hidden=8 --set window=8";
+
+fn demo() -> Folder {
+    let folder = Folder::new();
+    folder.run("data --demo --output demo.csv").ok();
+    folder
+}
+
+fn weights(folder: &Folder, run: &str) -> Vec<u8> {
+    std::fs::read(folder.path(&format!("{run}/model.safetensors"))).unwrap()
+}
+
+#[test]
+fn a_file_becomes_a_model_a_report_and_predictions() {
+    let folder = demo();
+    let run = folder.run(&format!("train --data demo.csv --out run {QUICK} --json"));
+    run.ok();
+    let lines: Vec<serde_json::Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["event"], "started");
+    assert_eq!(lines.iter().filter(|line| line["event"] == "evaluated").count(), 4);
+    let end = lines.last().unwrap();
+    assert_eq!((&end["event"], &end["steps"]), (&"finished".into(), &40.into()));
+    assert!(end["test"]["accuracy"].as_f64().unwrap() > 0.3);
+    for file in ["model.json", "model.safetensors", "config.toml", "run.json", "report.html", "report.md"] {
+        assert!(folder.path(&format!("run/{file}")).exists(), "{file}");
+    }
+    assert!(!folder.path("run/checkpoint.bin").exists());
+
+    let metrics = folder.run("eval run --data demo.csv --json").json();
+    for name in ["accuracy", "balanced_accuracy", "auroc", "f1"] {
+        assert!(metrics[name].as_f64().is_some_and(|x| (0.0..=1.0).contains(&x)), "{metrics}");
+    }
+    let rows = folder.run("predict run --data demo.csv").csv();
+    assert_eq!(rows[0], ["id", "prediction", "left", "right", "straight"]);
+    assert_eq!(rows.len(), 301);
+    folder.run("predict run --data demo.csv --output p.json").ok();
+    let text = std::fs::read_to_string(folder.path("p.json")).unwrap();
+    let json: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    assert_eq!(json[0]["id"], rows[1][0].as_str());
+    assert_eq!(json[0]["prediction"], rows[1][1].as_str());
+    assert!(folder.run("inspect run").ok().stdout.contains("slice"));
+    folder.run("report run --output page.html").ok();
+    assert!(folder.path("page.md").exists());
+}
+
+#[test]
+fn a_stream_says_what_predict_says_and_goes_on_where_it_was() {
+    let folder = demo();
+    folder.run(&format!("train --data demo.csv --out run {QUICK}")).ok();
+    let whole = folder.run("predict run --data demo.csv").csv();
+    let wanted: HashMap<String, Vec<String>> = whole[1..].iter().map(|row| (row[0].clone(), row[1..].to_vec())).collect();
+    let text = std::fs::read_to_string(folder.path("demo.csv")).unwrap();
+
+    // As it is, below its header.
+    let streamed = folder.run_with("stream run", &text).csv();
+    let last: HashMap<String, Vec<String>> = streamed[1..].iter().map(|row| (row[0].clone(), row[2..].to_vec())).collect();
+    assert_eq!(last, wanted);
+
+    // As JSON, all series interleaved, in two processes.
+    let rows = parse_csv(&text);
+    let mut order: Vec<usize> = (1..rows.len()).collect();
+    order.sort_by(|&i, &j| {
+        let time = |k: usize| rows[k][1].parse::<f64>().unwrap();
+        time(i).total_cmp(&time(j))
+    });
+    let cell = |text: &String| if text.is_empty() { "null".to_owned() } else { text.clone() };
+    let line = |&k: &usize| {
+        let row = &rows[k];
+        format!("{{\"id\": \"{}\", \"time\": {}, \"values\": [{}, {}]}}\n", row[0], row[1], cell(&row[2]), cell(&row[3]))
+    };
+    let (first, second) = order.split_at(order.len() / 3);
+    let mut seen = HashMap::new();
+    for part in [first, second] {
+        let input: String = part.iter().map(line).collect();
+        let run = folder.run_with("stream run --state series.json", &input);
+        for line in run.ok().stdout.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            seen.insert(value["id"].as_str().unwrap().to_owned(), value);
+        }
+    }
+    for (id, wanted) in &wanted {
+        let value = &seen[id];
+        assert_eq!(value["prediction"], wanted[0].as_str(), "{id}");
+        for (class, p) in ["left", "right", "straight"].iter().zip(&wanted[1..]) {
+            assert!((value["probabilities"][class].as_f64().unwrap() - p.parse::<f64>().unwrap()).abs() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn bad_lines_are_reported_by_number() {
+    let folder = demo();
+    folder.run(&format!("train --data demo.csv --out run {QUICK}")).ok();
+    let input = "{\"id\": 1, \"time\": 0, \"values\": [1, 2]}\nnonsense\n{\"id\": 1, \"time\": 0, \"values\": [1, 2]}\n\
+                 {\"id\": 1, \"time\": 1, \"values\": [1]}\n{\"id\": 1, \"time\": 2, \"values\": [null, 2]}\n{\"id\": 9, \"end\": true}\n";
+    let run = folder.run_with("stream run", input);
+    assert_eq!(run.ok().stdout.lines().count(), 2);
+    let wanted = [
+        "line 2: expected value",
+        "line 3: observation 1: its time `0` is not after the last one",
+        "line 4: observation 1: 1 values, but the model has 2 channels",
+        "line 6: there is no series `9` to end",
+        "4 of 6 lines were skipped",
+    ];
+    for part in wanted {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    let run = folder.run_with("stream run --bad stop", input);
+    assert_eq!((run.code, run.stdout.lines().count()), (Some(2), 1));
+}
+
+#[test]
+fn a_run_killed_at_any_moment_ends_with_the_same_weights() {
+    let folder = demo();
+    let settings = "--data demo.csv --set steps=120 --set evaluate_every=10 --set hidden=16 --set window=2";
+    folder.run(&format!("train {settings} --out whole")).ok();
+    let wanted = weights(&folder, "whole");
+    let mut kills = 0;
+    for round in 0..60 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ncde"))
+            .args(format!("train {settings} --out killed --resume").split_whitespace())
+            .current_dir(folder.path(""))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Anywhere between before the first step and after the last.
+        std::thread::sleep(Duration::from_millis(40 + 130 * (round * 7 % 10)));
+        let running = child.try_wait().unwrap().is_none();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += usize::from(running);
+        if kills >= 4 {
+            break;
+        }
+    }
+    assert!(kills >= 2, "the run was over before it could be killed");
+    folder.run(&format!("train {settings} --out killed --resume")).ok();
+    assert_eq!(weights(&folder, "killed"), wanted);
+    // Finished: nothing to do, and nothing is overwritten.
+    let again = folder.run(&format!("train {settings} --out killed --resume"));
+    assert!(again.ok().stderr.contains("already finished"));
+    folder.run(&format!("train {settings} --out killed")).failed(2, &["holds a finished run", "--resume"]);
+    folder.run(&format!("train {settings} --set rate=0.5 --out killed --resume")).failed(2, &["begun with other settings"]);
+}
+
+#[test]
+fn threads_batches_and_padding_change_nothing() {
+    let folder = demo();
+    for threads in [1, 2, 3] {
+        folder.run(&format!("train --data demo.csv {QUICK} --threads {threads} --out t{threads}")).ok();
+    }
+    assert_eq!(weights(&folder, "t1"), weights(&folder, "t2"));
+    assert_eq!(weights(&folder, "t1"), weights(&folder, "t3"));
+    // A case among others, or alone, or in another order.
+    let all = folder.run("predict t1 --data demo.csv").csv();
+    let text = std::fs::read_to_string(folder.path("demo.csv")).unwrap();
+    let (head, rows) = text.split_once('\n').unwrap();
+    let own: Vec<&str> = rows.lines().filter(|line| line.starts_with("walk-7,")).collect();
+    std::fs::write(folder.path("one.csv"), format!("{head}\n{}\n", own.join("\n"))).unwrap();
+    let one = folder.run("predict t1 --data one.csv").csv();
+    assert!(all.contains(&one[1]), "{:?}", one[1]);
+}
+
+#[test]
+fn settings_are_printed_read_and_checked() {
+    let folder = demo();
+    let printed = folder.run("train --data demo.csv --set hidden=16 --print-config").ok().stdout.clone();
+    assert!(printed.contains("hidden = 16") && printed.contains("[train]") && printed.contains("steps = "), "{printed}");
+    let folder = folder.with("run.toml", printed.clone());
+    assert_eq!(folder.run("train --config run.toml --print-config").ok().stdout, printed);
+    folder.run("train --data demo.csv --set hiden=3").failed(2, &["did you mean `hidden` of `[model]`?"]);
+    folder.run("train --data demo.csv --set hidden=30 --out x").failed(2, &["30", "4"]);
+    folder.run("train --data demo.csv --set metric=mse --out x").failed(2, &["`mse`", "accuracy"]);
+    folder.run("train --data nothing.csv --out x").failed(2, &["nothing.csv"]);
+    folder.run("train --data demo.csv --device cuda --out x").failed(2, &["without GPU support"]);
+    folder.run("predict nowhere --data demo.csv").failed(2, &["nowhere"]);
+}
+
+#[test]
+fn numbers_every_step_and_the_future_are_predicted_too() {
+    let mut text = String::from("id,time,x,y\n");
+    let (mut values, mut steps) = (String::from("id,label\n"), String::from("id,time,x,label\n"));
+    for case in 0..30 {
+        let speed = 0.5 + f64::from(case % 10) / 10.0;
+        values += &format!("{case},{speed}\n");
+        for t in 0..20 {
+            let (time, x) = (f64::from(t) * 0.1, (speed * f64::from(t) * 0.3).sin());
+            text += &format!("{case},{time},{x},{}\n", x * x);
+            steps += &format!("{case},{time},{x},{}\n", if x > 0.0 { "up" } else { "down" });
+        }
+    }
+    let folder = Folder::new().with("x.csv", text).with("speed.csv", values).with("steps.csv", steps);
+    let quick = "--steps 60 --set hidden=8";
+    folder.run(&format!("train --data x.csv --labels speed.csv --out number {quick}")).ok();
+    let metrics = folder.run("eval number --data x.csv --labels speed.csv --json").json();
+    assert!(metrics["mse"].as_f64().unwrap() < 0.05 && metrics["r2"].as_f64().unwrap() > 0.4, "{metrics}");
+    folder.run(&format!("train --data steps.csv --out steps {quick}")).ok();
+    let rows = folder.run("predict steps --data steps.csv").csv();
+    assert_eq!((rows[0][1].as_str(), rows.len()), ("time", 601));
+    let metrics = folder.run("eval steps --data steps.csv --json").json();
+    assert!(metrics["accuracy"].as_f64().unwrap() > 0.8, "{metrics}");
+    folder.run(&format!("train --data x.csv --set task=forecast --set horizon=2 --out later {quick}")).ok();
+    let rows = folder.run("predict later --data x.csv").csv();
+    assert_eq!(rows[0], ["id", "time", "x", "y"]);
+    folder.run("train --data x.csv --set task=forecast --set horizon=20 --out no").failed(2, &["the longest series has 20"]);
+    folder.run("train --data x.csv --out no").failed(2, &["no labels", "--labels"]);
+}
+
+#[test]
+fn the_signature_baseline_and_every_structure_train() {
+    let folder = demo();
+    folder.run("train --data demo.csv --model signature --steps 40 --out signature").ok();
+    let metrics = folder.run("eval signature --data demo.csv --json").json();
+    assert!(metrics["accuracy"].as_f64().unwrap() > 0.5, "{metrics}");
+    for structure in ["dense", "diagonal", "diagonal-dense", "dplr", "sparse", "walsh-hadamard"] {
+        folder.run(&format!("train --data demo.csv --structure {structure} --out {structure} {QUICK} --steps 4")).ok();
+        folder.run(&format!("eval {structure} --data demo.csv --json")).ok();
+    }
+}
