@@ -13,8 +13,12 @@ const NORMS: [f64; 9] = [1e-8, 1e-6, 1e-4, 1e-3, 0.1, 1.0, 5.0, 20.0, 50.0];
 
 /// One step of two series whose generators have the given 2-norm.
 fn case(seed: u64, model: &Model, a: &[f64], norm: f64, affine: Option<Affine>) -> Case {
+    case_of_columns(seed, model, a, norm, affine, 1)
+}
+
+fn case_of_columns(seed: u64, model: &Model, a: &[f64], norm: f64, affine: Option<Affine>, columns: usize) -> Case {
     let recurrence = Recurrence::new(model.field.clone()).with_affine(affine.unwrap_or_default());
-    let mut case = Case::new(seed, model, recurrence, [2, 1, 1]);
+    let mut case = Case::new(seed, model, recurrence, [2, 1, columns]);
     case.a = a.to_vec();
     let n = model.hidden();
     let matrices = model.matrices(a);
@@ -63,10 +67,41 @@ fn random_generators_of_large_models() {
     }
 }
 
+/// Blocks of 2, 4 and 8 that lie side by side, one and two registers of them, where large generators are squared; one of the blocks is
+/// as large as asked for, the others are smaller.
+#[test]
+fn small_blocks_side_by_side() {
+    for (i, [hidden, b]) in [[14, 2], [20, 4], [68, 4], [64, 8]].into_iter().enumerate() {
+        let model = Model::new(Structure::blocks(hidden, b).unwrap(), 2);
+        let a = model.parameters(i as u64);
+        // Strictly triangular blocks: powers vanish however large the generator.
+        let place = |j: usize| (j % (b * b) / b, j % b);
+        let nilpotent: Vec<f64> = a.iter().enumerate().map(|(j, &x)| if place(j).0 < place(j).1 { x } else { 0.0 }).collect();
+        for (j, norm) in [0.5, 1.0, 2.0, 3.5, 5.0, 9.0, 20.0, 50.0].into_iter().enumerate() {
+            let affine = [None, Some(Affine::Exact), Some(Affine::Approximate)][(i + j) % 3];
+            check(&case_of_columns(i as u64, &model, &a, norm, affine, 1 + j % 2), norm);
+            check(&case_of_columns(i as u64, &model, &nilpotent, norm, affine, 1 + j % 2), norm);
+        }
+    }
+}
+
+/// Low rank and many channels, with and without a bound on the square of the generator.
+#[test]
+fn diagonal_plus_low_rank() {
+    for (i, (hidden, rank, channels)) in [(40, 4, 3), (33, 5, 2), (20, 2, 12), (6, 1, 20)].into_iter().enumerate() {
+        let model = Model::new(Structure::Dplr { hidden, rank }, channels);
+        let a = model.parameters(i as u64);
+        for (j, norm) in [1e-3, 0.3, 1.0, 5.0, 20.0].into_iter().enumerate() {
+            let affine = [None, Some(Affine::Exact), Some(Affine::Approximate)][(i + j) % 3];
+            check(&case_of_columns(i as u64, &model, &a, norm, affine, 1 + j % 2), norm);
+        }
+    }
+}
+
 /// Rotations: `A^k` antisymmetric in every block, so that no state grows however large the generator.
 #[test]
 fn rotations() {
-    for sizes in [vec![2], vec![5], vec![1, 2, 3, 4], vec![9, 2]] {
+    for sizes in [vec![2], vec![5], vec![1, 2, 3, 4], vec![9, 2], vec![4; 5], vec![8; 8]] {
         let model = Model::new(Structure::Block { sizes: sizes.clone() }, 2);
         let mut a = model.parameters(3);
         let mut at = 0;

@@ -15,9 +15,11 @@
 use ncde_simd::{Float, Kernel, Number, Simd, dispatch};
 use rayon::prelude::*;
 
+use super::dplr::Dplr;
+use super::grams::Grams;
 use super::input::{all_finite, poison};
 use super::nested::Nested;
-use super::operator::{Dplr, Hadamard, Operator, Sparse};
+use super::operator::{Hadamard, Operator, Sparse};
 use super::plan::{self, Rows, Shard};
 use super::taylor::{Degrees, Need, Series};
 use super::{Affine, Contraction, Gradients, Input, Recurrence, Transition};
@@ -55,10 +57,10 @@ pub(crate) struct Step {
 
 impl Step {
     #[inline(always)]
-    fn series<T: Float>(self, operator: &impl Operator<T>, degrees: &Degrees, need: Need) -> Series {
+    fn series<T: Float>(self, operator: &mut impl Operator<T>, degrees: &Degrees, need: Need) -> Series {
         match self.transition {
             Transition::Euler => Series::EULER,
-            Transition::Exp => degrees.series(operator.norm(), need),
+            Transition::Exp => degrees.of_powers(operator.norms(), need),
         }
     }
 
@@ -255,6 +257,7 @@ impl<T: Float, O: Operator<T>> Kernel for Backward<'_, '_, T, O> {
             }
             operator.collect(simd, a, da, &mut out.coefficients[t * width..(t + 1) * width]);
         }
+        operator.finish(simd, da);
     }
 }
 
@@ -264,7 +267,10 @@ macro_rules! with_operator {
         let field = $recurrence.field();
         match ($recurrence.contraction(), field.structure()) {
             (Contraction::Words { depth }, _) => $call(&|| Nested::new(field, depth, $a), $($arg),*),
-            (_, Structure::Dplr { rank, .. }) => $call(&|| Dplr::new(field, *rank, $a), $($arg),*),
+            (_, Structure::Dplr { rank, .. }) => {
+                let grams = Grams::needed($recurrence, *rank, $a);
+                $call(&|| Dplr::new(field, *rank, grams.clone()), $($arg),*)
+            }
             (_, Structure::Sparse { pattern }) => $call(&|| Sparse::new(pattern), $($arg),*),
             (_, Structure::WalshHadamard { hidden, .. }) => $call(&|| Hadamard::new(*hidden, field.channels()), $($arg),*),
             // One letter a word: the same sum over channels.

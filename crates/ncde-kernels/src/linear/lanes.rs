@@ -19,14 +19,12 @@
 use ncde_simd::{Float, Kernel, Number, Simd};
 
 use super::closed::{Chunk, Reverse};
+use super::even::{self, Powers};
 use super::layout::Class;
+use super::small::{
+    self, Matrices, Vectors, apply, apply_transposed, combine, gather, generator, largest, number, scaled, scatter, size, square,
+};
 use super::taylor::{INVERSE, Series};
-
-/// State `r` of `U` registers of blocks.
-type Vectors<R, const B: usize, const U: usize> = [[R; U]; B];
-
-/// Entry `(r, c)` of `U` registers of blocks.
-type Matrices<R, const B: usize, const U: usize> = [[[R; U]; B]; B];
 
 /// All steps of a chunk, of the blocks of one class.
 pub(crate) struct Forward<'a, R, const B: usize, const U: usize> {
@@ -34,143 +32,6 @@ pub(crate) struct Forward<'a, R, const B: usize, const U: usize> {
     pub(crate) class: &'a Class,
     /// States before the first and after every step, `[steps + 1, columns, states]`.
     pub(crate) h: &'a mut [R],
-}
-
-/// The generators, from register `j` of each run on.
-#[inline(always)]
-fn generator<R: Number, const B: usize, const U: usize>(omega: &[R], g: usize, j: usize) -> Matrices<R, B, U> {
-    let mut m = [[[R::zero(); U]; B]; B];
-    for r in 0..B {
-        for c in 0..B {
-            m[r][c].copy_from_slice(&omega[(r * B + c) * g + j..][..U]);
-        }
-    }
-    m
-}
-
-#[inline(always)]
-fn gather<R: Number, const B: usize, const U: usize>(x: &[R], g: usize, j: usize) -> Vectors<R, B, U> {
-    let mut out = [[R::zero(); U]; B];
-    for r in 0..B {
-        out[r].copy_from_slice(&x[r * g + j..][..U]);
-    }
-    out
-}
-
-#[inline(always)]
-fn scatter<R: Number, const B: usize, const U: usize>(x: &mut [R], g: usize, j: usize, values: &Vectors<R, B, U>) {
-    for r in 0..B {
-        x[r * g + j..][..U].copy_from_slice(&values[r]);
-    }
-}
-
-/// `B`; for large blocks, and where there are no registers, as a number that the compiler does not know: unrolled, such loops take
-/// minutes to compile.
-#[inline(always)]
-fn size<S: Simd, const B: usize>() -> usize {
-    if S::IS_SCALAR || B > 4 { std::hint::black_box(B) } else { B }
-}
-
-/// `M x`.
-#[inline(always)]
-fn apply<S: Simd, R: Number, const B: usize, const U: usize>(
-    simd: S,
-    m: &Matrices<R, B, U>,
-    x: &Vectors<R, B, U>,
-) -> Vectors<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), [[R::zero(); U]; B]);
-    for r in 0..b {
-        for u in 0..U {
-            out[r][u] = m[r][0][u].times(simd, x[0][u]);
-        }
-    }
-    for c in 1..b {
-        for r in 0..b {
-            for u in 0..U {
-                out[r][u] = m[r][c][u].fma(simd, x[c][u], out[r][u]);
-            }
-        }
-    }
-    out
-}
-
-/// `M^T x`.
-#[inline(always)]
-fn apply_transposed<S: Simd, R: Number, const B: usize, const U: usize>(
-    simd: S,
-    m: &Matrices<R, B, U>,
-    x: &Vectors<R, B, U>,
-) -> Vectors<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), [[R::zero(); U]; B]);
-    for c in 0..b {
-        for u in 0..U {
-            out[c][u] = m[0][c][u].times(simd, x[0][u]);
-        }
-    }
-    for r in 1..b {
-        for c in 0..b {
-            for u in 0..U {
-                out[c][u] = m[r][c][u].fma(simd, x[r][u], out[c][u]);
-            }
-        }
-    }
-    out
-}
-
-/// `a x + y`, `a` a number.
-#[inline(always)]
-fn combine<S: Simd, R: Number, const B: usize, const U: usize>(
-    simd: S,
-    a: R,
-    x: &Vectors<R, B, U>,
-    y: &Vectors<R, B, U>,
-) -> Vectors<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), *y);
-    for r in 0..b {
-        for u in 0..U {
-            out[r][u] = x[r][u].fma(simd, a, y[r][u]);
-        }
-    }
-    out
-}
-
-/// `a x`.
-#[inline(always)]
-fn scaled<S: Simd, R: Number, const B: usize, const U: usize>(simd: S, a: R, x: &Vectors<R, B, U>) -> Vectors<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), *x);
-    for r in 0..b {
-        for u in 0..U {
-            out[r][u] = x[r][u].times(simd, a);
-        }
-    }
-    out
-}
-
-/// The largest Frobenius norm among the blocks.
-#[inline(always)]
-fn norm<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(simd: S, m: &Matrices<R, B, U>) -> f64 {
-    let mut sums = [R::zero(); U];
-    for row in m {
-        for x in row {
-            for u in 0..U {
-                sums[u] = x[u].fma(simd, x[u], sums[u]);
-            }
-        }
-    }
-    let mut largest = T::ZERO;
-    for sum in sums {
-        for l in 0..R::WIDTH {
-            if sum.lane(l) > largest {
-                largest = sum.lane(l);
-            }
-        }
-    }
-    largest.to_f64().sqrt()
-}
-
-#[inline(always)]
-fn number<T: Float, R: Number<Real = T>>(x: f64) -> R {
-    R::splat(T::from_f64(x))
 }
 
 impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for Forward<'_, R, B, U> {
@@ -185,11 +46,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
             let (before, after) = h[t * each..(t + 2) * each].split_at_mut(each);
             for j in (0..g).step_by(U) {
                 let m: Matrices<R, B, U> = generator(omega, g, j);
-                let mut series = chunk.series[t];
-                if chunk.is_rough(series) {
-                    series = chunk.refine(t, norm(simd, &m));
-                }
-                let part = part(series);
+                let (series, second) = choose(simd, chunk, t, &m);
                 for column in 0..chunk.columns {
                     let own = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
                     let mut h: Vectors<R, B, U> = gather(&before[own.clone()], g, j);
@@ -199,7 +56,10 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
                         if chunk.inside { inside = beta } else { behind = beta }
                     }
                     for _ in 0..series.stages {
-                        h = stage(simd, &m, &h, &inside, (part, series.terms));
+                        h = match &second {
+                            None => stage(simd, &m, (&h, &inside), series),
+                            Some(second) => even::stage(simd, Powers { first: &m, second }, (&h, &inside), series),
+                        };
                     }
                     if chunk.beta.is_some() {
                         h = combine(simd, R::splat(T::ONE), &behind, &h);
@@ -214,24 +74,44 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
     }
 }
 
-/// `1 / s`.
+/// The series of step `t`; for large generators, of which the square is worth having, with their squares.
 #[inline(always)]
-fn part(series: Series) -> f64 {
-    if series.stages == 1 { 1.0 } else { 1.0 / series.stages as f64 }
+fn choose<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
+    simd: S,
+    chunk: &Chunk<'_, R>,
+    t: usize,
+    m: &Matrices<R, B, U>,
+) -> (Series, Option<Matrices<R, B, U>>) {
+    let rough = chunk.series[t];
+    // Single numbers come here for one term only.
+    if B == 1 || !chunk.is_rough(rough) {
+        return (rough, None);
+    }
+    let squares = small::squares(simd, m);
+    if !rough.is_worth_a_square(B) {
+        return (chunk.refine(t, largest(&squares).sqrt()), None);
+    }
+    let second = square(simd, m);
+    let mut product = small::squares(simd, &second);
+    for u in 0..U {
+        product[u] = product[u].times(simd, squares[u]);
+    }
+    (chunk.refine_even(t, largest(&product)), Some(second))
 }
 
+/// One stage: the new `h`.
 #[inline(always)]
 fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
     simd: S,
     m: &Matrices<R, B, U>,
-    h: &Vectors<R, B, U>,
-    beta: &Vectors<R, B, U>,
-    (part, terms): (f64, usize),
+    (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
+    series: Series,
 ) -> Vectors<R, B, U> {
+    let part = series.part();
     // v and s here are s times those above: one factor at the end.
     let v = combine(simd, R::splat(T::ONE), beta, &apply(simd, m, h));
     let mut s = v;
-    for k in (1..terms).rev() {
+    for k in (1..series.terms).rev() {
         s = combine(simd, number(INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
     }
     combine(simd, number(part), &s, h)
@@ -259,10 +139,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
             let row = t * each..(t + 1) * each;
             for j in (0..g).step_by(U) {
                 let m: Matrices<R, B, U> = generator(omega, g, j);
-                let mut series = chunk.series[t];
-                if chunk.is_rough(series) {
-                    series = chunk.refine(t, norm(simd, &m));
-                }
+                let (series, second) = choose(simd, chunk, t, &m);
                 for column in 0..chunk.columns {
                     let own = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
                     let h: Vectors<R, B, U> = gather(&h[row.clone()][own.clone()], g, j);
@@ -279,9 +156,17 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
                         if let (Some(beta), true) = (chunk.beta, chunk.inside) {
                             inside = gather(&beta[row.clone()][own.clone()], g, j);
                         }
-                        let (dv, pairs);
-                        (z, dv, pairs) = backward(simd, &m, (&h, &inside), &z, series, trail);
-                        sums.outer(simd, pairs);
+                        let dv;
+                        if let Some(second) = &second {
+                            let powers = Powers { first: &m, second };
+                            let reversed = even::backward(simd, powers, (&h, &inside), &z, series, trail);
+                            sums.through_square(simd, &m, reversed.first, reversed.second);
+                            (z, dv) = (reversed.h, reversed.beta);
+                        } else {
+                            let pairs;
+                            (z, dv, pairs) = backward(simd, &m, (&h, &inside), &z, series, trail);
+                            sums.outer(simd, pairs);
+                        }
                         if chunk.inside {
                             d = dv;
                         }
@@ -307,27 +192,73 @@ struct Sums<'a, R> {
 impl<R: Number> Sums<'_, R> {
     /// `dOmega = sum z x^T` over pairs of `z` and `x` that follow each other, or added to what is there.
     #[inline(always)]
-    fn outer<S: Simd, const B: usize, const U: usize>(self, simd: S, pairs: &[Vectors<R, B, U>]) {
-        let (Self { d_omega, g, j, add }, b) = (self, size::<S, B>());
-        for r in 0..b {
-            let mut sums = [[R::zero(); U]; B];
-            if add {
-                for c in 0..B {
-                    sums[c].copy_from_slice(&d_omega[(r * B + c) * g + j..][..U]);
-                }
-            }
-            for [z, x] in pairs.as_chunks::<2>().0 {
-                for c in 0..b {
-                    for u in 0..U {
-                        sums[c][u] = z[r][u].fma(simd, x[c][u], sums[c][u]);
-                    }
-                }
-            }
+    fn outer<S: Simd, const B: usize, const U: usize>(mut self, simd: S, pairs: &[Vectors<R, B, U>]) {
+        for r in 0..size::<S, B>() {
+            let mut sums = self.start(r);
+            outer(simd, pairs, r, &mut sums);
+            self.finish(r, &sums);
+        }
+    }
+
+    /// The same, with the gradient that arrives through the square of the generators, given by pairs as well.
+    #[inline(always)]
+    fn through_square<S: Simd, const B: usize, const U: usize>(
+        mut self,
+        simd: S,
+        m: &Matrices<R, B, U>,
+        pairs: &[Vectors<R, B, U>],
+        of_square: &[Vectors<R, B, U>],
+    ) {
+        let mut square = [[[R::zero(); U]; B]; B];
+        for r in 0..size::<S, B>() {
+            outer(simd, of_square, r, &mut square[r]);
+        }
+        for r in 0..size::<S, B>() {
+            let mut sums = self.start(r);
+            outer(simd, pairs, r, &mut sums);
+            even::through_square(simd, m, &square, r, &mut sums);
+            self.finish(r, &sums);
+        }
+    }
+
+    /// What is there of row `r`.
+    #[inline(always)]
+    fn start<const B: usize, const U: usize>(&self, r: usize) -> [[R; U]; B] {
+        let mut sums = [[R::zero(); U]; B];
+        if self.add {
             for c in 0..B {
-                d_omega[(r * B + c) * g + j..][..U].copy_from_slice(&sums[c]);
+                sums[c].copy_from_slice(&self.d_omega[(r * B + c) * self.g + self.j..][..U]);
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn finish<const B: usize, const U: usize>(&mut self, r: usize, sums: &[[R; U]; B]) {
+        for c in 0..B {
+            self.d_omega[(r * B + c) * self.g + self.j..][..U].copy_from_slice(&sums[c]);
+        }
+    }
+}
+
+/// Row `r` of `sum z x^T`, over pairs of `z` and `x` that follow each other, added to `sums`.
+#[inline(always)]
+fn outer<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    pairs: &[Vectors<R, B, U>],
+    r: usize,
+    sums: &mut [[R; U]; B],
+) {
+    let b = size::<S, B>();
+    let mut row = *sums;
+    for [z, x] in pairs.as_chunks::<2>().0 {
+        for c in 0..b {
+            for u in 0..U {
+                row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
             }
         }
     }
+    *sums = row;
 }
 
 /// A gradient of `h`, one of `beta`, and pairs whose products make up that of the generator.
@@ -344,7 +275,7 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
     trail: &'a mut Vec<R>,
 ) -> Reversed<'a, R, B, U> {
     let Series { stages, terms } = series;
-    let (one, part) = (R::splat(T::ONE), part(series));
+    let (one, part) = (R::splat(T::ONE), series.part());
     // For each stage the pairs (dv, h), (z_1, s_2), ..., (z_{m-1}, s_m): first the right ones, then the left ones.
     let needed = stages * terms * 2 * B * U;
     if trail.len() < needed {

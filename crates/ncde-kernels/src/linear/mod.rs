@@ -14,8 +14,10 @@
 //! | `taylor` | how many terms of the exponential series are enough |
 //! | `layout` | where the entries of blocks live, so that blocks are lanes |
 //! | `lanes`, `diagonal`, `wide` | steps of small blocks (side by side), of single numbers, and of large blocks |
+//! | `small`, `even` | products of small blocks; their series two powers at a time |
 //! | `closed` | block-diagonal structures: generators by matrix products, then steps |
-//! | `action`, `operator`, `nested`, `rows` | the other structures: exp(Omega) h without forming Omega |
+//! | `action`, `operator`, `dplr`, `nested`, `rows` | the other structures: exp(Omega) h without forming Omega |
+//! | `grams` | bounds on the norms of low-rank generators and of their squares |
 //! | `parallel` | the chunked scan over flows |
 //! | `brackets` | bracket matrices for the Log-ODE method |
 //! | `stream` | one step at a time |
@@ -37,12 +39,16 @@ mod action;
 mod brackets;
 mod closed;
 mod diagonal;
+mod dplr;
+mod even;
+mod grams;
 mod lanes;
 mod layout;
 mod nested;
 mod operator;
 mod parallel;
 mod plan;
+mod small;
 mod stream;
 mod taylor;
 mod wide;

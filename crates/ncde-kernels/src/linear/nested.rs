@@ -8,6 +8,7 @@
 
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
+use super::grams::Norms;
 use super::operator::Operator;
 use crate::structure::Field;
 
@@ -97,7 +98,7 @@ impl<T: Float> Operator<T> for Nested<T> {
         self.d_lambda.fill(T::ZERO);
     }
 
-    fn norm(&self) -> f64 {
+    fn norms(&mut self) -> Norms {
         let d = self.norms.len();
         // sum_w |lambda_w| prod ||A^{w_i}||, with the product of each word from that of the word without its last letter.
         let mut products = vec![1.0];
@@ -109,7 +110,7 @@ impl<T: Float> Operator<T> for Nested<T> {
                 products.push(product);
             }
         }
-        sum
+        Norms::of(sum)
     }
 
     #[inline(always)]

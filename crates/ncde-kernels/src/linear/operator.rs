@@ -2,7 +2,7 @@
 //!
 //! | structure | what is formed for a step | `Omega v` |
 //! | --- | --- | --- |
-//! | DPLR | `delta = sum lambda_k D^k` | `delta v + U (lambda (V^T v))`, `U` and `V` of all channels side by side |
+//! | DPLR (in `dplr`) | `delta = sum lambda_k D^k` | `delta v + U (lambda (V^T v))`, `U` and `V` of all channels side by side |
 //! | sparse | the entries on the union of the masks | row by row |
 //! | Walsh-Hadamard | `delta = sum lambda_k D^k` | transform of `delta v` |
 
@@ -10,143 +10,25 @@ use std::sync::Arc;
 
 use ncde_simd::{Float, Number, Simd};
 
-use super::rows;
+use super::grams::Norms;
 use crate::hadamard;
-use crate::structure::{Field, Pattern, add_product};
+use crate::structure::{Pattern, add_product};
 
 /// A generator that acts on vectors and collects its gradient.
 pub(crate) trait Operator<T: Float> {
     /// Sets the coefficients of a step.
     fn set<S: Simd>(&mut self, simd: S, a: &[T], lambda: &[T]);
-    /// A bound on the norm of `Omega`.
-    fn norm(&self) -> f64;
+    /// Bounds on the norms of `Omega` and its square.
+    fn norms(&mut self) -> Norms;
     /// `out = Omega v`.
     fn apply<S: Simd>(&mut self, simd: S, a: &[T], v: &[T], out: &mut [T]);
-    /// `out = Omega^T g`; the gradient of `g . Omega v` is added to `da`, or kept until the step ends.
+    /// `out = Omega^T g`; the gradient of `g . Omega v` is added to `da`, or kept. The `v` are those of the last calls of
+    /// [`apply`](Self::apply), the last one first.
     fn reverse<S: Simd>(&mut self, simd: S, a: &[T], da: &mut [T], gv: [&[T]; 2], out: &mut [T]);
-    /// Ends a step: `dlambda` is its gradient, and what was kept is added to `da`.
+    /// Ends a step: `dlambda` is its gradient; what was kept may be added to `da`.
     fn collect<S: Simd>(&mut self, simd: S, a: &[T], da: &mut [T], dlambda: &mut [T]);
-}
-
-/// Diagonal plus low rank.
-#[derive(Debug)]
-pub(crate) struct Dplr<T> {
-    field: Field,
-    rank: usize,
-    lambda: Vec<T>,
-    delta: Vec<T>,
-    d_delta: Vec<T>,
-    d_lambda: Vec<T>,
-    /// `||sum_k lambda_k u^k (v^k)^T||_F^2 = lambda . Q lambda`.
-    square: Vec<f64>,
-    /// `V^T v` and `U^T g` of a channel.
-    vs: Vec<T>,
-    us: Vec<T>,
-}
-
-impl<T: Float> Dplr<T> {
-    pub(crate) fn new(field: &Field, rank: usize, a: &[T]) -> Self {
-        let (hidden, d) = (field.hidden(), field.channels());
-        let dot = |x: &[T], y: &[T]| x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum::<f64>();
-        let rows = |k: usize| a[field.channel(k)][hidden..].split_at(hidden * rank);
-        let mut square = vec![0.0; d * d];
-        for k in 0..d {
-            for l in 0..=k {
-                let ((u, v), (x, y)) = (rows(k), rows(l));
-                let mut sum = 0.0;
-                for (u, v) in u.chunks_exact(hidden).zip(v.chunks_exact(hidden)) {
-                    for (x, y) in x.chunks_exact(hidden).zip(y.chunks_exact(hidden)) {
-                        sum += dot(u, x) * dot(v, y);
-                    }
-                }
-                square[k * d + l] = sum;
-                square[l * d + k] = sum;
-            }
-        }
-        Self {
-            rank,
-            lambda: vec![T::ZERO; d],
-            delta: vec![T::ZERO; hidden],
-            d_delta: vec![T::ZERO; hidden],
-            d_lambda: vec![T::ZERO; d],
-            square,
-            vs: vec![T::ZERO; rank],
-            us: vec![T::ZERO; rank],
-            field: field.clone(),
-        }
-    }
-}
-
-impl<T: Float> Operator<T> for Dplr<T> {
-    #[inline(always)]
-    fn set<S: Simd>(&mut self, simd: S, a: &[T], lambda: &[T]) {
-        self.lambda.copy_from_slice(lambda);
-        self.delta.fill(T::ZERO);
-        for (k, &lambda) in lambda.iter().enumerate() {
-            let d = &a[self.field.channel(k)][..self.delta.len()];
-            T::axpy(simd, &mut self.delta, lambda, d);
-        }
-        self.d_delta.fill(T::ZERO);
-        self.d_lambda.fill(T::ZERO);
-    }
-
-    fn norm(&self) -> f64 {
-        let mut sum = 0.0;
-        for (l, row) in self.lambda.iter().zip(self.square.chunks_exact(self.lambda.len())) {
-            sum += l.to_f64() * row.iter().zip(&self.lambda).map(|(q, l)| q * l.to_f64()).sum::<f64>();
-        }
-        largest(&self.delta) + sum.max(0.0).sqrt()
-    }
-
-    #[inline(always)]
-    fn apply<S: Simd>(&mut self, simd: S, a: &[T], v: &[T], out: &mut [T]) {
-        let hidden = v.len();
-        out.fill(T::ZERO);
-        add_product(simd, out, &self.delta, v);
-        for (k, &lambda) in self.lambda.iter().enumerate() {
-            let (u, w) = a[self.field.channel(k)][hidden..].split_at(hidden * self.rank);
-            rows::dots(simd, w, v, &mut self.vs);
-            self.vs.iter_mut().for_each(|x| *x *= lambda);
-            rows::add(simd, u, &self.vs, out);
-        }
-    }
-
-    #[inline(always)]
-    fn reverse<S: Simd>(&mut self, simd: S, a: &[T], da: &mut [T], [g, v]: [&[T]; 2], out: &mut [T]) {
-        let (hidden, rank) = (v.len(), self.rank);
-        out.fill(T::ZERO);
-        add_product(simd, out, &self.delta, g);
-        add_product(simd, &mut self.d_delta, g, v);
-        for (k, &lambda) in self.lambda.iter().enumerate() {
-            let own = self.field.channel(k);
-            let (u, w) = a[own.clone()][hidden..].split_at(hidden * rank);
-            let (du, dw) = da[own][hidden..].split_at_mut(hidden * rank);
-            rows::dots(simd, w, v, &mut self.vs);
-            rows::dots(simd, u, g, &mut self.us);
-            for (x, y) in self.vs.iter_mut().zip(&mut self.us) {
-                self.d_lambda[k] = x.fma(simd, *y, self.d_lambda[k]);
-                *x *= lambda;
-                *y *= lambda;
-            }
-            rows::add(simd, w, &self.us, out);
-            for ((du, dw), (&x, &y)) in
-                du.chunks_exact_mut(hidden).zip(dw.chunks_exact_mut(hidden)).zip(self.vs.iter().zip(&self.us))
-            {
-                T::axpy(simd, du, x, g);
-                T::axpy(simd, dw, y, v);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn collect<S: Simd>(&mut self, simd: S, a: &[T], da: &mut [T], dlambda: &mut [T]) {
-        let hidden = self.delta.len();
-        for (k, &lambda) in self.lambda.iter().enumerate() {
-            let own = self.field.channel(k);
-            dlambda[k] = T::dot(simd, &self.d_delta, &a[own.clone()][..hidden]).plus(simd, self.d_lambda[k]);
-            T::axpy(simd, &mut da[own][..hidden], lambda, &self.d_delta);
-        }
-    }
+    /// Ends a series: nothing is kept any longer.
+    fn finish<S: Simd>(&mut self, _: S, _: &mut [T]) {}
 }
 
 /// Entries at fixed places.
@@ -188,8 +70,8 @@ impl<T: Float> Operator<T> for Sparse<T> {
         self.norm = T::dot(simd, &self.values, &self.values).to_f64().sqrt();
     }
 
-    fn norm(&self) -> f64 {
-        self.norm
+    fn norms(&mut self) -> Norms {
+        Norms::of(self.norm)
     }
 
     #[inline(always)]
@@ -258,8 +140,8 @@ impl<T: Float> Operator<T> for Hadamard<T> {
         }
     }
 
-    fn norm(&self) -> f64 {
-        largest(&self.delta)
+    fn norms(&mut self) -> Norms {
+        Norms::of(largest(&self.delta))
     }
 
     #[inline(always)]
@@ -289,6 +171,7 @@ impl<T: Float> Operator<T> for Hadamard<T> {
     }
 }
 
-fn largest<T: Float>(x: &[T]) -> f64 {
+/// The largest absolute value.
+pub(crate) fn largest<T: Float>(x: &[T]) -> f64 {
     x.iter().fold(T::ZERO, |largest, x| if x.abs() > largest { x.abs() } else { largest }).to_f64()
 }

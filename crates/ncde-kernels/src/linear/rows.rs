@@ -1,4 +1,4 @@
-//! A few long rows `m_1, ..., m_n` and a vector: all `m_i . x`, and `sum_i a_i m_i`, four rows at a time.
+//! A few long rows `m_1, ..., m_n` and a vector: all `m_i . x`, and `sum_i a_i m_i`, four rows at a time; several such sums at once.
 
 use ncde_simd::{Float, Number, Simd};
 
@@ -84,5 +84,73 @@ fn add_rows<T: Float, S: Simd, const N: usize>(simd: S, m: &[T], a: &[T], out: &
             sum = T::multiply_add(simd, rows[i][j], factors[i], sum);
         }
         *out = sum;
+    }
+}
+
+/// `out_i += sum_j a_ji m_j`, with `n` numbers a row and `a_ji` at `j stride + i`.
+#[inline(always)]
+pub(crate) fn add_products<T: Float, S: Simd>(simd: S, m: &[T], (a, stride): (&[T], usize), out: &mut [T], n: usize) {
+    let mut fours = out.chunks_exact_mut(4 * n);
+    let mut i = 0;
+    for rows in fours.by_ref() {
+        products::<T, S, 4>(simd, m, (&a[i.min(a.len())..], stride), rows);
+        i += 4;
+    }
+    for row in fours.into_remainder().chunks_exact_mut(n) {
+        products::<T, S, 1>(simd, m, (&a[i.min(a.len())..], stride), row);
+        i += 1;
+    }
+}
+
+#[inline(always)]
+fn products<T: Float, S: Simd, const N: usize>(simd: S, m: &[T], factors: (&[T], usize), out: &mut [T]) {
+    let n = out.len() / N;
+    let whole = T::split::<S>(&out[..n]).0.len();
+    let mut c = 0;
+    while c + 4 <= whole {
+        tile::<T, S, N, 4>(simd, m, factors, out, c);
+        c += 4;
+    }
+    while c < whole {
+        tile::<T, S, N, 1>(simd, m, factors, out, c);
+        c += 1;
+    }
+    let rest = n - T::split::<S>(&out[..n]).1.len();
+    for i in 0..N {
+        for (j, m) in m.chunks_exact(n).enumerate() {
+            let a = factors.0[j * factors.1 + i];
+            for (out, &x) in out[i * n + rest..(i + 1) * n].iter_mut().zip(&m[rest..]) {
+                *out = x.fma(simd, a, *out);
+            }
+        }
+    }
+}
+
+/// `N` rows of `C` registers, from register `c` on.
+#[inline(always)]
+fn tile<T: Float, S: Simd, const N: usize, const C: usize>(
+    simd: S,
+    m: &[T],
+    (a, stride): (&[T], usize),
+    out: &mut [T],
+    c: usize,
+) {
+    let n = out.len() / N;
+    let mut sums = [[T::broadcast(simd, T::ZERO); C]; N];
+    for i in 0..N {
+        sums[i].copy_from_slice(&T::split::<S>(&out[i * n..(i + 1) * n]).0[c..c + C]);
+    }
+    for (j, m) in m.chunks_exact(n).enumerate() {
+        let x = &T::split::<S>(m).0[c..c + C];
+        let a = &a[j * stride..j * stride + N];
+        for i in 0..N {
+            let factor = T::broadcast(simd, a[i]);
+            for k in 0..C {
+                sums[i][k] = T::multiply_add(simd, x[k], factor, sums[i][k]);
+            }
+        }
+    }
+    for i in 0..N {
+        T::split_mut::<S>(&mut out[i * n..(i + 1) * n]).0[c..c + C].copy_from_slice(&sums[i]);
     }
 }

@@ -4,9 +4,11 @@ use ncde_simd::{Float as Number, Kernel, Number as Lanes, Simd, dispatch};
 
 use super::action::{Scratch, Step};
 use super::closed::{Buffers, Piece, Prepared, Run};
+use super::dplr::Dplr;
+use super::grams::Grams;
 use super::input::finite;
 use super::nested::Nested;
-use super::operator::{Dplr, Hadamard, Operator, Sparse};
+use super::operator::{Hadamard, Operator, Sparse};
 use super::{Contraction, Recurrence};
 use crate::error::want;
 use crate::structure::Structure;
@@ -64,7 +66,9 @@ impl<T: Float> Stream<T> {
         let scratch = Scratch::new(hidden);
         let engine = match (recurrence.contraction(), field.structure()) {
             (Contraction::Words { depth }, _) => Engine::Nested(Nested::new(field, depth, &a), scratch),
-            (_, Structure::Dplr { rank, .. }) => Engine::Dplr(Dplr::new(field, *rank, &a), scratch),
+            (_, Structure::Dplr { rank, .. }) => {
+                Engine::Dplr(Dplr::new(field, *rank, Grams::needed(recurrence, *rank, &a)), scratch)
+            }
             (_, Structure::Sparse { pattern }) => Engine::Sparse(Sparse::new(pattern), scratch),
             (_, Structure::WalshHadamard { .. }) => Engine::Hadamard(Hadamard::new(hidden, channels), scratch),
             _ => Engine::Closed(Box::new(Blocks { prepared: Prepared::new(recurrence, &a), buffers: Buffers::default() })),

@@ -114,6 +114,12 @@ impl<R> Chunk<'_, R> {
     pub(crate) fn refine(&self, t: usize, norm: f64) -> Series {
         self.degrees.series(norm.min(self.norms[t]), self.need)
     }
+
+    /// The same, knowing `||Omega||^2 ||Omega^2||^2`: an even number of terms.
+    #[inline(always)]
+    pub(crate) fn refine_even(&self, t: usize, product: f64) -> Series {
+        self.degrees.even(self.norms[t], product, self.need)
+    }
 }
 
 /// What the kernels of the reverse pass work on.
