@@ -73,6 +73,7 @@ impl<N: Number> Mul for Dual<N> {
     type Output = Self;
 
     #[inline]
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "the product rule is a sum")]
     fn mul(self, other: Self) -> Self {
         Self {
             value: self.value.product_part(other.value),
