@@ -190,6 +190,23 @@ fn csv_holds_labels_of_observations() {
 }
 
 #[test]
+fn csv_and_ts_as_text() {
+    let text = b"id,time,age,x,label\na,0,30,1e-9,u\na,1,,-2,u\na,2,,,u\nb,0.5,40,12345678901234567890,v\n";
+    let data = ncde_data::read_bytes("x.csv", text, &ReadOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x");
+    write(&data, &file, Format::Csv).unwrap();
+    let wanted = "id,time,x,age,label\na,0,1e-9,30,u\na,1,-2,,u\na,2,,,u\nb,0.5,1.2345678901234567e19,40,v\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), wanted);
+    let data =
+        Dataset { statics: vec![], cases: data.cases.into_iter().map(|case| Case { statics: vec![], ..case }).collect(), ..data };
+    write(&data, &file, Format::Ts).unwrap();
+    let wanted = "@problemName x\n@timeStamps true\n@missing true\n@univariate true\n@dimensions 1\n@equalLength false\n\
+        @classLabel true u v\n@data\n(0,1e-9),(1,-2),(2,?):u\n(0.5,1.2345678901234567e19):v\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), wanted);
+}
+
+#[test]
 fn what_a_format_cannot_hold_is_said() {
     let data = |text: &str| ncde_data::read_bytes("x.csv", text.as_bytes(), &ReadOptions::default()).unwrap();
     let refused = |data: &Dataset, format| write(data, Path::new("never-written"), format).unwrap_err().to_string();
