@@ -12,7 +12,19 @@ fn the_version_is_the_crate_s() {
 
 #[test]
 fn help_has_examples() {
-    for verb in ["train", "eval", "predict", "stream", "inspect", "data", "report", "signature", "bench signature", "bench slice", "bench stream"] {
+    for verb in [
+        "train",
+        "eval",
+        "predict",
+        "stream",
+        "inspect",
+        "data",
+        "report",
+        "signature",
+        "bench signature",
+        "bench slice",
+        "bench stream",
+    ] {
         let run = Folder::new().run(&format!("{verb} --help"));
         assert!(run.ok().stdout.contains("Example"), "{}", run.stdout);
     }

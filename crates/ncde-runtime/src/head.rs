@@ -1,4 +1,4 @@
-//! The last layers: `y = W_k tanh(... tanh(W_1 h + c_1) ...) + c_k`.
+//! The last layers: `y = W_k s(... s(W_1 h + c_1) ...) + c_k`, with `s(x) = x / (1 + e^-x)` (`SiLU`).
 
 use crate::Error;
 use crate::spec::Head;
@@ -14,7 +14,7 @@ pub fn sizes(head: Head, inputs: usize, outputs: usize) -> Vec<usize> {
     sizes
 }
 
-/// Linear layers with tanh between them.
+/// Linear layers with `SiLU` between them.
 #[derive(Debug)]
 pub(crate) struct Layers {
     layers: Vec<Layer>,
@@ -44,7 +44,7 @@ impl Layers {
         let mut x = x.to_vec();
         for layer in &self.layers[..self.layers.len() - 1] {
             x = layer.forward(&x);
-            x.iter_mut().for_each(|x| *x = x.tanh());
+            x.iter_mut().for_each(|x| *x /= 1.0 + (-*x).exp());
         }
         x
     }

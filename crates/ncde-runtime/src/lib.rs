@@ -44,7 +44,10 @@ pub use head::sizes;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use plan::{Plan, Route, plan};
 pub use prepare::{Missing, Preparation, Scaling, Track};
-pub use slice::BRACKET_BYTES;
-pub use spec::{Architecture, At, FORMAT, Head, ModelSpec, Over, SignatureSpec, Skip, SliceSpec, Task, TransitionName, WeightsSpec};
+pub use slice::{BRACKET_BYTES, NORM_EPSILON};
+pub use spec::{
+    Architecture, At, FORMAT, Head, Input, ModelSpec, Norm, Over, SignatureSpec, Skip, SliceSpec, Task, TransitionName,
+    WeightsSpec,
+};
 pub use structure::StructureConfig;
 pub use weights::{WEIGHTS, Weight, Weights, to_bytes};

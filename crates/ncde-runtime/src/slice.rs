@@ -1,7 +1,7 @@
 //! A structured Linear NCDE over Log-ODE windows, one knot at a time.
 //!
 //! ```text
-//! h_0 = L (knot_0, statics) + c,   h_{k+1} = exp(Omega_k) h_k,   y = W g(h_n, u_n) + b,  or  W mean_k g(h_k, u_k) + b
+//! h_0 = L (knot_0, statics) + c,   h_{k+1} = exp(Omega_k) h_k (+ phi_1(Omega_k) beta_k),   y = W g(h_n, u_n) + b,  or  W mean_k g(h_k, u_k) + b
 //! ```
 //!
 //! The stored state is the one at the end of the last full window; the open window is held as its signature so far. An output in an open
@@ -18,8 +18,11 @@ use crate::flow::Flow;
 use crate::head::{Layers, sizes};
 use crate::plan::{Plan, plan};
 use crate::random::Stream;
-use crate::spec::{Over, Skip, SliceSpec};
+use crate::spec::{Input, Norm, Over, Skip, SliceSpec};
 use crate::weights::Weights;
+
+/// What is added to the variance of a state before it is divided by its root.
+pub const NORM_EPSILON: f32 = 1e-5;
 
 /// What bracket matrices may take.
 pub const BRACKET_BYTES: usize = 256 << 20;
@@ -34,9 +37,20 @@ impl SliceSpec {
             return Err(Error::Setting { setting: "window", problem: "a window of 0 observations; at least 1 is needed".into() });
         }
         let field = self.structure.field(self.hidden, width, &Stream::from_key(self.masks))?;
-        let plan = plan(&field, 0, self.depth, BRACKET_BYTES)?;
-        let transform = Signature::log(width, self.depth, plan.basis())?;
+        let inputs = self.inputs(width);
+        let plan = plan(&field, inputs, self.depth, BRACKET_BYTES)?;
+        let transform = Signature::log(width + inputs, self.depth, plan.basis())?;
         Ok((plan, Arc::new(transform)))
+    }
+
+    /// How many channels are added to the state.
+    pub fn inputs(&self, width: usize) -> usize {
+        if self.input == Input::Path { width } else { 0 }
+    }
+
+    /// The joint path that log-signatures are taken of: a knot, twice if it is also added to the state.
+    pub fn joint(&self, knot: &[f64]) -> Vec<f64> {
+        if self.input == Input::Path { knot.repeat(2) } else { knot.to_vec() }
     }
 }
 
@@ -51,8 +65,11 @@ pub(crate) struct SliceCore {
     /// `L`: `[knot and statics, H]`.
     first: Vec<f32>,
     layers: Layers,
-    /// What coordinates are multiplied with on their way to the head.
+    /// What coordinates are multiplied with on their way to the head, and which they are.
     skip: Vec<f32>,
+    seen: Vec<usize>,
+    /// How many channels a knot has.
+    width: usize,
     open: Vec<f32>,
 }
 
@@ -81,17 +98,22 @@ impl SliceCore {
             Recurrence::new(plan.field().clone()).with_transition(spec.transition).with_contraction(plan.contraction())?;
         let field = spec.structure.field(spec.hidden, width, &Stream::from_key(spec.masks))?;
         let a = weights.take("a", &[field.parameters()])?;
+        let b = (spec.input == Input::Path).then(|| weights.take("b", &[width, spec.hidden])).transpose()?;
         Ok(Self {
-            flow: Flow::new(&plan, &recurrence, a, None, 1)?,
+            flow: Flow::new(&plan, &recurrence, a, b, 1)?,
+            seen: plan.matrix_places().to_vec(),
+            width,
             online: Online::new(&transform),
             start: weights.take("start", &[1, spec.hidden])?,
             first: weights.take("first", &[width + statics, spec.hidden])?,
             layers: Layers::take(weights, &sizes(spec.head, spec.hidden + spec.skip.width(width), outputs))?,
             skip: match spec.skip {
                 Skip::None => Vec::new(),
-                Skip::Window { coordinates } if coordinates <= transform.len() => weights.take("skip", &[coordinates])?,
+                Skip::Window { coordinates } if coordinates <= plan.matrix_places().len() => {
+                    weights.take("skip", &[coordinates])?
+                }
                 Skip::Window { coordinates } => {
-                    let problem = format!("{coordinates} coordinates, but a log-signature has {}", transform.len());
+                    let problem = format!("{coordinates} coordinates, but a log-signature has {}", plan.matrix_places().len());
                     return Err(Error::Setting { setting: "skip", problem });
                 }
             },
@@ -105,7 +127,7 @@ impl SliceCore {
         let Memory { last, state } = self.online.fresh();
         SliceState {
             state: vec![0.0; hidden],
-            skip: vec![0.0; self.spec.skip.width(self.width())],
+            skip: vec![0.0; self.spec.skip.width(self.width)],
             sum: vec![0.0; self.layers.features()],
             windows: 0,
             steps: 0,
@@ -118,7 +140,7 @@ impl SliceCore {
         let sizes = [
             ("hidden states", series.state.len(), self.spec.hidden),
             ("sums", series.sum.len(), self.layers.features()),
-            ("features beside a state", series.skip.len(), self.spec.skip.width(self.width())),
+            ("features beside a state", series.skip.len(), self.spec.skip.width(self.width)),
             ("coordinates of a signature", series.signature.len(), self.online.fresh().state.len()),
         ];
         match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
@@ -135,7 +157,7 @@ impl SliceCore {
     pub(crate) fn push(&mut self, series: &mut SliceState, knot: &[f64], statics: &[f64]) -> Result<(), Error> {
         let first = series.last.is_none();
         self.exchange(series)?;
-        let pushed = self.online.push(knot).map_err(Error::from);
+        let pushed = self.online.push(&self.spec.joint(knot)).map_err(Error::from);
         let full = pushed.is_ok() && !first && series.steps + 1 == self.spec.window;
         let value = if full { Some(self.online.value()) } else { None };
         if full {
@@ -191,7 +213,11 @@ impl SliceCore {
 
     /// What the hidden layers make of a state and what lies beside it.
     fn features(&self, state: &[f32], beside: &[f32]) -> Vec<f32> {
-        if beside.is_empty() { self.layers.hidden(state) } else { self.layers.hidden(&[state, beside].concat()) }
+        let mut seen = [state, beside].concat();
+        if self.spec.norm == Norm::Layer {
+            normalise(&mut seen[..state.len()]);
+        }
+        self.layers.hidden(&seen)
     }
 
     /// `u = (s * lambda, knot)`; before the first window lambda is 0.
@@ -200,14 +226,10 @@ impl SliceCore {
             return;
         }
         let (scaled, rest) = out.split_at_mut(self.skip.len());
-        scaled.fill(0.0);
-        scaled.iter_mut().zip(&self.skip).zip(lambda).for_each(|((out, &s), &x)| *out = s * x);
+        for ((out, s), &place) in scaled.iter_mut().zip(&self.skip).zip(&self.seen) {
+            *out = s * lambda.get(place).copied().unwrap_or(0.0);
+        }
         rest.iter_mut().zip(knot).for_each(|(out, &x)| *out = x as f32);
-    }
-
-    /// How many channels a knot has.
-    fn width(&self) -> usize {
-        self.online.channels()
     }
 
     /// Puts the open window of the series into the working memory, or back.
@@ -217,6 +239,15 @@ impl SliceCore {
         (series.last, series.signature) = (memory.last, memory.state);
         Ok(result?)
     }
+}
+
+/// Mean 0 and variance 1.
+fn normalise(state: &mut [f32]) {
+    let n = state.len() as f32;
+    let mean = state.iter().sum::<f32>() / n;
+    let variance = state.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
+    let factor = 1.0 / (variance + NORM_EPSILON).sqrt();
+    state.iter_mut().for_each(|x| *x = (*x - mean) * factor);
 }
 
 fn add(sum: &mut [f64], state: &[f32]) {

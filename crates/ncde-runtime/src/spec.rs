@@ -126,6 +126,8 @@ pub struct SliceSpec {
     pub depth: usize,
     /// How many observations make up a window.
     pub window: usize,
+    /// What is added to the state.
+    pub input: Input,
     /// `exp(Omega)`, or `I + Omega`.
     #[serde(with = "TransitionName")]
     pub transition: Transition,
@@ -133,8 +135,31 @@ pub struct SliceSpec {
     pub over: Over,
     /// What reads them.
     pub head: Head,
+    /// How the head sees a state.
+    pub norm: Norm,
     /// What the head sees beside a state.
     pub skip: Skip,
+}
+
+/// What is added to the state of a `slice`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// Nothing.
+    None,
+    /// `B dX`, with the path that drives it: `dh = sum_i (A^i h + B^i) dX^i`. Windows are log-signatures of the joint path `(X, X)`.
+    Path,
+}
+
+/// How the head of a `slice` sees a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Norm {
+    /// As it is.
+    None,
+    /// With mean 0 and variance 1 over its numbers: `(h - mean h) / sqrt(var h + 1e-5)`. Linear flows may grow without bound on series unlike
+    /// those of training; what the head sees then does not.
+    Layer,
 }
 
 /// What the head of a `slice` sees beside a state.
@@ -196,7 +221,7 @@ pub enum Over {
 pub enum Head {
     /// A linear layer.
     Linear,
-    /// Hidden layers of this width with tanh, then a linear layer.
+    /// Hidden layers of this width with `SiLU`, then a linear layer.
     Network {
         /// The width of hidden layers.
         width: usize,

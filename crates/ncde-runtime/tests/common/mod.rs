@@ -7,8 +7,8 @@ use std::path::Path;
 use ncde_kernels::Transition;
 use ncde_runtime::random::Stream;
 use ncde_runtime::{
-    Architecture, At, FORMAT, Head, Missing, Model, ModelSpec, Over, Preparation, SPEC, Scaling, SignatureSpec, SliceSpec,
-    StructureConfig, Task, WEIGHTS, Weight, WeightsSpec, sizes, to_bytes,
+    Architecture, At, FORMAT, Head, Input, Missing, Model, ModelSpec, Norm, Over, Preparation, SPEC, Scaling, SignatureSpec,
+    Skip, SliceSpec, StructureConfig, Task, WEIGHTS, Weight, WeightsSpec, sizes, to_bytes,
 };
 
 pub(crate) const CHANNELS: usize = 2;
@@ -16,7 +16,18 @@ pub(crate) const CHANNELS: usize = 2;
 pub(crate) fn slice(structure: StructureConfig, depth: usize, window: usize, over: Over) -> Architecture {
     let head = Head::Network { width: 5, layers: 1 };
     let (masks, transition) = (Stream::new(3, 0).key(), Transition::Exp);
-    Architecture::Slice(SliceSpec { hidden: 8, structure, masks, depth, window, transition, over, head })
+    Architecture::Slice(SliceSpec {
+        hidden: 8,
+        structure,
+        masks,
+        depth,
+        window,
+        transition,
+        over,
+        head,
+        norm: Norm::None,
+        skip: Skip::None,
+    })
 }
 
 /// Every kind of model.
@@ -33,7 +44,15 @@ pub(crate) fn all() -> Vec<Architecture> {
     ];
     for (i, structure) in structures.into_iter().enumerate() {
         let over = [Over::Mean, Over::Last, Over::EveryStep][i % 3];
-        all.push(slice(structure, 1 + i % 3, 1 + 2 * (i % 3), over));
+        let mut model = slice(structure, 1 + i % 3, 1 + 2 * (i % 3), over);
+        if let Architecture::Slice(slice) = &mut model
+            && i % 2 == 0
+        {
+            slice.skip = Skip::Window { coordinates: 4 };
+            slice.norm = Norm::Layer;
+            slice.input = Input::Path;
+        }
+        all.push(model);
     }
     all
 }
@@ -68,6 +87,13 @@ pub(crate) fn weights(spec: &ModelSpec) -> Vec<Weight> {
                 ("start".into(), vec![1, slice.hidden]),
                 ("first".into(), vec![first, slice.hidden]),
             ]
+            .into_iter()
+            .chain((slice.input == Input::Path).then(|| ("b".into(), vec![width, slice.hidden])))
+            .chain(match slice.skip {
+                Skip::None => None,
+                Skip::Window { coordinates } => Some(("skip".into(), vec![coordinates])),
+            })
+            .collect()
         }
         Architecture::Signature(signature) => {
             let features = first + (1..=signature.depth).map(|n| width.pow(n as u32)).sum::<usize>();
@@ -75,7 +101,7 @@ pub(crate) fn weights(spec: &ModelSpec) -> Vec<Weight> {
         }
     };
     let layers = match &spec.model {
-        Architecture::Slice(slice) => sizes(slice.head, slice.hidden, outputs),
+        Architecture::Slice(slice) => sizes(slice.head, slice.hidden + slice.skip.width(width), outputs),
         Architecture::Signature(_) => vec![shapes[0].1[0], outputs],
     };
     for (i, pair) in layers.windows(2).enumerate() {

@@ -84,11 +84,6 @@ impl<T: Float> Online<T> {
         self.tools.read(&self.signature, &self.usual)
     }
 
-    /// How many channels an observation has.
-    pub fn channels(&self) -> usize {
-        self.increment.len()
-    }
-
     /// Begins anew at the last observation: what is shown from now on is the value over the path since then.
     pub fn restart(&mut self) {
         self.state.fill(T::ZERO);

@@ -39,6 +39,7 @@ mod structure;
 pub use block::{Activation, Block, BlockConfig};
 pub use development::{Algebra, Development, DevelopmentConfig};
 pub use dropout::Phase;
+pub(crate) use dropout::dropout;
 pub use gates::{Drive, First, Gates, GatesConfig, Observations, TimeChannel, Times};
 pub use linear_config::{Driving, Initial, InputTerm, LinearNcdeConfig};
 pub use linear_ncde::LinearNcde;

@@ -4,7 +4,7 @@
 //! y = L g(h_{t_n}),   y = L mean_j g(h_{t_j}),   or   y_{t_j} = L g(h_{t_j}) for every j
 //! ```
 //!
-//! The head is linear, `L h + c`, or a small network with hyperbolic tangents, whose hidden layers `g` see every state by itself: a mean
+//! The head is linear, `L h + c`, or a small network with `SiLU`, whose hidden layers `g` see every state by itself: a mean
 //! of non-linear functions of the states, not a non-linear function of their mean. In a ragged batch the last state and the mean are
 //! each series' own. (The thesis's time-series classifiers take the mean over all states for linear models.)
 
@@ -16,6 +16,7 @@ use ncde_runtime::{Head, Over};
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use super::dropout::{Phase, dropout};
 use super::parameters::{check_lengths, clear_padding, constant, linear, places};
 use crate::random::Stream;
 
@@ -79,17 +80,26 @@ impl<B: Backend> Readout<B> {
     /// # Errors
     /// If a length is 0 or longer than the batch.
     pub fn forward(&self, states: Tensor<B, 3>, lengths: Option<&[usize]>) -> Result<Tensor<B, 3>, Error> {
-        let [batch, steps, hidden] = states.dims();
+        self.forward_dropped(states, lengths, 0.0, Phase::Predict)
+    }
+
+    /// As [`forward`](Self::forward), where in training a share of what the last layer reads is dropped.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward).
+    pub fn forward_dropped(
+        &self,
+        states: Tensor<B, 3>,
+        lengths: Option<&[usize]>,
+        rate: f64,
+        phase: Phase,
+    ) -> Result<Tensor<B, 3>, Error> {
+        let [batch, steps, _] = states.dims();
         check_lengths("readout", lengths, batch, [1, steps])?;
         let all = vec![steps; batch];
         let lengths = lengths.unwrap_or(&all);
         let read = match self.over {
-            Over::EveryStep => states,
-            Over::Last => {
-                let last: Vec<usize> = lengths.iter().enumerate().map(|(b, own)| b * steps + own - 1).collect();
-                let device = states.device();
-                states.reshape([batch * steps, hidden]).select(0, places(&last, &device)).unsqueeze_dim(1)
-            }
+            Over::EveryStep | Over::Last => self.choose(states, lengths),
             Over::Mean => {
                 let shares = constant(lengths.iter().map(|&own| 1.0 / own as f64).collect(), [batch, 1, 1], &states);
                 clear_padding(self.hidden(states), Some(lengths)).sum_dim(1) * shares
@@ -97,15 +107,31 @@ impl<B: Backend> Readout<B> {
         };
         let features = if self.over == Over::Mean { read } else { self.hidden(read) };
         Ok(match self.layers.last() {
-            Some(last) => last.forward(features),
+            Some(last) => last.forward(dropout(features, rate, phase)),
             None => features,
         })
+    }
+
+    /// Which states are read.
+    pub fn over(&self) -> Over {
+        self.over
+    }
+
+    /// The last place of each series, or every one.
+    pub(crate) fn choose(&self, states: Tensor<B, 3>, lengths: &[usize]) -> Tensor<B, 3> {
+        let [batch, steps, width] = states.dims();
+        if self.over != Over::Last || steps == 1 {
+            return states;
+        }
+        let last: Vec<usize> = lengths.iter().enumerate().map(|(b, own)| b * steps + own - 1).collect();
+        let device = states.device();
+        states.reshape([batch * steps, width]).select(0, places(&last, &device)).unsqueeze_dim(1)
     }
 
     /// What the hidden layers make of states.
     fn hidden(&self, mut x: Tensor<B, 3>) -> Tensor<B, 3> {
         for layer in &self.layers[..self.layers.len().saturating_sub(1)] {
-            x = layer.forward(x).tanh();
+            x = burn::tensor::activation::silu(layer.forward(x));
         }
         x
     }

@@ -111,6 +111,16 @@ table! {
         init: f64,
         /// Which states are read.
         readout: ReadoutName,
+        /// Whether the path is also added to the state.
+        input: bool,
+        /// Whether states begin by forgetting, each at a rate of its own.
+        forget: bool,
+        /// Whether the readout sees states with mean 0 and variance 1.
+        norm: bool,
+        /// Whether the readout sees each window beside the state.
+        skip: bool,
+        /// The share of what the hidden layers of the readout make that is dropped in training.
+        dropout: f64,
         /// The width of the hidden layers of the readout.
         head_width: usize,
         /// How many there are; 0 for a linear readout.

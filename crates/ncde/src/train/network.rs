@@ -1,13 +1,18 @@
 //! The models as Burn modules: features in, outputs out.
 
 use burn::module::{Module, Param};
+use burn::tensor::activation::silu;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
-use ncde_runtime::{Architecture, BRACKET_BYTES, Over, Weight};
+use ncde_kernels::Structure;
+use ncde_runtime::{Architecture, BRACKET_BYTES, Input, NORM_EPSILON, Norm, Over, Weight};
 
 use super::features::{Batch, Features};
 use super::settings::Settings;
-use crate::model::{Driving, Error, Head, Init, Initial, LinearNcde, LinearNcdeConfig, ModelBackend, Readout, ReadoutConfig};
+use crate::model::dropout;
+use crate::model::{
+    Driving, Error, Head, Init, Initial, InputTerm, LinearNcde, LinearNcdeConfig, ModelBackend, Phase, Readout, ReadoutConfig,
+};
 use crate::random::Stream;
 
 /// A model that is trained.
@@ -24,6 +29,8 @@ pub(super) enum Network<B: Backend> {
 pub(super) struct SliceNetwork<B: Backend> {
     layer: LinearNcde<B>,
     readout: Readout<B>,
+    #[module(skip)]
+    norm: Norm,
 }
 
 /// A linear model of scaled features.
@@ -53,41 +60,47 @@ impl<B: ModelBackend> Network<B> {
                     .with_initial(Initial::FromFirst { channels: first })
                     .with_transition(slice.transition)
                     .with_driving(Driving::LogOde { depth: slice.depth, steps: slice.window });
-                let config = LinearNcdeConfig { bracket_bytes: BRACKET_BYTES, ..config };
+                let input = match slice.input {
+                    Input::None => InputTerm::None,
+                    Input::Path => InputTerm::Vector { channels: settings.width },
+                };
+                let config = LinearNcdeConfig { bracket_bytes: BRACKET_BYTES, ..config }.with_input(input);
+                let mut layer = config.init_from(device, &weights)?;
+                if settings.forget && settings.time {
+                    layer = forget(layer, features.longest());
+                }
                 let readout = ReadoutConfig { outputs, over: slice.over, head: slice.head };
-                Ok(Self::Slice(SliceNetwork {
-                    layer: config.init_from(device, &weights)?,
-                    readout: readout.init(slice.hidden, device, &head),
-                }))
+                let inputs = slice.hidden + slice.skip.width(settings.width);
+                Ok(Self::Slice(SliceNetwork { layer, readout: readout.init(inputs, device, &head), norm: slice.norm }))
             }
             Architecture::Signature(_) => {
                 let (shift, factor) = scaling(features, train);
-                let constant = |values: Vec<f32>| {
-                    Param::from_tensor(Tensor::from_data(TensorData::new(values, [width]), device)).set_require_grad(false)
-                };
                 let readout = ReadoutConfig { outputs, over: Over::EveryStep, head: Head::Linear };
                 Ok(Self::Signature(SignatureNetwork {
-                    shift: constant(shift),
-                    factor: constant(factor),
+                    shift: constant(shift, device),
+                    factor: constant(factor, device),
                     readout: readout.init(width, device, &head),
                 }))
             }
         }
     }
 
-    /// `[batch, places, outputs]`.
-    pub(super) fn forward(&self, batch: Batch<B>) -> Result<Tensor<B, 3>, Error> {
+    /// `[batch, places, outputs]`; in training a share `rate` of what the last layer reads is dropped.
+    pub(super) fn forward(&self, batch: Batch<B>, rate: f64, phase: Phase) -> Result<Tensor<B, 3>, Error> {
         match self {
-            Self::Slice(SliceNetwork { layer, readout }) => {
+            Self::Slice(SliceNetwork { layer, readout, norm }) => {
                 let start = layer.initial(&batch.first)?;
                 let states = layer.over_windows(start.clone(), batch.rows, Some(batch.lengths.clone()))?.flatten(2, 3);
-                let states = Tensor::cat(vec![start, states], 1);
-                let lengths: Vec<usize> = batch.lengths.iter().map(|own| own + 1).collect();
-                readout.forward(states, Some(&lengths))
+                let mut states = Tensor::cat(vec![start, states], 1);
+                if *norm == Norm::Layer {
+                    states = normalised(states);
+                }
+                let seen = Tensor::cat(vec![states, batch.beside], 2);
+                Ok(head(readout, seen, batch.shares, &batch.lengths, (rate, phase)))
             }
             Self::Signature(SignatureNetwork { shift, factor, readout }) => {
                 let scaled = (batch.rows - shift.val().unsqueeze()) * factor.val().unsqueeze();
-                readout.forward(scaled, None)
+                readout.forward_dropped(scaled, None, rate, phase)
             }
         }
     }
@@ -100,12 +113,16 @@ impl<B: ModelBackend> Network<B> {
         }
     }
 
-    /// All weights, by the names that the runtime knows them by.
-    pub(super) fn weights(&self) -> Vec<Weight> {
+    /// All weights, by the names that the runtime knows them by; `skip` is not trained.
+    pub(super) fn weights(&self, skip: &[f32]) -> Vec<Weight> {
         let (mut all, readout) = match self {
-            Self::Slice(SliceNetwork { layer, readout }) => {
+            Self::Slice(SliceNetwork { layer, readout, .. }) => {
                 let mut all = vec![weight("a", layer.a.val()), weight("start", layer.start.val())];
+                all.extend(layer.b.as_ref().map(|b| weight("b", b.val())));
                 all.extend(layer.first.as_ref().map(|first| weight("first", first.val())));
+                if !skip.is_empty() {
+                    all.push(Weight { name: "skip".into(), shape: vec![skip.len()], values: skip.to_vec() });
+                }
                 (all, readout)
             }
             Self::Signature(SignatureNetwork { shift, factor, readout }) => {
@@ -122,6 +139,94 @@ impl<B: ModelBackend> Network<B> {
 
 fn weight<B: Backend, const D: usize>(name: &str, tensor: Tensor<B, D>) -> Weight {
     Weight { name: name.into(), shape: tensor.dims().to_vec(), values: tensor.into_data().iter().collect() }
+}
+
+/// Lets states forget: `A^time <- A^time - r_j` for state `j`, with rates from 0 to one window, so that some states remember everything and
+/// others only what was just seen.
+fn forget<B: Backend>(mut layer: LinearNcde<B>, windows: usize) -> LinearNcde<B> {
+    let field = layer.field().clone();
+    let hidden = field.hidden();
+    // Rates in powers of 2, a quarter of the states without any. Time runs over about 1.
+    let octaves = (windows.max(2) as f64).log2();
+    let rate = |j: usize| match (j as f64 + 0.5) / hidden as f64 {
+        share if share < 0.25 => 0.0,
+        share => ((share - 0.25) / 0.75 * octaves).exp2(),
+    };
+    let mut shift = vec![0.0_f32; field.parameters()];
+    let (mut place, mut state) = (field.channel(0).start, 0);
+    match (field.structure(), field.structure().sizes()) {
+        (_, Some(sizes)) => {
+            for b in sizes {
+                // One rate a block, or its states could not be mixed without forgetting at the fastest.
+                (0..b).for_each(|j| shift[place + j * (b + 1)] = -rate(state) as f32);
+                (place, state) = (place + b * b, state + b);
+            }
+        }
+        (Structure::Dplr { .. }, None) => (0..hidden).for_each(|j| shift[place + j] = -rate(j) as f32),
+        _ => {}
+    }
+    let count = shift.len();
+    layer.a = layer.a.map(|a| {
+        let shift = Tensor::from_data(TensorData::new(shift, [count]), &a.device());
+        (a + shift).detach().require_grad()
+    });
+    layer
+}
+
+/// Every state with mean 0 and variance 1. Means are matrix products with a constant, which are far faster here than sums along the last
+/// axis that are then spread over it again.
+fn normalised<B: Backend>(states: Tensor<B, 3>) -> Tensor<B, 3> {
+    let hidden = states.dims()[2];
+    let mean = Tensor::<B, 3>::ones([1, hidden, hidden], &states.device()) / hidden as f64;
+    let mean = |x: Tensor<B, 3>| {
+        let [batch, places, _] = x.dims();
+        x.reshape([1, batch * places, hidden]).matmul(mean.clone()).reshape([batch, places, hidden])
+    };
+    let centred = states.clone() - mean(states);
+    let variance = mean(centred.clone().square());
+    centred / (variance + NORM_EPSILON).sqrt()
+}
+
+/// The readout of what is seen at each place, whose last number is 1, `[batch, places, seen]`.
+fn head<B: Backend>(
+    readout: &Readout<B>,
+    seen: Tensor<B, 3>,
+    shares: Tensor<B, 3>,
+    lengths: &[usize],
+    (rate, phase): (f64, Phase),
+) -> Tensor<B, 3> {
+    let [batch, places, width] = seen.dims();
+    let [first, rest @ ..] = &readout.layers[..] else { return seen };
+    let pool = readout.over() == Over::Mean;
+    // With no hidden layer the mean comes first: it is the same, and less work.
+    let seen = if pool && rest.is_empty() { shares.clone().matmul(seen) } else { seen };
+    let rows = seen.dims()[1] * batch;
+    let bias = first.bias.as_ref().map(|bias| bias.val().unsqueeze::<2>());
+    let weight = Tensor::cat(std::iter::once(first.weight.val()).chain(bias).collect(), 0);
+    let outputs = weight.dims()[1];
+    let hidden = seen.reshape([rows, width]).matmul(weight).reshape([batch, rows / batch, outputs]);
+    if rest.is_empty() {
+        let lengths: Vec<usize> = if pool { vec![1; batch] } else { lengths.iter().map(|own| own + 1).collect() };
+        return readout.choose(hidden, &lengths);
+    }
+    let (last, between) = match rest {
+        [between @ .., last] => (last, between),
+        [] => return hidden,
+    };
+    let mut hidden = silu(hidden);
+    for layer in between {
+        hidden = silu(layer.forward(hidden));
+    }
+    debug_assert_eq!(hidden.dims()[1], places);
+    let lengths: Vec<usize> = lengths.iter().map(|own| own + 1).collect();
+    let read = if pool { shares.matmul(hidden) } else { readout.choose(hidden, &lengths) };
+    last.forward(dropout(read, rate, phase))
+}
+
+/// Numbers that are not trained.
+fn constant<B: Backend>(values: Vec<f32>, device: &B::Device) -> Param<Tensor<B, 1>> {
+    let count = values.len();
+    Param::from_tensor(Tensor::from_data(TensorData::new(values, [count]), device)).set_require_grad(false)
 }
 
 /// Mean and inverse deviation of each feature.

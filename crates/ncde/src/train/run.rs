@@ -14,10 +14,10 @@ use burn::optim::{AdamW, AdamWConfig, GradientsParams, Optimizer};
 use burn::tensor::Tensor;
 use burn::tensor::backend::AutodiffBackend;
 use ncde_data::{Dataset, Targets};
-use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome as Answer, Point, Prediction as Predicted};
 use ncde_report::metrics::higher_is_better;
+use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome as Answer, Point, Prediction as Predicted};
 use ncde_report::{Metrics, RunRecord};
-use ncde_runtime::{FORMAT, Model, ModelSpec, Prediction, Task, WeightsSpec};
+use ncde_runtime::{Architecture, FORMAT, Model, ModelSpec, Prediction, Skip, Task, WeightsSpec};
 
 use super::batches::Batches;
 use super::checkpoint::{self, Progress};
@@ -29,6 +29,8 @@ use super::settings::{Settings, fit_target};
 use super::split::Parts;
 use super::store::{predict_all, save_model, score, write_whole};
 use super::{Error, fit};
+use crate::model::Phase;
+use crate::random::Stream;
 
 type Inner = Flex;
 type Outer = Autodiff<Flex>;
@@ -130,7 +132,12 @@ impl Run {
         let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
         let mut task = settings.task.clone();
         fit_target(&mut task, &data, &parts.train);
-        let features = Features::new(&data, &preparation, &settings.model, task.at())?;
+        let mut features = Features::new(&data, &preparation, &settings.model, task.at())?;
+        if let Architecture::Slice(slice) = &settings.model {
+            let (plan, _) = slice.plan(settings.width)?;
+            let coordinates = if let Skip::Window { coordinates } = slice.skip { coordinates } else { 0 };
+            features.look(&parts.train, &plan.matrix_places()[..coordinates]);
+        }
         let mut goal = Goal::new(&data, &task, &preparation, settings.window());
         goal.weigh(&parts.train, settings.class_weights);
         let spec = ModelSpec {
@@ -192,7 +199,7 @@ impl Run {
         let stopped = state.steps(self, directory, on)?;
         on(Event::Testing);
         let network = state.best.unwrap_or_else(|| state.network.valid());
-        save_model(directory, self.spec.clone(), &network.weights())?;
+        save_model(directory, self.spec.clone(), &network.weights(&self.features.skip))?;
         let record = self.record(&state.progress, directory, [command, started, stopped], parameters)?;
         let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
         write_whole(&directory.join("run.json"), json.as_bytes())?;
@@ -242,8 +249,8 @@ impl Run {
             data,
             model: ModelSummary {
                 name: match self.spec.model {
-                    ncde_runtime::Architecture::Slice(_) => "slice".into(),
-                    ncde_runtime::Architecture::Signature(_) => "signature".into(),
+                    Architecture::Slice(_) => "slice".into(),
+                    Architecture::Signature(_) => "signature".into(),
                 },
                 detail: self.settings.detail(),
                 parameters,
@@ -374,7 +381,8 @@ impl State {
     fn step(&mut self, run: &Run, cases: &[usize], step: usize) -> Result<f64, Error> {
         let settings = &run.settings;
         let device = Default::default();
-        let outputs = self.network.forward(run.features.batch(cases, &device))?;
+        let masks = Stream::new(settings.seed, 5).child(step as u64);
+        let outputs = self.network.forward(run.features.batch(cases, &device), settings.dropout, Phase::Train(masks))?;
         let loss = run.goal.loss(outputs, cases);
         let value = f64::from(loss.clone().into_scalar());
         let loss = match self.network.penalty() {
@@ -456,7 +464,7 @@ fn evaluate(run: &Run, network: &Network<Inner>, cases: &[usize]) -> Result<Opti
         let each = (run.features.rows(longest).max(1) * run.features.widths[1]).max(1);
         let count = (EVALUATION_NUMBERS / each).clamp(1, rest.len());
         let (before, batch) = rest.split_at(rest.len() - count);
-        let out = network.forward(run.features.batch::<Inner>(batch, &device))?;
+        let out = network.forward(run.features.batch::<Inner>(batch, &device), 0.0, Phase::Predict)?;
         losses += count as f64 * f64::from(run.goal.loss(out.clone(), batch).into_scalar());
         weight += count as f64;
         let each = out.dims()[1] * out.dims()[2];

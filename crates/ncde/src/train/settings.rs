@@ -2,12 +2,12 @@
 
 use ncde_data::{Dataset, Targets};
 use ncde_kernels::{Bound, Transition};
-use ncde_runtime::{Architecture, At, Head, Over, Scaling, SignatureSpec, SliceSpec, StructureConfig, Task};
+use ncde_runtime::{Architecture, At, Head, Input, Norm, Over, Scaling, SignatureSpec, Skip, SliceSpec, StructureConfig, Task};
 
 use super::Error;
 use super::config::{
-    ClassWeights, Config, MissingName, ModelName, OptimizerName, ReadoutName, Scale, Schedule, SplitBy, StructureName, TaskName,
-    TransitionChoice,
+    ClassWeights, Config, MissingName, ModelConfig, ModelName, OptimizerName, ReadoutName, Scale, Schedule, SplitBy,
+    StructureName, TaskName, TransitionChoice,
 };
 use super::fit::scaling;
 use super::split::Split;
@@ -15,6 +15,9 @@ use crate::random::Stream;
 
 /// The log-signatures of all windows may take about this much memory before a lower depth is the default.
 const FEATURE_BYTES: f64 = 400e6;
+
+/// The most coordinates of a log-signature that the head sees; of more, it sees the first level alone.
+const MOST_SKIPPED: usize = 256;
 
 /// What a run does.
 ///
@@ -53,6 +56,10 @@ pub struct Settings {
     pub model: Architecture,
     /// The deviation of the entries of `A`.
     pub init: f64,
+    /// Whether states begin by forgetting.
+    pub forget: bool,
+    /// The share of features that is dropped in training.
+    pub dropout: f64,
     /// The most steps.
     pub steps: usize,
     /// Series a step.
@@ -135,8 +142,12 @@ impl Settings {
             ));
         }
 
-        let (model, init) = model(&mut config, data, &task, width)?;
+        let (model, init) = model(&mut config.model, seed, data, &task, width)?;
 
+        let dropout = *config.model.dropout.get_or_insert(0.0);
+        if !(0.0..1.0).contains(&dropout) {
+            return refuse("model.dropout", format!("{dropout}; it is a share, from 0 to below 1"));
+        }
         let t = &mut config.train;
         let steps = at_least("train.steps", *t.steps.get_or_insert(3000), 1)?;
         let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
@@ -184,6 +195,8 @@ impl Settings {
             width,
             model,
             init,
+            forget: config.model.forget.unwrap_or(false),
+            dropout,
             steps,
             batch,
             rate,
@@ -291,8 +304,7 @@ pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize]) {
     }
 }
 
-fn model(config: &mut Config, data: &Dataset, task: &Task, width: usize) -> Result<(Architecture, f64), Error> {
-    let m = &mut config.model;
+fn model(m: &mut ModelConfig, seed: u64, data: &Dataset, task: &Task, width: usize) -> Result<(Architecture, f64), Error> {
     let mut lengths: Vec<usize> = data.cases.iter().map(ncde_data::Case::len).collect();
     lengths.sort_unstable();
     let median = lengths.get(lengths.len() / 2).copied().unwrap_or(1);
@@ -343,16 +355,28 @@ fn model(config: &mut Config, data: &Dataset, task: &Task, width: usize) -> Resu
                 (false, ReadoutName::Mean) => Over::Mean,
                 (false, ReadoutName::Last) => Over::Last,
             };
-            let layers = *m.head_layers.get_or_insert(0);
+            let joint = 4.0 * windows * (2.0 * pairs + width as f64).powf(if depth > 1 { 1.0 } else { 0.5 });
+            let input = if *m.input.get_or_insert(joint <= FEATURE_BYTES) { Input::Path } else { Input::None };
+            m.forget.get_or_insert(input == Input::Path);
+            let norm = if *m.norm.get_or_insert(true) { Norm::Layer } else { Norm::None };
+            let layers = *m.head_layers.get_or_insert(1);
             let head = match layers {
                 0 => Head::Linear,
                 _ => Head::Network { width: at_least("model.head_width", *m.head_width.get_or_insert(hidden), 1)?, layers },
             };
-            let masks = Stream::new(config.train.seed.unwrap_or(0), 2).child(0).key();
-            let spec = SliceSpec { hidden, structure, masks, depth, window, transition, over, head };
+            let masks = Stream::new(seed, 2).child(0).key();
+            let spec =
+                SliceSpec { hidden, structure, masks, depth, window, input, transition, over, head, norm, skip: Skip::None };
             // Sizes that cannot be are refused now, with the words of the kernels.
-            spec.plan(width)?;
-            Ok((Architecture::Slice(spec), init))
+            let (plan, _) = spec.plan(width)?;
+            let skip = match *m.skip.get_or_insert(true) {
+                false => Skip::None,
+                true => {
+                    let all = plan.matrix_places().len();
+                    Skip::Window { coordinates: if all <= MOST_SKIPPED { all } else { width } }
+                }
+            };
+            Ok((Architecture::Slice(SliceSpec { skip, ..spec }), init))
         }
     }
 }
