@@ -1,0 +1,156 @@
+//! What the stages of a few steps keep for their reverse pass, and the controls of the stage at hand.
+//!
+//! A stage has a slot in each array: the values of `B` samples, then at depth 2 their tangents, channel by channel, so that a layer is
+//! one matrix product over the rows of a slot and a gradient of its weight one over the rows of several slots.
+
+use ncde_simd::{Float, Number};
+
+use super::buffer::Buffer;
+use super::packed::padded;
+use super::{Depth, Input, Solve};
+
+/// The sizes of a group of samples.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    /// Samples.
+    pub(crate) b: usize,
+    /// Channels.
+    pub(crate) d: usize,
+    /// Channels with a tangent: all at depth 2, none at depth 1.
+    pub(crate) tangents: usize,
+    /// Rows of a slot.
+    pub(crate) rows: usize,
+    /// Padded widths of the state and the hidden layers.
+    pub(crate) widths: Vec<usize>,
+    /// The same without padding.
+    pub(crate) inputs: Vec<usize>,
+    /// The padded width of the state.
+    pub(crate) h: usize,
+    /// The padded width of all outputs.
+    pub(crate) outputs: usize,
+    /// The stages of a step.
+    pub(crate) stages: usize,
+    /// Slots: some steps of stages.
+    pub(crate) slots: usize,
+}
+
+/// At depth 1 the gradients of weights are summed over about this many rows at once; tangents make up that many on their own.
+const ENOUGH_ROWS: usize = 128;
+
+impl Sizes {
+    pub(crate) fn new<T: Float>(solve: &Solve, b: usize) -> Self {
+        let network = solve.network();
+        let inputs: Vec<usize> = (0..network.layers()).map(|l| network.layer(l).inputs).collect();
+        let d = network.channels();
+        let tangents = if solve.depth() == Depth::Two { d } else { 0 };
+        let (rows, stages) = ((1 + tangents) * b, solve.solver().stages());
+        let steps = if tangents > 0 { 1 } else { ENOUGH_ROWS.div_ceil(rows * stages) };
+        let h = padded::<T>(network.hidden());
+        let widths = inputs.iter().map(|&n| padded::<T>(n)).collect();
+        Self { b, d, tangents, rows, widths, inputs, h, outputs: d * h, stages, slots: steps * stages }
+    }
+
+    /// The last of the arrays of rows.
+    pub(crate) fn top(&self) -> usize {
+        self.widths.len() - 1
+    }
+
+    /// Registers of a state.
+    pub(crate) fn registers<T: Float>(&self) -> usize {
+        self.h / T::Register::WIDTH
+    }
+}
+
+/// The arrays of the stages.
+#[derive(Debug, Default)]
+pub(crate) struct Tape<T> {
+    /// `x_l` and the tangents `t_l^j`: `[slots, (1 + tangents) B, n_l]`, from the state on.
+    pub(crate) x: Vec<Buffer<T>>,
+    /// `s'` and `s''` before `x_{l+1}`: `[slots, B, n_{l+1}]`.
+    pub(crate) first: Vec<Buffer<T>>,
+    pub(crate) second: Vec<Buffer<T>>,
+    /// The tangents before `s'`: `[slots, tangents B, n_{l+1}]`.
+    pub(crate) u: Vec<Buffer<T>>,
+    /// `f`, and at depth 2 the j-th block of the j-th tangent before `tau'`: `[slots, B, d H]`.
+    pub(crate) f: Buffer<T>,
+    pub(crate) v: Buffer<T>,
+}
+
+impl<T: Float> Tape<T> {
+    pub(crate) fn reset(&mut self, sizes: &Sizes, slots: usize) {
+        let &Sizes { b, tangents, rows, outputs, .. } = sizes;
+        let hidden = &sizes.widths[1..];
+        resize(&mut self.x, &sizes.widths, slots * rows);
+        resize(&mut self.first, hidden, slots * b);
+        resize(&mut self.second, hidden, slots * b * tangents.min(1));
+        resize(&mut self.u, hidden, slots * b * tangents);
+        self.f.reset(slots * b * outputs);
+        self.v.reset(slots * b * outputs * tangents.min(1));
+    }
+}
+
+/// So many rows of each width.
+pub(crate) fn resize<T: Float>(arrays: &mut Vec<Buffer<T>>, widths: &[usize], rows: usize) {
+    arrays.resize_with(widths.len(), Buffer::default);
+    for (array, width) in arrays.iter_mut().zip(widths) {
+        array.reset(rows * width);
+    }
+}
+
+/// The coefficients that drive each sample in the stage at hand.
+#[derive(Debug, Default)]
+pub(crate) struct Drive<T> {
+    /// `c`, `[B, d]`.
+    pub(crate) letters: Vec<T>,
+    /// `Lambda`, `[B, d, d]`, antisymmetric, at depth 2.
+    pub(crate) pairs: Vec<T>,
+    /// The row of the control that is there, if any.
+    loaded: Vec<Option<usize>>,
+}
+
+impl<T: Float> Drive<T> {
+    pub(crate) fn reset(&mut self, sizes: &Sizes) {
+        let &Sizes { b, d, tangents, .. } = sizes;
+        refill(&mut self.letters, b * d, T::ZERO);
+        refill(&mut self.pairs, b * tangents * d, T::ZERO);
+        refill(&mut self.loaded, b, None);
+    }
+
+    /// Reads the rows of stage `stage` of step `step`, samples from `first` on; where `dt` is zero nothing drives.
+    pub(crate) fn load(&mut self, sizes: &Sizes, input: &Input<'_, T>, first: usize, step: usize, stage: usize) {
+        let &Sizes { b, d, stages, .. } = sizes;
+        let coefficients = if sizes.tangents > 0 { d + d * (d - 1) / 2 } else { d };
+        for i in 0..b {
+            let place = (first + i) * input.steps + step;
+            let row = (input.dt[place] != T::ZERO).then(|| input.rows[place * stages + stage]);
+            if self.loaded[i] == row {
+                continue;
+            }
+            self.loaded[i] = row;
+            let letters = &mut self.letters[i * d..(i + 1) * d];
+            let pairs = self.pairs.get_mut(i * d * d..(i + 1) * d * d).unwrap_or_default();
+            let Some(row) = row else {
+                letters.fill(T::ZERO);
+                pairs.fill(T::ZERO);
+                continue;
+            };
+            let own = &input.coefficients[((first + i) * input.control + row) * coefficients..][..coefficients];
+            letters.copy_from_slice(&own[..d]);
+            let mut brackets = own[d..].iter();
+            for p in 0..d {
+                for q in p + 1..d {
+                    if let Some(&x) = brackets.next() {
+                        pairs[p * d + q] = x;
+                        pairs[q * d + p] = -x;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// So many copies, in the memory that is there.
+pub(crate) fn refill<V: Clone>(array: &mut Vec<V>, len: usize, value: V) {
+    array.clear();
+    array.resize(len, value);
+}
