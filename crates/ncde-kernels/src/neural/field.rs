@@ -9,6 +9,8 @@
 //! derivatives that the value pass left; of the last layer each needs its own block alone. `d` products with the hidden layers and
 //! one with the last, whatever the number of brackets.
 
+use std::ops::Range;
+
 use ncde_simd::{Float, Kernel, Simd, call};
 
 use super::activation::{Activate, Finish, Order};
@@ -17,6 +19,15 @@ use super::packed::Packed;
 use super::product::{Outer, Rows, RowsMut, Sum};
 use super::tape::{Drive, Sizes, Tape};
 
+/// How much of an evaluation is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The values of the network.
+    Values,
+    /// `F`.
+    All,
+}
+
 /// The field at the values of a slot.
 pub(crate) struct Evaluate<'a, T: Float> {
     pub(crate) sizes: &'a Sizes,
@@ -24,6 +35,7 @@ pub(crate) struct Evaluate<'a, T: Float> {
     pub(crate) functions: (Activation, Last),
     pub(crate) drive: &'a Drive<T>,
     pub(crate) order: Order,
+    pub(crate) part: Part,
     pub(crate) slot: usize,
     pub(crate) tape: &'a mut Tape<T>,
     /// `F`, `[B, H]`.
@@ -35,8 +47,12 @@ impl<T: Float> Kernel for Evaluate<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
         self.values(simd);
-        if self.sizes.tangents > 0 {
-            self.tangents(simd);
+        if self.part == Part::Values {
+            return;
+        }
+        for channels in self.sizes.groups() {
+            let Self { sizes, packed, drive, slot, ref mut tape, .. } = self;
+            call(simd, Tangents { sizes, packed, drive, slot, channels, tape });
         }
         let Self { sizes, functions: (_, last), drive, slot, tape, out, .. } = self;
         let own = slot * sizes.b * sizes.outputs..(slot + 1) * sizes.b * sizes.outputs;
@@ -71,35 +87,49 @@ impl<T: Float> Evaluate<'_, T> {
         }
         call(simd, Finish { last, bias: &self.packed.bias[top], x: f });
     }
+}
 
+/// The tangents of a few channels: `v_j`, through the hidden layers, and the j-th block of the last one.
+pub(crate) struct Tangents<'a, T: Float> {
+    pub(crate) sizes: &'a Sizes,
+    pub(crate) packed: &'a Packed<T>,
+    pub(crate) drive: &'a Drive<T>,
+    pub(crate) slot: usize,
+    pub(crate) channels: Range<usize>,
+    pub(crate) tape: &'a mut Tape<T>,
+}
+
+impl<T: Float> Kernel for Tangents<'_, T> {
+    type Output = ();
     #[inline(always)]
-    fn tangents<S: Simd>(&mut self, simd: S) {
-        let Sizes { b, d, rows, widths, outputs, h, .. } = self.sizes;
-        let (b, d, h, outputs, slot) = (*b, *d, *h, *outputs, self.slot);
-        let f = &self.tape.f[slot * b * outputs..][..b * outputs];
+    fn run<S: Simd>(self, simd: S) {
+        let Self { sizes, packed, drive, slot, channels, tape } = self;
+        let &Sizes { b, d, rows, tangents, outputs, h, .. } = sizes;
+        let count = channels.len();
+        let f = &tape.f[slot * b * outputs..][..b * outputs];
         for i in 0..b {
             // Row j of sample i: the rows of one channel are together.
-            let c = RowsMut { values: &mut self.tape.x[0][(slot * rows + b + i) * h..], stride: b * h };
-            let a = Rows { values: &self.drive.pairs[i * d * d..], stride: d };
+            let c = RowsMut { values: &mut tape.x[0][(slot * rows + b + i) * h..], stride: b * h };
+            let a = Rows { values: &drive.pairs[i * d * d + channels.start..], stride: d };
             let b = Rows { values: &f[i * outputs..], stride: h };
-            let shape = [d, self.sizes.registers::<T>()];
+            let shape = [count, sizes.registers::<T>()];
             call(simd, Outer { a, b, starts: &[(0, 0)], count: d, shape, sum: Sum::Set, c });
         }
-        for (l, panels) in self.packed.hidden.iter().enumerate() {
-            let (n, m) = (widths[l], widths[l + 1]);
-            let (before, after) = self.tape.x.split_at_mut(l + 1);
-            let u = &mut self.tape.u[l][slot * d * b * m..][..d * b * m];
+        for (l, panels) in packed.hidden.iter().enumerate() {
+            let (n, m) = (sizes.widths[l], sizes.widths[l + 1]);
+            let (before, after) = tape.x.split_at_mut(l + 1);
+            let u = &mut tape.u[l][slot * tangents * b * m..][..count * b * m];
             let a = Rows { values: &before[l][(slot * rows + b) * n..], stride: n };
-            panels.multiply(simd, d * b, a, RowsMut { values: u, stride: m });
-            let t = &mut after[0][(slot * rows + b) * m..][..d * b * m];
-            call(simd, Scale { first: &self.tape.first[l][slot * b * m..][..b * m], u, t });
+            panels.multiply(simd, count * b, a, RowsMut { values: u, stride: m });
+            let t = &mut after[0][(slot * rows + b) * m..][..count * b * m];
+            call(simd, Scale { first: &tape.first[l][slot * b * m..][..b * m], u, t });
         }
-        let top = self.sizes.top();
-        let n = widths[top];
-        let v = &mut self.tape.v[slot * b * outputs..][..b * outputs];
-        for (j, panels) in self.packed.last.iter().enumerate() {
-            let a = Rows { values: &self.tape.x[top][(slot * rows + (1 + j) * b) * n..], stride: n };
-            panels.multiply(simd, b, a, RowsMut { values: &mut v[j * h..], stride: outputs });
+        let top = sizes.top();
+        let n = sizes.widths[top];
+        let v = &mut tape.v[slot * b * outputs..][..b * outputs];
+        for (row, j) in channels.enumerate() {
+            let a = Rows { values: &tape.x[top][(slot * rows + (1 + row) * b) * n..], stride: n };
+            packed.last[j].multiply(simd, b, a, RowsMut { values: &mut v[j * h..], stride: outputs });
         }
     }
 }

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 
 use super::activation::Order;
 use super::buffer::Buffer;
-use super::field::Evaluate;
+use super::field::{Evaluate, Part};
 use super::packed::{Packed, Passes};
-use super::reverse::{Adjoint, Collect, Reverse, Weights};
+use super::reverse::{Adjoint, Collect, Reverse, Weights, Which};
 use super::tape::{Drive, Sizes, Tape};
 use super::{Controls, Depth, Gradients, Input, Outputs, Solve, plan};
 use crate::pool;
@@ -51,7 +51,7 @@ struct Memory<T> {
 pub(crate) fn forward<T: Float>(solve: &Solve, input: &Input<'_, T>, outputs: Outputs<'_>, states: &mut [T]) -> Option<Exploded> {
     let packed = Packed::new(solve.network(), solve.depth(), input.parameters, Passes::Forward);
     let each = outputs.count(input) * solve.network().hidden();
-    let groups = plan::groups(input.batch, solve.depth());
+    let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
     let mut items = Vec::with_capacity(groups.len());
     let mut rest = states;
     for group in groups {
@@ -79,7 +79,7 @@ pub(crate) fn backward<T: Float>(
 ) {
     let network = solve.network();
     let packed = Packed::new(network, solve.depth(), input.parameters, Passes::Both);
-    let groups = plan::groups(input.batch, solve.depth());
+    let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
     let (each, control) = (network.hidden(), input.control * solve.coefficients());
     let mut initial = gradients.initial.as_mut_slice();
     let mut coefficients = gradients.coefficients.as_deref_mut().unwrap_or_default();
@@ -158,7 +158,7 @@ impl<T: Float> Job<'_, T> {
 
     /// Writes `y_s` into its slot and evaluates there.
     #[inline(always)]
-    fn stage<S: Simd>(&self, simd: S, n: usize, s: usize, slot: usize, order: Order, memory: &mut Memory<T>) {
+    fn stage<S: Simd>(&self, simd: S, (n, s): (usize, usize), slot: usize, (order, part): (Order, Part), memory: &mut Memory<T>) {
         let &Sizes { b, h, rows, .. } = self.sizes;
         let tableau = self.solve.solver().tableau();
         let (done, rest) = memory.stages.split_at_mut(s * b * h);
@@ -178,7 +178,7 @@ impl<T: Float> Job<'_, T> {
         let functions = (self.solve.network().activation(), self.solve.network().last());
         let (sizes, packed, drive) = (self.sizes, self.packed, &memory.drive);
         let (tape, out) = (&mut memory.tape, &mut rest[..b * h]);
-        call(simd, Evaluate { sizes, packed, functions, drive, order, slot, tape, out });
+        call(simd, Evaluate { sizes, packed, functions, drive, order, part, slot, tape, out });
     }
 }
 
@@ -209,7 +209,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
         for n in 0..job.input.steps {
             if !job.still(n) {
                 for s in 0..stages {
-                    job.stage(simd, n, s, 0, order, memory);
+                    job.stage(simd, (n, s), 0, (order, Part::All), memory);
                 }
                 for i in 0..b {
                     let (dt, state) = (job.dt(i, n), &mut memory.state[i * h..][..h]);
@@ -254,7 +254,7 @@ impl<T: Float> Kernel for Backward<'_, T> {
         let memory = &mut *self.memory;
         memory.tape.reset(self.job.sizes, slots);
         memory.drive.reset(self.job.sizes);
-        memory.adjoint.reset(self.job.sizes);
+        memory.adjoint.reset(self.job.sizes, self.job.solve.controls());
         for array in [&mut memory.state, &mut memory.gradient, &mut memory.seed] {
             array.reset(b * h);
         }
@@ -301,7 +301,8 @@ impl<T: Float> Backward<'_, T> {
     #[inline(always)]
     fn collect<S: Simd>(&mut self, simd: S, slots: usize) {
         let Memory { tape, adjoint, weights, .. } = &mut *self.memory;
-        call(simd, Collect { sizes: self.job.sizes, slots, tape, adjoint, weights });
+        let which = if self.job.sizes.at_once() { Which::All } else { Which::Values };
+        call(simd, Collect { sizes: self.job.sizes, slots: 0..slots, which, tape, adjoint, weights });
     }
 
     /// Step `n`, its stages in the slots from `slot` on.
@@ -320,7 +321,9 @@ impl<T: Float> Backward<'_, T> {
         }
         let order = if job.solve.depth() == Depth::Two { Order::Second } else { Order::First };
         for s in 0..stages {
-            job.stage(simd, n, s, slot + s, order, memory);
+            // Nobody needs the last F; tangents that do not stay are left to the reverse pass.
+            let part = if s + 1 == stages && !job.sizes.at_once() { Part::Values } else { Part::All };
+            job.stage(simd, (n, s), slot + s, (order, part), memory);
         }
         let tableau = job.solve.solver().tableau();
         for s in (0..stages).rev() {
@@ -333,9 +336,9 @@ impl<T: Float> Backward<'_, T> {
                 }
             }
             memory.drive.load(job.sizes, job.input, job.group.start, n, s);
-            let Memory { tape, drive, seed, adjoint, .. } = &mut *memory;
+            let Memory { tape, drive, seed, adjoint, weights, .. } = &mut *memory;
             let (sizes, packed, last) = (job.sizes, job.packed, job.solve.network().last());
-            call(simd, Reverse { sizes, packed, last, drive, slot: slot + s, tape, adjoint, gradient: seed });
+            call(simd, Reverse { sizes, packed, last, drive, slot: slot + s, tape, adjoint, weights, gradient: seed });
             memory.stages[s * b * h..][..b * h].copy_from_slice(&memory.adjoint.z[0][..b * h]);
             if job.solve.controls() == Controls::Variable {
                 controls(simd, job, memory, n, s, slot + s, self.coefficients);
@@ -356,7 +359,7 @@ impl<T: Float> Backward<'_, T> {
 /// Gradients of the rows that drove a stage: `c_i' = g . f_i` and `c_[i,j]' = f_i . v_j' - f_j . v_i'`.
 #[inline(always)]
 fn controls<S: Simd, T: Float>(simd: S, job: &Job<'_, T>, memory: &Memory<T>, n: usize, s: usize, slot: usize, out: &mut [T]) {
-    let &Sizes { b, d, h, tangents, stages, outputs, .. } = job.sizes;
+    let &Sizes { b, d, h, stages, outputs, .. } = job.sizes;
     let width = job.solve.coefficients();
     for i in 0..b {
         if job.dt(i, n) == T::ZERO {
@@ -371,12 +374,11 @@ fn controls<S: Simd, T: Float>(simd: S, job: &Job<'_, T>, memory: &Memory<T>, n:
             *letter += T::dot(simd, g, f);
         }
         let mut bracket = brackets.iter_mut();
-        for p in 0..tangents {
-            for q in p + 1..tangents {
-                let field = |j: usize| &f[j * h..][..h];
-                let tangent = |j: usize| &memory.adjoint.z[0][((1 + j) * b + i) * h..][..h];
+        let pairs = memory.adjoint.pairs.get(i * d * d..(i + 1) * d * d).unwrap_or_default();
+        for p in 0..d {
+            for q in p + 1..d {
                 if let Some(bracket) = bracket.next() {
-                    *bracket += T::dot(simd, field(p), tangent(q)) - T::dot(simd, field(q), tangent(p));
+                    *bracket += pairs[p * d + q] - pairs[q * d + p];
                 }
             }
         }

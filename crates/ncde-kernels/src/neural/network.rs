@@ -68,7 +68,7 @@ pub struct Layer {
 }
 
 impl Network {
-    /// SiLU between the layers, tanh at the end. Without hidden layers the field is affine, but for that tanh.
+    /// `SiLU` between the layers, tanh at the end. Without hidden layers the field is affine, but for that tanh.
     ///
     /// # Errors
     /// If a size is 0, or the parameters are more than can be counted.

@@ -93,12 +93,13 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
         to: usize,
         c: RowsMut<'_, T>,
     ) {
+        let RowsMut { values, stride } = c;
         for first in (0..self.width).step_by(PANEL) {
             let wide = PANEL.min(self.width - first);
             let panel = &self.values[first * self.inner..][from * wide..to * wide];
             for (i, b) in panel.chunks(DEEP * wide).enumerate() {
                 let a = Rows { values: &a.values[i * DEEP..], ..a };
-                let c = RowsMut { values: &mut c.values[first * R::WIDTH..], stride: c.stride };
+                let c = RowsMut { values: &mut values[first * R::WIDTH..], stride };
                 call(simd, Strip { count, a, b, wide, sum: if i == 0 { Sum::Set } else { Sum::Add }, c });
             }
         }

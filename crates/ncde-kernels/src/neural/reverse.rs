@@ -10,14 +10,18 @@
 //! Tangents come first, as the value pass needs what they add to `z'`. Gradients of weights wait until some stages are done, and are
 //! then one product each.
 
+use std::ops::Range;
+
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
+use super::Controls;
 use super::buffer::Buffer;
+use super::field::Tangents;
 use super::network::Last;
 use super::packed::Packed;
 use super::product::{Outer, Rows, RowsMut, Sum};
 use super::solver::MOST_STAGES;
-use super::tape::{Drive, Sizes, Tape, resize};
+use super::tape::{Drive, Sizes, Tape, refill, resize};
 
 /// Gradients in what the stages of a few steps computed.
 #[derive(Debug, Default)]
@@ -30,11 +34,15 @@ pub(crate) struct Adjoint<T> {
     mixed: Buffer<T>,
     /// `x_l'` of the layer at hand.
     x: Buffer<T>,
+    /// `f_p . v_q'`, `[B, d, d]`, where controls have gradients.
+    pub(crate) pairs: Vec<T>,
 }
 
 impl<T: Float> Adjoint<T> {
-    pub(crate) fn reset(&mut self, sizes: &Sizes) {
-        let &Sizes { b, tangents, rows, outputs, slots, .. } = sizes;
+    pub(crate) fn reset(&mut self, sizes: &Sizes, controls: Controls) {
+        let &Sizes { b, d, tangents, rows, outputs, slots, .. } = sizes;
+        let pairs = if controls == Controls::Variable { b * d * d * tangents.min(1) } else { 0 };
+        refill(&mut self.pairs, pairs, T::ZERO);
         resize(&mut self.z, &sizes.widths, slots * rows);
         self.last.reset(slots * (1 + tangents.min(1)) * b * outputs);
         self.mixed.reset(b * outputs);
@@ -49,8 +57,9 @@ pub(crate) struct Reverse<'a, T: Float> {
     pub(crate) last: Last,
     pub(crate) drive: &'a Drive<T>,
     pub(crate) slot: usize,
-    pub(crate) tape: &'a Tape<T>,
+    pub(crate) tape: &'a mut Tape<T>,
     pub(crate) adjoint: &'a mut Adjoint<T>,
+    pub(crate) weights: &'a mut Weights<T>,
     /// `g`, `[B, H]`.
     pub(crate) gradient: &'a [T],
 }
@@ -60,7 +69,22 @@ impl<T: Float> Kernel for Reverse<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
         if self.sizes.tangents > 0 {
-            self.tangents(simd);
+            let &Sizes { b, h, outputs, .. } = self.sizes;
+            let f = &self.tape.f[self.slot * b * outputs..][..b * outputs];
+            let u = &mut self.adjoint.last[(2 * self.slot + 1) * b * outputs..][..b * outputs];
+            call(simd, Seed { last: self.last, h, g: self.gradient, f, u });
+        }
+        for channels in self.sizes.groups() {
+            if self.sizes.at_once() {
+                self.tangents(simd, channels);
+                continue;
+            }
+            // The slot has held other channels since: these are computed again, and their part of the gradients is taken at once.
+            let Self { sizes, packed, drive, slot, ref mut tape, .. } = self;
+            call(simd, Tangents { sizes, packed, drive, slot, channels: channels.clone(), tape });
+            self.tangents(simd, channels.clone());
+            let Self { ref tape, ref adjoint, ref mut weights, .. } = self;
+            call(simd, Collect { sizes, slots: slot..slot + 1, which: Which::Tangents(channels), tape, adjoint, weights });
         }
         self.values(simd);
     }
@@ -75,39 +99,43 @@ impl<T: Float> Reverse<'_, T> {
     }
 
     #[inline(always)]
-    fn tangents<S: Simd>(&mut self, simd: S) {
-        let &Sizes { b, d, h, outputs, .. } = self.sizes;
-        let own = self.slot * b * outputs..(self.slot + 1) * b * outputs;
-        let top = self.sizes.top();
-        {
-            let (f, u) = (&self.tape.f[own], &mut self.adjoint.last[(2 * self.slot + 1) * b * outputs..][..b * outputs]);
-            call(simd, Seed { last: self.last, h, g: self.gradient, f, u });
-        }
+    fn tangents<S: Simd>(&mut self, simd: S, channels: Range<usize>) {
+        let &Sizes { b, d, h, outputs, tangents, .. } = self.sizes;
+        let (count, top) = (channels.len(), self.sizes.top());
+        let sum = if channels.start == 0 { Sum::Set } else { Sum::Add };
         let (at, n) = self.start(top);
         let u = &self.adjoint.last[(2 * self.slot + 1) * b * outputs..][..b * outputs];
-        for j in 0..d {
+        for (row, j) in channels.clone().enumerate() {
             let a = Rows { values: &u[j * h..], stride: outputs };
-            let c = RowsMut { values: &mut self.adjoint.z[top][at + (1 + j) * b * n..], stride: n };
+            let c = RowsMut { values: &mut self.adjoint.z[top][at + (1 + row) * b * n..], stride: n };
             self.packed.last_back.multiply_part(simd, b, a, j * h, (j + 1) * h, c);
         }
         for l in (1..=top).rev() {
             let ((at, n), (below, m)) = (self.start(l), self.start(l - 1));
             let own = self.slot * b * n..(self.slot + 1) * b * n;
-            let (z, t) = self.adjoint.z[l][at..][..(1 + d) * b * n].split_at_mut(b * n);
+            let (z, t) = self.adjoint.z[l][at..][..(1 + count) * b * n].split_at_mut(b * n);
             let (first, second) = (&self.tape.first[l - 1][own.clone()], &self.tape.second[l - 1][own]);
-            let u = &self.tape.u[l - 1][self.slot * d * b * n..][..d * b * n];
-            call(simd, Bend { first, second, u, t, z });
+            let u = &self.tape.u[l - 1][self.slot * tangents * b * n..][..count * b * n];
+            call(simd, Bend { sum, first, second, u, t, z });
             let (before, after) = self.adjoint.z.split_at_mut(l);
             let a = Rows { values: &after[0][at + b * n..], stride: n };
             let c = RowsMut { values: &mut before[l - 1][below + b * m..], stride: m };
-            self.packed.hidden_back[l - 1].multiply(simd, d * b, a, c);
+            self.packed.hidden_back[l - 1].multiply(simd, count * b, a, c);
         }
         for i in 0..b {
             let c = RowsMut { values: &mut self.adjoint.mixed[i * outputs..], stride: h };
-            let a = Rows { values: &self.drive.pairs[i * d * d..], stride: d };
+            let a = Rows { values: &self.drive.pairs[(i * d + channels.start) * d..], stride: d };
             let b = Rows { values: &self.adjoint.z[0][(b + i) * h..], stride: b * h };
             let shape = [d, self.sizes.registers::<T>()];
-            call(simd, Outer { a, b, starts: &[(0, 0)], count: d, shape, sum: Sum::Set, c });
+            call(simd, Outer { a, b, starts: &[(0, 0)], count, shape, sum, c });
+        }
+        for (at, pair) in self.adjoint.pairs.iter_mut().enumerate() {
+            let (i, p, q) = (at / (d * d), at / d % d, at % d);
+            if channels.contains(&q) {
+                let f = &self.tape.f[(self.slot * b + i) * outputs + p * h..][..h];
+                let v = &self.adjoint.z[0][((1 + q - channels.start) * b + i) * h..][..h];
+                *pair = T::dot(simd, f, v);
+            }
         }
     }
 
@@ -116,7 +144,7 @@ impl<T: Float> Reverse<'_, T> {
         let &Sizes { b, h, tangents, outputs, .. } = self.sizes;
         let own = self.slot * b * outputs..(self.slot + 1) * b * outputs;
         let top = self.sizes.top();
-        let Adjoint { z, last, mixed, x } = &mut *self.adjoint;
+        let Adjoint { z, last, mixed, x, .. } = &mut *self.adjoint;
         let out = &mut last[(1 + tangents.min(1)) * own.start..][..b * outputs];
         let v = self.tape.v.get(own.clone()).unwrap_or_default();
         let (g, letters) = (self.gradient, &self.drive.letters);
@@ -169,8 +197,9 @@ impl<T: Float> Kernel for Seed<'_, T> {
     }
 }
 
-/// `z' = s'' sum_j u^j t^j'`, and `t^j' <- s' t^j'`.
+/// `z' = s'' sum_j u^j t^j'`, or that added, and `t^j' <- s' t^j'`.
 struct Bend<'a, T> {
+    sum: Sum,
     first: &'a [T],
     second: &'a [T],
     u: &'a [T],
@@ -182,7 +211,7 @@ impl<T: Float> Kernel for Bend<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { first, second, u, t, z } = self;
+        let Self { sum: before, first, second, u, t, z } = self;
         let (lanes, n) = (T::Register::WIDTH, z.len());
         for at in (0..n).step_by(lanes) {
             let p = T::Register::read(&first[at..]);
@@ -193,7 +222,9 @@ impl<T: Float> Kernel for Bend<'_, T> {
                 sum = own.fma(simd, T::Register::read(u), sum);
                 own.times(simd, p).write(t);
             }
-            sum.times(simd, T::Register::read(&second[at..])).write(&mut z[at..at + lanes]);
+            let z = &mut z[at..at + lanes];
+            let start = if before == Sum::Add { T::Register::read(z) } else { T::Register::zero() };
+            sum.fma(simd, T::Register::read(&second[at..]), start).write(z);
         }
     }
 }
@@ -284,10 +315,20 @@ impl<T: Float> Weights<T> {
     }
 }
 
-/// Adds what the first `slots` slots say about the weights.
+/// Which rows of a slot.
+#[derive(Debug, Clone)]
+pub(crate) enum Which {
+    All,
+    Values,
+    /// The tangents of these channels.
+    Tangents(Range<usize>),
+}
+
+/// Adds what some slots say about the weights.
 pub(crate) struct Collect<'a, T> {
     pub(crate) sizes: &'a Sizes,
-    pub(crate) slots: usize,
+    pub(crate) slots: Range<usize>,
+    pub(crate) which: Which,
     pub(crate) tape: &'a Tape<T>,
     pub(crate) adjoint: &'a Adjoint<T>,
     pub(crate) weights: &'a mut Weights<T>,
@@ -296,46 +337,87 @@ pub(crate) struct Collect<'a, T> {
 impl<T: Float> Kernel for Collect<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { sizes, slots, tape, adjoint, weights } = self;
-        let &Sizes { b, d, tangents, rows, outputs, h, .. } = sizes;
-        let lanes = T::Register::WIDTH;
-        let top = sizes.top();
+    fn run<S: Simd>(mut self, simd: S) {
+        let &Sizes { b, d, tangents, rows, outputs, h, .. } = self.sizes;
+        let (first, count, top) = (self.slots.start, self.slots.len(), self.sizes.top());
+        let together = 1 + tangents.min(1);
+        let mut starts = [(0, 0); 2 * MOST_STAGES];
         for l in 0..top {
-            let (n, m) = (sizes.widths[l], sizes.widths[l + 1]);
-            let (a, z) = (Rows { values: &tape.x[l], stride: n }, &adjoint.z[l + 1]);
-            let c = RowsMut { values: &mut weights.weight[l], stride: m };
-            let (starts, shape) = (&[(0, 0)], [sizes.inputs[l], m / lanes]);
-            let b_rows = Rows { values: z, stride: m };
-            call(simd, Outer { a, b: b_rows, starts, count: slots * rows, shape, sum: Sum::Add, c });
-            for slot in 0..slots {
-                call(simd, Columns { rows: &z[slot * rows * m..][..b * m], sum: &mut weights.bias[l] });
+            let (n, m) = (self.sizes.widths[l], self.sizes.widths[l + 1]);
+            match &self.which {
+                Which::All => self.layer(simd, l, 0..m, &[(first * rows * n, first * rows * m)], count * rows),
+                Which::Values => {
+                    for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
+                        *start = (slot * rows * n, slot * rows * m);
+                    }
+                    self.layer(simd, l, 0..m, &starts[..count], b);
+                }
+                Which::Tangents(channels) => {
+                    let (at, len) = (first * rows + b, channels.len());
+                    self.layer(simd, l, 0..m, &[(at * n, at * m)], len * b);
+                }
             }
         }
-        let n = sizes.widths[top];
-        let (a, z) = (Rows { values: &tape.x[top], stride: n }, Rows { values: &adjoint.last, stride: outputs });
-        if tangents == 0 {
-            let c = RowsMut { values: &mut weights.weight[top], stride: outputs };
-            let shape = [sizes.inputs[top], outputs / lanes];
-            call(simd, Outer { a, b: z, starts: &[(0, 0)], count: slots * b, shape, sum: Sum::Add, c });
-        }
-        for j in 0..tangents {
-            // The values' rows, and those of the j-th tangent, in every slot.
-            let mut starts = [(0, 0); 2 * MOST_STAGES];
-            for slot in 0..slots {
-                let at = (slot * rows * n, 2 * slot * b * outputs + j * h);
-                starts[2 * slot] = at;
-                starts[2 * slot + 1] = (at.0 + (1 + j) * b * n, at.1 + b * outputs);
+        let n = self.sizes.widths[top];
+        let last = |slot: usize, part: usize, j: usize| (together * slot + part) * b * outputs + j * h;
+        match self.which.clone() {
+            Which::All if tangents == 0 => self.layer(simd, top, 0..outputs, &[(first * b * n, first * b * outputs)], count * b),
+            Which::All => {
+                for j in 0..d {
+                    // The values' rows, and those of the j-th tangent, in every slot.
+                    for (start, slot) in starts.chunks_exact_mut(2).zip(self.slots.clone()) {
+                        start[0] = (slot * rows * n, last(slot, 0, j));
+                        start[1] = ((slot * rows + (1 + j) * b) * n, last(slot, 1, j));
+                    }
+                    self.layer(simd, top, j * h..(j + 1) * h, &starts[..2 * count], b);
+                }
             }
-            let c = RowsMut { values: &mut weights.weight[top][j * h..], stride: outputs };
-            let shape = [sizes.inputs[top], h / lanes];
-            call(simd, Outer { a, b: z, starts: &starts[..2 * slots], count: b, shape, sum: Sum::Add, c });
+            Which::Values => {
+                for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
+                    *start = (slot * rows * n, last(slot, 0, 0));
+                }
+                self.layer(simd, top, 0..outputs, &starts[..count], b);
+            }
+            Which::Tangents(channels) => {
+                for (row, j) in channels.enumerate() {
+                    let start = ((first * rows + (1 + row) * b) * n, last(first, 1, j));
+                    self.layer(simd, top, j * h..(j + 1) * h, &[start], b);
+                }
+            }
         }
-        for slot in 0..slots {
+        if !matches!(self.which, Which::Tangents(_)) {
+            self.biases(simd);
+        }
+    }
+}
+
+impl<T: Float> Collect<'_, T> {
+    /// Some columns of the gradient of one weight, from `count` rows of each start.
+    #[inline(always)]
+    fn layer<S: Simd>(&mut self, simd: S, l: usize, columns: Range<usize>, starts: &[(usize, usize)], count: usize) {
+        let top = self.sizes.top();
+        let a = Rows { values: &self.tape.x[l], stride: self.sizes.widths[l] };
+        let (z, stride) =
+            if l == top { (&self.adjoint.last, self.sizes.outputs) } else { (&self.adjoint.z[l + 1], self.sizes.widths[l + 1]) };
+        let c = RowsMut { values: &mut self.weights.weight[l][columns.start..], stride };
+        // Where rows of the last layer start says which columns; other layers have all of theirs.
+        let shape = [self.sizes.inputs[l], columns.len() / T::Register::WIDTH];
+        call(simd, Outer { a, b: Rows { values: z, stride }, starts, count, shape, sum: Sum::Add, c });
+    }
+
+    #[inline(always)]
+    fn biases<S: Simd>(&mut self, simd: S) {
+        let &Sizes { b, tangents, rows, outputs, .. } = self.sizes;
+        let top = self.sizes.top();
+        for slot in self.slots.clone() {
+            for l in 0..top {
+                let m = self.sizes.widths[l + 1];
+                let rows = &self.adjoint.z[l + 1][slot * rows * m..][..b * m];
+                call(simd, Columns { rows, sum: &mut self.weights.bias[l] });
+            }
             let own = (1 + tangents.min(1)) * slot * b * outputs;
-            call(simd, Columns { rows: &adjoint.last[own..][..b * outputs], sum: &mut weights.bias[top] });
+            call(simd, Columns { rows: &self.adjoint.last[own..][..b * outputs], sum: &mut self.weights.bias[top] });
         }
-        debug_assert!(tangents == 0 || tangents == d);
     }
 }
 

@@ -1,7 +1,10 @@
 //! What the stages of a few steps keep for their reverse pass, and the controls of the stage at hand.
 //!
 //! A stage has a slot in each array: the values of `B` samples, then at depth 2 their tangents, channel by channel, so that a layer is
-//! one matrix product over the rows of a slot and a gradient of its weight one over the rows of several slots.
+//! one matrix product over the rows of a slot and a gradient of its weight one over the rows of several slots. With many channels a
+//! slot has room for the tangents of a few of them.
+
+use std::ops::Range;
 
 use ncde_simd::{Float, Number};
 
@@ -16,7 +19,7 @@ pub(crate) struct Sizes {
     pub(crate) b: usize,
     /// Channels.
     pub(crate) d: usize,
-    /// Channels with a tangent: all at depth 2, none at depth 1.
+    /// Channels whose tangents go through the layers together; 0 at depth 1.
     pub(crate) tangents: usize,
     /// Rows of a slot.
     pub(crate) rows: usize,
@@ -37,12 +40,21 @@ pub(crate) struct Sizes {
 /// At depth 1 the gradients of weights are summed over about this many rows at once; tangents make up that many on their own.
 const ENOUGH_ROWS: usize = 128;
 
+/// The most rows of tangents that are kept for the reverse pass. With more they would leave the second-level cache, and it is faster to
+/// take a few channels at a time, about `FEW_ROWS` rows of them, and to compute their tangents again.
+const MOST_ROWS: usize = 256;
+const FEW_ROWS: usize = 96;
+
 impl Sizes {
     pub(crate) fn new<T: Float>(solve: &Solve, b: usize) -> Self {
         let network = solve.network();
         let inputs: Vec<usize> = (0..network.layers()).map(|l| network.layer(l).inputs).collect();
         let d = network.channels();
-        let tangents = if solve.depth() == Depth::Two { d } else { 0 };
+        let tangents = match solve.depth() {
+            Depth::One => 0,
+            Depth::Two if d * b <= MOST_ROWS => d,
+            Depth::Two => d.div_ceil((d * b).div_ceil(FEW_ROWS)),
+        };
         let (rows, stages) = ((1 + tangents) * b, solve.solver().stages());
         let steps = if tangents > 0 { 1 } else { ENOUGH_ROWS.div_ceil(rows * stages) };
         let h = padded::<T>(network.hidden());
@@ -53,6 +65,17 @@ impl Sizes {
     /// The last of the arrays of rows.
     pub(crate) fn top(&self) -> usize {
         self.widths.len() - 1
+    }
+
+    /// Whether all channels go through the layers together.
+    pub(crate) fn at_once(&self) -> bool {
+        self.tangents == 0 || self.tangents == self.d
+    }
+
+    /// The channels that go through the layers together, group by group; none at depth 1.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (d, together) = (if self.tangents > 0 { self.d } else { 0 }, self.tangents.max(1));
+        (0..d).step_by(together).map(move |first| first..d.min(first + together))
     }
 
     /// Registers of a state.
@@ -112,7 +135,7 @@ impl<T: Float> Drive<T> {
     pub(crate) fn reset(&mut self, sizes: &Sizes) {
         let &Sizes { b, d, tangents, .. } = sizes;
         refill(&mut self.letters, b * d, T::ZERO);
-        refill(&mut self.pairs, b * tangents * d, T::ZERO);
+        refill(&mut self.pairs, b * d * d * tangents.min(1), T::ZERO);
         refill(&mut self.loaded, b, None);
     }
 
@@ -153,4 +176,27 @@ impl<T: Float> Drive<T> {
 pub(crate) fn refill<V: Clone>(array: &mut Vec<V>, len: usize, value: V) {
     array.clear();
     array.resize(len, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neural::{Network, Solver};
+
+    #[test]
+    fn channels_go_together_where_their_rows_are_few() {
+        let sizes = |channels: usize, depth, b| {
+            let network = Network::new(2, channels, &[3]).unwrap();
+            Sizes::new::<f32>(&Solve::new(network).with_depth(depth).with_solver(Solver::Rk4), b)
+        };
+        let once = sizes(6, Depth::Two, 8);
+        assert!(once.at_once() && once.rows == 56 && once.slots == 4);
+        assert_eq!(once.groups().collect::<Vec<_>>(), [0..6]);
+        let many = sizes(37, Depth::Two, 8);
+        assert!(!many.at_once() && many.rows == 88);
+        assert_eq!(many.groups().collect::<Vec<_>>(), [0..10, 10..20, 20..30, 30..37]);
+        // At depth 1 there are none, and several steps make up enough rows for a gradient.
+        let none = sizes(37, Depth::One, 8);
+        assert!(none.at_once() && none.groups().next().is_none() && none.slots == 16);
+    }
 }

@@ -1,8 +1,8 @@
 //! Every gradient against central differences in f64.
 
-use ncde_kernels::neural::Controls;
+use ncde_kernels::neural::{Activation, Controls, Depth, Last, Solver};
 
-use crate::case::{Case, assert_close, cases, numbers};
+use crate::case::{Case, Shape, assert_close, cases, numbers};
 
 fn differences(x: &[f64], loss: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let (mut at, step) = (x.to_vec(), 1e-5);
@@ -34,6 +34,30 @@ fn gradients_are_differences() {
         let own = |parameters: &[f64]| loss(&Case { parameters: parameters.to_vec(), ..case.clone() });
         close("parameters", &gradients.parameters, &differences(&case.parameters, own));
     }
+}
+
+/// So many rows of tangents that they go through the layers a few channels at a time.
+#[test]
+fn many_channels_go_in_groups() {
+    let shape: Shape<'_> = ((2, 37, &[3]), [16, 2, 1]);
+    let case = Case::new(7, shape, (Activation::Silu, Last::Tanh), Depth::Two, Solver::Heun);
+    let case = Case { solve: case.solve.clone().with_controls(Controls::Variable), ..case };
+    assert_close(&case.name, &case.forward(), &case.reference(), 1e-13);
+    let weights = numbers(99, case.forward().len());
+    let gradients = case.gradients(&weights);
+    let loss = |case: &Case| case.forward().iter().zip(&weights).map(|(h, w)| h * w).sum::<f64>();
+    let own = |initial: &[f64]| loss(&Case { initial: initial.to_vec(), ..case.clone() });
+    assert_close("initial", &gradients.initial, &differences(&case.initial, own), 2e-8);
+    let own = |parameters: &[f64]| loss(&Case { parameters: parameters.to_vec(), ..case.clone() });
+    assert_close("parameters", &gradients.parameters, &differences(&case.parameters, own), 2e-8);
+    // The controls of one sample.
+    let own = |coefficients: &[f64]| {
+        let mut case = case.clone();
+        case.coefficients[..coefficients.len()].copy_from_slice(coefficients);
+        loss(&case)
+    };
+    let one = &case.coefficients[..case.solve.coefficients()];
+    assert_close("coefficients", &gradients.coefficients.unwrap()[..one.len()], &differences(one, own), 2e-8);
 }
 
 #[test]
