@@ -281,3 +281,86 @@ impl<T: Float> Outer<'_, T> {
         M
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncde_simd::everywhere;
+
+    fn numbers<T: Float>(n: usize, seed: f64) -> Vec<T> {
+        (0..n).map(|i| T::from_f64((i as f64 * seed).sin())).collect()
+    }
+
+    /// `A B`, rows `from..` of `B` alone, and `A^T C` from all rows, then from two places: all into arrays with a gap between rows.
+    struct Products<T> {
+        sizes: [usize; 3],
+        from: usize,
+        a: Vec<T>,
+        b: Vec<T>,
+    }
+
+    impl<T: Float> Kernel for Products<T> {
+        type Output = [Vec<T>; 4];
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> [Vec<T>; 4] {
+            let Self { sizes: [rows, inner, columns], from, a, b } = self;
+            let width = columns.next_multiple_of(T::Register::WIDTH);
+            let stride = width + T::Register::WIDTH;
+            let mut panels = Panels::<T::Register>::default();
+            panels.pack(inner, columns, |l, j| b[l * columns + j]);
+            let mut whole = vec![T::ONE; rows * stride];
+            let own = Rows { values: &a, stride: inner };
+            panels.multiply(simd, rows, own, RowsMut { values: &mut whole, stride });
+            let mut part = vec![T::ONE; rows * stride];
+            let own = Rows { values: &a[from..], stride: inner };
+            panels.multiply_part(simd, rows, own, from, inner, RowsMut { values: &mut part, stride });
+            let outer = |starts: &[(usize, usize)], count: usize, sum: Sum| {
+                let mut out = vec![T::ONE; inner * stride];
+                let (a, b) = (Rows { values: &a, stride: inner }, Rows { values: &whole, stride });
+                let c = RowsMut { values: &mut out, stride };
+                Outer { a, b, starts, count, shape: [inner, width / T::Register::WIDTH], sum, c }.run(simd);
+                out
+            };
+            let set = outer(&[(0, 0)], rows, Sum::Set);
+            let half = rows / 2;
+            let added = outer(&[(0, 0), ((rows - half) * inner, (rows - half) * stride)], half, Sum::Add);
+            [whole, part, set, added]
+        }
+    }
+
+    fn check<T: Float>(sizes: [usize; 3], tolerance: f64) {
+        let [rows, inner, columns] = sizes;
+        let from = inner / 3;
+        let (a, b): (Vec<T>, Vec<T>) = (numbers(rows * inner, 0.7), numbers(inner * columns, 1.3));
+        let stride = columns.next_multiple_of(T::Register::WIDTH) + T::Register::WIDTH;
+        let close = |what: &str, seen: T, right: f64| {
+            assert!((seen.to_f64() - right).abs() < tolerance * (1.0 + right.abs()), "{what} {sizes:?}: {seen} {right}");
+        };
+        for [whole, part, set, added] in everywhere(|| Products { sizes, from, a: a.clone(), b: b.clone() }) {
+            let a = |i: usize, l: usize| a[i * inner + l].to_f64();
+            for j in 0..columns {
+                let product = |i: usize, from: usize| (from..inner).map(|l| a(i, l) * b[l * columns + j].to_f64()).sum::<f64>();
+                for i in 0..rows {
+                    close("whole", whole[i * stride + j], product(i, 0));
+                    close("part", part[i * stride + j], product(i, from));
+                }
+                let c = |i: usize| whole[i * stride + j].to_f64();
+                for l in 0..inner {
+                    close("set", set[l * stride + j], (0..rows).map(|i| a(i, l) * c(i)).sum());
+                    let both = (0..rows / 2).chain(rows - rows / 2..rows).map(|i| a(i, l) * c(i)).sum::<f64>();
+                    close("added", added[l * stride + j], 1.0 + both);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_sums() {
+        let small = [[1, 1, 1], [2, 3, 17], [8, 6, 64], [13, 9, 33], [16, 12, 48], [7, 5, 80], [19, 23, 9]];
+        // More than one pass over panels, and over the rows of a batch.
+        for sizes in small.into_iter().chain([[5, DEEP + 7, 20], [2 * SHALLOW + 9, 7, 20]]) {
+            check::<f32>(sizes, 2e-4);
+            check::<f64>(sizes, 1e-12);
+        }
+    }
+}
