@@ -7,17 +7,18 @@
 //!
 //! The tangents of all channels go through the hidden layers together, `t_0^j = v_j`, `t_l^j = s'(z_l) (t_{l-1}^j W_l)`, with the
 //! derivatives that the value pass left; of the last layer each needs its own block alone. `d` products with the hidden layers and
-//! one with the last, whatever the number of brackets.
+//! one with the last, whatever the number of brackets. With fewer states than channels the tangents of the unit vectors go through the
+//! hidden layers instead, and those of the channels are sums of them.
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Kernel, Simd, call};
+use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 use super::activation::{Activate, Finish, Order};
 use super::network::{Activation, Last};
 use super::packed::Packed;
 use super::product::{Outer, Rows, RowsMut, Sum};
-use super::tape::{Drive, Sizes, Tape};
+use super::tape::{Directions, Drive, Sizes, Tape};
 
 /// How much of an evaluation is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,34 +103,84 @@ pub(crate) struct Tangents<'a, T: Float> {
 impl<T: Float> Kernel for Tangents<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { sizes, packed, drive, slot, channels, tape } = self;
-        let &Sizes { b, d, rows, tangents, outputs, h, .. } = sizes;
-        let count = channels.len();
-        let f = &tape.f[slot * b * outputs..][..b * outputs];
+    fn run<S: Simd>(mut self, simd: S) {
+        if self.sizes.directions == Directions::States {
+            self.through(simd, self.sizes.tangents);
+            self.behind(simd);
+        } else {
+            self.before(simd);
+            self.through(simd, self.channels.len());
+        }
+        self.blocks(simd);
+    }
+}
+
+impl<T: Float> Tangents<'_, T> {
+    /// `v_j`, where the tangents of the channels start.
+    #[inline(always)]
+    fn before<S: Simd>(&mut self, simd: S) {
+        let &Sizes { b, d, d_padded, rows, outputs, h, .. } = self.sizes;
         for i in 0..b {
             // Row j of sample i: the rows of one channel are together.
-            let c = RowsMut { values: &mut tape.x[0][(slot * rows + b + i) * h..], stride: b * h };
-            let a = Rows { values: &drive.pairs[i * d * d + channels.start..], stride: d };
-            let b = Rows { values: &f[i * outputs..], stride: h };
-            let shape = [count, sizes.registers::<T>()];
-            call(simd, Outer { a, b, starts: &[(0, 0)], count: d, shape, sum: Sum::Set, c });
+            let c = RowsMut { values: &mut self.tape.x[0][(self.slot * rows + b + i) * h..], stride: b * h };
+            let a = Rows { values: &self.drive.pairs[i * d * d_padded + self.channels.start..], stride: d_padded };
+            let f = Rows { values: &self.tape.f[(self.slot * b + i) * outputs..], stride: h };
+            let shape = [self.channels.len(), self.sizes.registers::<T>()];
+            call(simd, Outer { a, b: f, starts: &[(0, 0)], count: d, shape, sum: Sum::Set, c });
         }
-        for (l, panels) in packed.hidden.iter().enumerate() {
-            let (n, m) = (sizes.widths[l], sizes.widths[l + 1]);
-            let (before, after) = tape.x.split_at_mut(l + 1);
-            let u = &mut tape.u[l][slot * tangents * b * m..][..count * b * m];
+    }
+
+    /// Through the hidden layers.
+    #[inline(always)]
+    fn through<S: Simd>(&mut self, simd: S, count: usize) {
+        let &Sizes { b, rows, tangents, ref widths, .. } = self.sizes;
+        let slot = self.slot;
+        for (l, panels) in self.packed.hidden.iter().enumerate() {
+            let (n, m) = (widths[l], widths[l + 1]);
+            let (before, after) = self.tape.x.split_at_mut(l + 1);
+            let u = &mut self.tape.u[l][slot * tangents * b * m..][..count * b * m];
             let a = Rows { values: &before[l][(slot * rows + b) * n..], stride: n };
             panels.multiply(simd, count * b, a, RowsMut { values: u, stride: m });
             let t = &mut after[0][(slot * rows + b) * m..][..count * b * m];
-            call(simd, Scale { first: &tape.first[l][slot * b * m..][..b * m], u, t });
+            call(simd, Scale { first: &self.tape.first[l][slot * b * m..][..b * m], u, t });
         }
-        let top = sizes.top();
-        let n = sizes.widths[top];
-        let v = &mut tape.v[slot * b * outputs..][..b * outputs];
-        for (row, j) in channels.enumerate() {
-            let a = Rows { values: &tape.x[top][(slot * rows + (1 + row) * b) * n..], stride: n };
-            packed.last[j].multiply(simd, b, a, RowsMut { values: &mut v[j * h..], stride: outputs });
+    }
+
+    /// The tangents of the channels from those of the unit vectors: `t^j = sum_e v_j[e] t^e`.
+    #[inline(always)]
+    fn behind<S: Simd>(&mut self, simd: S) {
+        let &Sizes { b, d, d_padded, rows, tangents, outputs, h, .. } = self.sizes;
+        let top = self.sizes.top();
+        let (n, lanes, slot) = (self.sizes.widths[top], T::Register::WIDTH, self.slot);
+        let Tape { x, f, w, mixed, .. } = &mut *self.tape;
+        for i in 0..b {
+            let a = Rows { values: &f[(slot * b + i) * outputs..], stride: h };
+            let pairs = Rows { values: &self.drive.pairs[i * d * d_padded..], stride: d_padded };
+            let c = RowsMut { values: mixed, stride: d_padded };
+            let shape = [tangents, d_padded / lanes];
+            call(simd, Outer { a, b: pairs, starts: &[(0, 0)], count: d, shape, sum: Sum::Set, c });
+            let a = Rows { values: mixed, stride: d_padded };
+            let t = Rows { values: &x[top][(slot * rows + b + i) * n..], stride: b * n };
+            let c = RowsMut { values: &mut w[(slot * d * b + i) * n..], stride: b * n };
+            let shape = [d, n / lanes];
+            call(simd, Outer { a, b: t, starts: &[(0, 0)], count: tangents, shape, sum: Sum::Set, c });
+        }
+    }
+
+    /// The j-th block of the last layer for the j-th channel.
+    #[inline(always)]
+    fn blocks<S: Simd>(&mut self, simd: S) {
+        let &Sizes { b, d, rows, outputs, h, directions, .. } = self.sizes;
+        let top = self.sizes.top();
+        let (n, slot) = (self.sizes.widths[top], self.slot);
+        let v = &mut self.tape.v[slot * b * outputs..][..b * outputs];
+        let tangents = match directions {
+            Directions::Channels => &self.tape.x[top][(slot * rows + b) * n..],
+            Directions::States => &self.tape.w[slot * d * b * n..],
+        };
+        for (row, j) in self.channels.clone().enumerate() {
+            let a = Rows { values: &tangents[row * b * n..], stride: n };
+            self.packed.last[j].multiply(simd, b, a, RowsMut { values: &mut v[j * h..], stride: outputs });
         }
     }
 }

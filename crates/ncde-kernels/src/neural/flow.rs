@@ -15,9 +15,10 @@ use rayon::prelude::*;
 
 use super::activation::Order;
 use super::buffer::Buffer;
+use super::collect::{Collect, Weights, Which};
 use super::field::{Evaluate, Part};
 use super::packed::{Packed, Passes};
-use super::reverse::{Adjoint, Collect, Reverse, Weights, Which};
+use super::reverse::{Adjoint, Reverse};
 use super::tape::{Drive, Sizes, Tape};
 use super::{Controls, Depth, Gradients, Input, Outputs, Solve, plan};
 use crate::pool;
@@ -31,7 +32,7 @@ pub(crate) struct Exploded {
 
 /// What a thread works with.
 #[derive(Debug, Default)]
-struct Memory<T> {
+struct Memory<T: Float> {
     tape: Tape<T>,
     drive: Drive<T>,
     /// `h` and, in reverse, `h'`: `[B, H]`.

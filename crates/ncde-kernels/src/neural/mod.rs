@@ -17,12 +17,13 @@
 //! | `solve`, `input` | what is computed; the arrays, and everything that can be wrong with them |
 //! | `plan` | groups of samples that are solved together, shards that are summed up together |
 //! | `flow` | the loop over time, both ways |
-//! | `field`, `reverse` | one evaluation of `F`; its reverse pass and the gradients of weights |
+//! | `field`, `reverse`, `collect` | one evaluation of `F`; its reverse pass; the gradients of weights |
 //! | `tape`, `packed`, `buffer` | what stages keep; parameters in the order in which they are read; memory on cache lines |
 //! | `product`, `activation` | the matrix products; functions with two derivatives |
 
 mod activation;
 mod buffer;
+mod collect;
 mod field;
 mod flow;
 mod input;

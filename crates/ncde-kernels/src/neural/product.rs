@@ -19,6 +19,10 @@ const DEEP: usize = 512;
 /// The most rows of the batch in one pass over a gradient: with as many of `A` and `B` it works in the first-level cache.
 const SHALLOW: usize = 128;
 
+/// Numbers of a row that are transposed at once, and the most rows.
+const SPAN: usize = 32;
+const MOST_LANES: usize = 16;
+
 /// What happens to the numbers that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sum {
@@ -71,6 +75,33 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
                         value.set_lane(lane, entry(l, register * R::WIDTH + lane));
                     }
                     self.values.push(value);
+                }
+            }
+        }
+    }
+
+    /// Packs the transpose of `columns` rows of `inner` numbers, whole registers at a time.
+    #[inline(always)]
+    pub(crate) fn transpose<S: Simd>(&mut self, simd: S, inner: usize, columns: usize, rows: Rows<'_, T>) {
+        let width = columns.div_ceil(R::WIDTH);
+        (self.inner, self.width) = (inner, width);
+        self.values.resize(inner * width, R::zero());
+        // A column of registers at a time; in a panel of several it is spread out afterwards.
+        let mut column = [R::zero(); SPAN];
+        for register in 0..width {
+            let (first, count) = (register * R::WIDTH, R::WIDTH.min(columns - register * R::WIDTH));
+            let panel = register / PANEL * PANEL;
+            let wide = PANEL.min(width - panel);
+            let values = &mut self.values[panel * inner..][..wide * inner];
+            for from in (0..inner).step_by(SPAN) {
+                let span = SPAN.min(inner - from);
+                let mut own: [&[T]; MOST_LANES] = [&[]; MOST_LANES];
+                for (lane, own) in own[..count].iter_mut().enumerate() {
+                    *own = &rows.values[(first + lane) * rows.stride + from..];
+                }
+                R::gather(simd, &own[..count], &mut column[..span]);
+                for (l, &x) in column[..span].iter().enumerate() {
+                    values[(from + l) * wide + register - panel] = x;
                 }
             }
         }
@@ -291,7 +322,7 @@ mod tests {
         (0..n).map(|i| T::from_f64((i as f64 * seed).sin())).collect()
     }
 
-    /// `A B`, rows `from..` of `B` alone, and `A^T C` from all rows, then from two places: all into arrays with a gap between rows.
+    /// `A B`, with `B` packed and transposed, rows `from..` of `B` alone, and `A^T C` from all rows, then from two places: all into arrays with a gap between rows.
     struct Products<T> {
         sizes: [usize; 3],
         from: usize,
@@ -300,9 +331,9 @@ mod tests {
     }
 
     impl<T: Float> Kernel for Products<T> {
-        type Output = [Vec<T>; 4];
+        type Output = [Vec<T>; 5];
         #[inline(always)]
-        fn run<S: Simd>(self, simd: S) -> [Vec<T>; 4] {
+        fn run<S: Simd>(self, simd: S) -> [Vec<T>; 5] {
             let Self { sizes: [rows, inner, columns], from, a, b } = self;
             let width = columns.next_multiple_of(T::Register::WIDTH);
             let stride = width + T::Register::WIDTH;
@@ -311,6 +342,11 @@ mod tests {
             let mut whole = vec![T::ONE; rows * stride];
             let own = Rows { values: &a, stride: inner };
             panels.multiply(simd, rows, own, RowsMut { values: &mut whole, stride });
+            let columnwise: Vec<T> = (0..columns * inner).map(|i| b[i % inner * columns + i / inner]).collect();
+            let mut transposed = Panels::<T::Register>::default();
+            transposed.transpose(simd, inner, columns, Rows { values: &columnwise, stride: inner });
+            let mut again = vec![T::ONE; rows * stride];
+            transposed.multiply(simd, rows, own, RowsMut { values: &mut again, stride });
             let mut part = vec![T::ONE; rows * stride];
             let own = Rows { values: &a[from..], stride: inner };
             panels.multiply_part(simd, rows, own, from, inner, RowsMut { values: &mut part, stride });
@@ -324,7 +360,7 @@ mod tests {
             let set = outer(&[(0, 0)], rows, Sum::Set);
             let half = rows / 2;
             let added = outer(&[(0, 0), ((rows - half) * inner, (rows - half) * stride)], half, Sum::Add);
-            [whole, part, set, added]
+            [whole, again, part, set, added]
         }
     }
 
@@ -336,7 +372,8 @@ mod tests {
         let close = |what: &str, seen: T, right: f64| {
             assert!((seen.to_f64() - right).abs() < tolerance * (1.0 + right.abs()), "{what} {sizes:?}: {seen} {right}");
         };
-        for [whole, part, set, added] in everywhere(|| Products { sizes, from, a: a.clone(), b: b.clone() }) {
+        for [whole, again, part, set, added] in everywhere(|| Products { sizes, from, a: a.clone(), b: b.clone() }) {
+            assert_eq!(again, whole);
             let a = |i: usize, l: usize| a[i * inner + l].to_f64();
             for j in 0..columns {
                 let product = |i: usize, from: usize| (from..inner).map(|l| a(i, l) * b[l * columns + j].to_f64()).sum::<f64>();

@@ -4,7 +4,6 @@
 //! u_L^j' = tau'_j g                                    t_{l-1}^j' = u_l^j' W_l^T,   u_l^j' = s'(z_l) t_l^j'
 //! f_i'   = c_i g + sum_j Lambda_ij v_j'                z_l' = s'(z_l) x_l' + s''(z_l) sum_j u_l^j t_l^j'
 //! z_L'   = tau' f' + tau''_j u_L^j g                   x_{l-1}' = z_l' W_l^T
-//! W_l'  += x_{l-1}^T z_l' + sum_j t_{l-1}^j^T u_l^j'   b_l' += z_l'
 //! ```
 //!
 //! Tangents come first, as the value pass needs what they add to `z'`. Gradients of weights wait until some stages are done, and are
@@ -16,26 +15,49 @@ use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 use super::Controls;
 use super::buffer::Buffer;
+use super::collect::{Collect, Weights, Which};
 use super::field::Tangents;
 use super::network::Last;
 use super::packed::Packed;
-use super::product::{Outer, Rows, RowsMut, Sum};
-use super::solver::MOST_STAGES;
-use super::tape::{Drive, Sizes, Tape, refill, resize};
+use super::product::{Outer, Panels, Rows, RowsMut, Sum};
+use super::tape::{Directions, Drive, Sizes, Tape, refill, resize};
 
 /// Gradients in what the stages of a few steps computed.
-#[derive(Debug, Default)]
-pub(crate) struct Adjoint<T> {
-    /// `z_l'` and `u_l^j'`, as [`Tape::x`]; in place of the state `h'` and `v_j'`, of one slot alone.
+#[derive(Debug)]
+pub(crate) struct Adjoint<T: Float> {
+    /// `z_l'` and `u_l^j'`, as [`Tape::x`]; in place of the state `h'`, of one slot alone.
     pub(crate) z: Vec<Buffer<T>>,
+    /// `v_j'` of the channels at hand: `[channels, B, H]`.
+    v: Buffer<T>,
+    /// With unit vectors for directions, gradients in the tangents of the channels behind the hidden layers, `[d, B, n]`; `v_j` and
+    /// the tangents of the unit vectors of the sample at hand, the latter by columns.
+    w: Buffer<T>,
+    own: Buffer<T>,
+    columns: Panels<T::Register>,
     /// `z_L'` and at depth 2 `u_L^j'`: `[slots, 1 or 2, B, d H]`.
-    last: Buffer<T>,
+    pub(crate) last: Buffer<T>,
     /// `sum_j Lambda_ji v_j'`: `[B, d H]`.
     mixed: Buffer<T>,
     /// `x_l'` of the layer at hand.
     x: Buffer<T>,
     /// `f_p . v_q'`, `[B, d, d]`, where controls have gradients.
     pub(crate) pairs: Vec<T>,
+}
+
+impl<T: Float> Default for Adjoint<T> {
+    fn default() -> Self {
+        Self {
+            z: Vec::new(),
+            v: Buffer::default(),
+            w: Buffer::default(),
+            own: Buffer::default(),
+            columns: Panels::default(),
+            last: Buffer::default(),
+            mixed: Buffer::default(),
+            x: Buffer::default(),
+            pairs: Vec::new(),
+        }
+    }
 }
 
 impl<T: Float> Adjoint<T> {
@@ -46,6 +68,11 @@ impl<T: Float> Adjoint<T> {
         resize(&mut self.z, &sizes.widths, slots * rows);
         self.last.reset(slots * (1 + tangents.min(1)) * b * outputs);
         self.mixed.reset(b * outputs);
+        self.v.reset(b * outputs * tangents.min(1));
+        if sizes.directions == Directions::States {
+            self.w.reset(b * d * sizes.widths[sizes.top()]);
+            self.own.reset(outputs);
+        }
         self.x.reset(b * sizes.widths.iter().copied().max().unwrap_or_default());
     }
 }
@@ -100,15 +127,25 @@ impl<T: Float> Reverse<'_, T> {
 
     #[inline(always)]
     fn tangents<S: Simd>(&mut self, simd: S, channels: Range<usize>) {
-        let &Sizes { b, d, h, outputs, tangents, .. } = self.sizes;
-        let (count, top) = (channels.len(), self.sizes.top());
+        let &Sizes { b, d, d_padded, h, outputs, tangents, .. } = self.sizes;
+        let top = self.sizes.top();
+        let count = if self.sizes.directions == Directions::States { tangents } else { channels.len() };
         let sum = if channels.start == 0 { Sum::Set } else { Sum::Add };
         let (at, n) = self.start(top);
+        let states = self.sizes.directions == Directions::States;
         let u = &self.adjoint.last[(2 * self.slot + 1) * b * outputs..][..b * outputs];
         for (row, j) in channels.clone().enumerate() {
             let a = Rows { values: &u[j * h..], stride: outputs };
-            let c = RowsMut { values: &mut self.adjoint.z[top][at + (1 + row) * b * n..], stride: n };
+            let tangents = match (states, top) {
+                (true, _) => &mut self.adjoint.w[..],
+                (false, 0) => &mut self.adjoint.v[..],
+                (false, _) => &mut self.adjoint.z[top][at + b * n..],
+            };
+            let c = RowsMut { values: &mut tangents[row * b * n..], stride: n };
             self.packed.last_back.multiply_part(simd, b, a, j * h, (j + 1) * h, c);
+        }
+        if states {
+            self.behind(simd);
         }
         for l in (1..=top).rev() {
             let ((at, n), (below, m)) = (self.start(l), self.start(l - 1));
@@ -117,25 +154,52 @@ impl<T: Float> Reverse<'_, T> {
             let (first, second) = (&self.tape.first[l - 1][own.clone()], &self.tape.second[l - 1][own]);
             let u = &self.tape.u[l - 1][self.slot * tangents * b * n..][..count * b * n];
             call(simd, Bend { sum, first, second, u, t, z });
+            if states && l == 1 {
+                // Unit vectors have no gradient.
+                break;
+            }
             let (before, after) = self.adjoint.z.split_at_mut(l);
             let a = Rows { values: &after[0][at + b * n..], stride: n };
-            let c = RowsMut { values: &mut before[l - 1][below + b * m..], stride: m };
+            let below = if l == 1 { &mut self.adjoint.v[..] } else { &mut before[l - 1][below + b * m..] };
+            let c = RowsMut { values: below, stride: m };
             self.packed.hidden_back[l - 1].multiply(simd, count * b, a, c);
         }
         for i in 0..b {
             let c = RowsMut { values: &mut self.adjoint.mixed[i * outputs..], stride: h };
-            let a = Rows { values: &self.drive.pairs[(i * d + channels.start) * d..], stride: d };
-            let b = Rows { values: &self.adjoint.z[0][(b + i) * h..], stride: b * h };
+            let a = Rows { values: &self.drive.pairs[(i * d + channels.start) * d_padded..], stride: d_padded };
+            let b = Rows { values: &self.adjoint.v[i * h..], stride: b * h };
             let shape = [d, self.sizes.registers::<T>()];
-            call(simd, Outer { a, b, starts: &[(0, 0)], count, shape, sum, c });
+            call(simd, Outer { a, b, starts: &[(0, 0)], count: channels.len(), shape, sum, c });
         }
         for (at, pair) in self.adjoint.pairs.iter_mut().enumerate() {
             let (i, p, q) = (at / (d * d), at / d % d, at % d);
             if channels.contains(&q) {
                 let f = &self.tape.f[(self.slot * b + i) * outputs + p * h..][..h];
-                let v = &self.adjoint.z[0][((1 + q - channels.start) * b + i) * h..][..h];
+                let v = &self.adjoint.v[((q - channels.start) * b + i) * h..][..h];
                 *pair = T::dot(simd, f, v);
             }
+        }
+    }
+
+    /// From the tangents of the channels to those of the unit vectors and to `v_j'`: `t^e' = sum_j v_j[e] t^j'`, `v_j'[e] = t^j' . t^e`.
+    #[inline(always)]
+    fn behind<S: Simd>(&mut self, simd: S) {
+        let &Sizes { b, d, d_padded, h, outputs, tangents, rows, .. } = self.sizes;
+        let (top, lanes, slot) = (self.sizes.top(), T::Register::WIDTH, self.slot);
+        let (at, n) = self.start(top);
+        let Adjoint { z, v, w, own, columns, .. } = &mut *self.adjoint;
+        for i in 0..b {
+            let a = Rows { values: &self.drive.pairs[i * d * d_padded..], stride: d_padded };
+            let f = Rows { values: &self.tape.f[(slot * b + i) * outputs..], stride: h };
+            let c = RowsMut { values: own, stride: h };
+            call(simd, Outer { a, b: f, starts: &[(0, 0)], count: d, shape: [d, h / lanes], sum: Sum::Set, c });
+            let a = Rows { values: own, stride: h };
+            let t = Rows { values: &w[i * n..], stride: b * n };
+            let c = RowsMut { values: &mut z[top][at + (b + i) * n..], stride: b * n };
+            call(simd, Outer { a, b: t, starts: &[(0, 0)], count: d, shape: [tangents, n / lanes], sum: Sum::Set, c });
+            let unit = Rows { values: &self.tape.x[top][(slot * rows + b + i) * n..], stride: b * n };
+            columns.transpose(simd, self.sizes.inputs[top], tangents, unit);
+            columns.multiply(simd, d, t, RowsMut { values: &mut v[i * h..], stride: b * h });
         }
     }
 
@@ -291,150 +355,6 @@ impl<T: Float> Kernel for Through<'_, T> {
         let Self { sum, first, x, z } = self;
         for ((z, &x), &first) in z.iter_mut().zip(x).zip(first) {
             *z = if sum == Sum::Add { *z + first * x } else { first * x };
-        }
-    }
-}
-
-/// Gradients of weights, `[inputs, padded outputs]`, and biases.
-#[derive(Debug, Default)]
-pub(crate) struct Weights<T> {
-    pub(crate) weight: Vec<Buffer<T>>,
-    pub(crate) bias: Vec<Buffer<T>>,
-}
-
-impl<T: Float> Weights<T> {
-    pub(crate) fn reset(&mut self, sizes: &Sizes) {
-        let outputs = sizes.widths[1..].iter().copied().chain([sizes.outputs]);
-        let layers = sizes.inputs.len();
-        self.weight.resize_with(layers, Buffer::default);
-        self.bias.resize_with(layers, Buffer::default);
-        for (l, n) in outputs.enumerate() {
-            self.weight[l].reset(sizes.inputs[l] * n);
-            self.bias[l].reset(n);
-        }
-    }
-}
-
-/// Which rows of a slot.
-#[derive(Debug, Clone)]
-pub(crate) enum Which {
-    All,
-    Values,
-    /// The tangents of these channels.
-    Tangents(Range<usize>),
-}
-
-/// Adds what some slots say about the weights.
-pub(crate) struct Collect<'a, T> {
-    pub(crate) sizes: &'a Sizes,
-    pub(crate) slots: Range<usize>,
-    pub(crate) which: Which,
-    pub(crate) tape: &'a Tape<T>,
-    pub(crate) adjoint: &'a Adjoint<T>,
-    pub(crate) weights: &'a mut Weights<T>,
-}
-
-impl<T: Float> Kernel for Collect<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(mut self, simd: S) {
-        let &Sizes { b, d, tangents, rows, outputs, h, .. } = self.sizes;
-        let (first, count, top) = (self.slots.start, self.slots.len(), self.sizes.top());
-        let together = 1 + tangents.min(1);
-        let mut starts = [(0, 0); 2 * MOST_STAGES];
-        for l in 0..top {
-            let (n, m) = (self.sizes.widths[l], self.sizes.widths[l + 1]);
-            match &self.which {
-                Which::All => self.layer(simd, l, 0..m, &[(first * rows * n, first * rows * m)], count * rows),
-                Which::Values => {
-                    for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
-                        *start = (slot * rows * n, slot * rows * m);
-                    }
-                    self.layer(simd, l, 0..m, &starts[..count], b);
-                }
-                Which::Tangents(channels) => {
-                    let (at, len) = (first * rows + b, channels.len());
-                    self.layer(simd, l, 0..m, &[(at * n, at * m)], len * b);
-                }
-            }
-        }
-        let n = self.sizes.widths[top];
-        let last = |slot: usize, part: usize, j: usize| (together * slot + part) * b * outputs + j * h;
-        match self.which.clone() {
-            Which::All if tangents == 0 => self.layer(simd, top, 0..outputs, &[(first * b * n, first * b * outputs)], count * b),
-            Which::All => {
-                for j in 0..d {
-                    // The values' rows, and those of the j-th tangent, in every slot.
-                    for (start, slot) in starts.chunks_exact_mut(2).zip(self.slots.clone()) {
-                        start[0] = (slot * rows * n, last(slot, 0, j));
-                        start[1] = ((slot * rows + (1 + j) * b) * n, last(slot, 1, j));
-                    }
-                    self.layer(simd, top, j * h..(j + 1) * h, &starts[..2 * count], b);
-                }
-            }
-            Which::Values => {
-                for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
-                    *start = (slot * rows * n, last(slot, 0, 0));
-                }
-                self.layer(simd, top, 0..outputs, &starts[..count], b);
-            }
-            Which::Tangents(channels) => {
-                for (row, j) in channels.enumerate() {
-                    let start = ((first * rows + (1 + row) * b) * n, last(first, 1, j));
-                    self.layer(simd, top, j * h..(j + 1) * h, &[start], b);
-                }
-            }
-        }
-        if !matches!(self.which, Which::Tangents(_)) {
-            self.biases(simd);
-        }
-    }
-}
-
-impl<T: Float> Collect<'_, T> {
-    /// Some columns of the gradient of one weight, from `count` rows of each start.
-    #[inline(always)]
-    fn layer<S: Simd>(&mut self, simd: S, l: usize, columns: Range<usize>, starts: &[(usize, usize)], count: usize) {
-        let top = self.sizes.top();
-        let a = Rows { values: &self.tape.x[l], stride: self.sizes.widths[l] };
-        let (z, stride) =
-            if l == top { (&self.adjoint.last, self.sizes.outputs) } else { (&self.adjoint.z[l + 1], self.sizes.widths[l + 1]) };
-        let c = RowsMut { values: &mut self.weights.weight[l][columns.start..], stride };
-        // Where rows of the last layer start says which columns; other layers have all of theirs.
-        let shape = [self.sizes.inputs[l], columns.len() / T::Register::WIDTH];
-        call(simd, Outer { a, b: Rows { values: z, stride }, starts, count, shape, sum: Sum::Add, c });
-    }
-
-    #[inline(always)]
-    fn biases<S: Simd>(&mut self, simd: S) {
-        let &Sizes { b, tangents, rows, outputs, .. } = self.sizes;
-        let top = self.sizes.top();
-        for slot in self.slots.clone() {
-            for l in 0..top {
-                let m = self.sizes.widths[l + 1];
-                let rows = &self.adjoint.z[l + 1][slot * rows * m..][..b * m];
-                call(simd, Columns { rows, sum: &mut self.weights.bias[l] });
-            }
-            let own = (1 + tangents.min(1)) * slot * b * outputs;
-            call(simd, Columns { rows: &self.adjoint.last[own..][..b * outputs], sum: &mut self.weights.bias[top] });
-        }
-    }
-}
-
-/// Adds rows up.
-struct Columns<'a, T> {
-    rows: &'a [T],
-    sum: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Columns<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        for row in self.rows.chunks_exact(self.sum.len()) {
-            for (sum, &x) in self.sum.iter_mut().zip(row) {
-                *sum += x;
-            }
         }
     }
 }

@@ -153,7 +153,7 @@ impl<T: Float> Case<T> {
 
 /// Every kind of solve at shapes that fill no register, no tile and no group, and one that does.
 pub(crate) fn cases() -> Vec<Case> {
-    let shapes: [Shape<'_>; 7] = [
+    let shapes: [Shape<'_>; 8] = [
         ((1, 1, &[]), [1, 1, 1]),
         ((3, 1, &[5]), [1, 4, 2]),
         ((5, 3, &[7, 11]), [3, 5, 4]),
@@ -161,6 +161,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ((17, 2, &[19, 3, 13]), [9, 3, 5]),
         ((4, 5, &[6, 6]), [19, 2, 3]),
         ((16, 3, &[32, 32]), [8, 2, 2]),
+        ((9, 11, &[3, 5]), [3, 2, 2]),
     ];
     let activations = [Activation::Silu, Activation::Tanh, Activation::Softplus, Activation::Relu];
     let mut cases = Vec::new();
