@@ -106,3 +106,31 @@ fn what_a_linear_bench_refuses() {
     run("--structure dplr --rank 0").failed(2, &["--rank"]);
     run("--device cuda").failed(2, &["--device cpu"]);
 }
+
+#[test]
+fn a_line_for_a_log_ncde() {
+    let shape = "--batch 3 --windows 4 --channels 2 --hidden 5 --width 7 --layers 2 --steps 6 --threads 1 --repeat 1";
+    for (depth, dtype, coefficients) in [(1, "f64", 2), (2, "f32", 3)] {
+        let line = line(&format!("bench log-ncde --depth {depth} --dtype {dtype} {shape}"));
+        let wanted = json!({
+            "bench": "log-ncde", "batch": 3, "windows": 4, "channels": 2, "hidden": 5, "width": 7, "layers": 2, "depth": depth,
+            "steps": 6, "dtype": dtype, "device": "cpu", "threads": 1, "repeat": 1, "coefficients": coefficients,
+            // (5 + 1) 7 + (7 + 1) 7 + (7 + 1) 10.
+            "parameters": 178,
+        });
+        for (key, value) in wanted.as_object().unwrap() {
+            assert_eq!(&line[key], value, "{key}");
+        }
+        assert!(line["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{line}");
+    }
+}
+
+#[test]
+fn what_a_log_ncde_bench_refuses() {
+    let run = |flags: &str| Folder::new().run(&format!("bench log-ncde --repeat 1 {flags}"));
+    run("--depth 3").failed(2, &["--depth", "1 or 2"]);
+    run("--width 0").failed(2, &["--width"]);
+    run("--device cuda").failed(2, &["--device cpu"]);
+    run(&format!("--batch {0} --steps {0}", 1_u64 << 40)).failed(2, &["--batch"]);
+    run(&format!("--hidden {0} --channels {0}", 1_u64 << 40)).failed(2, &["too many parameters"]);
+}

@@ -2,6 +2,7 @@
 
 use crate::expm;
 use crate::linear::{self, Gradients, Input, Recurrence, Stream};
+use crate::neural::{self, Exploded, Outputs, Solve};
 use crate::scan::{self, Scan};
 
 ncde_simd::engine! {
@@ -14,4 +15,8 @@ ncde_simd::engine! {
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;
     fn scan_backward(scan: &Scan, input: &scan::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> scan::Gradients<Self>
         = scan::backward;
+    fn neural_forward(solve: &Solve, input: &neural::Input<'_, Self>, outputs: Outputs<'_>, states: &mut [Self]) -> Option<Exploded>
+        = neural::forward;
+    fn neural_backward(solve: &Solve, input: &neural::Input<'_, Self>, states: &[Self], outputs: Outputs<'_>, gradient: &[Self],
+        gradients: &mut neural::Gradients<Self>) = neural::backward;
 }

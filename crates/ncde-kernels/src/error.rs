@@ -88,6 +88,68 @@ pub enum Error {
         series: usize,
     },
 
+    /// A stage of a neural solve that reads a row its control does not have.
+    #[error(
+        "{operation}: stage {stage} of step {step} of series {series} reads row {row}, but controls have {rows} rows, counted from 0; \
+         give more rows, or point steps of length 0 at row 0"
+    )]
+    Row {
+        /// What was computed.
+        operation: &'static str,
+        /// The series, counted from 0.
+        series: usize,
+        /// The step, counted from 0.
+        step: usize,
+        /// The stage, counted from 0.
+        stage: usize,
+        /// The row it reads.
+        row: usize,
+        /// How many there are.
+        rows: usize,
+    },
+
+    /// Outputs of a neural solve after a step that does not exist, or in the wrong order.
+    #[error(
+        "{operation}: output {place} of series {series} is wanted after step {step}; outputs must be ascending, and there are {steps} \
+         steps, counted from 0"
+    )]
+    Output {
+        /// What was computed.
+        operation: &'static str,
+        /// The series, counted from 0.
+        series: usize,
+        /// Which of its outputs, counted from 0.
+        place: usize,
+        /// The step it asks for.
+        step: usize,
+        /// How many steps there are.
+        steps: usize,
+    },
+
+    /// Finite input whose state is too large for the number type.
+    #[error(
+        "the state of series {series} overflows in step {step} of the neural solve, driven by row {row} of its control; \
+         scale the control or the parameters down, use smaller steps, bound the field with a last tanh, or compute in f64"
+    )]
+    SolveExploded {
+        /// The series, counted from 0.
+        series: usize,
+        /// The first step without a finite state, counted from 0.
+        step: usize,
+        /// The row of the control that its first stage reads: where in time it happened.
+        row: usize,
+    },
+
+    /// Finite input and states, but a gradient that is too large.
+    #[error(
+        "the gradient of the neural solve overflows{}; scale the loss or the control down, use smaller steps, or compute in f64",
+        .series.map(|series| format!(" in series {series}")).unwrap_or_default()
+    )]
+    SolveGradientExploded {
+        /// The first series with such a gradient, counted from 0, if it shows in one.
+        series: Option<usize>,
+    },
+
     /// A parallel scan over products that leave the structure.
     #[error(
         "{structure} matrices are not closed under products, so their flows cannot be scanned in parallel; \

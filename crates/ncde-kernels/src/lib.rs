@@ -1,11 +1,12 @@
-//! The numerical hearts of `ncde`: structured linear flows, elementwise scans and small matrix exponentials, each a forward and a
-//! hand-written reverse pass, on slices.
+//! The numerical hearts of `ncde`: structured linear flows, whole solves of neural CDEs, elementwise scans and small matrix
+//! exponentials, each a forward and a hand-written reverse pass, on slices.
 
 mod engine;
 mod error;
 pub mod expm;
 mod hadamard;
 mod linear;
+pub mod neural;
 mod pool;
 mod product;
 pub mod scan;

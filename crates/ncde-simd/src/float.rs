@@ -69,6 +69,8 @@ pub trait Float:
     fn abs(self) -> Self;
     /// `e^x` to two rounding units, without branches: a loop over it becomes vector instructions.
     fn exp(self) -> Self;
+    /// `e^x - 1` to a few rounding units also where `x` is near zero, without branches.
+    fn exp_m1(self) -> Self;
 }
 
 /// What differs between the two types in [`Float::exp`].
@@ -119,6 +121,19 @@ const EXP_F64: Exp<f64, 14> = Exp {
     terms: inverse_factorials(),
 };
 
+/// `2^n / 2` and `r` of a number `n ln 2 + r`. Half of `2^n`, since `2^n` itself may be out of range at the upper end.
+macro_rules! reduced {
+    ($t:ty, $exp:ident, $mantissa:literal, $bias:literal, $x:expr) => {{
+        let x = if $x > $exp.high { $exp.high } else { $x };
+        let x = if x < $exp.low { $exp.low } else { x };
+        let shifted = x * (std::f64::consts::LOG2_E as $t) + $exp.magic;
+        let n = shifted - $exp.magic;
+        let r = (x - n * $exp.ln2[0]) - n * $exp.ln2[1];
+        // The last bits of `shifted` hold n.
+        (<$t>::from_bits(shifted.to_bits().wrapping_add($bias - 1) << $mantissa), r)
+    }};
+}
+
 macro_rules! float {
     ($t:ty, $exp:ident, $mantissa:literal, $bias:literal) => {
         impl Float for $t {
@@ -147,19 +162,25 @@ macro_rules! float {
             #[inline(always)]
             fn exp(self) -> Self {
                 // e^x = 2^n e^r with n the integer nearest to x / ln 2, and e^r by its Taylor polynomial.
-                let x = if self > $exp.high { $exp.high } else { self };
-                let x = if x < $exp.low { $exp.low } else { x };
-                let shifted = x * (std::f64::consts::LOG2_E as $t) + $exp.magic;
-                let n = shifted - $exp.magic;
-                let r = (x - n * $exp.ln2[0]) - n * $exp.ln2[1];
+                let (half, r) = reduced!($t, $exp, $mantissa, $bias, self);
                 let mut sum = 0.0;
                 for c in $exp.terms {
                     sum = sum * r + c;
                 }
-                // The last bits of `shifted` hold n; half of 2^n twice, since 2^n itself may be out of range at the upper end.
-                let half = <$t>::from_bits(shifted.to_bits().wrapping_add($bias - 1) << $mantissa);
                 let result = if self > $exp.high { <$t>::INFINITY } else { (sum * half) * 2.0 };
                 let result = if self < $exp.low { 0.0 } else { result };
+                if self.is_nan() { self } else { result }
+            }
+            #[inline(always)]
+            fn exp_m1(self) -> Self {
+                // 2^n (e^r - 1) + (2^n - 1): where x is small n is zero and r is x, and no digit is lost.
+                let (half, r) = reduced!($t, $exp, $mantissa, $bias, self);
+                let (mut sum, terms) = (0.0, &$exp.terms);
+                for c in &terms[..terms.len() - 1] {
+                    sum = sum * r + c;
+                }
+                let result = if self > $exp.high { <$t>::INFINITY } else { (sum * r * half + (half - 0.5)) * 2.0 };
+                let result = if self < $exp.low { -1.0 } else { result };
                 if self.is_nan() { self } else { result }
             }
         }
@@ -187,5 +208,21 @@ mod tests {
         assert_eq!([f32::NEG_INFINITY, -0.0, f32::INFINITY].map(Float::exp), [0.0, 1.0, f32::INFINITY]);
         assert_eq!([-1e300, 0.0, 1e300].map(Float::exp), [0.0, 1.0, f64::INFINITY]);
         assert!(Float::exp(f32::NAN).is_nan() && Float::exp(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn exp_m1_is_right_to_a_few_rounding_units_near_zero_too() {
+        for i in -8650..=8870_i32 {
+            let x = f64::from(i) * 0.01 + 1e-3 * f64::from(i).sin();
+            for x in [x, 1e-2 * x, 1e-4 * x, 1e-9 * x] {
+                let (fast, exact) = (Float::exp_m1(x as f32), f64::from(x as f32).exp_m1());
+                assert!((f64::from(fast) - exact).abs() <= 4e-7 * exact.abs(), "{x}: {fast} {exact}");
+                let (fast, exact) = (Float::exp_m1(x), x.exp_m1());
+                assert!((fast - exact).abs() <= 1e-15 * exact.abs(), "{x}: {fast:e} {exact:e}");
+            }
+        }
+        assert_eq!([f32::NEG_INFINITY, 0.0, f32::INFINITY].map(Float::exp_m1), [-1.0, 0.0, f32::INFINITY]);
+        assert_eq!([-1e300, 0.0, 1e300].map(Float::exp_m1), [-1.0, 0.0, f64::INFINITY]);
+        assert!(Float::exp_m1(f32::NAN).is_nan() && Float::exp_m1(f64::NAN).is_nan());
     }
 }

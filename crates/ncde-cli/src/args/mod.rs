@@ -170,6 +170,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Signatures and log-signatures of random walks, and their reverse passes
     Signature(BenchSignatureArgs),
+    /// One forward and reverse pass of a Log-NCDE
+    LogNcde(BenchLogNcdeArgs),
     /// One forward and reverse pass of a linear recurrence
     Slice(BenchSliceArgs),
     /// One observation after the other through a linear recurrence
@@ -211,6 +213,59 @@ pub(crate) struct BenchSignatureArgs {
     /// One result for every K increments instead of one for each path
     #[arg(long, value_name = "K", value_parser = positive)]
     pub(crate) window: Option<usize>,
+
+    /// Number type
+    #[arg(long, value_enum, default_value = "f32")]
+    pub(crate) dtype: Dtype,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+const BENCH_LOG_NCDE_EXAMPLES: &str = "\
+Examples:
+  ncde bench log-ncde
+  ncde bench log-ncde --depth 1 --steps 200 --threads 1
+
+The default shape is that of the thesis on SelfRegulationSCP1. One forward and one reverse
+pass through all steps of Heun's method, gradients of the parameters; the loss is the mean
+square of the last states. The field is a network with SiLU between its layers and tanh at its
+end; log-signatures of windows have deviation 0.3.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_LOG_NCDE_EXAMPLES)]
+pub(crate) struct BenchLogNcdeArgs {
+    /// How many series
+    #[arg(long, value_name = "N", default_value = "32", value_parser = positive)]
+    pub(crate) batch: usize,
+
+    /// Log-ODE windows of each series
+    #[arg(long, value_name = "N", default_value = "56", value_parser = positive)]
+    pub(crate) windows: usize,
+
+    /// Channels of the driving path
+    #[arg(long, value_name = "N", default_value = "6", value_parser = positive)]
+    pub(crate) channels: usize,
+
+    /// Hidden states
+    #[arg(long, value_name = "N", default_value = "64", value_parser = positive)]
+    pub(crate) hidden: usize,
+
+    /// Width of the network's hidden layers
+    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
+    pub(crate) width: usize,
+
+    /// Hidden layers of the network
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) layers: usize,
+
+    /// Depth of the log-signatures, 1 or 2
+    #[arg(long, value_name = "N", default_value = "2", value_parser = one_or_two)]
+    pub(crate) depth: usize,
+
+    /// Steps of the solver
+    #[arg(long, value_name = "N", default_value = "500", value_parser = positive)]
+    pub(crate) steps: usize,
 
     /// Number type
     #[arg(long, value_enum, default_value = "f32")]
@@ -425,6 +480,13 @@ fn refinement(text: &str) -> Result<usize, String> {
 
 fn depth(text: &str) -> Result<usize, String> {
     at_least(1, text, "depth 0 keeps only the constant 1; ask for 1 or more")
+}
+
+fn one_or_two(text: &str) -> Result<usize, String> {
+    match positive(text)? {
+        depth if depth <= 2 => Ok(depth),
+        _ => Err("wanted 1 or 2".into()),
+    }
 }
 
 fn length(text: &str) -> Result<usize, String> {

@@ -1,6 +1,7 @@
 //! `ncde bench`: timings, one JSON line each, one file for each thing that is timed.
 
 mod linear;
+mod log_ncde;
 mod random;
 mod signature;
 mod slice;
@@ -17,6 +18,7 @@ use crate::{memory, output};
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.bench {
         Bench::Signature(args) => signature::run(args),
+        Bench::LogNcde(args) => log_ncde::run(args),
         Bench::Slice(args) => slice::run(args),
         Bench::Stream(args) => stream::run(args),
     }

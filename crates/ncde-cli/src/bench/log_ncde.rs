@@ -1,0 +1,128 @@
+//! `ncde bench log-ncde`: one training step of a Log-NCDE without its optimiser, forward and reverse, gradients of the parameters;
+//! loss = mean square of the last states.
+
+use ncde_kernels::Float;
+use ncde_kernels::neural::{Depth, Input, Network, Outputs, Solve};
+use serde::Serialize;
+
+use super::linear::{COEFFICIENTS, INITIAL, PARAMETERS, refused};
+use super::random::{normal, uniform};
+use super::{best, report};
+use crate::args::{BenchLogNcdeArgs, Device, Dtype};
+use crate::error::Failure;
+use crate::threads;
+
+const WHAT: &str = "bench log-ncde";
+
+/// Deviation of the log-signatures of windows.
+const WINDOW: f64 = 0.3;
+
+#[derive(Serialize)]
+struct Parameters {
+    batch: usize,
+    windows: usize,
+    channels: usize,
+    hidden: usize,
+    width: usize,
+    layers: usize,
+    depth: usize,
+    steps: usize,
+    dtype: Dtype,
+    device: Device,
+    threads: usize,
+    repeat: usize,
+    parameters: usize,
+    coefficients: usize,
+}
+
+pub(super) fn run(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
+    if args.run.device != Device::Cpu {
+        return Err(Failure::Refused("this build has CPU kernels for neural solves only; use `--device cpu`".into()));
+    }
+    threads::on(args.run.threads, || match args.dtype {
+        Dtype::F32 => time::<f32>(args),
+        Dtype::F64 => time::<f64>(args),
+    })
+}
+
+fn time<T: Float>(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
+    let &BenchLogNcdeArgs { batch, windows, channels, hidden, width, layers, steps, .. } = args;
+    let network = Network::new(hidden, channels, &vec![width; layers]).map_err(refused(WHAT))?;
+    let depth = if args.depth == 1 { Depth::One } else { Depth::Two };
+    let solve = Solve::new(network).with_depth(depth);
+    fits::<T>(args, &solve)?;
+    let parameters = parameters::<T>(&solve);
+    let rate = WINDOW * windows as f64;
+    let count = batch * windows * solve.coefficients();
+    let coefficients: Vec<T> = (0..count).map(|i| T::from_f64(rate * normal(COEFFICIENTS, i as u64))).collect();
+    let initial: Vec<T> = (0..batch * hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect();
+    let dt = vec![T::from_f64(1.0 / steps as f64); batch * steps];
+    // Each stage reads the window that holds its time.
+    let window = |n: usize| (n * windows / steps).min(windows - 1);
+    let rows: Vec<usize> = (0..steps).flat_map(|n| [window(n), window(n + 1)]).collect();
+    let input = Input {
+        batch,
+        steps,
+        control: windows,
+        parameters: &parameters,
+        coefficients: &coefficients,
+        initial: &initial,
+        dt: &dt,
+        rows: &rows.repeat(batch),
+    };
+    let last = vec![steps - 1; batch];
+    let factor = T::from_f64(2.0 / (batch * hidden) as f64);
+    let mut states = Vec::new();
+    let seconds = best(args.run.repeat, || {
+        solve.forward_into(&input, Outputs::Every, &mut states).map_err(refused(WHAT))?;
+        let ends = states.chunks_exact(steps * hidden).flat_map(|series| &series[(steps - 1) * hidden..]);
+        let gradient: Vec<T> = ends.map(|&h| h * factor).collect();
+        solve.backward(&input, &states, Outputs::At(&last), &gradient).map_err(refused(WHAT))
+    })?;
+    let parameters = Parameters {
+        batch,
+        windows,
+        channels,
+        hidden,
+        width,
+        layers,
+        depth: args.depth,
+        steps,
+        dtype: args.dtype,
+        device: args.run.device,
+        threads: args.run.threads,
+        repeat: args.run.repeat,
+        parameters: parameters.len(),
+        coefficients: solve.coefficients(),
+    };
+    report("log-ncde", &parameters, seconds)
+}
+
+/// Weights uniform within one over the square root of the inputs, no biases.
+fn parameters<T: Float>(solve: &Solve) -> Vec<T> {
+    let network = solve.network();
+    let mut parameters = vec![T::ZERO; network.parameters()];
+    for l in 0..network.layers() {
+        let layer = network.layer(l);
+        let scale = 1.0 / (layer.inputs as f64).sqrt();
+        for i in layer.weight {
+            parameters[i] = T::from_f64(scale * (2.0 * uniform(PARAMETERS, i as u64) - 1.0));
+        }
+    }
+    parameters
+}
+
+/// Refuses what cannot be held: states, controls and steps, parameters with the sums of their gradients.
+fn fits<T: Float>(args: &BenchLogNcdeArgs, solve: &Solve) -> Result<(), Failure> {
+    let size = size_of::<T>() as u128;
+    let [batch, steps, windows] = [args.batch, args.steps, args.windows].map(|n| n as u128);
+    let states = batch * steps * (args.hidden as u128 * size + size + 2 * size_of::<usize>() as u128);
+    let controls = batch * windows * solve.coefficients() as u128 * size;
+    match crate::memory::shortage(states + controls + 20 * solve.network().parameters() as u128 * size) {
+        None => Ok(()),
+        Some(shortage) => Err(Failure::Refused(format!(
+            "{WHAT}: for {batch} x {steps} x {} states {shortage}; lower `--batch` or `--steps`",
+            args.hidden
+        ))),
+    }
+}

@@ -1,0 +1,181 @@
+//! What goes in and what comes out, and the checks at the border.
+
+use ncde_simd::Float;
+use rayon::prelude::*;
+
+use super::{Exploded, Solve};
+use crate::Error;
+use crate::error::want;
+
+/// The arrays of one call, the last index running fastest.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a, T> {
+    /// How many series.
+    pub batch: usize,
+    /// How many steps; a series that needs fewer is filled up with steps of length 0.
+    pub steps: usize,
+    /// How many rows the control of each series has.
+    pub control: usize,
+    /// `theta`, as [`Network`](super::Network) lays it out.
+    pub parameters: &'a [T],
+    /// The rows of the controls, `[batch, control, coefficients]`: rates of change, which `dt` multiplies.
+    pub coefficients: &'a [T],
+    /// `h_0`, `[batch, H]`.
+    pub initial: &'a [T],
+    /// The lengths of the steps, `[batch, steps]`. A step of length 0 leaves the state as it is, whatever its rows.
+    pub dt: &'a [T],
+    /// For each stage of each step the row of the control at its time, `[batch, steps, stages]`. The same row for all stages of a step
+    /// is a Log-ODE window; a row for each node of the solver follows a curve.
+    pub rows: &'a [usize],
+}
+
+/// The steps after which states are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outputs<'a> {
+    /// All.
+    Every,
+    /// As many for each series, `[batch, count]`, counted from 0, ascending in each series.
+    At(&'a [usize]),
+}
+
+/// The gradient of a loss in the arrays of an [`Input`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients<T> {
+    /// In `theta`.
+    pub parameters: Vec<T>,
+    /// In `h_0`.
+    pub initial: Vec<T>,
+    /// In the rows of the controls, where [`Controls::Variable`](super::Controls::Variable) asks for it.
+    pub coefficients: Option<Vec<T>>,
+}
+
+impl Outputs<'_> {
+    /// How many there are for each series.
+    pub(crate) fn count<T>(self, input: &Input<'_, T>) -> usize {
+        match self {
+            Self::Every => input.steps,
+            Self::At(at) => at.len() / input.batch,
+        }
+    }
+
+    /// The step of output `i` of series `b`.
+    pub(crate) fn step<T>(self, input: &Input<'_, T>, b: usize, i: usize) -> usize {
+        match self {
+            Self::Every => i,
+            Self::At(at) => at[b * self.count(input) + i],
+        }
+    }
+}
+
+impl Solve {
+    /// Everything that can be wrong with the input.
+    pub(crate) fn check<T: Float>(
+        &self,
+        operation: &'static str,
+        input: &Input<'_, T>,
+        outputs: Outputs<'_>,
+    ) -> Result<(), Error> {
+        let &Input { batch, steps, control, .. } = input;
+        for (what, size) in [("size", batch), ("number of steps", steps), ("number of control rows", control)] {
+            if size == 0 {
+                return Err(Error::Empty { operation, what });
+            }
+        }
+        let (network, width, stages) = (self.network(), self.coefficients(), self.solver().stages());
+        let (hidden, channels) = (network.hidden(), network.channels());
+        want(operation, "the array of parameters", input.parameters.len(), network.parameters(), || {
+            format!("the parameters of {hidden} states, {channels} channels and hidden layers {:?}", network.widths())
+        })?;
+        want(operation, "the array of coefficients", input.coefficients.len(), batch * control * width, || {
+            format!("batch {batch} x {control} control rows x {width} coefficients")
+        })?;
+        want(operation, "the initial state", input.initial.len(), batch * hidden, || format!("batch {batch} x {hidden} states"))?;
+        want(operation, "the list of step lengths", input.dt.len(), batch * steps, || format!("batch {batch} x {steps} steps"))?;
+        want(operation, "the list of rows", input.rows.len(), batch * steps * stages, || {
+            format!("batch {batch} x {steps} steps x {stages} stages of {:?}", self.solver())
+        })?;
+        if let Some(at) = input.rows.iter().position(|&row| row >= control) {
+            let (place, stage) = (at / stages, at % stages);
+            let (series, step, row) = (place / steps, place % steps, input.rows[at]);
+            return Err(Error::Row { operation, series, step, stage, row, rows: control });
+        }
+        if let Outputs::At(at) = outputs {
+            let count = at.len() / batch;
+            if count == 0 {
+                return Err(Error::Empty { operation, what: "number of outputs" });
+            }
+            want(operation, "the list of outputs", at.len(), batch * count, || format!("batch {batch} x {count} outputs"))?;
+            for (series, own) in at.chunks_exact(count).enumerate() {
+                let wrong = own.iter().position(|&step| step >= steps).or_else(|| own.windows(2).position(|two| two[0] > two[1]));
+                if let Some(place) = wrong {
+                    return Err(Error::Output { operation, series, place, step: own[place], steps });
+                }
+            }
+        }
+        finite(operation, "the array of parameters", input.parameters, |i| format!("parameter {i}"))?;
+        finite(operation, "the array of coefficients", input.coefficients, |i| {
+            let row = i / width;
+            format!("series {}, row {}, coefficient {}", row / control, row % control, i % width)
+        })?;
+        finite(operation, "the initial state", input.initial, |i| format!("series {}, state {}", i / hidden, i % hidden))?;
+        finite(operation, "the list of step lengths", input.dt, |i| format!("series {}, step {}", i / steps, i % steps))
+    }
+
+    /// What else a reverse pass is given.
+    pub(crate) fn check_states<T: Float>(
+        &self,
+        operation: &'static str,
+        input: &Input<'_, T>,
+        states: &[T],
+        outputs: Outputs<'_>,
+        gradient: &[T],
+    ) -> Result<(), Error> {
+        let (batch, hidden) = (input.batch, self.network().hidden());
+        for (what, array, count) in [("the states", states, input.steps), ("the gradient", gradient, outputs.count(input))] {
+            want(operation, what, array.len(), batch * count * hidden, || {
+                format!("batch {batch} x {count} steps x {hidden} states")
+            })?;
+            finite(operation, what, array, |i| {
+                let row = i / hidden;
+                format!("series {}, step {}, state {}", row / count, row % count, i % hidden)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Where and when a state overflowed, as an error.
+    pub(crate) fn exploded<T>(&self, input: &Input<'_, T>, Exploded { series, step }: Exploded) -> Error {
+        let row = input.rows[(series * input.steps + step) * self.solver().stages()];
+        Error::SolveExploded { series, step, row }
+    }
+
+    /// The first series whose gradient is not finite, as an error.
+    pub(crate) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
+        let coefficients = gradients.coefficients.as_deref().unwrap_or_default();
+        if [&gradients.parameters, &gradients.initial, coefficients].iter().all(|array| all_finite(array)) {
+            return Ok(());
+        }
+        let broken = |array: &[T]| array.chunks_exact((array.len() / input.batch).max(1)).position(|row| !all_finite(row));
+        let series = broken(&gradients.initial).or_else(|| broken(coefficients));
+        Err(Error::SolveGradientExploded { series })
+    }
+}
+
+/// Refuses NaN and infinities.
+fn finite<T: Float>(
+    operation: &'static str,
+    what: &'static str,
+    values: &[T],
+    place: impl Fn(usize) -> String,
+) -> Result<(), Error> {
+    if all_finite(values) {
+        return Ok(());
+    }
+    let first = values.iter().position(|x| !x.is_finite()).unwrap_or_default();
+    Err(Error::NotFinite { operation, what, value: values[first].to_f64(), place: place(first) })
+}
+
+fn all_finite<T: Float>(values: &[T]) -> bool {
+    // Without a short cut the test vectorises.
+    values.par_chunks(1 << 15).all(|row| row.iter().fold(true, |all, x| all & x.is_finite()))
+}

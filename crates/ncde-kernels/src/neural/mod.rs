@@ -1,0 +1,43 @@
+//! Whole solves of neural controlled differential equations, forward and reverse.
+//!
+//! ```text
+//! dh/dt = F(h, c(t)),   F = sum_i c_i f_i(h)  +  at depth 2:  sum_{i<j} c_[i,j] [f_i, f_j](h),   [f, g] = Dg f - Df g
+//! ```
+//!
+//! `f` is a fully connected network and `c` piecewise constant: increments or derivatives of a path (an NCDE), the log-signatures of
+//! its windows divided by their lengths (a Log-NCDE), or those with a network onto the log-signature's dimension (an NRDE, depth 1).
+//! Steps are fixed, and each sample has its own.
+//!
+//! Every layer is a matrix product over the samples of a group and, at depth 2, their tangents; nothing is allocated inside the loop
+//! over time. Between the passes only the states at the ends of steps are kept: the reverse pass computes stages again.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `network`, `solver` | the field and its parameters; Runge-Kutta tables |
+//! | `solve`, `input` | what is computed; the arrays, and everything that can be wrong with them |
+//! | `plan` | groups of samples that are solved together, shards that are summed up together |
+//! | `flow` | the loop over time, both ways |
+//! | `field`, `reverse`, `collect` | one evaluation of `F`; its reverse pass; the gradients of weights |
+//! | `tape`, `packed`, `buffer` | what stages keep; parameters in the order in which they are read; memory on cache lines |
+//! | `product`, `activation` | the matrix products; functions with two derivatives |
+
+mod activation;
+mod buffer;
+mod collect;
+mod field;
+mod flow;
+mod input;
+mod network;
+mod packed;
+mod plan;
+mod product;
+mod reverse;
+mod solve;
+mod solver;
+mod tape;
+
+pub(crate) use flow::{Exploded, backward, forward};
+pub use input::{Gradients, Input, Outputs};
+pub use network::{Activation, Last, Layer, Network};
+pub use solve::{Controls, Depth, Solve};
+pub use solver::Solver;

@@ -1,0 +1,178 @@
+//! Random solves: a network, controls, and steps of different lengths for every sample, some of them padding.
+
+use ncde_kernels::Float;
+use ncde_kernels::neural::{Activation, Depth, Gradients, Input, Last, Network, Outputs, Solve, Solver};
+
+use crate::reference;
+
+/// Numbers between -1 and 1 that depend on the seed and the place alone (splitmix64).
+pub(crate) fn numbers(seed: u64, n: usize) -> Vec<f64> {
+    let number = |i: usize| {
+        let mut z = (seed << 32).wrapping_add(i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(number).collect()
+}
+
+pub(crate) fn narrow<T: Float>(x: &[f64]) -> Vec<T> {
+    x.iter().map(|&x| T::from_f64(x)).collect()
+}
+
+pub(crate) fn wide<T: Float>(x: &[T]) -> Vec<f64> {
+    x.iter().map(|x| x.to_f64()).collect()
+}
+
+/// The largest difference, relative to the largest number of `right`.
+#[track_caller]
+pub(crate) fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f64) {
+    assert_eq!(seen.len(), right.len(), "{what}");
+    let scale = right.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
+    for (i, (x, y)) in seen.iter().zip(right).enumerate() {
+        let error = (x - y).abs() / scale;
+        assert!(error <= tolerance, "{what}: {x} instead of {y} at {i}: {error:e}, allowed {tolerance:e}");
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Case<T = f64> {
+    pub(crate) name: String,
+    pub(crate) solve: Solve,
+    pub(crate) batch: usize,
+    pub(crate) steps: usize,
+    pub(crate) control: usize,
+    pub(crate) parameters: Vec<T>,
+    pub(crate) coefficients: Vec<T>,
+    pub(crate) initial: Vec<T>,
+    pub(crate) dt: Vec<T>,
+    pub(crate) rows: Vec<usize>,
+}
+
+/// States, channels and hidden layers; batch, steps and rows of the control.
+pub(crate) type Shape<'a> = ((usize, usize, &'a [usize]), [usize; 3]);
+
+impl Case {
+    pub(crate) fn new(seed: u64, shape: Shape<'_>, functions: (Activation, Last), depth: Depth, solver: Solver) -> Self {
+        let ((hidden, channels, widths), [batch, steps, control]) = shape;
+        let network = Network::new(hidden, channels, widths).unwrap().with_activation(functions.0).with_last(functions.1);
+        let mut parameters = numbers(seed, network.parameters());
+        for l in 0..network.layers() {
+            let layer = network.layer(l);
+            let scale = 1.5 / (layer.inputs as f64).sqrt();
+            parameters[layer.weight].iter_mut().for_each(|x| *x *= scale);
+            parameters[layer.bias].iter_mut().for_each(|x| *x *= 0.5);
+        }
+        let solve = Solve::new(network).with_depth(depth).with_solver(solver);
+        let mut dt: Vec<f64> = numbers(seed + 1, batch * steps).iter().map(|x| 0.15 + 0.1 * x).collect();
+        for (b, dt) in dt.chunks_exact_mut(steps).enumerate() {
+            // Each sample has its own number of steps, and pauses.
+            let own = steps - b % steps.min(4);
+            dt[own..].fill(0.0);
+            if b % 3 == 1 && steps > 2 {
+                dt[1] = 0.0;
+            }
+        }
+        let count = batch * steps * solver.stages();
+        let rows = numbers(seed + 2, count).iter().map(|x| ((x * 0.4999 + 0.5) * control as f64) as usize).collect();
+        let coefficients = numbers(seed + 3, batch * control * solve.coefficients());
+        let name = format!("{shape:?} {functions:?} {depth:?} {solver:?}");
+        Self {
+            name,
+            solve,
+            batch,
+            steps,
+            control,
+            parameters,
+            coefficients,
+            initial: numbers(seed + 4, batch * hidden),
+            dt,
+            rows,
+        }
+    }
+
+    /// States at the ends of all steps, the naive way.
+    pub(crate) fn reference(&self) -> Vec<f64> {
+        let (n, width, stages) = (self.solve.network().hidden(), self.solve.coefficients(), self.solve.solver().stages());
+        let mut states = Vec::new();
+        for b in 0..self.batch {
+            let mut h = self.initial[b * n..(b + 1) * n].to_vec();
+            for step in 0..self.steps {
+                let place = b * self.steps + step;
+                let c = |s: usize| {
+                    let row = b * self.control + self.rows[place * stages + s];
+                    self.coefficients[row * width..(row + 1) * width].to_vec()
+                };
+                h = reference::step(&self.solve, &self.parameters, &h, self.dt[place], c);
+                states.extend_from_slice(&h);
+            }
+        }
+        states
+    }
+
+    /// The same numbers in another type.
+    pub(crate) fn to<T: Float>(&self) -> Case<T> {
+        Case {
+            name: self.name.clone(),
+            solve: self.solve.clone(),
+            batch: self.batch,
+            steps: self.steps,
+            control: self.control,
+            parameters: narrow(&self.parameters),
+            coefficients: narrow(&self.coefficients),
+            initial: narrow(&self.initial),
+            dt: narrow(&self.dt),
+            rows: self.rows.clone(),
+        }
+    }
+}
+
+impl<T: Float> Case<T> {
+    pub(crate) fn input(&self) -> Input<'_, T> {
+        Input {
+            batch: self.batch,
+            steps: self.steps,
+            control: self.control,
+            parameters: &self.parameters,
+            coefficients: &self.coefficients,
+            initial: &self.initial,
+            dt: &self.dt,
+            rows: &self.rows,
+        }
+    }
+
+    pub(crate) fn forward(&self) -> Vec<T> {
+        self.solve.forward(&self.input()).unwrap()
+    }
+
+    /// Gradients of `sum weights states`.
+    pub(crate) fn gradients(&self, weights: &[T]) -> Gradients<T> {
+        self.solve.backward(&self.input(), &self.forward(), Outputs::Every, weights).unwrap()
+    }
+}
+
+/// Every kind of solve at shapes that fill no register, no tile and no group, and one that does.
+pub(crate) fn cases() -> Vec<Case> {
+    let shapes: [Shape<'_>; 8] = [
+        ((1, 1, &[]), [1, 1, 1]),
+        ((3, 1, &[5]), [1, 4, 2]),
+        ((5, 3, &[7, 11]), [3, 5, 4]),
+        ((2, 4, &[]), [7, 3, 2]),
+        ((17, 2, &[19, 3, 13]), [9, 3, 5]),
+        ((4, 5, &[6, 6]), [19, 2, 3]),
+        ((16, 3, &[32, 32]), [8, 2, 2]),
+        ((9, 11, &[3, 5]), [3, 2, 2]),
+    ];
+    let activations = [Activation::Silu, Activation::Tanh, Activation::Softplus, Activation::Relu];
+    let mut cases = Vec::new();
+    for (i, shape) in shapes.into_iter().enumerate() {
+        for (j, activation) in activations.into_iter().enumerate() {
+            for depth in [Depth::One, Depth::Two] {
+                let last = if (i + j) % 3 == 0 { Last::Linear } else { Last::Tanh };
+                let solver = [Solver::Heun, Solver::Euler, Solver::Rk4][(i + 2 * j) % 3];
+                cases.push(Case::new(1 + 10 * i as u64, shape, (activation, last), depth, solver));
+            }
+        }
+    }
+    cases
+}
