@@ -99,7 +99,7 @@ fn classes_go_by_name_or_number() {
     // A model of numbers takes classes that are numbers.
     let values = label(&["1", "2"], &[]).unwrap().targets;
     assert_eq!(values, Targets::Values { name: "label".into(), of: vec![1.0, 2.0] });
-    let steps = csv("time,x,y\n0,1,a\n1,1,b\n2,1,\n").aligned(&schema(&["x"], &[], &["b", "a"])).unwrap().targets;
+    let steps = csv("time,x,label\n0,1,a\n1,1,b\n2,1,\n").aligned(&schema(&["x"], &[], &["b", "a"])).unwrap().targets;
     assert_eq!(steps, Targets::ClassSteps { names: vec!["b".into(), "a".into()], of: vec![vec![Some(1), Some(0), None]] });
 }
 

@@ -107,11 +107,11 @@ fn csv_gathers_cases() {
 
 #[test]
 fn csv_without_ids_or_times() {
-    let data = parse("walk.csv", "x,y\n1,0.5\n2,0.25\n");
+    let data = parse("walk.csv", "x,target\n1,0.5\n2,0.25\n");
     assert_eq!((data.name.as_str(), data.times), ("walk", Clock::Index));
     assert_eq!(data.cases.len(), 1);
     assert_eq!(data.cases[0].times, [0.0, 1.0]);
-    assert_eq!(data.targets, Targets::ValueSteps { name: "y".into(), of: vec![vec![0.5, 0.25]] });
+    assert_eq!(data.targets, Targets::ValueSteps { name: "target".into(), of: vec![vec![0.5, 0.25]] });
     let data = parse("x.csv", "date,x\n1970-01-02,1\n1970-01-03 12:00,2\n");
     assert_eq!((data.times, data.cases[0].times.as_slice()), (Clock::Dates, [86_400.0, 216_000.0].as_slice()));
 }

@@ -166,7 +166,7 @@ fn arff() {
 fn csv() {
     let seeds = [
         "id,time,age,unit,x,label\na,0,30,kg,1.5,u\na,1,30,g,,u\nb,0,40,kg,2,v\nb,2,40,?,3,v\n",
-        "date,x,y\n2020-01-01,1,0.5\n2020-01-01T12:00:00Z,NA,\n2020-01-02,3,2.5\n",
+        "date,x,target\n2020-01-01,1,0.5\n2020-01-01T12:00:00Z,NA,\n2020-01-02,3,2.5\n",
         "case;t;\"a;b\"\n1;0;1\n2;0;2\n1;1;3\n",
     ];
     survives(Format::Csv, &texts(&seeds), 3_000);

@@ -212,9 +212,9 @@ fn what_a_format_cannot_hold_is_said() {
     let refused = |data: &Dataset, format| write(data, Path::new("never-written"), format).unwrap_err().to_string();
     let statics = data("id,time,age,x\na,0,30,1\na,1,30,2\nb,0,40,3\n");
     assert_eq!(refused(&statics, Format::Ts), "cannot write `x` as ts: it has static covariates; write csv or npz");
-    let steps = data("time,x,y\n0,1,u\n1,2,v\n");
+    let steps = data("time,x,label\n0,1,u\n1,2,v\n");
     assert_eq!(refused(&steps, Format::Ts), "cannot write `x` as ts: observations have labels of their own; write csv or npz");
-    let spaces = data("time,x,y\n0,1,too long\n");
+    let spaces = data("time,x,label\n0,1,too long\n");
     let wanted = "cannot write `x` as ts: the class `too long` is not one word; rename it, or write csv or npz";
     assert_eq!(refused(&spaces, Format::Ts), wanted);
     assert_eq!(refused(&steps, Format::Arff), "cannot write `x` as arff: this format is only read; write csv, ts or npz");

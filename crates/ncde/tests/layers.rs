@@ -197,7 +197,7 @@ fn a_network_has_its_layers() {
     let mut expected = x.clone();
     for (i, layer) in net.layers.iter().enumerate() {
         let (weight, bias) = (numbers(layer.weight.val()), numbers(layer.bias.as_ref().unwrap().val()));
-        let input: Vec<f64> = expected.iter().map(|x| if i == 0 { *x } else { x.tanh() }).collect();
+        let input: Vec<f64> = expected.iter().map(|x| if i == 0 { *x } else { x / (1.0 + (-x).exp()) }).collect();
         expected = (0..bias.len())
             .map(|o| bias[o] + (0..input.len()).map(|j| input[j] * weight[j * bias.len() + o]).sum::<f64>())
             .collect();

@@ -22,6 +22,7 @@ pub(crate) fn slice(structure: StructureConfig, depth: usize, window: usize, ove
         masks,
         depth,
         window,
+        input: Input::None,
         transition,
         over,
         head,

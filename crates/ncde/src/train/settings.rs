@@ -31,7 +31,10 @@ const MOST_SKIPPED: usize = 256;
 /// | `model.name`, `model.structure`, `model.block`, `model.hidden` | slice, block, 4, 64 |
 /// | `model.depth` | 2, or 1 where that would take too much memory |
 /// | `model.window` | about 64 windows a series; 1 where an output is asked for at every observation |
-/// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 3000, 32, 0.003, cosine after 100 steps of warm-up |
+/// | `model.input`, `model.forget`, `model.norm`, `model.skip`, `model.head_layers` | yes (input and forget: if they fit in memory), 1 |
+/// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
+/// | `train.weight_decay`, `train.clip`, `train.metric` | 1 (`adamw`), 1, loss or mse |
+/// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The effective configuration: every key said.
@@ -149,14 +152,14 @@ impl Settings {
             return refuse("model.dropout", format!("{dropout}; it is a share, from 0 to below 1"));
         }
         let t = &mut config.train;
-        let steps = at_least("train.steps", *t.steps.get_or_insert(3000), 1)?;
+        let steps = at_least("train.steps", *t.steps.get_or_insert(1500), 1)?;
         let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
         let rate = positive("train.rate", *t.rate.get_or_insert(0.003))?;
         let schedule = *t.schedule.get_or_insert(Schedule::Cosine);
         let warmup = *t.warmup.get_or_insert(if schedule == Schedule::Cosine { 100.min(steps / 10) } else { 0 });
         let optimizer = *t.optimizer.get_or_insert(OptimizerName::Adamw);
         let weight_decay = match optimizer {
-            OptimizerName::Adamw => *t.weight_decay.get_or_insert(0.01),
+            OptimizerName::Adamw => *t.weight_decay.get_or_insert(1.0),
             OptimizerName::Adam if t.weight_decay.is_some_and(|decay| decay != 0.0) => {
                 return refuse("train.weight_decay", "Adam has none; use `optimizer = \"adamw\"`, or `penalty`".into());
             }
@@ -170,10 +173,10 @@ impl Settings {
                 return refuse(key, format!("{value}; it is 0 or more"));
             }
         }
-        let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).clamp(1, 100)), 1)?;
+        let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).max(1)), 1)?;
         let patience = *t.patience.get_or_insert(steps.div_ceil(2));
         let known: &[&str] = match task {
-            Task::Classification { .. } => &["accuracy", "balanced_accuracy", "auroc", "f1", "loss"],
+            Task::Classification { .. } => &["loss", "accuracy", "balanced_accuracy", "auroc", "f1"],
             Task::Regression { .. } | Task::Forecast { .. } => &["mse", "mae", "r2"],
         };
         let metric = t.metric.get_or_insert_with(|| known[0].into()).clone();

@@ -14,7 +14,7 @@ use crate::{output, threads};
 use progress::Progress;
 
 /// The seconds that the demo takes are kept to about a minute.
-const DEMO: &[&str] = &["train.steps=1500", "model.hidden=32"];
+const DEMO: &[&str] = &["train.steps=1000", "model.hidden=32"];
 
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     if args.device != Device::Cpu {

@@ -12,14 +12,15 @@ use crate::text::number::{self, Cell};
 
 const IDS: [&str; 4] = ["id", "case", "case_id", "series_id"];
 const TIMES: [&str; 5] = ["time", "t", "timestamp", "date", "datetime"];
-const LABELS: [&str; 4] = ["label", "class", "target", "y"];
+// Not `y`: beside an `x` that is a place more often than an answer.
+const LABELS: [&str; 3] = ["label", "class", "target"];
 
 /// Whether a column of this name holds labels.
 pub(in super::super) fn is_label(name: &str) -> bool {
     is_one_of(name, &LABELS)
 }
 
-/// Long names in any case; a single letter as it is, since `T` and `Y` may well be quantities.
+/// Long names in any case; a single letter as it is, since `T` may well be a quantity.
 fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|known| if known.len() == 1 { name == *known } else { name.eq_ignore_ascii_case(known) })
 }
@@ -253,7 +254,7 @@ mod tests {
         let options = ReadOptions::default();
         let roles = found(&["ID", "x", "Timestamp", "T", "Y", "class"], &options).unwrap();
         assert_eq!(roles, [Role::Id, Role::Value(0), Role::Time, Role::Value(1), Role::Value(2), Role::Label]);
-        assert_eq!(found(&["t", "x", "y"], &options).unwrap(), [Role::Time, Role::Value(0), Role::Label]);
+        assert_eq!(found(&["t", "x", "label"], &options).unwrap(), [Role::Time, Role::Value(0), Role::Label]);
     }
 
     #[test]
