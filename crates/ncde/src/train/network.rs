@@ -17,6 +17,7 @@ use crate::random::Stream;
 
 /// A model that is trained.
 #[derive(Module, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, and the derive of Burn knows no boxes")]
 pub(super) enum Network<B: Backend> {
     /// A structured Linear NCDE.
     Slice(SliceNetwork<B>),

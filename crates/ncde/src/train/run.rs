@@ -350,7 +350,7 @@ impl State {
             progress.losses.1 += 1;
             progress.seconds += begun.elapsed().as_secs_f64();
             on(Event::Step { step: progress.step, loss });
-            let look = progress.step % settings.evaluate_every == 0 || progress.step == settings.steps;
+            let look = progress.step.is_multiple_of(settings.evaluate_every) || progress.step == settings.steps;
             if look {
                 self.look(run)?;
                 if let Some(point) = self.progress.history.last() {

@@ -384,7 +384,7 @@ fn model(m: &mut ModelConfig, seed: u64, data: &Dataset, task: &Task, width: usi
     }
 }
 
-fn refuse<T>(key: &str, problem: String) -> Result<T, Error> {
+fn refuse<T>(key: &str, problem: impl std::fmt::Display) -> Result<T, Error> {
     Err(Error::Config(format!("`{key}` is {problem}")))
 }
 
