@@ -36,20 +36,21 @@ impl<B: ModelBackend> Classifier<B> {
     }
 }
 
-/// Loops from anywhere on the circle, and their directions.
-fn data(seed: u64, count: usize) -> Result<(Vec<Linear<f64, AtObservations>>, Vec<f64>), Error> {
+/// Loops and their directions.
+type Data = (Vec<Linear<f64, AtObservations>>, Vec<f64>);
+
+/// Loops that start anywhere on the circle.
+fn data(seed: u64, count: usize) -> Result<Data, Error> {
     let (mut loops, mut signs) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for case in 0..count as u64 {
         let draw = Stream::new(seed, case);
         let sign = if draw.uniform(0) < 0.5 { 1.0 } else { -1.0 };
         let length = 20 + (draw.uniform(1) * 21.0) as u64;
         // The ends of each loop, and between them a time in each piece.
-        let time = |i: u64| {
-            if i + 1 == length {
-                1.0
-            } else {
-                (i as f64 + 0.5 * draw.uniform(100 + i) * f64::from(u8::from(i > 0))) / length as f64
-            }
+        let time = |i: u64| match i {
+            0 => 0.0,
+            i if i + 1 == length => 1.0,
+            i => (i as f64 + 0.5 * draw.uniform(100 + i)) / length as f64,
         };
         let times: Vec<f64> = (0..length).map(time).collect();
         let turns = times.iter().map(|t| std::f64::consts::TAU * (draw.uniform(2) + sign * t));

@@ -7,7 +7,7 @@ use burn::backend::Flex;
 use burn::module::Param;
 use burn::tensor::{DType, FloatDType, Tensor};
 use common::{B, check_gradients, difference, numbers, tensor, values};
-use ncde::model::{Error, NeuralCde, NeuralCdeConfig, NeuralDrive, NeuralKind, StepRule, cast};
+use ncde::model::{Error, NeuralCde, NeuralCdeConfig, NeuralDrive, NeuralKind, Observations, StepRule, TimeChannel, Times, cast};
 use ncde::neural::{self, Activation, Last, Solver};
 use ncde_signature::path::{AtObservations, Cubic, Linear, Series, Windows};
 use ncde_solve::field::{Activation as Function, Network};
@@ -180,6 +180,61 @@ fn what_lies_after_a_series_is_not_read() {
 }
 
 #[test]
+fn a_series_without_windows_stays_where_it_starts() {
+    let config = config(NeuralKind::LogNcde { depth: 2 });
+    let model = double(&config);
+    let (first, logs) = (tensor(values(6, 1.0, 1), [2, 3]), tensor(values(2 * 4 * 6, 1.0, 2), [2, 4, 6]));
+    let start = numbers(model.initial(&first).unwrap());
+    let run = |lengths: &[usize]| {
+        let states = model.forward(&config.windows(first.clone(), logs.clone(), &[0.5; 8], Some(lengths)).unwrap()).unwrap();
+        assert_eq!(states.dims(), [2, 4, 5]);
+        numbers(states)
+    };
+    let states = run(&[3, 0]);
+    assert!(states[20..].chunks(5).all(|state| *state == start[5..]));
+    assert!(states[..5] != start[..5]);
+    assert!(run(&[0, 0])[..20].chunks(5).all(|state| *state == start[..5]));
+}
+
+/// The same series as tensors, padded with what is no number, and as paths.
+#[test]
+fn windows_of_tensors_are_windows_of_paths() {
+    let lengths = [9, 14, 2];
+    for (time, channels) in [(TimeChannel::Present, 3), (TimeChannel::Absent, 2)] {
+        for kind in KINDS {
+            let config = NeuralCdeConfig { channels, ..config(kind) };
+            let mut paths = Vec::new();
+            let (mut all, mut steps) = (Vec::new(), Vec::new());
+            for (b, &length) in lengths.iter().enumerate() {
+                // Time starts at 0, as it does for tensors.
+                let own = series(length, 10 + b as u64);
+                let times: Vec<f64> = own.times().iter().map(|t| t - own.times()[0]).collect();
+                let plain: Vec<f64> = own.values().chunks(3).flat_map(|row| row[1..].to_vec()).collect();
+                all.extend_from_slice(&plain);
+                all.resize((b + 1) * 14 * 2, f64::NAN);
+                steps.extend(times.windows(2).map(|two| two[1] - two[0]));
+                steps.resize((b + 1) * 13, f64::NAN);
+                let own = Series::new(times, plain, 2).unwrap();
+                let own = if time == TimeChannel::Present { own.with_time().unwrap() } else { own };
+                paths.push(Linear::new(&own.complete().unwrap()).unwrap());
+            }
+            let observations = Observations {
+                values: tensor(all, [3, 14, 2]),
+                times: Times::Steps(tensor(steps, [3, 13])),
+                lengths: Some(lengths.into()),
+            };
+            let tensors = config.windows_from(observations, time, 4).unwrap();
+            let wanted = config.windows_of(&paths, &Windows::Observations(4), 1, (&Default::default(), DType::F64)).unwrap();
+            assert_eq!(tensors.lengths, wanted.lengths);
+            let model = double(&config);
+            let [a, b] = [tensors, wanted].map(|drive| numbers(model.forward_with_start(&drive).unwrap()));
+            let error = difference(&a, &b);
+            assert!(error < 1e-12, "{kind:?} {time:?}: {error}");
+        }
+    }
+}
+
+#[test]
 fn states_at_observations_do_not_see_the_future() {
     let config = config(NeuralKind::Ncde).with_steps(StepRule::AtMost(0.05));
     let model = double(&config);
@@ -294,7 +349,14 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(windows(3, &[1.0; 2], None), "neural drive: the tensor of log-signatures has 3 coordinates, but 6 is needed");
     assert!(windows(6, &[1.0; 3], None).contains("has 3 numbers"));
     assert!(windows(6, &[1.0, 0.0], None).contains("has `0` at window 1 of series 0, but a positive length of time is needed"));
-    assert!(windows(6, &[1.0; 2], Some(&[3])).contains("one length between 1 and 2"));
+    assert!(windows(6, &[1.0; 2], Some(&[3])).contains("one length between 0 and 2"));
+    let from = |channels: usize, steps: usize| {
+        let values = Tensor::<Flex, 3>::zeros([1, 4, channels], &device);
+        let observations = Observations { values, times: Times::Regular(0.1), lengths: None };
+        log(2).windows_from(observations, TimeChannel::Absent, steps).map(|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(from(3, 0), "neural drive: a window has 0 steps, but at least 1 is needed");
+    assert_eq!(from(2, 1), "neural drive: the path through the observations has 2 channels, but 3 is needed");
 
     // Stages of another solver, and an observation of another kind.
     let drive = log(1).with_solver(Solver::Euler).along(&[linear(5, 1)], &device).unwrap();

@@ -15,10 +15,12 @@ use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use ncde_signature::Control;
 use ncde_signature::path::{Path, Windows};
 
-use super::Error;
+use super::gates::{Drive, Gates, Observations, TimeChannel};
 use super::neural_config::NeuralCdeConfig;
 use super::neural_steps::{Steps, schedule};
 use super::parameters::{check_lengths, clear_padding, constant};
+use super::presets::{PathGates, PathKind};
+use super::{Error, ModelBackend, log_ode};
 use crate::neural::Schedule;
 
 /// What drives a [`NeuralCde`](super::NeuralCde). Made by its [`NeuralCdeConfig`], which knows the solver and its steps.
@@ -38,7 +40,8 @@ impl NeuralCdeConfig {
     /// Log-ODE windows, from log-signatures that are tensors and the lengths of the windows in time, window by window for each series.
     /// For an NCDE with a linear control: increments, and the times between observations.
     ///
-    /// `lengths` are the numbers of windows of the series; all of them without it. What lies after is not read.
+    /// `lengths` are the numbers of windows of the series; all of them without it. What lies after is not read. A series without a
+    /// window stays in its initial state.
     ///
     /// # Shapes
     /// `first`: `[batch, channels]`; `logs`: `[batch, windows, coordinates]`; `spans`: `[batch, windows]`. To one state a window.
@@ -61,7 +64,7 @@ impl NeuralCdeConfig {
             let wanted = format!("one for each of {batch} series x {windows} windows, at least 1 window");
             return Err(wrong("the list of window lengths", format!("{} numbers", spans.len()), wanted));
         }
-        check_lengths("neural drive", lengths, batch, [1, windows])?;
+        check_lengths("neural drive", lengths, batch, [0, windows])?;
         let lengths: Arc<[usize]> = lengths.map_or_else(|| vec![windows; batch].into(), Into::into);
         let stages = self.solver.stages();
         let mut divisors = vec![1.0; spans.len()];
@@ -77,7 +80,62 @@ impl NeuralCdeConfig {
         }
         let divisors = constant(divisors, [batch, windows, 1], &logs);
         let rates = clear_padding(logs, Some(&lengths)) / divisors;
-        Ok(NeuralDrive { first, rates, schedule: Arc::new(schedule(&series, stages)), lengths })
+        Ok(NeuralDrive { first, rates, schedule: Arc::new(schedule(&series, windows, stages)), lengths })
+    }
+
+    /// Log-ODE windows of `steps` observations each, of the piecewise linear path through tensors of observations, with gradients in
+    /// them. Where time is a channel it is the first, and starts at 0.
+    ///
+    /// ```
+    /// use burn::backend::Flex;
+    /// use burn::tensor::Tensor;
+    /// use ncde::model::{NeuralCdeConfig, NeuralKind, Observations, TimeChannel, Times};
+    /// let values = Tensor::<Flex, 3>::zeros([4, 100, 6], &Default::default()); // 4 series, 100 observations, 6 channels
+    /// let config = NeuralCdeConfig::new(NeuralKind::LogNcde { depth: 2 }, 16, 7);
+    /// let observations = Observations { values, times: Times::Regular(0.01), lengths: None };
+    /// let drive = config.windows_from(observations, TimeChannel::Present, 10)?;
+    /// assert_eq!(drive.rates.dims(), [4, 10, 7 + 21]);
+    /// assert_eq!(config.init::<Flex>(&Default::default(), 0)?.forward(&drive)?.dims(), [4, 10, 16]);
+    /// # Ok::<(), ncde::model::Error>(())
+    /// ```
+    ///
+    /// # Shapes
+    /// To one state a window; the last window of a series may be shorter.
+    ///
+    /// # Errors
+    /// If there are fewer than two observations, or sizes or types do not fit.
+    pub fn windows_from<B: ModelBackend>(
+        &self,
+        observations: Observations<B>,
+        time: TimeChannel,
+        steps: usize,
+    ) -> Result<NeuralDrive<B>, Error> {
+        if steps == 0 {
+            return Err(wrong("a window", "0 steps".into(), "at least 1".into()));
+        }
+        let Drive { first, omega, lengths, .. } =
+            PathGates { kind: PathKind::Increments(TimeChannel::Present) }.drive(observations)?;
+        let [batch, length, channels] = omega.dims();
+        let dt: Vec<f64> = omega.clone().narrow(2, 0, 1).into_data().iter().collect();
+        let (first, increments) = match time {
+            TimeChannel::Absent => (first, omega.narrow(2, 1, channels - 1)),
+            TimeChannel::Present => (Tensor::cat(vec![constant(vec![0.0; batch], [batch, 1], &first), first], 1), omega),
+        };
+        let seen = increments.dims()[2];
+        if seen != self.channels {
+            let wanted = format!("{}", self.channels);
+            return Err(wrong("the path through the observations", format!("{seen} channels"), wanted));
+        }
+        let own = |b: usize| lengths.as_deref().map_or(length, |lengths| lengths[b]);
+        let windows = length.div_ceil(steps);
+        let mut spans = Vec::with_capacity(batch * windows);
+        for (b, dt) in dt.chunks_exact(length).enumerate() {
+            spans.extend(dt[..own(b)].chunks(steps).map(|window| window.iter().sum::<f64>()));
+            spans.resize((b + 1) * windows, 0.0);
+        }
+        let counts: Vec<usize> = (0..batch).map(|b| own(b).div_ceil(steps)).collect();
+        let logs = log_ode::windows(&Arc::new(self.log_signature()?), increments, lengths.as_deref(), steps)?;
+        self.windows(first, logs, &spans, Some(&counts))
     }
 
     /// Log-ODE windows of paths, each cut in the same way. A cubic is taken as the polygon through `refinement` points between two
@@ -147,12 +205,13 @@ impl NeuralCdeConfig {
             series.push(steps);
             rates.push(own);
         }
-        let lengths = paths.iter().map(|path| path.knots().len() - 1).collect();
+        let lengths: Arc<[usize]> = paths.iter().map(|path| path.knots().len() - 1).collect();
+        let states = lengths.iter().copied().max().unwrap_or_default();
         let longest = rates.iter().map(Vec::len).max().unwrap_or_default();
         rates.iter_mut().for_each(|own| own.resize(longest, 0.0));
         let shape = [paths.len(), longest / self.channels, self.channels];
         let rates = Tensor::from_data(TensorData::new(rates.concat(), shape), options);
-        Ok(NeuralDrive { first, rates, schedule: Arc::new(schedule(&series, self.solver.stages())), lengths })
+        Ok(NeuralDrive { first, rates, schedule: Arc::new(schedule(&series, states, self.solver.stages())), lengths })
     }
 
     /// The steps along one path, and its derivatives at their stages. Stages at the same time read the same row.

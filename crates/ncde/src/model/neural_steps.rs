@@ -83,10 +83,10 @@ pub(super) struct Steps {
     pub(super) ends: Vec<usize>,
 }
 
-/// One schedule for all series: shorter ones stand still after their end, and their last state is repeated.
-pub(super) fn schedule(series: &[Steps], stages: usize) -> Schedule {
-    let steps = series.iter().map(|own| own.dt.len()).max().unwrap_or_default();
-    let windows = series.iter().map(|own| own.ends.len()).max().unwrap_or_default();
+/// One schedule for all series, with a state for each of `windows`: shorter ones stand still after their end, and their last state is
+/// repeated; one without a step stays where it starts.
+pub(super) fn schedule(series: &[Steps], windows: usize, stages: usize) -> Schedule {
+    let steps = series.iter().map(|own| own.dt.len()).max().unwrap_or_default().max(1);
     let (mut dt, mut rows, mut at) = (Vec::new(), Vec::new(), Vec::new());
     for (b, own) in series.iter().enumerate() {
         dt.extend_from_slice(&own.dt);
@@ -130,9 +130,10 @@ mod tests {
     fn shorter_series_stand_still_at_their_end() {
         let short = Steps { dt: vec![0.5], rows: vec![0, 0], ends: vec![0] };
         let long = Steps { dt: vec![0.2; 3], rows: vec![0, 0, 0, 0, 1, 1], ends: vec![1, 2] };
-        let all = schedule(&[short, long], 2);
-        assert_eq!((all.steps, all.dt), (3, vec![0.5, 0.0, 0.0, 0.2, 0.2, 0.2]));
-        assert_eq!(all.rows, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
-        assert_eq!(all.outputs, Outputs::At(vec![0, 0, 1, 2]));
+        let all = schedule(&[short, long, Steps::default()], 3, 2);
+        assert_eq!((all.steps, all.dt), (3, vec![0.5, 0.0, 0.0, 0.2, 0.2, 0.2, 0.0, 0.0, 0.0]));
+        assert_eq!(all.rows, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(all.outputs, Outputs::At(vec![0, 0, 0, 1, 2, 2, 0, 0, 0]));
+        assert_eq!(schedule(&[Steps::default()], 2, 1).dt, [0.0]);
     }
 }
