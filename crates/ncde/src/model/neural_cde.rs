@@ -6,8 +6,8 @@
 //! Log-NCDE   dh/dt = (sum_i lambda_i f_i + sum_{i<j} lambda_[i,j] [f_i, f_j])(h) / length,   [f, g] = Dg f - Df g
 //! ```
 //!
-//! Thesis, chapters "Neural controlled differential equations" and "Log-NCDEs". An NRDE learns what brackets give a Log-NCDE for
-//! nothing, at the price of a last layer that grows with the log-signature.
+//! Thesis, chapter "Neural Controlled Differential Equations". What a Log-NCDE computes from its fields, their brackets, an NRDE must
+//! learn, in a last layer that grows with the log-signature.
 //!
 //! Cost: that of the solve in `ncde-kernels`. Memory: `O(batch x steps x H)` in training, `O(batch x windows x H)` else.
 
