@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`signature`] | the signature and log-signature of a batch of paths, as a differentiable operation |
 //! | [`linear`] | the recurrence of a linear controlled differential equation, as a differentiable operation |
-//! | [`model`] | Linear NCDEs (in batches, or one observation at a time), what drives them, `SLiCE` blocks and stacks, path development, readouts, randomised signatures |
+//! | [`neural`] | the whole solve of a neural controlled differential equation, as a differentiable operation |
+//! | [`model`] | Linear NCDEs (in batches, or one observation at a time), NCDEs, NRDEs and Log-NCDEs, what drives them, `SLiCE` blocks and stacks, path development, readouts, randomised signatures |
 //! | [`train`] | from data and settings to a saved model |
 //! | [`demo`] | series to try things on |
 //! | [`random`] | the counter-based random numbers that all weights and masks are drawn from |
@@ -41,6 +42,7 @@
 pub mod demo;
 pub mod linear;
 pub mod model;
+pub mod neural;
 pub mod signature;
 mod slices;
 pub mod train;

@@ -1,7 +1,7 @@
 //! Models: paths in, states and outputs out.
 //!
 //! ```text
-//! h_t = h_{t_0} + ∫ sum_i A^i h_s domega^i_s + ∫ B dxi_s,   y_t = L h_t
+//! h_t = h_{t_0} + ∫ sum_i A^i h_s domega^i_s + ∫ B dxi_s,   or   h_t = h_{t_0} + ∫ f(h_s) dX_s;   y_t = L h_t
 //! ```
 //!
 //! | file | what it holds |
@@ -11,6 +11,8 @@
 //! | `log_ode` | windows of a path, as log-signatures; what each of their coordinates multiplies is decided in `ncde-runtime` |
 //! | `linear_config`, `linear_ncde` | the Linear NCDE: vector- or matrix-valued, driven by increments or by Log-ODE windows |
 //! | `stream`, `step_gates` | the same layer fed one observation at a time, on plain numbers |
+//! | `neural_config`, `neural_cde` | NCDE, NRDE and Log-NCDE: a network as the vector field |
+//! | `neural_drive`, `neural_steps` | what drives them: windows or derivatives of paths, and the solver's steps |
 //! | `development` | path development: the state is a matrix of a Lie group |
 //! | `block`, `stack` | the `SLiCE` block, and stacks of it behind an embedding or an encoder |
 //! | `readout` | from states to outputs |
@@ -27,6 +29,10 @@ mod least_squares;
 mod linear_config;
 mod linear_ncde;
 mod log_ode;
+mod neural_cde;
+mod neural_config;
+mod neural_drive;
+mod neural_steps;
 mod parameters;
 mod presets;
 mod randomised;
@@ -44,6 +50,10 @@ pub use gates::{Drive, First, Gates, GatesConfig, Observations, TimeChannel, Tim
 pub use linear_config::{Driving, Initial, InputTerm, LinearNcdeConfig};
 pub use linear_ncde::LinearNcde;
 pub use ncde_runtime::{Head, Number as StreamNumber, Over, Plan, Route, StructureConfig, plan};
+pub use neural_cde::NeuralCde;
+pub use neural_config::{NeuralCdeConfig, NeuralKind};
+pub use neural_drive::NeuralDrive;
+pub use neural_steps::StepRule;
 pub use parameters::cast;
 pub use presets::{MambaGates, PathGates, PathKind, Preset, TokenGates};
 pub use randomised::{RandomisedSignature, RandomisedSignatureConfig, Regression};
@@ -53,11 +63,12 @@ pub use stream::{LinearNcdeStream, StreamState, WindowState};
 pub use structure::Init;
 
 use crate::linear::LinearOps;
+use crate::neural::NeuralOps;
 use crate::signature::SignatureOps;
 
 /// A backend that models run on: one with all our operations.
-pub trait ModelBackend: LinearOps + SignatureOps {}
-impl<B: LinearOps + SignatureOps> ModelBackend for B {}
+pub trait ModelBackend: LinearOps + NeuralOps + SignatureOps {}
+impl<B: LinearOps + NeuralOps + SignatureOps> ModelBackend for B {}
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -66,6 +77,10 @@ pub enum Error {
     /// A recurrence failed.
     #[error(transparent)]
     Linear(#[from] crate::linear::Error),
+
+    /// A neural solve failed.
+    #[error(transparent)]
+    Neural(#[from] crate::neural::Error),
 
     /// A log-signature of tensors failed.
     #[error(transparent)]

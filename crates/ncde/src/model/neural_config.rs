@@ -1,0 +1,247 @@
+//! The settings of an NCDE, an NRDE and a Log-NCDE, and how their weights are drawn.
+//!
+//! ```text
+//! W_l, b_l ~ U(±1 / sqrt(inputs)),  those of the field divided by a constant;   h_{t_0} = L X_{t_0} + c
+//! ```
+
+use std::sync::Arc;
+
+use burn::tensor::backend::Backend;
+use ncde_signature::{Basis, Signature};
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use super::neural_cde::{NeuralCde, Parts};
+use super::neural_steps::StepRule;
+use super::parameters::{linear, parameter, uniform};
+use crate::neural::{Activation, Depth, Last, Network, Solve, Solver};
+use crate::random::Stream;
+
+/// Which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum NeuralKind {
+    /// `dh = f(h) dX`: one vector field for each channel, along a path.
+    Ncde,
+    /// `dh/dt = g(h) log S^N(X) / length` in each window: one vector field for each coordinate of the log-signature, all outputs of
+    /// one network.
+    Nrde {
+        /// `N`.
+        depth: usize,
+    },
+    /// The Log-ODE method: one vector field for each channel, and their Lie brackets for the other coordinates of the log-signature.
+    LogNcde {
+        /// `N`, 1 or 2.
+        depth: usize,
+    },
+}
+
+/// The settings of a [`NeuralCde`].
+///
+/// | setting | default | range |
+/// | --- | --- | --- |
+/// | `hidden` | given | `H`, at least 1 |
+/// | `channels` | given | those of the path, time included, at least 1 |
+/// | `width`, `layers` | 64, 3 | of the hidden layers of the field; 0 layers: an affine field |
+/// | `activation` | `SiLU` for a Log-NCDE, else `ReLU` | brackets need a derivative: no `ReLU` in a Log-NCDE of depth 2 |
+/// | `last` | tanh; nothing for an NRDE | |
+/// | `solver` | Heun | Euler, Heun, RK4 |
+/// | `steps` | 500, shared out | see [`StepRule`] |
+/// | `divisor` | 1000 for a Log-NCDE, else 1 | what the field's weights are divided by when they are drawn |
+///
+/// The defaults are the thesis's but for the NRDE, whose network there has a tanh before a last linear layer. Here the last hidden layer
+/// has the activation of the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the table above")]
+pub struct NeuralCdeConfig {
+    pub kind: NeuralKind,
+    pub hidden: usize,
+    pub channels: usize,
+    pub width: usize,
+    pub layers: usize,
+    #[serde(with = "ActivationName")]
+    pub activation: Activation,
+    #[serde(with = "LastName")]
+    pub last: Last,
+    #[serde(with = "SolverName")]
+    pub solver: Solver,
+    pub steps: StepRule,
+    pub divisor: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Activation", rename_all = "kebab-case")]
+enum ActivationName {
+    Silu,
+    Relu,
+    Tanh,
+    Softplus,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Last", rename_all = "kebab-case")]
+enum LastName {
+    Tanh,
+    Linear,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Solver", rename_all = "kebab-case")]
+enum SolverName {
+    Euler,
+    Heun,
+    Rk4,
+}
+
+impl NeuralCdeConfig {
+    /// `hidden` states, driven by a path with `channels` channels.
+    ///
+    /// ```
+    /// use ncde::model::{NeuralCdeConfig, NeuralKind};
+    /// // Three channels have three areas between them.
+    /// assert_eq!(NeuralCdeConfig::new(NeuralKind::LogNcde { depth: 2 }, 16, 3).coordinates()?, 6);
+    /// # Ok::<(), ncde::model::Error>(())
+    /// ```
+    pub fn new(kind: NeuralKind, hidden: usize, channels: usize) -> Self {
+        let (activation, last, divisor) = match kind {
+            NeuralKind::Ncde => (Activation::Relu, Last::Tanh, 1.0),
+            NeuralKind::Nrde { .. } => (Activation::Relu, Last::Linear, 1.0),
+            NeuralKind::LogNcde { .. } => (Activation::Silu, Last::Tanh, 1000.0),
+        };
+        Self {
+            kind,
+            hidden,
+            channels,
+            width: 64,
+            layers: 3,
+            activation,
+            last,
+            solver: Solver::Heun,
+            steps: StepRule::Shared(500),
+            divisor,
+        }
+    }
+
+    /// Other hidden layers.
+    #[must_use]
+    pub fn with_layers(self, width: usize, layers: usize) -> Self {
+        Self { width, layers, ..self }
+    }
+
+    /// Another activation of the hidden layers.
+    #[must_use]
+    pub fn with_activation(self, activation: Activation) -> Self {
+        Self { activation, ..self }
+    }
+
+    /// Something else after the last layer.
+    #[must_use]
+    pub fn with_last(self, last: Last) -> Self {
+        Self { last, ..self }
+    }
+
+    /// Another method.
+    #[must_use]
+    pub fn with_solver(self, solver: Solver) -> Self {
+        Self { solver, ..self }
+    }
+
+    /// Other steps.
+    #[must_use]
+    pub fn with_steps(self, steps: StepRule) -> Self {
+        Self { steps, ..self }
+    }
+
+    /// Another divisor of the field's first weights.
+    #[must_use]
+    pub fn with_divisor(self, divisor: f64) -> Self {
+        Self { divisor, ..self }
+    }
+
+    /// The depth of the log-signatures that drive the model.
+    pub fn depth(&self) -> usize {
+        match self.kind {
+            NeuralKind::Ncde => 1,
+            NeuralKind::Nrde { depth } | NeuralKind::LogNcde { depth } => depth,
+        }
+    }
+
+    /// The log-signature of a window, in brackets of Lyndon words.
+    ///
+    /// # Errors
+    /// If there is none of that depth.
+    pub fn log_signature(&self) -> Result<Signature, Error> {
+        Ok(Signature::log(self.channels, self.depth(), Basis::Lyndon)?)
+    }
+
+    /// How many numbers a row of the control has: the coordinates of a log-signature.
+    ///
+    /// # Errors
+    /// As for [`log_signature`](Self::log_signature).
+    pub fn coordinates(&self) -> Result<usize, Error> {
+        Ok(self.log_signature()?.len())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let refuse = |setting, problem: String| Err(Error::Setting { setting, problem });
+        match (self.kind, self.activation) {
+            (NeuralKind::LogNcde { depth }, _) if !(1..=2).contains(&depth) => refuse(
+                "depth",
+                format!("`{depth}`; a Log-NCDE has brackets of depth 1 or 2, an NRDE or a linear model takes any depth"),
+            ),
+            (NeuralKind::LogNcde { depth: 2 }, Activation::Relu) => refuse(
+                "activation",
+                "`relu` has no derivative at 0, and brackets are made of derivatives; use `silu`, `tanh` or `softplus`".into(),
+            ),
+            _ if !(self.divisor > 0.0 && self.divisor.is_finite()) => {
+                refuse("divisor", format!("`{}`; give a positive number, 1 to leave the weights as they are drawn", self.divisor))
+            }
+            _ => self.steps.check(),
+        }
+    }
+
+    /// The solve that these settings describe.
+    ///
+    /// # Errors
+    /// If the settings make no sense together.
+    pub fn solve(&self) -> Result<Solve, Error> {
+        self.check()?;
+        let (columns, depth) = match self.kind {
+            NeuralKind::LogNcde { depth: 2 } => (self.channels, Depth::Two),
+            NeuralKind::Ncde | NeuralKind::LogNcde { .. } => (self.channels, Depth::One),
+            NeuralKind::Nrde { .. } => (self.coordinates()?, Depth::One),
+        };
+        let network = Network::new(self.hidden, columns, &vec![self.width; self.layers])?;
+        let network = network.with_activation(self.activation).with_last(self.last);
+        Ok(Solve::new(network).with_depth(depth).with_solver(self.solver))
+    }
+
+    /// The model with weights drawn from `seed`.
+    ///
+    /// # Errors
+    /// If the settings make no sense together.
+    pub fn init<B: Backend>(&self, device: &B::Device, seed: u64) -> Result<NeuralCde<B>, Error> {
+        self.init_from(device, &Stream::new(seed, 0))
+    }
+
+    /// As [`init`](Self::init), as part of a larger model.
+    ///
+    /// # Errors
+    /// As for [`init`](Self::init).
+    pub fn init_from<B: Backend>(&self, device: &B::Device, stream: &Stream) -> Result<NeuralCde<B>, Error> {
+        let solve = self.solve()?;
+        let network = solve.network();
+        let mut values = Vec::with_capacity(network.parameters());
+        for l in 0..network.layers() {
+            let (layer, stream) = (network.layer(l), stream.child(l as u64 + 1));
+            let bound = 1.0 / (layer.inputs as f64).sqrt() / self.divisor;
+            values.extend(uniform(&stream.child(0), layer.weight.len(), bound));
+            values.extend(uniform(&stream.child(1), layer.bias.len(), bound));
+        }
+        Ok(NeuralCde {
+            field: parameter(values, [network.parameters()], device),
+            first: linear(&stream.child(0), [self.channels, self.hidden], device),
+            parts: Arc::new(Parts { config: self.clone(), solve: Arc::new(solve) }),
+        })
+    }
+}

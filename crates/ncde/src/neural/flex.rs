@@ -1,0 +1,132 @@
+//! The CPU backend: its tensors are slices, and the kernel takes slices.
+
+use std::sync::Arc;
+
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{DType, Element, TensorMetadata};
+use bytemuck::Pod;
+use ncde_kernels::Float;
+use ncde_kernels::neural::{self, Controls, Input, Solve};
+
+use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Outputs};
+use crate::slices::{self, tensor};
+
+/// Calls a function for the number type of a tensor.
+macro_rules! dispatch {
+    ($tensor:expr, $function:ident($($argument:expr),*)) => {
+        match $tensor.dtype() {
+            DType::F32 => $function::<f32>($($argument),*),
+            DType::F64 => $function::<f64>($($argument),*),
+            dtype => Err(Error::Type { dtype }),
+        }
+    };
+}
+
+impl NeuralOps for Flex {
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
+        dispatch!(arrays.parameters, forward(solve, &arrays))
+    }
+
+    fn neural_solve_kept(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Kept<Self>, Error> {
+        dispatch!(arrays.parameters, forward_kept(solve, &arrays))
+    }
+
+    fn neural_solve_backward(
+        solve: &Arc<Solve>,
+        controls: Controls,
+        arrays: Arrays<Self>,
+        states: FlexTensor,
+        gradient: FlexTensor,
+    ) -> Result<ArrayGradients<Self>, Error> {
+        let solve = Solve::clone(solve).with_controls(controls);
+        dispatch!(arrays.parameters, backward(&solve, &arrays, &states, &gradient))
+    }
+}
+
+fn forward<T: Float + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
+    let (arrays, dt) = prepare::<T>(arrays);
+    let input = input(&arrays, &dt)?;
+    let mut states = Vec::new();
+    solve.forward_into(&input, outputs(&arrays), &mut states)?;
+    Ok(shaped(states, input.batch, solve))
+}
+
+fn forward_kept<T: Float + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<Kept<Flex>, Error> {
+    let (arrays, dt) = prepare::<T>(arrays);
+    let input = input(&arrays, &dt)?;
+    let hidden = solve.network().hidden();
+    let states = solve.forward(&input)?;
+    let chosen = match &arrays.schedule.outputs {
+        Outputs::Every => None,
+        Outputs::At(at) => {
+            let own = at.chunks_exact(at.len() / input.batch).zip(states.chunks_exact(input.steps * hidden));
+            let rows = own.flat_map(|(at, states)| at.iter().map(|&step| &states[step * hidden..(step + 1) * hidden]));
+            Some(rows.collect::<Vec<_>>().concat())
+        }
+    };
+    let states = shaped(states, input.batch, solve);
+    Ok(Kept { outputs: chosen.map_or_else(|| states.clone(), |chosen| shaped(chosen, input.batch, solve)), states })
+}
+
+fn backward<T: Float + Element + Pod>(
+    solve: &Solve,
+    arrays: &Arrays<Flex>,
+    states: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<ArrayGradients<Flex>, Error> {
+    let (arrays, dt) = prepare::<T>(arrays);
+    let (states, gradient) = (states.to_contiguous(), gradient.to_contiguous());
+    let (states, gradient) = (slice::<T>("the states", &states)?, slice::<T>("the gradient", &gradient)?);
+    let of = solve.backward(&input(&arrays, &dt)?, states, outputs(&arrays), gradient)?;
+    Ok(ArrayGradients {
+        parameters: tensor(of.parameters, arrays.parameters.shape()),
+        coefficients: of.coefficients.map(|of| tensor(of, arrays.coefficients.shape())),
+        initial: tensor(of.initial, arrays.initial.shape()),
+    })
+}
+
+/// The same arrays, laid out as their shapes say (no copy where they already are), and the steps in the kernel's type.
+fn prepare<T: Float>(arrays: &Arrays<Flex>) -> (Arrays<Flex>, Vec<T>) {
+    let dt = arrays.schedule.dt.iter().map(|&dt| T::from_f64(dt)).collect();
+    let arrays = Arrays {
+        parameters: arrays.parameters.to_contiguous(),
+        coefficients: arrays.coefficients.to_contiguous(),
+        initial: arrays.initial.to_contiguous(),
+        schedule: arrays.schedule.clone(),
+    };
+    (arrays, dt)
+}
+
+fn input<'a, T: Float + Element + Pod>(arrays: &'a Arrays<Flex>, dt: &'a [T]) -> Result<Input<'a, T>, Error> {
+    let shape = arrays.coefficients.shape();
+    Ok(Input {
+        batch: shape[0],
+        steps: arrays.schedule.steps,
+        control: shape[1],
+        parameters: slice("the vector of parameters", &arrays.parameters)?,
+        coefficients: slice("the control", &arrays.coefficients)?,
+        initial: slice("the initial state", &arrays.initial)?,
+        dt,
+        rows: &arrays.schedule.rows,
+    })
+}
+
+fn outputs(arrays: &Arrays<Flex>) -> neural::Outputs<'_> {
+    match &arrays.schedule.outputs {
+        Outputs::Every => neural::Outputs::Every,
+        Outputs::At(at) => neural::Outputs::At(at),
+    }
+}
+
+/// `[batch, count, H]`.
+fn shaped<T: Element>(states: Vec<T>, batch: usize, solve: &Solve) -> FlexTensor {
+    let hidden = solve.network().hidden();
+    let count = states.len() / (batch * hidden);
+    tensor(states, [batch, count, hidden])
+}
+
+/// The numbers of a tensor that should have the type of the parameters.
+fn slice<'a, T: Element + Pod>(what: &'static str, tensor: &'a FlexTensor) -> Result<&'a [T], Error> {
+    slices::slice(tensor).map_err(|seen| Error::Mixed { what, seen, wanted: T::dtype() })
+}

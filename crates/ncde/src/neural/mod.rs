@@ -1,0 +1,182 @@
+//! The solve of a neural controlled differential equation on tensors, with the reverse pass of `ncde-kernels`.
+//!
+//! ```text
+//! dh/dt = sum_i c_i(t) f_i(h)  +  at depth 2:  sum_{i<j} c_[i,j](t) [f_i, f_j](h),   f a network with parameters theta
+//! ```
+//!
+//! One call is a whole solve by fixed steps: no tensor is made inside the loop over time. Between the passes the arguments and the
+//! states at the ends of steps are kept; stages are computed again. Without a gradient to come, only the states that are asked for are kept.
+
+mod autodiff;
+mod flex;
+mod ops;
+
+use std::sync::Arc;
+
+use burn::tensor::backend::Backend;
+use burn::tensor::{DType, Tensor, TensorPrimitive};
+
+pub use ncde_kernels::neural::{Activation, Controls, Depth, Last, Network, Solve, Solver};
+pub use ops::{ArrayGradients, Arrays, Kept, NeuralOps};
+
+/// What can go wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel refused its input, or a state overflowed.
+    #[error(transparent)]
+    Kernel(#[from] ncde_kernels::Error),
+
+    /// Tensors that do not fit together.
+    #[error("the neural solve: {what} has shape {seen:?}, but {wanted:?} = {meaning} is needed")]
+    Shape {
+        /// Which tensor.
+        what: &'static str,
+        /// Its shape.
+        seen: Vec<usize>,
+        /// The shape it should have.
+        wanted: Vec<usize>,
+        /// The names of those sizes.
+        meaning: &'static str,
+    },
+
+    /// A number type the kernel does not have.
+    #[error("neural solves are computed in f32 or f64, not in {dtype:?}; cast all tensors to one of them first")]
+    Type {
+        /// What the tensor holds.
+        dtype: DType,
+    },
+
+    /// Two number types in one call.
+    #[error("the neural solve: {what} holds {seen:?}, but the parameters hold {wanted:?}; cast one of them first")]
+    Mixed {
+        /// Which tensor.
+        what: &'static str,
+        /// Its type.
+        seen: DType,
+        /// The type of the parameters.
+        wanted: DType,
+    },
+
+    /// A gradient of a gradient.
+    #[error("the reverse pass of a neural solve is not itself differentiable; take first derivatives only")]
+    SecondOrder,
+}
+
+/// The steps of a batch of solves. They are data, not variables: they have no gradients.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    /// How many steps; a series that needs fewer is filled up with steps of length 0, which leave its state as it is.
+    pub steps: usize,
+    /// The lengths of the steps, `[batch, steps]`.
+    pub dt: Vec<f64>,
+    /// The row of the control that each stage of each step reads, `[batch, steps, stages]`.
+    pub rows: Vec<usize>,
+    /// Where states are wanted.
+    pub outputs: Outputs,
+}
+
+/// The steps after which states are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outputs {
+    /// All.
+    Every,
+    /// As many for each series, `[batch, count]`, counted from 0, ascending in each series.
+    At(Vec<usize>),
+}
+
+impl Schedule {
+    /// Outputs are read here as well as in the kernel; all else is checked there.
+    fn check_outputs(&self, batch: usize) -> Result<(), ncde_kernels::Error> {
+        let (operation, Outputs::At(at)) = ("the neural solve", &self.outputs) else { return Ok(()) };
+        let count = at.len() / batch.max(1);
+        if count == 0 {
+            return Err(ncde_kernels::Error::Empty { operation, what: "number of outputs" });
+        }
+        if at.len() != batch * count {
+            let (what, meaning) = ("the list of outputs", format!("batch {batch} x {count} outputs"));
+            return Err(ncde_kernels::Error::Size { operation, what, seen: at.len(), wanted: batch * count, meaning });
+        }
+        let steps = self.steps;
+        for (series, own) in at.chunks_exact(count).enumerate() {
+            let late = own.iter().position(|&step| step >= steps);
+            if let Some(place) = late.or_else(|| own.windows(2).position(|two| two[0] > two[1])) {
+                return Err(ncde_kernels::Error::Output { operation, series, place, step: own[place], steps });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The tensors of one solve.
+#[derive(Debug, Clone)]
+pub struct Arguments<B: Backend> {
+    /// `theta`, as [`Network`] lays it out: `[parameters]`.
+    pub parameters: Tensor<B, 1>,
+    /// The rows of the controls, rates of change: `[batch, rows, coefficients]`.
+    pub coefficients: Tensor<B, 3>,
+    /// `h_0`: `[batch, H]`.
+    pub initial: Tensor<B, 2>,
+    /// The steps.
+    pub schedule: Arc<Schedule>,
+}
+
+/// The states after the steps that the schedule asks for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use burn::backend::{Autodiff, Flex};
+/// use burn::tensor::Tensor;
+/// use ncde::neural::{Arguments, Last, Network, Outputs, Schedule, Solve, solve};
+///
+/// type B = Autodiff<Flex>;
+/// let device = Default::default();
+/// // dh = w h dx from h = 1, while x grows by 1: one step of Heun's method is 1 + w + w^2 / 2, with slope 1 + w in w.
+/// let growth = Arc::new(Solve::new(Network::new(1, 1, &[])?.with_last(Last::Linear)));
+/// let parameters = Tensor::<B, 1>::from_data([0.5, 0.0], &device).require_grad();
+/// let states = solve(&growth, Arguments {
+///     parameters: parameters.clone(),
+///     coefficients: Tensor::from_data([[[1.0]]], &device),
+///     initial: Tensor::from_data([[1.0]], &device),
+///     schedule: Arc::new(Schedule { steps: 1, dt: vec![1.0], rows: vec![0, 0], outputs: Outputs::Every }),
+/// })?;
+/// let h: f32 = states.clone().into_scalar();
+/// let slopes = parameters.grad(&states.sum().backward()).unwrap().into_data().to_vec::<f32>().unwrap();
+/// assert_eq!((h, slopes[0]), (1.625, 1.5));
+/// # Ok::<(), ncde::neural::Error>(())
+/// ```
+///
+/// # Shapes
+/// To `[batch, outputs, H]`.
+///
+/// # Errors
+/// If shapes, types or the schedule do not fit, a number is not finite, or a state overflows. A reverse pass cannot return an error:
+/// what fails there (an overflow) becomes gradients of NaN.
+pub fn solve<B: NeuralOps>(solve: &Arc<Solve>, arguments: Arguments<B>) -> Result<Tensor<B, 3>, Error> {
+    let Arguments { parameters, coefficients, initial, schedule } = arguments;
+    let [batch, control, _] = coefficients.dims();
+    let network = solve.network();
+    want("the vector of parameters", &parameters.dims(), &[network.parameters()], "[parameters]")?;
+    want("the control", &coefficients.dims(), &[batch, control, solve.coefficients()], "[batch, rows, coefficients]")?;
+    want("the initial state", &initial.dims(), &[batch, network.hidden()], "[batch, H]")?;
+    schedule.check_outputs(batch)?;
+    let arrays = Arrays {
+        parameters: primitive(parameters),
+        coefficients: primitive(coefficients),
+        initial: primitive(initial),
+        schedule,
+    };
+    let states = B::neural_solve(solve, arrays)?;
+    Ok(Tensor::from_primitive(TensorPrimitive::Float(states)))
+}
+
+fn want(what: &'static str, seen: &[usize], wanted: &[usize], meaning: &'static str) -> Result<(), Error> {
+    if seen == wanted {
+        return Ok(());
+    }
+    Err(Error::Shape { what, seen: seen.to_vec(), wanted: wanted.to_vec(), meaning })
+}
+
+fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> B::FloatTensorPrimitive {
+    tensor.into_primitive().tensor()
+}
