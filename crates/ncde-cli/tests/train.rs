@@ -18,7 +18,7 @@ fn demo() -> Folder {
 }
 
 fn weights(folder: &Folder, run: &str) -> Vec<u8> {
-    std::fs::read(folder.path(&format!("{run}/model.safetensors"))).unwrap()
+    folder.read(&format!("{run}/model.safetensors"))
 }
 
 #[test]

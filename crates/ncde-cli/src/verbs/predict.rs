@@ -57,9 +57,9 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
             let write = |path: &Path| -> std::io::Result<()> {
                 let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
                 if path.extension().is_some_and(|ext| ext == "json") {
-                    json(&said, &mut out)?
+                    json(&said, &mut out)?;
                 } else {
-                    csv(&said, &mut out)?
+                    csv(&said, &mut out)?;
                 }
                 out.flush()
             };

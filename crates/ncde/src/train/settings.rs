@@ -108,7 +108,7 @@ impl Settings {
         }
         let split = *d.split.get_or_insert(if test_file { SplitBy::Files } else { SplitBy::Random });
         if split == SplitBy::Files && !test_file {
-            return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`".into());
+            return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
         let validation = share("data.validation", *d.validation.get_or_insert(0.15))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
@@ -161,7 +161,7 @@ impl Settings {
         let weight_decay = match optimizer {
             OptimizerName::Adamw => *t.weight_decay.get_or_insert(1.0),
             OptimizerName::Adam if t.weight_decay.is_some_and(|decay| decay != 0.0) => {
-                return refuse("train.weight_decay", "Adam has none; use `optimizer = \"adamw\"`, or `penalty`".into());
+                return refuse("train.weight_decay", "Adam has none; use `optimizer = \"adamw\"`, or `penalty`");
             }
             OptimizerName::Adam => 0.0,
         };
@@ -352,7 +352,7 @@ fn model(m: &mut ModelConfig, seed: u64, data: &Dataset, task: &Task, width: usi
             let init = positive("model.init", *m.init.get_or_insert(0.25))?;
             let over = match (steps, *m.readout.get_or_insert(if steps { ReadoutName::Last } else { ReadoutName::Mean })) {
                 (true, ReadoutName::Mean) => {
-                    return refuse("model.readout", "`mean`, but an output is asked for at every observation; use `last`".into());
+                    return refuse("model.readout", "`mean`, but an output is asked for at every observation; use `last`");
                 }
                 (true, ReadoutName::Last) => Over::EveryStep,
                 (false, ReadoutName::Mean) => Over::Mean,

@@ -37,14 +37,14 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
             out.flush().map_err(Failure::Stdout)?;
         }
         text.clear();
-        let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut text).map_err(read_failure)?;
+        let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut text).map_err(|e| read_failure(&e))?;
         if read == 0 {
             break;
         }
         number += 1;
         let long = read as u64 == LONGEST && text.last() != Some(&b'\n');
         if long {
-            skip_line(&mut input).map_err(read_failure)?;
+            skip_line(&mut input).map_err(|e| read_failure(&e))?;
         }
         let parsed = if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text) };
         let result = match parsed {
@@ -120,6 +120,6 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
     }
 }
 
-fn read_failure(e: std::io::Error) -> Failure {
+fn read_failure(e: &std::io::Error) -> Failure {
     Failure::Refused(format!("cannot read standard input: {e}"))
 }

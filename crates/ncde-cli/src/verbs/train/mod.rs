@@ -61,7 +61,7 @@ fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure
     if already {
         output::talk(&format!("`{}` is already finished: nothing to do", directory.display()));
     }
-    let page = write_report(&[record.clone()], &directory.join("report.html"))?;
+    let page = write_report(std::slice::from_ref(&record), &directory.join("report.html"))?;
     if args.json {
         let mut line = serde_json::json!({
             "event": "finished", "steps": record.steps, "seconds": record.seconds, "stopped": record.stopped,
