@@ -1,4 +1,5 @@
 //! Predictions: the same for a series whole, cut, resumed, or among others; and right, against plain matrices.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 mod common;
 

@@ -39,7 +39,7 @@ impl Spread {
     }
 
     fn scaling(&self, scale: Scale) -> Scaling {
-        let inverse = |size: f64| if size > 1e-9 * self.mean.abs().max(1e-30) { 1.0 / size } else { 1.0 };
+        let inverse = |size: f64| if size > 1e-12 * self.mean.abs().max(1e-30) { 1.0 / size } else { 1.0 };
         match scale {
             _ if self.count == 0 => Scaling::IDENTITY,
             Scale::None => Scaling::IDENTITY,
