@@ -67,6 +67,14 @@ fn a_stream_says_what_predict_says_and_goes_on_where_it_was() {
     let last: HashMap<String, Vec<String>> = streamed[1..].iter().map(|row| (row[0].clone(), row[2..].to_vec())).collect();
     assert_eq!(last, wanted);
 
+    // Without times observations are counted, as `predict` does.
+    let untimed: String = parse_csv(&text).iter().map(|row| format!("{},{},{}\n", row[0], row[2], row[3])).collect();
+    let folder = folder.with("untimed.csv", &untimed);
+    let counted = folder.run("predict run --data untimed.csv").csv();
+    let streamed = folder.run_with("stream run", &untimed).csv();
+    let last: HashMap<&String, &[String]> = streamed[1..].iter().map(|row| (&row[0], &row[2..])).collect();
+    assert!(counted[1..].iter().all(|row| last[&row[0]] == &row[1..]));
+
     // As JSON, all series interleaved, in two processes.
     let rows = parse_csv(&text);
     let mut order: Vec<usize> = (1..rows.len()).collect();

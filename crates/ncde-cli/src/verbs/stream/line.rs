@@ -8,14 +8,24 @@ use serde::Deserialize;
 pub(super) struct Observation {
     /// The name of its series; empty if it has none.
     pub(super) id: String,
-    /// None: the line only ends the series.
-    pub(super) time: Option<f64>,
+    /// When it was made.
+    pub(super) time: When,
     /// NaN where a value is missing.
     pub(super) values: Vec<f64>,
     /// Counted only with the first observation of a series.
     pub(super) statics: Option<Vec<f64>>,
     /// The series ends after it.
     pub(super) end: bool,
+}
+
+/// When an observation was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum When {
+    At(f64),
+    /// The file has no times: observations of a series are counted from 0, as `predict` does.
+    Next,
+    /// There is none: the line only ends the series.
+    Never,
 }
 
 /// What the first line decides.
@@ -28,7 +38,7 @@ enum Format {
 /// Where cells are.
 struct Columns {
     id: Option<usize>,
-    time: usize,
+    time: Option<usize>,
     channels: Vec<usize>,
     statics: Option<Vec<usize>>,
     width: usize,
@@ -111,7 +121,7 @@ fn object(text: &[u8]) -> Result<Observation, String> {
             Some(Id::Text(text)) => text,
             Some(Id::Number(number)) => number.to_string(),
         },
-        time: line.time,
+        time: line.time.map_or(When::Never, When::At),
         values: numbers(line.values),
         statics: line.statics.map(numbers),
         end: line.end,
@@ -126,13 +136,15 @@ fn cells<'a>(text: &[u8], record: &'a mut csv::StringRecord) -> Result<&'a csv::
 
 fn columns(header: &csv::StringRecord, channels: &[String], statics: &[String]) -> Result<Columns, String> {
     let find = |name: &str| header.iter().position(|cell| cell.eq_ignore_ascii_case(name));
-    let need =
-        |name: &String| find(name).ok_or_else(|| format!("the header has no column `{name}`, which is a channel of the model"));
-    let time = find("time").ok_or("the first line is neither a JSON object nor a CSV header with a column `time`")?;
+    let need = |name: &String| {
+        find(name).ok_or_else(|| {
+            format!("the first line is neither JSON nor a CSV header with a column `{name}`, a channel of the model")
+        })
+    };
     let statics: Option<Vec<usize>> = statics.iter().map(|name| find(name)).collect();
     Ok(Columns {
         id: find("id"),
-        time,
+        time: find("time"),
         channels: channels.iter().map(need).collect::<Result<_, _>>()?,
         statics: statics.filter(|own| !own.is_empty()),
         width: header.len(),
@@ -150,7 +162,7 @@ fn row(columns: &Columns, cells: &csv::StringRecord) -> Result<Observation, Stri
     let numbers = |places: &[usize]| places.iter().map(|&i| number(i)).collect::<Result<Vec<f64>, String>>();
     Ok(Observation {
         id: columns.id.map_or(String::new(), |i| cells[i].to_owned()),
-        time: Some(number(columns.time)?),
+        time: columns.time.map_or(Ok(When::Next), |i| number(i).map(When::At))?,
         values: numbers(&columns.channels)?,
         statics: columns.statics.as_deref().map(numbers).transpose()?,
         end: false,

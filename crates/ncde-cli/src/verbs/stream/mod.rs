@@ -15,7 +15,7 @@ use ncde_runtime::{Model, Prediction, Series};
 use crate::args::{BadLine, StreamArgs};
 use crate::error::Failure;
 use crate::output;
-use line::{Observation, Reader};
+use line::{Observation, Reader, When};
 use write::Writer;
 
 /// Longer lines are not observations.
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
         let result = match parsed {
             Ok(None) => Ok(None),
             Ok(Some(observation)) => take(&mut model, &mut series, &observation)
-                .map(|prediction| prediction.zip(observation.time).map(|(p, time)| (observation.id, time, p))),
+                .map(|taken| taken.map(|(time, prediction)| (observation.id, time, prediction))),
             Err(problem) => Err(problem),
         };
         match result {
@@ -80,11 +80,15 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     }
 }
 
-/// Takes one observation; the prediction after it, or none if the line only ends a series.
-fn take(model: &mut Model, all: &mut HashMap<String, Series>, line: &Observation) -> Result<Option<Prediction>, String> {
+/// Takes one observation; its time and the prediction after it, or none if the line only ends a series.
+fn take(model: &mut Model, all: &mut HashMap<String, Series>, line: &Observation) -> Result<Option<(f64, Prediction)>, String> {
     let words = |e: ncde_runtime::Error| e.to_string();
-    let Some(time) = line.time else {
-        return all.remove(&line.id).map(|_| None).ok_or_else(|| format!("there is no series `{}` to end", line.id));
+    let time = match line.time {
+        When::At(time) => time,
+        When::Next => all.get(&line.id).map_or(0.0, |series| series.observations() as f64),
+        When::Never => {
+            return all.remove(&line.id).map(|_| None).ok_or_else(|| format!("there is no series `{}` to end", line.id));
+        }
     };
     let prediction = match all.get_mut(&line.id) {
         Some(series) => {
@@ -103,7 +107,7 @@ fn take(model: &mut Model, all: &mut HashMap<String, Series>, line: &Observation
     if line.end {
         all.remove(&line.id);
     }
-    Ok(Some(prediction))
+    Ok(Some((time, prediction)))
 }
 
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
