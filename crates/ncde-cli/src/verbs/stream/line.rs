@@ -129,7 +129,14 @@ fn object(text: &[u8]) -> Result<Observation, String> {
 }
 
 fn cells<'a>(text: &[u8], record: &'a mut csv::StringRecord) -> Result<&'a csv::StringRecord, String> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text);
+    let text = std::str::from_utf8(text).map_err(|e| format!("not CSV: {e}"))?;
+    // A CSV reader is made for whole files: to make one for each line takes far longer than to predict.
+    if !text.contains('"') {
+        record.clear();
+        text.split(',').for_each(|cell| record.push_field(cell.trim()));
+        return Ok(record);
+    }
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
     reader.read_record(record).map_err(|e| format!("not CSV: {e}"))?;
     Ok(record)
 }
