@@ -13,6 +13,7 @@
 //! | `goal` | targets, losses, metrics of each task |
 //! | `network` | the models as Burn modules, their weights by name |
 //! | `batches` | which cases make up a step: a pure function of seed and step |
+//! | `clip` | the norm of a gradient, and its limit |
 //! | `run` | the loop, counted in steps; events for whoever shows them |
 //! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
 //!
@@ -20,6 +21,7 @@
 
 mod batches;
 mod checkpoint;
+mod clip;
 mod config;
 mod error;
 mod features;

@@ -8,11 +8,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use burn::backend::{Autodiff, Flex};
-use burn::module::{AutodiffModule, Module, ModuleVisitor, Param};
+use burn::module::{AutodiffModule, Module};
 use burn::optim::adaptor::OptimizerAdaptor;
 use burn::optim::{AdamW, AdamWConfig, GradientsParams, Optimizer};
-use burn::tensor::Tensor;
-use burn::tensor::backend::AutodiffBackend;
 use ncde_data::{Dataset, Targets};
 use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome as Answer, Point, Prediction as Predicted};
@@ -28,7 +26,7 @@ use super::network::Network;
 use super::settings::{Settings, fit_target};
 use super::split::Parts;
 use super::store::{predict_all, save_model, score, write_whole};
-use super::{Error, fit};
+use super::{Error, clip, fit};
 use crate::model::Phase;
 use crate::random::Stream;
 
@@ -390,7 +388,7 @@ impl State {
             _ => loss,
         };
         let mut gradients = GradientsParams::from_grads(loss.backward(), &self.network);
-        let norm = self.norm(&gradients);
+        let norm = clip::norm(&self.network, &gradients);
         if !(value.is_finite() && norm.is_finite()) {
             return Err(Error::NotFinite {
                 loss: if value.is_finite() { norm } else { value },
@@ -401,17 +399,10 @@ impl State {
             });
         }
         if settings.clip > 0.0 && norm > settings.clip {
-            let mut scale = Scale { gradients: &mut gradients, factor: settings.clip / norm };
-            self.network.visit(&mut scale);
+            clip::scale(&self.network, &mut gradients, settings.clip / norm);
         }
         self.network = self.optimiser.step(settings.rate_at(step), self.network.clone(), gradients);
         Ok(value)
-    }
-
-    fn norm(&self, gradients: &GradientsParams) -> f64 {
-        let mut norm = Norm { gradients, squares: 0.0 };
-        self.network.visit(&mut norm);
-        norm.squares.sqrt()
     }
 
     /// Looks at the validation part, and keeps the weights if they are the best.
@@ -494,30 +485,4 @@ fn same(begun: &str, now: &str) -> Result<(), Error> {
     Err(Error::Config(format!(
         "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
     )))
-}
-
-struct Norm<'a> {
-    gradients: &'a GradientsParams,
-    squares: f64,
-}
-
-impl ModuleVisitor<Outer> for Norm<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<Outer, D>>) {
-        if let Some(gradient) = self.gradients.get::<<Outer as AutodiffBackend>::InnerBackend, D>(param.id) {
-            self.squares += f64::from(gradient.square().sum().into_scalar());
-        }
-    }
-}
-
-struct Scale<'a> {
-    gradients: &'a mut GradientsParams,
-    factor: f64,
-}
-
-impl ModuleVisitor<Outer> for Scale<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<Outer, D>>) {
-        if let Some(gradient) = self.gradients.remove::<<Outer as AutodiffBackend>::InnerBackend, D>(param.id) {
-            self.gradients.register::<<Outer as AutodiffBackend>::InnerBackend, D>(param.id, gradient * self.factor);
-        }
-    }
 }
