@@ -44,7 +44,7 @@ use crate::neural::{Arguments, Solve, solve};
 pub struct NeuralCde<B: Backend> {
     /// The parameters of the network, as [`Network`](crate::neural::Network) lays them out.
     pub field: Param<Tensor<B, 1>>,
-    /// The map from the first observation to the initial state.
+    /// The map from the first observation and the statics to the initial state.
     pub first: Linear<B>,
     #[module(skip)]
     pub(super) parts: Arc<Parts>,
@@ -81,18 +81,19 @@ impl<B: Backend> NeuralCde<B> {
         Tensor::cat(norms.collect(), 0).sum()
     }
 
-    /// `h_{t_0} = L X_{t_0} + c`.
+    /// `h_{t_0} = L (X_{t_0}, statics) + c`.
     ///
     /// # Shapes
-    /// `first`: `[batch, channels]`, to `[batch, H]`.
+    /// `first`: `[batch, channels + statics]`, to `[batch, H]`.
     ///
     /// # Errors
-    /// If the observation has other channels than the model, or another number type.
+    /// If there are other channels and statics than the model has, or another number type.
     pub fn initial(&self, first: &Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
-        let ([_, seen], wanted) = (first.dims(), self.config().channels);
-        if seen != wanted {
-            let (what, seen, wanted) = ("the first observation", format!("{seen} channels"), format!("{wanted}"));
-            return Err(Error::Shape { operation: "neural CDE", what, seen, wanted });
+        let ([_, seen], &NeuralCdeConfig { channels, statics, .. }) = (first.dims(), self.config());
+        if seen != channels + statics {
+            let wanted = if statics == 0 { format!("{channels}") } else { format!("{channels} and {statics} statics") };
+            let (operation, what) = ("neural CDE", "the first observation");
+            return Err(Error::Shape { operation, what, seen: format!("{seen} channels"), wanted });
         }
         let (seen, wanted) = (first.dtype(), self.first.weight.val().dtype());
         if seen != wanted {
@@ -111,7 +112,24 @@ impl<B: ModelBackend> NeuralCde<B> {
     /// # Errors
     /// If the drive was made for other settings, a number is not finite, or a state overflows.
     pub fn forward(&self, drive: &NeuralDrive<B>) -> Result<Tensor<B, 3>, Error> {
-        self.states(self.initial(&drive.first)?, drive)
+        self.forward_from(self.initial(&drive.first)?, drive)
+    }
+
+    /// As [`forward`](Self::forward), from initial states of any origin; the drive's first observations are not read.
+    ///
+    /// # Shapes
+    /// `initial`: `[batch, H]`, to `[batch, windows, H]`.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward).
+    pub fn forward_from(&self, initial: Tensor<B, 2>, drive: &NeuralDrive<B>) -> Result<Tensor<B, 3>, Error> {
+        let arguments = Arguments {
+            parameters: self.field.val(),
+            coefficients: drive.rates.clone(),
+            initial,
+            schedule: drive.schedule.clone(),
+        };
+        Ok(solve(&self.parts.solve, arguments)?)
     }
 
     /// As [`forward`](Self::forward), with `h_{t_0}` in front.
@@ -123,17 +141,7 @@ impl<B: ModelBackend> NeuralCde<B> {
     /// As for [`forward`](Self::forward).
     pub fn forward_with_start(&self, drive: &NeuralDrive<B>) -> Result<Tensor<B, 3>, Error> {
         let start = self.initial(&drive.first)?;
-        let states = self.states(start.clone(), drive)?;
+        let states = self.forward_from(start.clone(), drive)?;
         Ok(Tensor::cat(vec![start.unsqueeze_dim(1), states], 1))
-    }
-
-    fn states(&self, initial: Tensor<B, 2>, drive: &NeuralDrive<B>) -> Result<Tensor<B, 3>, Error> {
-        let arguments = Arguments {
-            parameters: self.field.val(),
-            coefficients: drive.rates.clone(),
-            initial,
-            schedule: drive.schedule.clone(),
-        };
-        Ok(solve(&self.parts.solve, arguments)?)
     }
 }

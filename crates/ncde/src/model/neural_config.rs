@@ -1,7 +1,7 @@
 //! The settings of an NCDE, an NRDE and a Log-NCDE, and how their weights are drawn.
 //!
 //! ```text
-//! W_l, b_l ~ U(±1 / sqrt(inputs)),  those of the field divided by a constant;   h_{t_0} = L X_{t_0} + c
+//! W_l, b_l ~ U(±1 / sqrt(inputs)),  those of the field divided by a constant;   h_{t_0} = L (X_{t_0}, statics) + c
 //! ```
 
 use std::sync::Arc;
@@ -42,6 +42,7 @@ pub enum NeuralKind {
 /// | --- | --- | --- |
 /// | `hidden` | given | `H`, at least 1 |
 /// | `channels` | given | those of the path, time included, at least 1 |
+/// | `statics` | 0 | numbers that a series has once: the initial state reads them after the first observation |
 /// | `width`, `layers` | 64, 3 | of the hidden layers of the field; 0 layers: an affine field |
 /// | `activation` | `SiLU` for a Log-NCDE, else `ReLU` | brackets need a derivative: no `ReLU` in a Log-NCDE of depth 2 |
 /// | `last` | tanh; nothing for an NRDE | |
@@ -57,6 +58,8 @@ pub struct NeuralCdeConfig {
     pub kind: NeuralKind,
     pub hidden: usize,
     pub channels: usize,
+    #[serde(default)]
+    pub statics: usize,
     pub width: usize,
     pub layers: usize,
     #[serde(with = "ActivationName")]
@@ -112,6 +115,7 @@ impl NeuralCdeConfig {
             kind,
             hidden,
             channels,
+            statics: 0,
             width: 64,
             layers: 3,
             activation,
@@ -120,6 +124,12 @@ impl NeuralCdeConfig {
             steps: StepRule::Shared(500),
             divisor,
         }
+    }
+
+    /// So many numbers that a series has once.
+    #[must_use]
+    pub fn with_statics(self, statics: usize) -> Self {
+        Self { statics, ..self }
     }
 
     /// Other hidden layers.
@@ -240,7 +250,7 @@ impl NeuralCdeConfig {
         }
         Ok(NeuralCde {
             field: parameter(values, [network.parameters()], device),
-            first: linear(&stream.child(0), [self.channels, self.hidden], device),
+            first: linear(&stream.child(0), [self.channels + self.statics, self.hidden], device),
             parts: Arc::new(Parts { config: self.clone(), solve: Arc::new(solve) }),
         })
     }

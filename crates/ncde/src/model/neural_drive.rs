@@ -23,10 +23,11 @@ use super::presets::{PathGates, PathKind};
 use super::{Error, ModelBackend, log_ode};
 use crate::neural::Schedule;
 
-/// What drives a [`NeuralCde`](super::NeuralCde). Made by its [`NeuralCdeConfig`], which knows the solver and its steps.
+/// What drives a [`NeuralCde`](super::NeuralCde). Made by its [`NeuralCdeConfig`], which knows the solver and its steps, or from rows
+/// and steps of one's own.
 #[derive(Debug, Clone)]
 pub struct NeuralDrive<B: Backend> {
-    /// `X_{t_0}`: `[batch, channels]`.
+    /// `X_{t_0}`, then what a series has once: `[batch, channels + statics]`.
     pub first: Tensor<B, 2>,
     /// The rows of the control: `[batch, rows, coordinates]`.
     pub rates: Tensor<B, 3>,
@@ -34,6 +35,75 @@ pub struct NeuralDrive<B: Backend> {
     pub schedule: Arc<Schedule>,
     /// The number of states of each series; those after it repeat the last one.
     pub lengths: Arc<[usize]>,
+}
+
+impl<B: Backend> NeuralDrive<B> {
+    /// Rows and steps of one's own. The rows are rates of change: nothing is divided. A state for each of the schedule's outputs.
+    ///
+    /// ```
+    /// use burn::backend::Flex;
+    /// use burn::tensor::Tensor;
+    /// use ncde::model::{NeuralCdeConfig, NeuralDrive, NeuralKind};
+    /// use ncde::neural::{Outputs, Schedule};
+    /// let (config, device) = (NeuralCdeConfig::new(NeuralKind::Ncde, 8, 2), Default::default());
+    /// // One series, two rows, one step of Heun's method in each; both its stages read the same row.
+    /// let schedule = Schedule { steps: 2, dt: vec![0.5, 0.25], rows: vec![0, 0, 1, 1], outputs: Outputs::Every };
+    /// let drive = NeuralDrive::<Flex>::new(Tensor::zeros([1, 2], &device), Tensor::ones([1, 2, 2], &device), schedule)?;
+    /// assert_eq!(config.init(&device, 0)?.forward(&drive)?.dims(), [1, 2, 8]);
+    /// # Ok::<(), ncde::model::Error>(())
+    /// ```
+    ///
+    /// # Shapes
+    /// `first`: `[batch, channels + statics]`; `rates`: `[batch, rows, coordinates]`.
+    ///
+    /// # Errors
+    /// If the sizes do not fit, or a step reads a row that is not there.
+    pub fn new(first: Tensor<B, 2>, rates: Tensor<B, 3>, schedule: impl Into<Arc<Schedule>>) -> Result<Self, Error> {
+        let schedule = schedule.into();
+        let ([seen, _], [batch, rows, _], steps) = (first.dims(), rates.dims(), schedule.steps);
+        if seen != batch {
+            return Err(wrong("the tensor of first observations", format!("{seen} series"), format!("{batch}")));
+        }
+        if schedule.dt.len() != batch * steps {
+            let wanted = format!("one for each of {batch} series x {steps} steps");
+            return Err(wrong("the list of step lengths", format!("{} numbers", schedule.dt.len()), wanted));
+        }
+        if !schedule.rows.len().is_multiple_of((batch * steps).max(1)) {
+            let wanted = format!("as many for each of {batch} series x {steps} steps");
+            return Err(wrong("the list of rows", format!("{} numbers", schedule.rows.len()), wanted));
+        }
+        if let Some(&row) = schedule.rows.iter().find(|&&row| row >= rows) {
+            return Err(wrong("the list of rows", format!("`{row}`"), format!("a row below {rows}")));
+        }
+        schedule.check_outputs(batch)?;
+        let lengths = vec![schedule.count(batch); batch].into();
+        Ok(Self { first, rates, schedule, lengths })
+    }
+
+    /// The numbers of states of the series, where they are not all: what lies after is read by nothing that takes lengths.
+    ///
+    /// # Errors
+    /// If there is not one for each series, or one is above the number of states.
+    pub fn with_lengths(self, lengths: &[usize]) -> Result<Self, Error> {
+        let [batch, _, _] = self.rates.dims();
+        check_lengths("neural drive", Some(lengths), batch, [0, self.schedule.count(batch)])?;
+        Ok(Self { lengths: lengths.into(), ..self })
+    }
+
+    /// Appends what a series has once to its first observation; [`statics`](NeuralCdeConfig::statics) of the settings counts them.
+    ///
+    /// # Shapes
+    /// `statics`: `[batch, statics]`.
+    ///
+    /// # Errors
+    /// If they are of another batch.
+    pub fn with_statics(self, statics: Tensor<B, 2>) -> Result<Self, Error> {
+        let ([seen, _], [wanted, _]) = (statics.dims(), self.first.dims());
+        if seen != wanted {
+            return Err(wrong("the tensor of statics", format!("{seen} series"), format!("{wanted}")));
+        }
+        Ok(Self { first: Tensor::cat(vec![self.first, statics], 1), ..self })
+    }
 }
 
 impl NeuralCdeConfig {
@@ -44,7 +114,7 @@ impl NeuralCdeConfig {
     /// window stays in its initial state.
     ///
     /// # Shapes
-    /// `first`: `[batch, channels]`; `logs`: `[batch, windows, coordinates]`; `spans`: `[batch, windows]`. To one state a window.
+    /// `first`: `[batch, channels + statics]`; `logs`: `[batch, windows, coordinates]`; `spans`: `[batch, windows]`. To one state a window.
     ///
     /// # Errors
     /// If sizes do not fit, or a window does not take a positive time.
@@ -84,7 +154,8 @@ impl NeuralCdeConfig {
     }
 
     /// Log-ODE windows of `steps` observations each, of the piecewise linear path through tensors of observations, with gradients in
-    /// them. Where time is a channel it is the first, and starts at 0.
+    /// them. Where time is a channel it is the first, and starts at 0. Statics are appended with [`NeuralDrive::with_statics`], here and
+    /// below.
     ///
     /// ```
     /// use burn::backend::Flex;

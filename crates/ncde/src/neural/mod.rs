@@ -86,10 +86,18 @@ pub enum Outputs {
 }
 
 impl Schedule {
+    /// How many states each series gives.
+    pub(crate) fn count(&self, batch: usize) -> usize {
+        match &self.outputs {
+            Outputs::Every => self.steps,
+            Outputs::At(at) => at.len() / batch.max(1),
+        }
+    }
+
     /// Outputs are read here as well as in the kernel; all else is checked there.
-    fn check_outputs(&self, batch: usize) -> Result<(), ncde_kernels::Error> {
+    pub(crate) fn check_outputs(&self, batch: usize) -> Result<(), ncde_kernels::Error> {
         let (operation, Outputs::At(at)) = ("the neural solve", &self.outputs) else { return Ok(()) };
-        let count = at.len() / batch.max(1);
+        let count = self.count(batch);
         if count == 0 {
             return Err(ncde_kernels::Error::Empty { operation, what: "number of outputs" });
         }
