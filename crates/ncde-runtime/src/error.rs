@@ -76,6 +76,10 @@ pub enum Error {
     #[error(transparent)]
     Kernel(#[from] ncde_kernels::Error),
 
+    /// A vector field or its solution.
+    #[error(transparent)]
+    Solve(#[from] ncde_solve::Error),
+
     /// A signature could not be computed.
     #[error(transparent)]
     Signature(#[from] ncde_signature::Error),

@@ -18,23 +18,29 @@
 //! | `spec`, `weights` | what a saved model is: `model.json` and `model.safetensors` |
 //! | `prepare` | from observations to knots of a path: scaling, gaps, time |
 //! | `model` | [`Model`], [`Series`], [`Prediction`] |
-//! | `slice`, `signature_model`, `head` | what the models compute, one knot at a time |
-//! | `structure`, `plan`, `flow` | the linear flows: structures by name, what log-signatures multiply, one step |
+//! | `states`, `control`, `head` | models with a state, one knot at a time: what a window becomes, what reads the states |
+//! | `slice`, `structure`, `plan`, `flow` | linear flows: structures by name, what log-signatures multiply, one step |
+//! | `neural_spec`, `neural` | fields that are networks: what drives them, one window |
+//! | `signature_model` | the linear model of signature features |
 //! | [`random`] | the counter-based random numbers that everything is drawn from |
 //!
 //! A prediction after `n` observations is the prediction of the series cut there. A series takes constant memory; it can be saved
 //! (with serde) and resumed to the same bits.
 
+mod control;
 mod error;
 mod flow;
 mod head;
 mod model;
+mod neural;
+mod neural_spec;
 mod plan;
 mod prepare;
 pub mod random;
 mod signature_model;
 mod slice;
 mod spec;
+mod states;
 mod structure;
 mod weights;
 
@@ -42,12 +48,14 @@ pub use error::Error;
 pub use flow::{Flow, Number};
 pub use head::sizes;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
+pub use neural_spec::{ActivationName, LastName, NeuralKind, NeuralSpec, SolverName};
 pub use plan::{Plan, Route, plan};
 pub use prepare::{Missing, Preparation, Scaling, Track};
-pub use slice::{BRACKET_BYTES, NORM_EPSILON};
+pub use slice::BRACKET_BYTES;
 pub use spec::{
-    Architecture, At, FORMAT, Head, Input, ModelSpec, Norm, Over, SignatureSpec, Skip, SliceSpec, Task, TransitionName,
+    Architecture, At, FORMAT, Head, Input, ModelSpec, Norm, Over, ReadSpec, SignatureSpec, Skip, SliceSpec, Task, TransitionName,
     WeightsSpec,
 };
+pub use states::NORM_EPSILON;
 pub use structure::StructureConfig;
 pub use weights::{WEIGHTS, Weight, Weights, to_bytes};

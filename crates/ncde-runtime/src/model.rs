@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::prepare::Track;
 use crate::signature_model::{SignatureCore, SignatureState};
-use crate::slice::{SliceCore, SliceState};
 use crate::spec::{Architecture, FORMAT, ModelSpec, Task};
+use crate::states::{StateCore, WindowState};
 use crate::weights::{WEIGHTS, Weights};
 
 /// The name of the description in the directory of a model.
@@ -27,7 +27,7 @@ pub struct Model {
 
 #[derive(Debug)]
 enum Core {
-    Slice(Box<SliceCore>),
+    States(Box<StateCore>),
     Signature(Box<SignatureCore>),
 }
 
@@ -43,7 +43,7 @@ pub struct Series {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    Slice(SliceState),
+    States(WindowState),
     Signature(SignatureState),
 }
 
@@ -103,7 +103,8 @@ impl Model {
         }
         let sizes = [spec.preparation.width(), spec.statics.len(), spec.task.outputs(channels)];
         let core = match &spec.model {
-            Architecture::Slice(slice) => Core::Slice(Box::new(SliceCore::new(slice, sizes, &mut weights)?)),
+            Architecture::Slice(slice) => Core::States(Box::new(StateCore::slice(slice, sizes, &mut weights)?)),
+            Architecture::Neural(neural) => Core::States(Box::new(StateCore::neural(neural, sizes, &mut weights)?)),
             Architecture::Signature(signature) => Core::Signature(Box::new(SignatureCore::new(signature, sizes, &mut weights)?)),
         };
         weights.finish()?;
@@ -121,7 +122,7 @@ impl Model {
     /// If there are more or fewer than the model has.
     pub fn start(&self, statics: &[f64]) -> Result<Series, Error> {
         let state = match &self.core {
-            Core::Slice(core) => State::Slice(core.fresh()),
+            Core::States(core) => State::States(core.fresh()),
             Core::Signature(core) => State::Signature(core.fresh()),
         };
         Ok(Series { track: self.spec.preparation.start(), statics: self.spec.preparation.statics(statics)?, state })
@@ -134,7 +135,9 @@ impl Model {
     pub fn push(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<(), Error> {
         self.spec.preparation.push(&mut series.track, time, values)?;
         match (&mut self.core, &mut series.state) {
-            (Core::Slice(core), State::Slice(state)) => core.push(state, &series.track.knot, &series.statics),
+            (Core::States(core), State::States(state)) => {
+                core.push(state, series.track.time, &series.track.knot, &series.statics)
+            }
             (Core::Signature(core), State::Signature(state)) => core.push(state, &series.track.knot, &series.statics),
             _ => Err(Error::State("it is of another kind of model".into())),
         }
@@ -149,7 +152,7 @@ impl Model {
             return Err(Error::State("there is no observation yet".into()));
         }
         let outputs = match (&mut self.core, &mut series.state) {
-            (Core::Slice(core), State::Slice(state)) => core.outputs(state),
+            (Core::States(core), State::States(state)) => core.outputs(state),
             (Core::Signature(core), State::Signature(state)) => core.outputs(state),
             _ => Err(Error::State("it is of another kind of model".into())),
         }?;
@@ -166,7 +169,7 @@ impl Model {
             return Err(Error::State(format!("{seen} channels, but the model has {wanted}")));
         }
         match (&self.core, &series.state) {
-            (Core::Slice(core), State::Slice(state)) => core.check(state),
+            (Core::States(core), State::States(state)) => core.check(state),
             (Core::Signature(core), State::Signature(state)) => core.check(state),
             _ => Err(Error::State("it is of another kind of model".into())),
         }

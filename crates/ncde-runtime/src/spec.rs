@@ -3,6 +3,7 @@
 use ncde_kernels::Transition;
 use serde::{Deserialize, Serialize};
 
+use crate::neural_spec::NeuralSpec;
 use crate::prepare::{Preparation, Scaling};
 use crate::structure::StructureConfig;
 
@@ -103,15 +104,63 @@ impl Task {
 pub enum Architecture {
     /// A structured Linear NCDE over Log-ODE windows.
     Slice(SliceSpec),
+    /// An NCDE, an NRDE or a Log-NCDE.
+    Neural(NeuralSpec),
     /// A linear model of the signature of the whole path.
     Signature(SignatureSpec),
+}
+
+impl Architecture {
+    /// The name that people use.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Slice(_) => "slice",
+            Self::Neural(neural) => neural.kind.name(),
+            Self::Signature(_) => "signature",
+        }
+    }
+
+    /// How many observations make up a window.
+    pub fn window(&self) -> usize {
+        match self {
+            Self::Slice(slice) => slice.window,
+            Self::Neural(neural) => neural.window,
+            Self::Signature(_) => 1,
+        }
+    }
+
+    /// What reads the states, of a model that has some.
+    pub fn read(&self) -> Option<&ReadSpec> {
+        match self {
+            Self::Slice(slice) => Some(&slice.read),
+            Self::Neural(neural) => Some(&neural.read),
+            Self::Signature(_) => None,
+        }
+    }
+}
+
+/// What reads the states of a model.
+///
+/// ```text
+/// y = W g(h_n, u_n) + b,  or  W mean_k g(h_k, u_k) + b,   g the hidden layers of the head, if it has any,   u_k = (s * lambda_k, knot_k)
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadSpec {
+    /// Which states are read.
+    pub over: Over,
+    /// What reads them.
+    pub head: Head,
+    /// How the head sees a state.
+    pub norm: Norm,
+    /// What the head sees beside a state.
+    pub skip: Skip,
 }
 
 /// A structured Linear NCDE over Log-ODE windows.
 ///
 /// ```text
-/// h_0 = L (knot_0, statics) + c,   h_{k+1} = Phi(lambda_k) h_k,   lambda_k = log S^N over window k,   u_k = (s * lambda_k, knot_k)
-/// y = W g(h_n, u_n),  or  W mean_k g(h_k, u_k) + b,   g the hidden layers of the head, if it has any
+/// h_0 = L (knot_0, statics) + c,   h_{k+1} = Phi(lambda_k) h_k,   lambda_k = scale * log S^N over window k
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,19 +175,15 @@ pub struct SliceSpec {
     pub depth: usize,
     /// How many observations make up a window.
     pub window: usize,
+    /// What all coordinates of a log-signature are multiplied with.
+    pub scale: f64,
     /// What is added to the state.
     pub input: Input,
     /// `exp(Omega)`, or `I + Omega`.
     #[serde(with = "TransitionName")]
     pub transition: Transition,
-    /// Which states are read.
-    pub over: Over,
-    /// What reads them.
-    pub head: Head,
-    /// How the head sees a state.
-    pub norm: Norm,
-    /// What the head sees beside a state.
-    pub skip: Skip,
+    /// What reads the states.
+    pub read: ReadSpec,
 }
 
 /// What is added to the state of a `slice`.
@@ -151,7 +196,7 @@ pub enum Input {
     Path,
 }
 
-/// How the head of a `slice` sees a state.
+/// How the head sees a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Norm {
@@ -162,7 +207,7 @@ pub enum Norm {
     Layer,
 }
 
-/// What the head of a `slice` sees beside a state.
+/// What the head sees beside a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Skip {

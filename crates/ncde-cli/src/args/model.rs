@@ -12,6 +12,8 @@ Examples:
       a small demo: series that turn left, right or not at all, irregular and with gaps
   ncde train --data Vowels_TRAIN.ts --test Vowels_TEST.ts --out runs/vowels
       a block-diagonal SLiCE with every default decided from the data
+  ncde train --model log-ncde --data Vowels_TRAIN.ts --set solver_steps=4
+      a Log-NCDE; `ncde`, `nrde` and `signature` are the others
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
       long CSV (id, time, channels...) with labels in a second file
   ncde train --data walks.csv --set task=forecast --set horizon=5
@@ -96,6 +98,12 @@ pub(crate) struct TrainArgs {
 pub(crate) enum ModelKind {
     /// A structured Linear NCDE
     Slice,
+    /// A neural CDE along a smooth path through the observations
+    Ncde,
+    /// A neural rough differential equation: a network onto the log-signature
+    Nrde,
+    /// A neural CDE by the Log-ODE method: a network and its Lie brackets
+    LogNcde,
     /// A linear model of signature features
     Signature,
 }

@@ -5,10 +5,11 @@
 use std::path::Path;
 
 use ncde_kernels::Transition;
+use ncde_kernels::neural::{Activation, Last, Solver};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{
-    Architecture, At, FORMAT, Head, Input, Missing, Model, ModelSpec, Norm, Over, Preparation, SPEC, Scaling, SignatureSpec,
-    Skip, SliceSpec, StructureConfig, Task, WEIGHTS, Weight, WeightsSpec, sizes, to_bytes,
+    Architecture, At, FORMAT, Head, Input, Missing, Model, ModelSpec, NeuralKind, NeuralSpec, Norm, Over, Preparation, ReadSpec,
+    SPEC, Scaling, SignatureSpec, Skip, SliceSpec, StructureConfig, Task, WEIGHTS, Weight, WeightsSpec, sizes, to_bytes,
 };
 
 pub(crate) const CHANNELS: usize = 2;
@@ -22,12 +23,10 @@ pub(crate) fn slice(structure: StructureConfig, depth: usize, window: usize, ove
         masks,
         depth,
         window,
+        scale: 0.5,
         input: Input::None,
         transition,
-        over,
-        head,
-        norm: Norm::None,
-        skip: Skip::None,
+        read: ReadSpec { over, head, norm: Norm::None, skip: Skip::None },
     })
 }
 
@@ -49,13 +48,39 @@ pub(crate) fn all() -> Vec<Architecture> {
         if let Architecture::Slice(slice) = &mut model
             && i % 2 == 0
         {
-            slice.skip = Skip::Window { coordinates: 4 };
-            slice.norm = Norm::Layer;
+            slice.read.skip = Skip::Window { coordinates: 4 };
+            slice.read.norm = Norm::Layer;
             slice.input = Input::Path;
         }
         all.push(model);
     }
+    for (i, kind) in
+        [NeuralKind::Ncde, NeuralKind::Nrde { depth: 3 }, NeuralKind::LogNcde { depth: 1 }, NeuralKind::LogNcde { depth: 2 }]
+            .into_iter()
+            .enumerate()
+    {
+        all.push(neural(kind, [Over::Mean, Over::Last][i % 2], [Solver::Heun, Solver::Rk4, Solver::Euler][i % 3]));
+    }
     all
+}
+
+/// A network with two hidden layers.
+pub(crate) fn neural(kind: NeuralKind, over: Over, solver: Solver) -> Architecture {
+    let window = if kind == NeuralKind::Ncde { 1 } else { 3 };
+    Architecture::Neural(NeuralSpec {
+        kind,
+        hidden: 5,
+        width: 7,
+        layers: 2,
+        activation: Activation::Silu,
+        before_last: Activation::Silu,
+        last: Last::Tanh,
+        solver,
+        steps: 3,
+        window,
+        read: ReadSpec { over, head: Head::Linear, norm: Norm::Layer, skip: Skip::Window { coordinates: 3 } },
+        radius: 2.0,
+    })
 }
 
 pub(crate) fn spec(model: Architecture) -> ModelSpec {
@@ -90,21 +115,26 @@ pub(crate) fn weights(spec: &ModelSpec) -> Vec<Weight> {
             ]
             .into_iter()
             .chain((slice.input == Input::Path).then(|| ("b".into(), vec![width, slice.hidden])))
-            .chain(match slice.skip {
-                Skip::None => None,
-                Skip::Window { coordinates } => Some(("skip".into(), vec![coordinates])),
-            })
             .collect()
         }
+        Architecture::Neural(neural) => vec![
+            ("field".into(), vec![neural.solve(width).unwrap().network().parameters()]),
+            ("start".into(), vec![1, neural.hidden]),
+            ("first".into(), vec![first, neural.hidden]),
+        ],
         Architecture::Signature(signature) => {
             let features = first + (1..=signature.depth).map(|n| width.pow(n as u32)).sum::<usize>();
             vec![("shift".into(), vec![features]), ("factor".into(), vec![features])]
         }
     };
     let layers = match &spec.model {
-        Architecture::Slice(slice) => sizes(slice.head, slice.hidden + slice.skip.width(width), outputs),
+        Architecture::Slice(slice) => sizes(slice.read.head, slice.hidden + slice.read.skip.width(width), outputs),
+        Architecture::Neural(neural) => sizes(neural.read.head, neural.hidden + neural.read.skip.width(width), outputs),
         Architecture::Signature(_) => vec![shapes[0].1[0], outputs],
     };
+    if let Some(ReadSpec { skip: Skip::Window { coordinates }, .. }) = spec.model.read() {
+        shapes.push(("skip".into(), vec![*coordinates]));
+    }
     for (i, pair) in layers.windows(2).enumerate() {
         shapes.push((format!("readout.{i}.weight"), pair.to_vec()));
         shapes.push((format!("readout.{i}.bias"), vec![pair[1]]));

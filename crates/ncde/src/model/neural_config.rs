@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
+use ncde_runtime::{ActivationName, LastName, NeuralKind, SolverName};
 use ncde_signature::{Basis, Signature};
 use serde::{Deserialize, Serialize};
 
@@ -16,25 +17,6 @@ use super::neural_steps::StepRule;
 use super::parameters::{linear, parameter, uniform};
 use crate::neural::{Activation, Depth, Last, Network, Solve, Solver};
 use crate::random::Stream;
-
-/// Which model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum NeuralKind {
-    /// `dh = f(h) dX`: one vector field for each channel, along a path.
-    Ncde,
-    /// `dh/dt = g(h) log S^N(X) / length` in each window: one vector field for each coordinate of the log-signature, all outputs of
-    /// one network.
-    Nrde {
-        /// `N`.
-        depth: usize,
-    },
-    /// The Log-ODE method: one vector field for each channel, and their Lie brackets for the other coordinates of the log-signature.
-    LogNcde {
-        /// `N`, 1 or 2.
-        depth: usize,
-    },
-}
 
 /// The settings of a [`NeuralCde`].
 ///
@@ -70,30 +52,6 @@ pub struct NeuralCdeConfig {
     pub solver: Solver,
     pub steps: StepRule,
     pub divisor: f64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Activation", rename_all = "kebab-case")]
-enum ActivationName {
-    Silu,
-    Relu,
-    Tanh,
-    Softplus,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Last", rename_all = "kebab-case")]
-enum LastName {
-    Tanh,
-    Linear,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Solver", rename_all = "kebab-case")]
-enum SolverName {
-    Euler,
-    Heun,
-    Rk4,
 }
 
 impl NeuralCdeConfig {
@@ -170,10 +128,7 @@ impl NeuralCdeConfig {
 
     /// The depth of the log-signatures that drive the model.
     pub fn depth(&self) -> usize {
-        match self.kind {
-            NeuralKind::Ncde => 1,
-            NeuralKind::Nrde { depth } | NeuralKind::LogNcde { depth } => depth,
-        }
+        self.kind.depth()
     }
 
     /// The log-signature of a window, in brackets of Lyndon words.

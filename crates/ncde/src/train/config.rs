@@ -107,7 +107,22 @@ table! {
         window: usize,
         /// `exp` or `euler`.
         transition: TransitionChoice,
-        /// The standard deviation of the entries of `A`, times the root of the block size.
+        /// What the log-signatures that drive a `slice` are multiplied with.
+        log_scale: f64,
+        /// The width of the hidden layers of the vector field of an `ncde`, `nrde` or `log-ncde`.
+        field_width: usize,
+        /// How many there are.
+        field_layers: usize,
+        /// What follows each of them.
+        activation: ActivationChoice,
+        /// What follows the last layer of the field.
+        last: LastChoice,
+        /// How the equation is solved.
+        solver: SolverChoice,
+        /// In how many steps a window.
+        solver_steps: usize,
+        /// The standard deviation of the entries of `A`, times the root of the block size; for a network, what its first weights are
+        /// multiplied with.
         init: f64,
         /// Which states are read.
         readout: ReadoutName,
@@ -254,8 +269,27 @@ names! {
     ModelName {
         /// A structured Linear NCDE.
         Slice,
+        /// A neural CDE along a smooth path through the observations.
+        Ncde,
+        /// A neural rough differential equation.
+        Nrde,
+        /// A neural CDE by the Log-ODE method.
+        LogNcde,
         /// A linear model of signature features.
         Signature,
+    }
+}
+
+impl ModelName {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Slice => "slice",
+            Self::Ncde => "ncde",
+            Self::Nrde => "nrde",
+            Self::LogNcde => "log-ncde",
+            Self::Signature => "signature",
+        }
     }
 }
 names! {
@@ -284,6 +318,39 @@ names! {
         Exp,
         /// `I + Omega`.
         Euler,
+    }
+}
+names! {
+    /// What follows the hidden layers of a vector field.
+    ActivationChoice {
+        /// `z / (1 + e^-z)`.
+        Silu,
+        /// `max(z, 0)`.
+        Relu,
+        /// `tanh z`.
+        Tanh,
+        /// `ln(1 + e^z)`.
+        Softplus,
+    }
+}
+names! {
+    /// What follows the last layer of a vector field.
+    LastChoice {
+        /// `tanh z`.
+        Tanh,
+        /// Nothing.
+        Linear,
+    }
+}
+names! {
+    /// How an equation is solved.
+    SolverChoice {
+        /// Order 1, one evaluation a step.
+        Euler,
+        /// Order 2, two evaluations.
+        Heun,
+        /// Order 4, four evaluations.
+        Rk4,
     }
 }
 names! {

@@ -1,7 +1,8 @@
 //! What a model is fed, computed once for every case: the first knot with the statics, and one row for each window.
 //!
 //! ```text
-//! first = (knot_0, statics),   row_k = log S^N of the path over window k,   beside_k = (s * row_{k-1}, knot at its end, 1)   (slice)
+//! first = (knot_0, statics),   row_k = log S^N of the path over window k,   beside_k = (s * row_{k-1}, knot at its end, 1)
+//!                              row_k = (m, x), an increment and the one before it                                    (ncde)
 //!                              row_k = (first, S^N of the path up to place k)                                        (signature)
 //! ```
 //!
@@ -12,10 +13,11 @@ use std::sync::Arc;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
 use ncde_data::Dataset;
-use ncde_runtime::{Architecture, At, Preparation, Skip, SliceSpec};
+use ncde_runtime::{Architecture, At, NeuralKind, NeuralSpec, Preparation, ReadSpec, Skip};
 use ncde_signature::{Interval, Online, Paths, Signature};
 
 use super::Error;
+use crate::neural::{Outputs, Schedule};
 
 /// Log-signatures are computed for so many knots at a time.
 const KNOTS: usize = 1 << 18;
@@ -27,6 +29,8 @@ pub(super) struct Features {
     pub(super) widths: [usize; 2],
     /// `s`: what coordinates are multiplied with on their way to the head.
     pub(super) skip: Vec<f32>,
+    /// Of a model whose rows become controls of a solver.
+    neural: Option<NeuralSpec>,
     cases: Vec<Fed>,
 }
 
@@ -43,8 +47,10 @@ struct Fed {
 pub(super) struct Batch<B: Backend> {
     /// `[batch, first]`.
     pub(super) first: Tensor<B, 2>,
-    /// `[batch, rows, width]`, padded.
+    /// `[batch, rows, width]`, padded; for a neural model the controls that are made of them.
     pub(super) rows: Tensor<B, 3>,
+    /// The steps of the solver that read these controls.
+    pub(super) schedule: Option<Arc<Schedule>>,
     /// `[batch, rows + 1, beside]`, padded with zeros.
     pub(super) beside: Tensor<B, 3>,
     /// `[batch, 1, rows + 1]`: `1 / (rows + 1)` for the places of a series, 0 for padding.
@@ -57,7 +63,7 @@ impl Features {
     /// Of every case.
     pub(super) fn new(data: &Dataset, preparation: &Preparation, model: &Architecture, at: At) -> Result<Self, Error> {
         let (width, statics) = (preparation.width(), data.statics.len());
-        let knots = |i: usize| -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let knots = |i: usize| -> Result<Knots, Error> {
             let case = &data.cases[i];
             let mut track = preparation.start();
             let mut knots = Vec::with_capacity(case.len() * width);
@@ -70,23 +76,31 @@ impl Features {
             first.extend(preparation.statics(&case.statics)?);
             Ok((first, knots))
         };
+        let of = |numbers: usize, cases: Vec<Fed>| Self {
+            widths: [width + statics, numbers],
+            skip: Vec::new(),
+            neural: if let Architecture::Neural(neural) = model { Some(neural.clone()) } else { None },
+            cases,
+        };
         match model {
             Architecture::Slice(slice) => {
                 let (plan, transform) = slice.plan(width)?;
-                let mut cases = vec![Fed::default(); data.cases.len()];
-                let mut next = 0;
-                while next < cases.len() {
-                    let (mut all, mut lengths, start) = (Vec::new(), Vec::new(), next);
-                    while next < cases.len() && (next == start || all.len() < KNOTS * width) {
-                        let (first, knots) = knots(next)?;
-                        cases[next].first = narrow(&first);
-                        lengths.push(knots.len() / width);
-                        all.extend(knots.chunks_exact(width).flat_map(|knot| slice.joint(knot)));
-                        next += 1;
-                    }
-                    windows(&all, &lengths, width, slice, &transform, &mut cases[start..next])?;
-                }
-                Ok(Self { widths: [width + statics, plan.coordinates()], skip: Vec::new(), cases })
+                let cut =
+                    Cut { width, copies: slice.copies(), window: slice.window, scale: slice.scale, transform, read: &slice.read };
+                Ok(of(plan.coordinates(), cut.all(data.cases.len(), knots)?))
+            }
+            Architecture::Neural(neural) if neural.kind == NeuralKind::Ncde => {
+                let increments = |i: usize| {
+                    let (first, knots) = knots(i)?;
+                    Ok(increments(&first, &knots, &data.cases[i].times, width, neural.read.skip))
+                };
+                Ok(of(2 * width, (0..data.cases.len()).map(increments).collect::<Result<_, Error>>()?))
+            }
+            Architecture::Neural(neural) => {
+                let transform = Arc::new(neural.log_signature(width)?);
+                let numbers = transform.len();
+                let cut = Cut { width, copies: 1, window: neural.window, scale: 1.0, transform, read: &neural.read };
+                Ok(of(numbers, cut.all(data.cases.len(), knots)?))
             }
             Architecture::Signature(signature) => {
                 let transform = Arc::new(Signature::new(width, signature.depth)?);
@@ -106,7 +120,7 @@ impl Features {
                     }
                     cases.push(Fed { first, rows, beside: Vec::new() });
                 }
-                Ok(Self { widths: [width + statics, width + statics + transform.len()], skip: Vec::new(), cases })
+                Ok(of(width + statics + transform.len(), cases))
             }
         }
     }
@@ -170,9 +184,19 @@ impl Features {
             shares[b * (longest + 1)..][..own].fill(1.0 / own as f32);
         }
         let batch = cases.len();
+        let (rows, each_row, width, schedule) = match &self.neural {
+            None => (rows, 1, width, None),
+            Some(neural) => {
+                let mut controls = Vec::with_capacity(rows.len() / width * neural.rows() * width);
+                rows.chunks_exact(width).for_each(|numbers| neural.control(numbers, &mut controls));
+                let width = controls.len() / (batch * longest * neural.rows());
+                (controls, neural.rows(), width, Some(Arc::new(schedule(neural, &lengths, longest))))
+            }
+        };
         Batch {
             first: Tensor::from_data(TensorData::new(first, [batch, first_width]), device),
-            rows: Tensor::from_data(TensorData::new(rows, [batch, longest, width]), device),
+            rows: Tensor::from_data(TensorData::new(rows, [batch, longest * each_row, width]), device),
+            schedule,
             beside: Tensor::from_data(TensorData::new(beside, [batch, longest + 1, each]), device),
             shares: Tensor::from_data(TensorData::new(shares, [batch, 1, longest + 1]), device),
             lengths,
@@ -180,39 +204,95 @@ impl Features {
     }
 }
 
-/// The log-signatures of the windows of some paths, which lie one after the other.
-fn windows(
-    knots: &[f64],
-    lengths: &[usize],
+/// The first row of a case, and its knots one after the other.
+type Knots = (Vec<f64>, Vec<f64>);
+
+/// How paths are cut into windows.
+struct Cut<'a> {
     width: usize,
-    slice: &SliceSpec,
-    transform: &Signature,
-    out: &mut [Fed],
-) -> Result<(), Error> {
-    let joint = width + slice.inputs(width);
-    let paths = Paths::ragged(knots, lengths, joint)?;
-    let mut intervals = Vec::new();
-    for (path, &length) in lengths.iter().enumerate() {
-        let starts = (0..length - 1).step_by(slice.window);
-        intervals.extend(starts.map(|start| Interval { path, start, end: (start + slice.window).min(length - 1) }));
-    }
-    if slice.skip != Skip::None {
-        for (path, own) in out.iter_mut().enumerate() {
-            own.beside.extend(narrow(&paths.path(path)[..width]));
+    copies: usize,
+    window: usize,
+    scale: f64,
+    transform: Arc<Signature>,
+    read: &'a ReadSpec,
+}
+
+impl Cut<'_> {
+    /// The log-signatures of all cases, a good number of them at a time.
+    fn all(&self, count: usize, knots: impl Fn(usize) -> Result<Knots, Error>) -> Result<Vec<Fed>, Error> {
+        let mut cases = vec![Fed::default(); count];
+        let mut next = 0;
+        while next < cases.len() {
+            let (mut all, mut lengths, start) = (Vec::new(), Vec::new(), next);
+            while next < cases.len() && (next == start || all.len() < KNOTS * self.width) {
+                let (first, knots) = knots(next)?;
+                cases[next].first = narrow(&first);
+                lengths.push(knots.len() / self.width);
+                knots.chunks_exact(self.width).for_each(|knot| (0..self.copies).for_each(|_| all.extend_from_slice(knot)));
+                next += 1;
+            }
+            self.windows(&all, &lengths, &mut cases[start..next])?;
         }
+        Ok(cases)
     }
-    if intervals.is_empty() {
-        return Ok(());
-    }
-    let values = transform.intervals(&paths, &intervals)?;
-    for (interval, row) in intervals.iter().zip(values.chunks_exact(transform.len())) {
-        let own = &mut out[interval.path];
-        own.rows.extend(row.iter().map(|&x| x as f32));
-        if slice.skip != Skip::None {
-            own.beside.extend(narrow(&paths.path(interval.path)[interval.end * joint..][..width]));
+
+    /// The log-signatures of the windows of some paths, which lie one after the other.
+    fn windows(&self, knots: &[f64], lengths: &[usize], out: &mut [Fed]) -> Result<(), Error> {
+        let (width, joint) = (self.width, self.width * self.copies);
+        let paths = Paths::ragged(knots, lengths, joint)?;
+        let mut intervals = Vec::new();
+        for (path, &length) in lengths.iter().enumerate() {
+            let starts = (0..length - 1).step_by(self.window);
+            intervals.extend(starts.map(|start| Interval { path, start, end: (start + self.window).min(length - 1) }));
         }
+        let look = self.read.skip != Skip::None;
+        if look {
+            for (path, own) in out.iter_mut().enumerate() {
+                own.beside.extend(narrow(&paths.path(path)[..width]));
+            }
+        }
+        if intervals.is_empty() {
+            return Ok(());
+        }
+        let values = self.transform.intervals(&paths, &intervals)?;
+        for (interval, row) in intervals.iter().zip(values.chunks_exact(self.transform.len())) {
+            let own = &mut out[interval.path];
+            own.rows.extend(row.iter().map(|&x| (x * self.scale) as f32));
+            if look {
+                own.beside.extend(narrow(&paths.path(interval.path)[interval.end * joint..][..width]));
+            }
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// Each increment, after the one before it stretched to the same time.
+fn increments(first: &[f64], knots: &[f64], times: &[f64], width: usize, skip: Skip) -> Fed {
+    let mut rows = Vec::with_capacity(2 * knots.len());
+    let mut slope: Option<Vec<f64>> = None;
+    let pairs = knots.chunks_exact(width).zip(knots[width..].chunks_exact(width));
+    for ((from, to), times) in pairs.zip(times.windows(2)) {
+        let span = times[1] - times[0];
+        let x: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+        let m = slope.map_or_else(|| x.clone(), |slope| slope.iter().map(|slope| slope * span).collect());
+        rows.extend(narrow(&m));
+        rows.extend(narrow(&x));
+        slope = Some(x.iter().map(|x| x / span).collect());
+    }
+    Fed { first: narrow(first), rows, beside: if skip == Skip::None { Vec::new() } else { narrow(knots) } }
+}
+
+/// The steps of a batch: as many in each window, states at the ends of windows. A shorter series stands still after its end.
+fn schedule(neural: &NeuralSpec, lengths: &[usize], longest: usize) -> Schedule {
+    let (steps, reads) = (neural.steps, neural.reads());
+    let (mut dt, mut rows, mut at) = (Vec::new(), Vec::new(), Vec::new());
+    for (b, &own) in lengths.iter().enumerate() {
+        dt.resize(b * longest * steps + own * steps, 1.0 / steps as f64);
+        dt.resize((b + 1) * longest * steps, 0.0);
+        rows.extend((0..longest).flat_map(|k| reads.iter().map(move |read| k * neural.rows() + read)));
+        at.extend((0..longest).map(|k| (k + 1) * steps - 1));
+    }
+    Schedule { steps: longest * steps, dt, rows, outputs: Outputs::At(at) }
 }
 
 fn narrow(values: &[f64]) -> Vec<f32> {

@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `config`, `settings` | what was asked for; what is done: every default, decided from the data |
+//! | `config`, `settings`, `architecture` | what was asked for; what is done: every default, decided from the data; which model |
 //! | `split` | which case is for training, validation or testing |
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | what a model is fed, computed once: first knots and log-signatures of windows |
@@ -19,6 +19,7 @@
 //!
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
 
+mod architecture;
 mod batches;
 mod checkpoint;
 mod clip;
@@ -34,8 +35,8 @@ mod split;
 mod store;
 
 pub use config::{
-    ClassWeights, Config, DataConfig, MissingName, ModelConfig, ModelName, OptimizerName, PrepareConfig, ReadoutName, Scale,
-    Schedule, SplitBy, StructureName, TaskName, TrainConfig, TransitionChoice,
+    ActivationChoice, ClassWeights, Config, DataConfig, LastChoice, MissingName, ModelConfig, ModelName, OptimizerName,
+    PrepareConfig, ReadoutName, Scale, Schedule, SolverChoice, SplitBy, StructureName, TaskName, TrainConfig, TransitionChoice,
 };
 pub use error::Error;
 pub use run::{Event, Outcome, Run};

@@ -5,13 +5,14 @@ use burn::tensor::activation::silu;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
 use ncde_kernels::Structure;
-use ncde_runtime::{Architecture, BRACKET_BYTES, Input, NORM_EPSILON, Norm, Over, Weight};
+use ncde_runtime::{Architecture, BRACKET_BYTES, Input, NORM_EPSILON, Norm, Over, ReadSpec, Weight};
 
 use super::features::{Batch, Features};
 use super::settings::Settings;
 use crate::model::dropout;
 use crate::model::{
-    Driving, Error, Head, Init, Initial, InputTerm, LinearNcde, LinearNcdeConfig, ModelBackend, Phase, Readout, ReadoutConfig,
+    Driving, Error, Head, Init, Initial, InputTerm, LinearNcde, LinearNcdeConfig, ModelBackend, NeuralCde, NeuralCdeConfig,
+    NeuralDrive, Phase, Readout, ReadoutConfig, StepRule,
 };
 use crate::random::Stream;
 
@@ -19,19 +20,29 @@ use crate::random::Stream;
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it, and the derive of Burn knows no boxes")]
 pub(super) enum Network<B: Backend> {
-    /// A structured Linear NCDE.
-    Slice(SliceNetwork<B>),
+    /// A state that windows move, and its readout.
+    States(StateNetwork<B>),
     /// A linear model of scaled features.
     Signature(SignatureNetwork<B>),
 }
 
-/// A structured Linear NCDE and its readout.
+/// A state that windows move, and its readout.
 #[derive(Module, Debug)]
-pub(super) struct SliceNetwork<B: Backend> {
-    layer: LinearNcde<B>,
+pub(super) struct StateNetwork<B: Backend> {
+    motion: Motion<B>,
     readout: Readout<B>,
     #[module(skip)]
     norm: Norm,
+}
+
+/// What moves the state.
+#[derive(Module, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, and the derive of Burn knows no boxes")]
+pub(super) enum Motion<B: Backend> {
+    /// A structured Linear NCDE.
+    Linear(LinearNcde<B>),
+    /// An NCDE, an NRDE or a Log-NCDE.
+    Neural(NeuralCde<B>),
 }
 
 /// A linear model of scaled features.
@@ -70,9 +81,19 @@ impl<B: ModelBackend> Network<B> {
                 if settings.forget && settings.time {
                     layer = forget(layer, features.longest());
                 }
-                let readout = ReadoutConfig { outputs, over: slice.over, head: slice.head };
-                let inputs = slice.hidden + slice.skip.width(settings.width);
-                Ok(Self::Slice(SliceNetwork { layer, readout: readout.init(inputs, device, &head), norm: slice.norm }))
+                Ok(Self::states(Motion::Linear(layer), (slice.hidden, &slice.read), settings.width, outputs, device, &head))
+            }
+            Architecture::Neural(neural) => {
+                let config = NeuralCdeConfig::new(neural.kind, neural.hidden, settings.width)
+                    .with_statics(first - settings.width)
+                    .with_layers(neural.width, neural.layers)
+                    .with_activation(neural.activation)
+                    .with_last(neural.last)
+                    .with_solver(neural.solver)
+                    .with_steps(StepRule::EachWindow(neural.steps))
+                    .with_divisor(1.0 / settings.init);
+                let motion = Motion::Neural(config.init_from(device, &weights)?);
+                Ok(Self::states(motion, (neural.hidden, &neural.read), settings.width, outputs, device, &head))
             }
             Architecture::Signature(_) => {
                 let (shift, factor) = scaling(features, train);
@@ -86,13 +107,24 @@ impl<B: ModelBackend> Network<B> {
         }
     }
 
+    fn states(
+        motion: Motion<B>,
+        (hidden, read): (usize, &ReadSpec),
+        width: usize,
+        outputs: usize,
+        device: &B::Device,
+        stream: &Stream,
+    ) -> Self {
+        let config = ReadoutConfig { outputs, over: read.over, head: read.head };
+        let readout = config.init(hidden + read.skip.width(width), device, stream);
+        Self::States(StateNetwork { motion, readout, norm: read.norm })
+    }
+
     /// `[batch, places, outputs]`; in training a share `rate` of what the last layer reads is dropped.
     pub(super) fn forward(&self, batch: Batch<B>, rate: f64, phase: Phase) -> Result<Tensor<B, 3>, Error> {
         match self {
-            Self::Slice(SliceNetwork { layer, readout, norm }) => {
-                let start = layer.initial(&batch.first)?;
-                let states = layer.over_windows(start.clone(), batch.rows, Some(batch.lengths.clone()))?.flatten(2, 3);
-                let mut states = Tensor::cat(vec![start, states], 1);
+            Self::States(StateNetwork { motion, readout, norm }) => {
+                let mut states = motion.states(&batch)?;
                 if *norm == Norm::Layer {
                     states = normalised(states);
                 }
@@ -109,18 +141,29 @@ impl<B: ModelBackend> Network<B> {
     /// The penalty on the vector field, where there is one.
     pub(super) fn penalty(&self) -> Option<Tensor<B, 1>> {
         match self {
-            Self::Slice(network) => Some(network.layer.penalty()),
+            Self::States(network) => Some(match &network.motion {
+                Motion::Linear(layer) => layer.penalty(),
+                Motion::Neural(model) => model.penalty(),
+            }),
             Self::Signature(_) => None,
         }
+    }
+
+    /// The largest `|h|` over a batch; none for a model whose field is not a network.
+    pub(super) fn radius(&self, batch: &Batch<B>) -> Result<Option<f64>, Error> {
+        let Self::States(StateNetwork { motion: motion @ Motion::Neural(_), .. }) = self else { return Ok(None) };
+        let states = motion.states(batch)?;
+        let hidden = states.dims()[2];
+        let numbers: Vec<f64> = states.into_data().iter().collect();
+        let norms = numbers.chunks_exact(hidden).map(|h| h.iter().map(|x| x * x).sum::<f64>().sqrt());
+        Ok(Some(norms.fold(0.0, f64::max)))
     }
 
     /// All weights, by the names that the runtime knows them by; `skip` is not trained.
     pub(super) fn weights(&self, skip: &[f32]) -> Vec<Weight> {
         let (mut all, readout) = match self {
-            Self::Slice(SliceNetwork { layer, readout, .. }) => {
-                let mut all = vec![weight("a", layer.a.val()), weight("start", layer.start.val())];
-                all.extend(layer.b.as_ref().map(|b| weight("b", b.val())));
-                all.extend(layer.first.as_ref().map(|first| weight("first", first.val())));
+            Self::States(StateNetwork { motion, readout, .. }) => {
+                let mut all = motion.weights();
                 if !skip.is_empty() {
                     all.push(Weight { name: "skip".into(), shape: vec![skip.len()], values: skip.to_vec() });
                 }
@@ -135,6 +178,40 @@ impl<B: ModelBackend> Network<B> {
             all.extend(layer.bias.as_ref().map(|bias| weight(&format!("readout.{i}.bias"), bias.val())));
         }
         all
+    }
+}
+
+impl<B: ModelBackend> Motion<B> {
+    /// The first state and those at the ends of windows: `[batch, 1 + windows, H]`.
+    fn states(&self, batch: &Batch<B>) -> Result<Tensor<B, 3>, Error> {
+        match (self, &batch.schedule) {
+            (Self::Neural(model), Some(schedule)) => {
+                let drive = NeuralDrive::new(batch.first.clone(), batch.rows.clone(), schedule.clone())?;
+                model.forward_with_start(&drive)
+            }
+            (Self::Neural(model), None) => Ok(model.initial(&batch.first)?.unsqueeze_dim(1)),
+            (Self::Linear(layer), _) => {
+                let start = layer.initial(&batch.first)?;
+                let states = layer.over_windows(start.clone(), batch.rows.clone(), Some(batch.lengths.clone()))?;
+                Ok(Tensor::cat(vec![start, states.flatten(2, 3)], 1))
+            }
+        }
+    }
+
+    fn weights(&self) -> Vec<Weight> {
+        match self {
+            Self::Linear(layer) => {
+                let mut all = vec![weight("a", layer.a.val()), weight("start", layer.start.val())];
+                all.extend(layer.b.as_ref().map(|b| weight("b", b.val())));
+                all.extend(layer.first.as_ref().map(|first| weight("first", first.val())));
+                all
+            }
+            Self::Neural(model) => {
+                let mut all = vec![weight("field", model.field.val()), weight("first", model.first.weight.val())];
+                all.extend(model.first.bias.as_ref().map(|bias| weight("start", bias.val().unsqueeze::<2>())));
+                all
+            }
+        }
     }
 }
 

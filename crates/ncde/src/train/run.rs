@@ -131,12 +131,16 @@ impl Run {
         let mut task = settings.task.clone();
         fit_target(&mut task, &data, &parts.train);
         let mut features = Features::new(&data, &preparation, &settings.model, task.at())?;
-        if let Architecture::Slice(slice) = &settings.model {
-            let (plan, _) = slice.plan(settings.width)?;
-            let coordinates = if let Skip::Window { coordinates } = slice.skip { coordinates } else { 0 };
-            features.look(&parts.train, &plan.matrix_places()[..coordinates]);
+        let seen = match &settings.model {
+            Architecture::Slice(slice) => Some(slice.plan(settings.width)?.0.matrix_places().to_vec()),
+            Architecture::Neural(neural) => Some(neural.seen(settings.width)?),
+            Architecture::Signature(_) => None,
+        };
+        if let (Some(seen), Some(read)) = (seen, settings.model.read()) {
+            let coordinates = if let Skip::Window { coordinates } = read.skip { coordinates } else { 0 };
+            features.look(&parts.train, &seen[..coordinates]);
         }
-        let mut goal = Goal::new(&data, &task, &preparation, settings.window());
+        let mut goal = Goal::new(&data, &task, &preparation, settings.model.window());
         goal.weigh(&parts.train, settings.class_weights);
         let spec = ModelSpec {
             format: FORMAT,
@@ -197,12 +201,25 @@ impl Run {
         let stopped = state.steps(self, directory, on)?;
         on(Event::Testing);
         let network = state.best.unwrap_or_else(|| state.network.valid());
-        save_model(directory, self.spec.clone(), &network.weights(&self.features.skip))?;
+        let mut spec = self.spec.clone();
+        if let Architecture::Neural(neural) = &mut spec.model {
+            neural.radius = self.radius(&network)?;
+        }
+        save_model(directory, spec, &network.weights(&self.features.skip))?;
         let record = self.record(&state.progress, directory, [command, started, stopped], parameters)?;
         let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
         write_whole(&directory.join("run.json"), json.as_bytes())?;
         checkpoint::remove(directory)?;
         Ok(Outcome { record, already: false })
+    }
+
+    /// `C`: the largest `|h|` over the training part.
+    fn radius(&self, network: &Network<Inner>) -> Result<f64, Error> {
+        let mut most = 0.0_f64;
+        for cases in self.parts.train.chunks(self.settings.batch) {
+            most = most.max(network.radius(&self.features.batch(cases, &Default::default()))?.unwrap_or(0.0));
+        }
+        Ok(most)
     }
 
     /// The record of a finished run; metrics are those of the model as it was saved.
@@ -245,14 +262,7 @@ impl Run {
             seed: self.settings.seed,
             threads: rayon::current_num_threads(),
             data,
-            model: ModelSummary {
-                name: match self.spec.model {
-                    Architecture::Slice(_) => "slice".into(),
-                    Architecture::Signature(_) => "signature".into(),
-                },
-                detail: self.settings.detail(),
-                parameters,
-            },
+            model: ModelSummary { name: self.spec.model.name().into(), detail: self.settings.detail(), parameters },
             config: self.settings.config.to_toml(),
             history: progress.history.clone(),
             best: progress.best.clone(),

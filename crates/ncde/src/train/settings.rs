@@ -1,37 +1,27 @@
 //! What a run does: every default, decided from the data.
 
 use ncde_data::{Dataset, Targets};
-use ncde_kernels::{Bound, Transition};
-use ncde_runtime::{Architecture, At, Head, Input, Norm, Over, Scaling, SignatureSpec, Skip, SliceSpec, StructureConfig, Task};
+use ncde_runtime::{Architecture, At, Scaling, StructureConfig, Task};
 
 use super::Error;
-use super::config::{
-    ClassWeights, Config, MissingName, ModelConfig, ModelName, OptimizerName, ReadoutName, Scale, Schedule, SplitBy,
-    StructureName, TaskName, TransitionChoice,
-};
+use super::architecture::architecture;
+use super::config::{ClassWeights, Config, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
 use super::fit::scaling;
 use super::split::Split;
-use crate::random::Stream;
 
-/// The log-signatures of all windows may take about this much memory before a lower depth is the default.
-const FEATURE_BYTES: f64 = 400e6;
-
-/// The most coordinates of a log-signature that the head sees; of more, it sees the first level alone.
-const MOST_SKIPPED: usize = 256;
+/// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
+const FEW_CASES: usize = 200;
 
 /// What a run does.
 ///
 /// | key | default |
 /// | --- | --- |
 /// | `data.split` | by files if there is a test file, else by chance |
-/// | `data.validation`, `data.test_share` | 0.15 each |
+/// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases |
 /// | `data.stratified` | yes, if there are classes |
 /// | `prepare.scale`, `prepare.time` | min-max, yes |
 /// | `prepare.missing` | counts if a value is missing, else forward |
-/// | `model.name`, `model.structure`, `model.block`, `model.hidden` | slice, block, 4, 64 |
-/// | `model.depth` | 2, or 1 where that would take too much memory |
-/// | `model.window` | about 64 windows a series; 1 where an output is asked for at every observation |
-/// | `model.input`, `model.forget`, `model.norm`, `model.skip`, `model.head_layers` | yes (input and forget: if they fit in memory), 1 |
+/// | `model` | see `architecture` |
 /// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
 /// | `train.weight_decay`, `train.clip`, `train.metric` | 1 (`adamw`), 1, loss or mse |
 /// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
@@ -57,7 +47,7 @@ pub struct Settings {
     pub width: usize,
     /// The model.
     pub model: Architecture,
-    /// The deviation of the entries of `A`.
+    /// The deviation of the entries of `A`, or what the first weights of a network are multiplied with.
     pub init: f64,
     /// Whether states begin by forgetting.
     pub forget: bool,
@@ -110,7 +100,8 @@ impl Settings {
         if split == SplitBy::Files && !test_file {
             return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
-        let validation = share("data.validation", *d.validation.get_or_insert(0.15))?;
+        let few = data.cases.len() < FEW_CASES;
+        let validation = share("data.validation", *d.validation.get_or_insert(if few { 0.0 } else { 0.15 }))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
         if validation + test >= 1.0 {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
@@ -145,7 +136,7 @@ impl Settings {
             ));
         }
 
-        let (model, init) = model(&mut config.model, seed, data, &task, width)?;
+        let (model, init) = architecture(&mut config.model, seed, data, &task, width)?;
 
         let dropout = *config.model.dropout.get_or_insert(0.0);
         if !(0.0..1.0).contains(&dropout) {
@@ -218,14 +209,6 @@ impl Settings {
         })
     }
 
-    /// The observations from one output of the model to the next.
-    pub fn window(&self) -> usize {
-        match &self.model {
-            Architecture::Slice(slice) => slice.window,
-            Architecture::Signature(_) => 1,
-        }
-    }
-
     /// The learning rate of a step, from 0.
     pub fn rate_at(&self, step: usize) -> f64 {
         let done = step + 1;
@@ -257,6 +240,15 @@ impl Settings {
                 };
                 format!("{structure}, H = {}, depth {}, windows of {}", slice.hidden, slice.depth, slice.window)
             }
+            Architecture::Neural(neural) => format!(
+                "H = {}, {} hidden layers of {}, depth {}, windows of {}, {} steps in each",
+                neural.hidden,
+                neural.layers,
+                neural.width,
+                neural.kind.depth(),
+                neural.window,
+                neural.steps
+            ),
             Architecture::Signature(signature) => format!("linear, signature of depth {}", signature.depth),
         }
     }
@@ -307,92 +299,15 @@ pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize]) {
     }
 }
 
-fn model(m: &mut ModelConfig, seed: u64, data: &Dataset, task: &Task, width: usize) -> Result<(Architecture, f64), Error> {
-    let mut lengths: Vec<usize> = data.cases.iter().map(ncde_data::Case::len).collect();
-    lengths.sort_unstable();
-    let median = lengths.get(lengths.len() / 2).copied().unwrap_or(1);
-    let steps = task.at() == At::Steps;
-    match *m.name.get_or_insert(ModelName::Slice) {
-        ModelName::Signature => {
-            let depth = *m.depth.get_or_insert_with(|| {
-                // Not many more features than cases can tell apart.
-                (1..=4).rev().find(|&n| (width as f64).powi(n) <= 600.0).unwrap_or(1) as usize
-            });
-            at_least("model.depth", depth, 1)?;
-            for (key, set) in
-                [("hidden", m.hidden.is_some()), ("structure", m.structure.is_some()), ("window", m.window.is_some())]
-            {
-                if set {
-                    return refuse("model.name", format!("`signature` has no `{key}`; leave it out, or use `slice`"));
-                }
-            }
-            Ok((Architecture::Signature(SignatureSpec { depth }), 0.25))
-        }
-        ModelName::Slice => {
-            let hidden = at_least("model.hidden", *m.hidden.get_or_insert(64), 1)?;
-            let window = *m.window.get_or_insert(if steps { 1 } else { ((median as f64 / 64.0).round() as usize).max(1) });
-            at_least("model.window", window, 1)?;
-            let windows: f64 = lengths.iter().map(|&own| own.div_ceil(window) as f64).sum();
-            let pairs = (width * (width + 1)) as f64 / 2.0;
-            let depth = *m.depth.get_or_insert(if 4.0 * windows * pairs <= FEATURE_BYTES && window > 1 { 2 } else { 1 });
-            at_least("model.depth", depth, 1)?;
-            let structure = match *m.structure.get_or_insert(StructureName::Block) {
-                StructureName::Block => StructureConfig::Block { block: *m.block.get_or_insert(4) },
-                StructureName::Dense => StructureConfig::Dense,
-                StructureName::Diagonal => StructureConfig::Diagonal,
-                StructureName::DiagonalDense => StructureConfig::DiagonalDense { block: *m.block.get_or_insert(16.min(hidden)) },
-                StructureName::Dplr => StructureConfig::Dplr { rank: *m.rank.get_or_insert(4) },
-                StructureName::Sparse => StructureConfig::Sparse { epsilon: *m.epsilon.get_or_insert(0.5) },
-                StructureName::WalshHadamard => StructureConfig::WalshHadamard { bound: Bound::Tanh },
-            };
-            let transition = match *m.transition.get_or_insert(TransitionChoice::Exp) {
-                TransitionChoice::Exp => Transition::Exp,
-                TransitionChoice::Euler => Transition::Euler,
-            };
-            let init = positive("model.init", *m.init.get_or_insert(0.25))?;
-            let over = match (steps, *m.readout.get_or_insert(if steps { ReadoutName::Last } else { ReadoutName::Mean })) {
-                (true, ReadoutName::Mean) => {
-                    return refuse("model.readout", "`mean`, but an output is asked for at every observation; use `last`");
-                }
-                (true, ReadoutName::Last) => Over::EveryStep,
-                (false, ReadoutName::Mean) => Over::Mean,
-                (false, ReadoutName::Last) => Over::Last,
-            };
-            let joint = 4.0 * windows * (2.0 * pairs + width as f64).powf(if depth > 1 { 1.0 } else { 0.5 });
-            let input = if *m.input.get_or_insert(joint <= FEATURE_BYTES) { Input::Path } else { Input::None };
-            m.forget.get_or_insert(input == Input::Path);
-            let norm = if *m.norm.get_or_insert(true) { Norm::Layer } else { Norm::None };
-            let layers = *m.head_layers.get_or_insert(1);
-            let head = match layers {
-                0 => Head::Linear,
-                _ => Head::Network { width: at_least("model.head_width", *m.head_width.get_or_insert(hidden), 1)?, layers },
-            };
-            let masks = Stream::new(seed, 2).child(0).key();
-            let spec =
-                SliceSpec { hidden, structure, masks, depth, window, input, transition, over, head, norm, skip: Skip::None };
-            // Sizes that cannot be are refused now, with the words of the kernels.
-            let (plan, _) = spec.plan(width)?;
-            let skip = match *m.skip.get_or_insert(true) {
-                false => Skip::None,
-                true => {
-                    let all = plan.matrix_places().len();
-                    Skip::Window { coordinates: if all <= MOST_SKIPPED { all } else { width } }
-                }
-            };
-            Ok((Architecture::Slice(SliceSpec { skip, ..spec }), init))
-        }
-    }
-}
-
-fn refuse<T>(key: &str, problem: impl std::fmt::Display) -> Result<T, Error> {
+pub(super) fn refuse<T>(key: &str, problem: impl std::fmt::Display) -> Result<T, Error> {
     Err(Error::Config(format!("`{key}` is {problem}")))
 }
 
-fn at_least(key: &str, value: usize, least: usize) -> Result<usize, Error> {
+pub(super) fn at_least(key: &str, value: usize, least: usize) -> Result<usize, Error> {
     if value >= least { Ok(value) } else { refuse(key, format!("{value}; it is {least} or more")) }
 }
 
-fn positive(key: &str, value: f64) -> Result<f64, Error> {
+pub(super) fn positive(key: &str, value: f64) -> Result<f64, Error> {
     if value.is_finite() && value > 0.0 { Ok(value) } else { refuse(key, format!("{value}; it is a positive number")) }
 }
 

@@ -119,6 +119,9 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
     if let Some(model) = args.model {
         config.set(match model {
             ModelKind::Slice => "model.name=slice",
+            ModelKind::Ncde => "model.name=ncde",
+            ModelKind::Nrde => "model.name=nrde",
+            ModelKind::LogNcde => "model.name=log-ncde",
             ModelKind::Signature => "model.name=signature",
         })?;
     }
