@@ -107,6 +107,27 @@ fn a_stream_says_what_predict_says_and_goes_on_where_it_was() {
 }
 
 #[test]
+fn models_with_a_network_as_their_field_do_all_of_it() {
+    let folder = demo();
+    let text = std::fs::read_to_string(folder.path("demo.csv")).unwrap();
+    for (model, more) in [("ncde", ""), ("nrde", "--set depth=2"), ("log-ncde", "--set depth=2 --set init=0.5")] {
+        let window = if model == "ncde" { "" } else { "--set window=8" };
+        let train = format!("train --data demo.csv --model {model} --steps 6 --set hidden=6 {window} {more}");
+        folder.run(&format!("{train} --threads 1 --out {model}")).ok();
+        folder.run(&format!("{train} --threads 2 --out {model}-2")).ok();
+        assert_eq!(weights(&folder, model), weights(&folder, &format!("{model}-2")));
+        let whole = folder.run(&format!("predict {model} --data demo.csv")).csv();
+        let streamed = folder.run_with(&format!("stream {model}"), &text).csv();
+        let last: HashMap<&String, &[String]> = streamed[1..].iter().map(|row| (&row[0], &row[2..])).collect();
+        assert!(whole[1..].iter().all(|row| last[&row[0]] == &row[1..]), "{model}");
+        let seen = folder.run(&format!("inspect {model}")).ok().stdout.clone();
+        assert!(seen.contains(model) && seen.contains("in training"), "{seen}");
+        // Brackets and bounds need derivatives; the others have ReLU.
+        assert_eq!(seen.contains("at most 10^"), model == "log-ncde", "{seen}");
+    }
+}
+
+#[test]
 fn bad_lines_are_reported_by_number() {
     let folder = demo();
     folder.run(&format!("train --data demo.csv --out run {QUICK}")).ok();

@@ -14,6 +14,7 @@ mod structure;
 
 pub use error::Error;
 pub use linear::{Affine, Bracket, Brackets, Contraction, Gradients, Input, Mode, Recurrence, Stream, Transition};
+pub use neural::Controls;
 pub use structure::{Bound, Field, Pattern, Structure};
 
 /// `f32` or `f64`.

@@ -6,7 +6,7 @@ mod common;
 use common::model::{Case, Model, large, small};
 use common::reference::{self, assert_gradients};
 use common::{assert_close, assert_gradient, dot};
-use ncde_kernels::{Affine, Recurrence, Transition};
+use ncde_kernels::{Affine, Controls, Gradients, Mode, Recurrence, Transition};
 
 /// Both transitions, each without an affine input and with either treatment of it.
 const STEPS: [(Transition, Option<Affine>); 6] = [
@@ -94,6 +94,23 @@ fn large_models() {
     }
     for (i, model) in large(20).iter().enumerate() {
         check(&case(200 + i as u64, model, STEPS[i % STEPS.len()], [1, 1, 1]));
+    }
+}
+
+/// What is not wanted is not there, and all else is the same to the bit, whichever kernel computes.
+#[test]
+fn coefficients_that_are_data_have_no_gradient() {
+    for (i, model) in small(3).into_iter().chain(small(20)).chain(large(2)).enumerate() {
+        let all = case(600 + i as u64, &model, STEPS[i % STEPS.len()], [3, 5, 2]).ragged();
+        let modes = if model.field.structure().is_closed() { vec![Mode::Recurrent, Mode::Parallel] } else { vec![Mode::Auto] };
+        for mode in modes {
+            let recurrence = all.recurrence.clone().with_mode(mode).unwrap().with_chunk(2);
+            let constant = recurrence.clone().with_controls(Controls::Constant);
+            let (_, wanted) = Case { recurrence, ..all.clone() }.run::<f64>();
+            let (_, seen) = Case { recurrence: constant, ..all.clone() }.run::<f64>();
+            assert!(seen.coefficients.is_empty() && !wanted.coefficients.is_empty());
+            assert_eq!(seen, Gradients { coefficients: Vec::new(), ..wanted }, "{} {mode:?}", all.name());
+        }
     }
 }
 

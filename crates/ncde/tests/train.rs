@@ -7,7 +7,7 @@ use ncde_data::{Dataset, Targets};
 
 fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
-    for setting in ["train.steps=12", "train.evaluate_every=4", "model.hidden=8"].iter().chain(settings) {
+    for setting in ["train.steps=12", "train.evaluate_every=4", "model.hidden=8", "data.validation=0.2"].iter().chain(settings) {
         config.set(setting).unwrap();
     }
     config
@@ -24,7 +24,7 @@ fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
 
 #[test]
 fn the_saved_model_says_what_the_trained_one_said() {
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 13] = [
         &[],
         &["window=7", "depth=3"],
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
@@ -33,6 +33,10 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["structure=sparse", "transition=euler", "init=0.05"],
         &["structure=walsh-hadamard", "skip=false"],
         &["structure=diagonal-dense", "block=3", "missing=forward", "time=false"],
+        &["log_scale=0.3", "window=3", "depth=2"],
+        &["name=ncde", "solver=rk4", "solver_steps=2", "last=linear"],
+        &["name=nrde", "depth=3", "window=4", "solver=euler", "readout=last"],
+        &["name=log-ncde", "depth=2", "window=5", "solver_steps=3", "init=0.5", "skip=false"],
         &["name=signature"],
     ];
     for settings in cases {
@@ -87,12 +91,40 @@ fn what_cannot_be_trained_on_is_told() {
     assert!(message(&["split=files"], small()).contains("there is no test file"));
     assert!(message(&["readout=mean", "task=forecast"], small()).contains("at every observation"));
     assert!(message(&["hidden=9"], small()).contains('9'));
+    assert!(message(&["name=log-ncde", "block=4"], small()).contains("`log-ncde`, which has no `block`; `slice` has"));
+    assert!(message(&["solver=rk4"], small()).contains("`slice`, which has no `solver`"));
+    assert!(message(&["name=ncde", "window=4"], small()).contains("one observation at a time; use `log-ncde`"));
+    assert!(message(&["name=log-ncde", "depth=2", "activation=relu"], small()).contains("use `silu`"));
+    assert!(message(&["name=nrde", "solver_steps=0"], small()).contains("`model.solver_steps` is 0"));
+    assert!(message(&["name=log-ncde", "init=1e9", "last=linear", "window=2"], small()).contains("--set init="));
 }
 
 #[test]
 fn a_loss_that_explodes_stops_with_advice() {
     let message = train(&["rate=1e30", "clip=0", "schedule=constant", "warmup=0"], small()).unwrap_err().to_string();
     assert!(message.contains("step") && message.contains("`walk-") && message.contains("--set rate="), "{message}");
+}
+
+#[test]
+fn few_cases_are_all_learned_from_unless_asked_otherwise() {
+    let mut own = config(&[]);
+    own.data.validation = None;
+    let run = Run::new(&own, small(), None).unwrap();
+    assert_eq!((run.parts().train.len(), run.parts().validation.len()), (51, 0));
+    let folder = tempfile::tempdir().unwrap();
+    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    assert!(record.best.is_none() && record.validation.is_none() && record.test.is_some());
+    assert_eq!(Run::new(&config(&[]), small(), None).unwrap().parts().validation.len(), 12);
+}
+
+#[test]
+fn the_largest_state_of_a_neural_model_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(&config(&["name=log-ncde", "init=1.0"]), small(), None).unwrap();
+    run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap();
+    let model = ncde_runtime::Model::load(folder.path()).unwrap();
+    let ncde_runtime::Architecture::Neural(neural) = &model.spec().model else { panic!("{:?}", model.spec()) };
+    assert!(neural.radius > 0.1 && neural.radius < 100.0, "{}", neural.radius);
 }
 
 #[test]

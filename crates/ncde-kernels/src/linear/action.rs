@@ -236,6 +236,7 @@ impl<T: Float, O: Operator<T>> Kernel for Backward<'_, '_, T, O> {
         let each = input.columns * hidden;
         let step = recurrence.step();
         let (mut out, da) = (self.out, self.da);
+        let mut unused = vec![T::ZERO; if out.coefficients.is_some() { 0 } else { width }];
         let first = b * input.length;
         let g = &mut *out.initial;
         g.fill(T::ZERO);
@@ -255,7 +256,11 @@ impl<T: Float, O: Operator<T>> Kernel for Backward<'_, '_, T, O> {
                 let (h, g) = (&before[column.clone()], &mut g[column.clone()]);
                 step.backward(simd, (a, &mut *da), operator, (h, beta), (g, dbeta), scratch);
             }
-            operator.collect(simd, a, da, &mut out.coefficients[t * width..(t + 1) * width]);
+            let lambda = match &mut out.coefficients {
+                Some(all) => &mut all[t * width..(t + 1) * width],
+                None => &mut unused[..],
+            };
+            operator.collect(simd, a, da, lambda);
         }
         operator.finish(simd, da);
     }

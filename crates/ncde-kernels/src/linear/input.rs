@@ -33,7 +33,7 @@ pub struct Input<'a, T> {
 pub struct Gradients<T> {
     /// In the parameters of `A`.
     pub a: Vec<T>,
-    /// In `lambda`.
+    /// In `lambda`; empty where [`Controls::Constant`](crate::Controls::Constant) says that it is not wanted.
     pub coefficients: Vec<T>,
     /// In `h_0`.
     pub initial: Vec<T>,
@@ -120,7 +120,7 @@ impl Recurrence {
         if [&gradients.a, &gradients.initial, affine].iter().all(|array| all_finite(array)) {
             return Ok(());
         }
-        let each = gradients.coefficients.len() / input.batch;
+        let each = (gradients.coefficients.len() / input.batch).max(1);
         let series = gradients.coefficients.chunks_exact(each).position(|row| !all_finite(row)).unwrap_or_default();
         Err(Error::GradientExploded { structure: self.field().structure().name(), series })
     }

@@ -35,6 +35,8 @@ pub(crate) use stream::push;
 use ncde_simd::Float;
 use plan::Path;
 
+use crate::Controls;
+
 mod action;
 mod brackets;
 mod closed;

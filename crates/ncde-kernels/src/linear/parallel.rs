@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed, total, zeros};
 use super::plan::{self, without_tail};
-use super::{Gradients, Input, Recurrence};
+use super::{Controls, Gradients, Input, Recurrence};
 use crate::pool::{self, Loan};
 use crate::structure::Field;
 
@@ -160,7 +160,7 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
 
 /// The gradients that belong to one chunk.
 struct Output<'a, T> {
-    lambda: &'a mut [T],
+    lambda: Option<&'a mut [T]>,
     beta: Option<&'a mut [T]>,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn backward<T: Float>(
     gradients: &mut Gradients<T>,
 ) {
     let prepared = Prepared::new(recurrence, input.a);
-    let transposed = prepared.transposed();
+    let transposed = if recurrence.controls() == Controls::Variable { prepared.transposed() } else { None };
     let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
     let (field, each, width, count) = (scan.field(), scan.each(), recurrence.coefficients(), scan.tasks.len());
     let flows: Vec<(Vec<T>, Vec<T>)> = (0..count)
@@ -204,7 +204,7 @@ pub(crate) fn backward<T: Float>(
         .map(|i| {
             let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
             let mut carry = vec![T::ZERO; each];
-            let sums = Sums { lambda: None, beta: None, da: &mut [] };
+            let sums = Sums { lambda: None, beta: None, da: None };
             scan.back(i, [states, gradient], None, buffers, (&mut carry, sums));
             (scan.flow(scan.tasks[i], buffers), carry)
         })
@@ -227,12 +227,12 @@ pub(crate) fn backward<T: Float>(
     let mut sums: Vec<Loan<Vec<T::Register>>> = {
         let chunk = recurrence.chunk();
         let rows = coefficients.chunks_exact_mut(input.length * width).enumerate();
-        let lambda = rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * width).chunks_mut(chunk * width));
+        let mut lambda = rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * width).chunks_mut(chunk * width));
         let mut beta = affine.iter_mut().flat_map(|affine| {
             let rows = affine.chunks_exact_mut(input.length * each).enumerate();
             rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * each).chunks_mut(chunk * each))
         });
-        let mut outputs: Vec<Output<'_, T>> = lambda.map(|lambda| Output { lambda, beta: beta.next() }).collect();
+        let mut outputs: Vec<Output<'_, T>> = (0..count).map(|_| Output { lambda: lambda.next(), beta: beta.next() }).collect();
         let (mut left, mut carries, mut work) = (&mut outputs[..], &mut ends[..], Vec::new());
         for shard in &shards {
             let (own, rest) = std::mem::take(&mut left).split_at_mut(shard.len());
@@ -244,7 +244,7 @@ pub(crate) fn backward<T: Float>(
         let sum = |(first, outputs, carries): (usize, &mut [Output<'_, T>], &mut [Vec<T>])| {
             let (mut buffers, mut da) = (pool::borrow::<Buffers<T::Register>>(), zeros::<T::Register>(packed));
             for (i, (output, carry)) in outputs.iter_mut().zip(carries).enumerate() {
-                let sums = Sums { lambda: Some(&mut *output.lambda), beta: output.beta.as_deref_mut(), da: &mut da };
+                let sums = Sums { lambda: output.lambda.as_deref_mut(), beta: output.beta.as_deref_mut(), da: Some(&mut da) };
                 scan.back(first + i, [states, gradient], transposed.as_ref(), &mut buffers, (&mut *carry, sums));
             }
             da

@@ -48,7 +48,8 @@ pub(crate) fn shards(batch: usize, bytes: usize) -> Vec<Range<usize>> {
 
 /// The parts of the gradients that belong to one series.
 pub(crate) struct Rows<'a, T> {
-    pub(crate) coefficients: &'a mut [T],
+    /// Unless they are constant.
+    pub(crate) coefficients: Option<&'a mut [T]>,
     pub(crate) initial: &'a mut [T],
     pub(crate) affine: Option<&'a mut [T]>,
 }
@@ -69,15 +70,18 @@ pub(crate) fn rows<T: Float, A: Send>(
 ) -> Vec<A> {
     let (width, each) = (recurrence.coefficients(), input.columns * recurrence.field().hidden());
     let mut affine = gradients.affine.as_mut().map(|affine| affine.chunks_exact_mut(input.length * each));
-    let coefficients = gradients.coefficients.chunks_exact_mut(input.length * width);
-    let mut rows = coefficients.zip(gradients.initial.chunks_exact_mut(each)).enumerate();
+    let mut coefficients = gradients.coefficients.chunks_exact_mut(input.length * width);
+    let mut rows = gradients.initial.chunks_exact_mut(each).enumerate();
     let mut items = Vec::with_capacity(shards.len());
     for shard in shards {
         let own = rows.by_ref().take(shard.len());
-        let own = own.map(|(b, (coefficients, initial))| {
+        let own = own.map(|(b, initial)| {
             let affine = affine.as_mut().and_then(Iterator::next);
             let steps = input.steps(b);
-            coefficients[steps * width..].fill(T::ZERO);
+            let mut coefficients = coefficients.next();
+            if let Some(coefficients) = &mut coefficients {
+                coefficients[steps * width..].fill(T::ZERO);
+            }
             Rows { coefficients, initial, affine: affine.map(|affine| without_tail(affine, steps * each)) }
         });
         items.push(Shard { first: shard.start, rows: own.collect() });

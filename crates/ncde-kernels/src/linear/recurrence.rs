@@ -1,7 +1,7 @@
 //! The recurrence as its users see it: what is computed, set once, then run on arrays.
 
 use super::action::Step;
-use super::{Gradients, Input};
+use super::{Controls, Gradients, Input};
 use crate::{Error, Field, Float};
 
 /// How a generator becomes a flow.
@@ -74,6 +74,7 @@ pub struct Recurrence {
     mode: Mode,
     chunk: usize,
     contraction: Contraction,
+    controls: Controls,
 }
 
 impl Recurrence {
@@ -86,6 +87,7 @@ impl Recurrence {
             mode: Mode::default(),
             chunk: 128,
             contraction: Contraction::Matrices,
+            controls: Controls::Variable,
         }
     }
 
@@ -139,6 +141,17 @@ impl Recurrence {
             });
         }
         Self { contraction, ..self }.checked()
+    }
+
+    /// Whether the coefficients have gradients, as they do unless told otherwise. Where they are data, a third of a reverse pass is saved.
+    #[must_use]
+    pub fn with_controls(self, controls: Controls) -> Self {
+        Self { controls, ..self }
+    }
+
+    /// Whether the coefficients have gradients.
+    pub fn controls(&self) -> Controls {
+        self.controls
     }
 
     /// The field.
@@ -238,7 +251,8 @@ impl Recurrence {
         crate::error::want(operation, "the states", states.len(), size, meaning)?;
         crate::error::want(operation, "the gradient", gradient.len(), size, meaning)?;
         gradients.a.resize(self.field.parameters(), T::ZERO);
-        gradients.coefficients.resize(batch * length * self.coefficients(), T::ZERO);
+        let wanted = if self.controls == Controls::Variable { batch * length * self.coefficients() } else { 0 };
+        gradients.coefficients.resize(wanted, T::ZERO);
         gradients.initial.resize(batch * columns * hidden, T::ZERO);
         if input.affine.is_some() {
             gradients.affine.get_or_insert_default().resize(size, T::ZERO);

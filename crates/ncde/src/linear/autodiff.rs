@@ -10,7 +10,7 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
-use ncde_kernels::{Brackets, Recurrence};
+use ncde_kernels::{Brackets, Controls, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
 
@@ -23,12 +23,14 @@ struct Kept<B: Backend> {
 }
 
 impl<B: LinearOps> Kept<B> {
-    fn gradients(self, gradient: FloatTensor<B>) -> ArrayGradients<B> {
-        B::recurrence_backward(&self.recurrence, self.arrays.clone(), self.states, gradient).unwrap_or_else(|_| {
+    /// The gradient in the coefficients is computed only if somebody asks for it: often they are data.
+    fn gradients(self, gradient: FloatTensor<B>, controls: Controls) -> ArrayGradients<B> {
+        let recurrence = Arc::new(Recurrence::clone(&self.recurrence).with_controls(controls));
+        B::recurrence_backward(&recurrence, self.arrays.clone(), self.states, gradient).unwrap_or_else(|_| {
             let Arrays { a, coefficients, initial, affine, .. } = self.arrays;
             ArrayGradients {
                 a: unknown::<B>(a),
-                coefficients: unknown::<B>(coefficients),
+                coefficients: (controls == Controls::Variable).then(|| unknown::<B>(coefficients)),
                 initial: unknown::<B>(initial),
                 affine: affine.map(unknown::<B>),
             }
@@ -41,6 +43,10 @@ fn unknown<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
     B::float_mul_scalar(of, f64::NAN.into())
 }
 
+fn controls(tracked: bool) -> Controls {
+    if tracked { Controls::Variable } else { Controls::Constant }
+}
+
 #[derive(Debug)]
 struct Reverse;
 
@@ -48,9 +54,9 @@ impl<B: LinearOps> Backward<B, 3> for Reverse {
     type State = Kept<B>;
 
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let of = ops.state.gradients(grads.consume::<B>(&ops.node));
-        for (parent, gradient) in ops.parents.into_iter().zip([of.a, of.coefficients, of.initial]) {
-            register::<B>(parent.map(|node| node.id), Some(gradient), grads);
+        let of = ops.state.gradients(grads.consume::<B>(&ops.node), controls(ops.parents[1].is_some()));
+        for (parent, gradient) in ops.parents.into_iter().zip([Some(of.a), of.coefficients, Some(of.initial)]) {
+            register::<B>(parent.map(|node| node.id), gradient, grads);
         }
     }
 }
@@ -62,8 +68,8 @@ impl<B: LinearOps> Backward<B, 4> for ReverseAffine {
     type State = Kept<B>;
 
     fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let of = ops.state.gradients(grads.consume::<B>(&ops.node));
-        let gradients = [Some(of.a), Some(of.coefficients), Some(of.initial), of.affine];
+        let of = ops.state.gradients(grads.consume::<B>(&ops.node), controls(ops.parents[1].is_some()));
+        let gradients = [Some(of.a), of.coefficients, Some(of.initial), of.affine];
         for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
             register::<B>(parent.map(|node| node.id), gradient, grads);
         }

@@ -6,7 +6,7 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{DType, Element, TensorMetadata};
 use bytemuck::Pod;
-use ncde_kernels::{Brackets, Float, Input, Recurrence};
+use ncde_kernels::{Brackets, Controls, Float, Input, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
 use crate::slices::{self, tensor};
@@ -77,7 +77,7 @@ fn backward<T: Float + Element + Pod>(
     let of = recurrence.backward(&input, slice::<T>("the states", &states)?, slice::<T>("the gradient", &gradient)?)?;
     Ok(ArrayGradients {
         a: tensor(of.a, arrays.a.shape()),
-        coefficients: tensor(of.coefficients, arrays.coefficients.shape()),
+        coefficients: (recurrence.controls() == Controls::Variable).then(|| tensor(of.coefficients, arrays.coefficients.shape())),
         initial: tensor(of.initial, arrays.initial.shape()),
         affine: of.affine.map(|affine| tensor(affine, states.shape())),
     })

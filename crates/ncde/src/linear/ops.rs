@@ -28,8 +28,8 @@ pub struct Arrays<B: Backend> {
 pub struct ArrayGradients<B: Backend> {
     /// In the parameters of `A`.
     pub a: FloatTensor<B>,
-    /// In `lambda`.
-    pub coefficients: FloatTensor<B>,
+    /// In `lambda`, unless [`Controls::Constant`](ncde_kernels::Controls::Constant) says that it is not wanted.
+    pub coefficients: Option<FloatTensor<B>>,
     /// In `h_0`.
     pub initial: FloatTensor<B>,
     /// In `beta`, where there is one.

@@ -7,7 +7,7 @@ use crate::linear::input::row_is_finite;
 use crate::linear::layout::{Class, Kind, Layout};
 use crate::linear::plan::{self, Rows, Shard};
 use crate::linear::taylor::Need;
-use crate::linear::{Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
+use crate::linear::{Controls, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
 use crate::pool::{self, Loan};
 use crate::product::{self, Dots, Panels};
 use crate::structure::Field;
@@ -27,11 +27,11 @@ pub(crate) struct Past<'a, T> {
 
 /// What the reverse pass through a piece writes.
 pub(crate) struct Sums<'a, T, R> {
-    /// `[steps, K]` and `[steps, columns, H]`, or nothing if only the gradient of the state is wanted.
+    /// `[steps, K]` and `[steps, columns, H]`, or nothing where they are not wanted.
     pub(crate) lambda: Option<&'a mut [T]>,
     pub(crate) beta: Option<&'a mut [T]>,
-    /// Grows: `[K, packed]`.
-    pub(crate) da: &'a mut [R],
+    /// Grows: `[K, packed]`; nothing if only the gradient of the state is wanted.
+    pub(crate) da: Option<&'a mut [R]>,
 }
 
 /// `A^T`, for the gradient of many coefficients.
@@ -107,9 +107,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
             for class in &layout.classes {
                 backward_class(simd, prepared, &chunk, class, &mut buffers.reverse);
             }
-            if let Some(lambda) = &mut sums.lambda {
-                let lambda = &mut lambda[first * channels..end * channels];
-                call(simd, Collect { prepared, transposed, piece: part, buffers: &mut *buffers, lambda, da: &mut *sums.da });
+            if let Some(da) = &mut sums.da {
+                let lambda = sums.lambda.as_mut().map(|lambda| &mut lambda[first * channels..end * channels]);
+                call(simd, Collect { prepared, transposed, piece: part, buffers: &mut *buffers, lambda, da });
             }
             if let Some(beta) = &mut sums.beta {
                 let out = beta[first * each..end * each].chunks_exact_mut(hidden);
@@ -131,7 +131,7 @@ struct Collect<'a, T, R: Number> {
     transposed: Option<&'a Transposed<R>>,
     piece: Piece<'a, T>,
     buffers: &'a mut Buffers<R>,
-    lambda: &'a mut [T],
+    lambda: Option<&'a mut [T]>,
     da: &'a mut [R],
 }
 
@@ -149,6 +149,8 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
             layout.compact(&buffers.reverse.d_omega, packed);
             packed
         };
+        product::add_product(simd, piece.lambda, channels, d, width, da);
+        let Some(lambda) = lambda else { return };
         match transposed {
             None => call(simd, Dots { a: d, b: &prepared.packed, width, columns: channels, out: &mut *lambda }),
             Some(transposed) => {
@@ -168,7 +170,6 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
                 }
             }
         }
-        product::add_product(simd, piece.lambda, channels, d, width, da);
         if !row_is_finite(lambda) {
             da[0] = R::splat(T::from_f64(f64::NAN));
         }
@@ -223,7 +224,7 @@ pub(crate) fn backward<T: Float>(
     gradients: &mut Gradients<T>,
 ) {
     let prepared = Prepared::<T::Register>::new(recurrence, input.a);
-    let transposed = prepared.transposed();
+    let transposed = if recurrence.controls() == Controls::Variable { prepared.transposed() } else { None };
     let field = recurrence.field();
     let (hidden, width) = (field.hidden(), recurrence.coefficients());
     let each = input.columns * hidden;
@@ -245,7 +246,8 @@ pub(crate) fn backward<T: Float>(
             for row in gradient[own.end..(b + 1) * input.length * each].chunks_exact(each) {
                 initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
             }
-            let sums = Sums { lambda: Some(&mut coefficients[..steps * width]), beta: affine, da: &mut packed };
+            let lambda = coefficients.map(|coefficients| &mut coefficients[..steps * width]);
+            let sums = Sums { lambda, beta: affine, da: Some(&mut packed) };
             dispatch(RunBack {
                 prepared: &prepared,
                 transposed: transposed.as_ref(),
