@@ -1,4 +1,4 @@
-//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`].
+//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`]. A prediction needs those marked `always`.
 
 use crate::expm;
 use crate::linear::{self, Gradients, Input, Recurrence, Stream};
@@ -9,12 +9,14 @@ ncde_simd::engine! {
     fn forward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &mut [Self]) -> bool = linear::forward;
     fn backward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &[Self], gradient: &[Self], gradients: &mut Gradients<Self>)
         = linear::backward;
+    #[always(f32)]
     fn push(stream: &mut Stream<Self>, state: &mut [Self], lambda: &[Self], beta: Option<&[Self]>) = linear::push;
     fn matrix_exp(n: usize, x: &[Self]) -> Vec<Self> = expm::exp_unchecked;
     fn matrix_exp_derivative(n: usize, x: &[Self], e: &[Self]) -> Vec<Self> = expm::derivative_unchecked;
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;
     fn scan_backward(scan: &Scan, input: &scan::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> scan::Gradients<Self>
         = scan::backward;
+    #[always(f32)]
     fn neural_forward(solve: &Solve, input: &neural::Input<'_, Self>, outputs: Outputs<'_>, states: &mut [Self]) -> Option<Exploded>
         = neural::forward;
     fn neural_backward(solve: &Solve, input: &neural::Input<'_, Self>, states: &[Self], outputs: Outputs<'_>, gradient: &[Self],

@@ -1,4 +1,4 @@
-//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`].
+//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`]. A prediction needs those marked `always`.
 
 use crate::Error;
 use crate::algebra::series::Function;
@@ -22,7 +22,9 @@ ncde_simd::engine! {
     fn join(signature: &Signature, a: &[Self], b: &[Self], out: &mut [Self]) = convert::join;
     fn join_backward(signature: &Signature, a: &[Self], b: &[Self], gradient: &[Self], da: &mut [Self], db: &mut [Self])
         = convert::join_backward;
+    #[always(f64)]
     fn step(tools: &mut Tools<Self>, signature: &Signature, state: &mut [Self], x: &[Self]) = tools::step;
+    #[always(f64)]
     fn read(tools: &mut Tools<Self>, signature: &Signature, state: &[Self]) -> Vec<Self> = tools::read;
     fn product(a: &Tensor<Self>, b: &Tensor<Self>, out: &mut [Self]) = tensor::product;
     fn series(shape: &Shape, series: Function, s: &[Self], stages: &mut [Self], out: &mut [Self]) = tensor::series;

@@ -106,6 +106,9 @@
 //! Everything works in `f32` and in `f64` ([`Float`]). Results do not depend on the number of threads. The instruction set is chosen
 //! when the program runs. Input that makes no sense is an [`Error`] that says what was seen and what to try; so is a result
 //! that overflows: no result is ever NaN.
+//!
+//! With the feature `precompiled`, which is on by default, every kernel is compiled in this crate, once. Without it only [`Online`] in
+//! `f64` is, which takes seconds; any other kernel is then compiled in the crate that calls it. Nothing else depends on it.
 
 pub mod algebra;
 mod control;

@@ -1,27 +1,39 @@
 //! The border between callers and kernels: everything generic over the number type is compiled once for `f32` and once for `f64`, in the
-//! crate of the kernels, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes a while.)
+//! crate of the kernels, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes minutes.)
+//!
+//! Whoever only predicts calls two or three of them and should not wait for the others. So a crate of kernels has a feature
+//! `precompiled`, on by default. Without it only the entries marked `#[always(f32)]` (or `f64`) are compiled there, for that type alone;
+//! the others are `#[inline]`, which is to say compiled in the crate that calls them, if one does. Nothing else depends on the
+//! feature: the same functions are there, and they compute the same.
 
 /// Makes a trait `Engine`, implemented for `f32` and `f64`, of functions `fn name(arg: Type) -> Result = path::of::the_kernel;`, in
 /// which `Self` is the number type. A crate's public `Float` has it as a supertrait.
+///
+/// `#[always(f32)]` in front of one: compiled here for `f32` even without the feature `precompiled`, which that crate must have.
 #[macro_export]
 macro_rules! engine {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
+    ($($(#[always($always:ident)])? fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
         /// What [`Float`](crate::Float) can have computed.
         #[doc(hidden)]
         pub trait Engine: $crate::Float {
-            $($(#[$doc])* fn $name($($arg: $type),*) $(-> $result)?;)*
+            $(fn $name($($arg: $type),*) $(-> $result)?;)*
         }
-        $crate::engine!(@impl f32; $(fn $name($($arg: $type),*) $(-> $result)? = $kernel;)*);
-        $crate::engine!(@impl f64; $(fn $name($($arg: $type),*) $(-> $result)? = $kernel;)*);
+        impl Engine for f32 {
+            $($crate::engine!(@entry f32 $($always)?; fn $name($($arg: $type),*) $(-> $result)? = $kernel);)*
+        }
+        impl Engine for f64 {
+            $($crate::engine!(@entry f64 $($always)?; fn $name($($arg: $type),*) $(-> $result)? = $kernel);)*
+        }
     };
-    (@impl $t:ident; $(fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
-        impl Engine for $t {
-            $(
-                #[inline(never)]
-                fn $name($($arg: $type),*) $(-> $result)? {
-                    $kernel($($arg),*)
-                }
-            )*
+    (@entry f32 f32; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
+    (@entry f64 f64; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
+    (@entry $t:ident $($always:ident)?; $($entry:tt)*) => {
+        $crate::engine!(@compiled cfg_attr(feature = "precompiled", inline(never)), cfg_attr(not(feature = "precompiled"), inline); $($entry)*);
+    };
+    (@compiled $($where:meta),*; fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path) => {
+        $(#[$where])*
+        fn $name($($arg: $type),*) $(-> $result)? {
+            $kernel($($arg),*)
         }
     };
 }

@@ -6,7 +6,7 @@
 //! *Packed* is the layout without gaps in which generators are formed by matrix products; *padded* is the one of the steps, where each
 //! run of lanes starts a register. If all runs fill their registers the two are the same.
 
-use ncde_simd::{Float, Number};
+use ncde_simd::{Float, Kernel, Number, Simd};
 
 use crate::structure::{Field, Place};
 
@@ -181,7 +181,7 @@ impl Layout {
 
     /// A state into registers.
     #[inline(always)]
-    pub(crate) fn load<T: Float, R: Number<Real = T>>(&self, state: &[T], out: &mut [R]) {
+    fn load<T: Float, R: Number<Real = T>>(&self, state: &[T], out: &mut [R]) {
         for class in &self.classes {
             let out = &mut out[class.state..][..class.states()];
             match (class.kind, class.b) {
@@ -209,7 +209,7 @@ impl Layout {
 
     /// A state out of registers.
     #[inline(always)]
-    pub(crate) fn store<T: Float, R: Number<Real = T>>(&self, registers: &[R], state: &mut [T]) {
+    fn store<T: Float, R: Number<Real = T>>(&self, registers: &[R], state: &mut [T]) {
         for class in &self.classes {
             let own = &registers[class.state..][..class.states()];
             match (class.kind, class.b) {
@@ -231,6 +231,47 @@ impl Layout {
                     }
                 }
             }
+        }
+    }
+}
+
+/// States, row by row, into registers. A function of its own, as transpositions are unrolled: in every place where states are read they
+/// would take longer to compile than the steps.
+pub(crate) struct Load<'a, T, R> {
+    pub(crate) layout: &'a Layout,
+    /// `[rows, H]`.
+    pub(crate) states: &'a [T],
+    pub(crate) hidden: usize,
+    /// `[rows, states]`.
+    pub(crate) registers: &'a mut [R],
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Load<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { layout, states, hidden, registers } = self;
+        for (state, out) in states.chunks_exact(hidden).zip(registers.chunks_exact_mut(layout.states)) {
+            layout.load(state, out);
+        }
+    }
+}
+
+/// As [`Load`], the other way.
+pub(crate) struct Store<'a, T, R> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) registers: &'a [R],
+    pub(crate) hidden: usize,
+    pub(crate) states: &'a mut [T],
+}
+
+impl<T: Float, R: Number<Real = T>> Kernel for Store<'_, T, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { layout, registers, hidden, states } = self;
+        for (registers, state) in registers.chunks_exact(layout.states).zip(states.chunks_exact_mut(hidden)) {
+            layout.store(registers, state);
         }
     }
 }

@@ -14,7 +14,7 @@ use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch};
 use rayon::prelude::*;
 
 use super::input::row_is_finite;
-use super::layout::{Class, Kind, Layout};
+use super::layout::{Class, Kind, Layout, Load, Store};
 use super::taylor::{self, Degrees, Need, Series};
 use super::{Affine, Input, Recurrence, Transition, diagonal, lanes, wide};
 use crate::pool;
@@ -234,7 +234,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
             layout.spread(packed, room(&mut buffers.padded, piece.steps * layout.padded));
         }
         if let Some(beta) = piece.beta {
-            load_rows(layout, beta, prepared.field.hidden(), &mut buffers.beta);
+            load_rows(simd, layout, beta, prepared.field.hidden(), &mut buffers.beta);
         }
         prepared.series(piece.lambda, need, &mut buffers.norms, &mut buffers.series);
     }
@@ -242,11 +242,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
 
 /// States by rows of `hidden` numbers into rows of registers.
 #[inline(always)]
-fn load_rows<T: Float, R: Number<Real = T>>(layout: &Layout, states: &[T], hidden: usize, out: &mut Vec<R>) {
-    let out = room(out, states.len() / hidden * layout.states);
-    for (state, out) in states.chunks_exact(hidden).zip(out.chunks_exact_mut(layout.states)) {
-        layout.load(state, out);
-    }
+fn load_rows<S: Simd, T: Float, R: Number<Real = T>>(simd: S, layout: &Layout, states: &[T], hidden: usize, out: &mut Vec<R>) {
+    let registers = room(out, states.len() / hidden * layout.states);
+    call(simd, Load { layout, states, hidden, registers });
 }
 
 /// Makes a [`Chunk`] of what has been generated.
@@ -296,10 +294,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
         let (each, registers) = (piece.columns * hidden, piece.columns * layout.states);
         let need = Need { derivatives: false, affine: piece.beta.is_some() && prepared.inside() };
         let most = prepared.chunk_steps();
-        room(&mut buffers.h, registers);
-        for (h, state) in buffers.h.chunks_exact_mut(layout.states).zip(state.chunks_exact(hidden)) {
-            layout.load(state, h);
-        }
+        load_rows(simd, layout, state, hidden, &mut buffers.h);
         let mut first = 0;
         while first < piece.steps {
             let end = piece.steps.min(first + most);
@@ -312,17 +307,13 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
             }
             if let Some(states) = &mut states {
                 let out = &mut states[first * each..end * each];
-                for (out, h) in out.chunks_exact_mut(hidden).zip(buffers.h[registers..].chunks_exact(layout.states)) {
-                    layout.store(h, out);
-                }
+                call(simd, Store { layout, registers: &buffers.h[registers..], hidden, states: &mut *out });
                 finite &= row_is_finite(out);
             }
             buffers.h.copy_within(part.steps * registers..(part.steps + 1) * registers, 0);
             first = end;
         }
-        for (h, state) in buffers.h.chunks_exact(layout.states).zip(state.chunks_exact_mut(hidden)) {
-            layout.store(h, state);
-        }
+        call(simd, Store { layout, registers: &buffers.h, hidden, states: state });
         finite
     }
 }

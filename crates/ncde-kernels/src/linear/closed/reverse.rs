@@ -4,7 +4,7 @@ use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch};
 
 use super::{Buffers, Chunk, Generate, Piece, Prepared, Reverse, load_rows, room};
 use crate::linear::input::row_is_finite;
-use crate::linear::layout::{Class, Kind, Layout};
+use crate::linear::layout::{Class, Kind, Layout, Load, Store};
 use crate::linear::plan::{self, Rows, Shard};
 use crate::linear::taylor::Need;
 use crate::linear::{Controls, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
@@ -80,7 +80,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
         let each = piece.columns * hidden;
         let need = Need { derivatives: true, affine: piece.beta.is_some() && prepared.inside() };
         let most = prepared.chunk_steps();
-        load_rows(layout, carry, hidden, &mut buffers.reverse.carry);
+        load_rows(simd, layout, carry, hidden, &mut buffers.reverse.carry);
         let mut end = piece.steps;
         while end > 0 {
             let first = (end - 1) / most * most;
@@ -88,17 +88,15 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
             call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
             let reverse = &mut buffers.reverse;
             if first == 0 {
-                load_rows(layout, past.before, hidden, &mut reverse.h);
+                load_rows(simd, layout, past.before, hidden, &mut reverse.h);
                 let rest = &past.states[..(end - 1) * each];
                 room(&mut reverse.h, part.steps * piece.columns * layout.states);
-                let out = reverse.h[piece.columns * layout.states..].chunks_exact_mut(layout.states);
-                for (state, out) in rest.chunks_exact(hidden).zip(out) {
-                    layout.load(state, out);
-                }
+                let registers = &mut reverse.h[piece.columns * layout.states..];
+                call(simd, Load { layout, states: rest, hidden, registers });
             } else {
-                load_rows(layout, &past.states[(first - 1) * each..(end - 1) * each], hidden, &mut reverse.h);
+                load_rows(simd, layout, &past.states[(first - 1) * each..(end - 1) * each], hidden, &mut reverse.h);
             }
-            load_rows(layout, &past.gradient[first * each..end * each], hidden, &mut reverse.gradient);
+            load_rows(simd, layout, &past.gradient[first * each..end * each], hidden, &mut reverse.gradient);
             room(&mut reverse.d_omega, part.steps * layout.padded);
             if part.beta.is_some() {
                 room(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
@@ -112,16 +110,12 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
                 call(simd, Collect { prepared, transposed, piece: part, buffers: &mut *buffers, lambda, da });
             }
             if let Some(beta) = &mut sums.beta {
-                let out = beta[first * each..end * each].chunks_exact_mut(hidden);
-                for (out, d) in out.zip(buffers.reverse.d_beta.chunks_exact(layout.states)) {
-                    layout.store(d, out);
-                }
+                let states = &mut beta[first * each..end * each];
+                call(simd, Store { layout, registers: &buffers.reverse.d_beta, hidden, states });
             }
             end = first;
         }
-        for (g, carry) in buffers.reverse.carry.chunks_exact(layout.states).zip(carry.chunks_exact_mut(hidden)) {
-            layout.store(g, carry);
-        }
+        call(simd, Store { layout, registers: &buffers.reverse.carry, hidden, states: carry });
     }
 }
 
