@@ -11,6 +11,7 @@
 //! | `Dual<Var>` | the gradient of something that holds a directional derivative | both |
 
 mod dual;
+mod jet;
 mod real;
 mod tape;
 
@@ -18,6 +19,7 @@ use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 pub use dual::Dual;
+pub use jet::Jet;
 pub use real::Real;
 pub use tape::{Sensitivities, Tape, Var};
 
