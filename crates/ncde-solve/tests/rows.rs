@@ -34,6 +34,16 @@ fn real_parameters_change_nothing() {
 }
 
 #[test]
+fn the_last_hidden_layer_may_have_a_function_of_its_own() {
+    let functions = |depth| {
+        let network = Network::new(2, 1, 3, depth, Activation::Relu, Activation::Identity).unwrap();
+        network.with_before_last(Activation::Tanh).layers().iter().map(|layer| layer.activation).collect::<Vec<_>>()
+    };
+    assert_eq!(functions(3), [Activation::Relu, Activation::Relu, Activation::Tanh, Activation::Identity]);
+    assert_eq!(functions(0), [Activation::Identity]);
+}
+
+#[test]
 fn one_channel_is_its_part_of_all() {
     let (network, parameters) = network(3, 4);
     let h: Vec<Dual<f64>> = uniform(4, 3).into_iter().zip(uniform(5, 3)).map(|(h, v)| Dual::new(h, v)).collect();

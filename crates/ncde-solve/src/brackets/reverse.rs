@@ -81,7 +81,7 @@ impl TwoWay for Two {
             field.reverse(k..k + 1, parameters, &start, &seed, &mut of_start, of.parameters);
             add(of_h, of_start.iter().map(|g| g.tangent));
             let of_direction: Vec<N> = of_start.iter().map(|g| g.value).collect();
-            let mut of_weights = vec![weights[0] - weights[0]; d];
+            let mut of_weights = vec![N::zero().value(); d];
             let part = combine_back(&f, &weights, &of_direction, &mut of_weights);
             add(&mut of_f, part.into_iter());
             for (j, own) in of_weights.into_iter().enumerate() {
@@ -117,7 +117,7 @@ impl<O: TwoWay> TwoWay for Then<O> {
         let seed: Vec<Dual<N>> = gradient.iter().map(|&g| Dual::fixed(g)).collect();
         for (j, (f, of_f)) in f.chunks_exact(h.len()).zip(of_f.chunks_exact_mut(h.len())).enumerate() {
             let own = below(row, d, j);
-            let mut of_own = vec![own[0] - own[0]; own.len()];
+            let mut of_own = vec![N::zero().value(); own.len()];
             let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
             let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_own };
             O::reverse(field, (parameters, &own, &moving(h, f)), &seed, &mut of_start, inner);

@@ -65,6 +65,12 @@ impl RowSteps {
         Ok(Self { method, depth, basis })
     }
 
+    /// Another method.
+    #[must_use]
+    pub fn with_method(self, method: Method) -> Self {
+        Self { method, ..self }
+    }
+
     /// How many coordinates a row has.
     pub fn coordinates(&self) -> usize {
         self.basis.len()
@@ -129,8 +135,8 @@ impl RowSteps {
         dt: T,
         h: &mut [T],
     ) -> Result<(), Error> {
-        let (_, k) = self.evaluate(field, parameters, rows, dt, h)?;
-        for (&b, k) in self.method.tableau().b.iter().zip(&k) {
+        let stages = self.evaluate(field, parameters, rows, dt, h)?;
+        for (&b, k) in self.method.tableau().b.iter().zip(&stages.slopes) {
             axpy(h, dt * T::from_f64(b), k);
         }
         Ok(())
@@ -150,10 +156,11 @@ impl RowSteps {
         of: RowGradients<'_, T>,
     ) -> Result<(), Error> {
         let (tableau, width) = (self.method.tableau(), self.coordinates());
+        let RowGradients { parameters: of_parameters, rows: of_rows } = of;
         check("log-ode step", "the gradient in the state", a.len(), h.len())?;
-        check("log-ode step", "the gradient in the parameters", of.parameters.len(), parameters.len())?;
-        check("log-ode step", "the gradient in the rows", of.rows.len(), self.stages() * width)?;
-        let (y, _) = self.evaluate(field, parameters, rows, dt, h)?;
+        check("log-ode step", "the gradient in the parameters", of_parameters.len(), parameters.len())?;
+        check("log-ode step", "the gradient in the rows", of_rows.len(), self.stages() * width)?;
+        let Stages { places: y, .. } = self.evaluate(field, parameters, rows, dt, h)?;
         // y_s', from the last stage on.
         let mut of_y = vec![vec![T::ZERO; h.len()]; y.len()];
         for s in (0..y.len()).rev() {
@@ -163,15 +170,14 @@ impl RowSteps {
                 axpy(&mut seed, dt * T::from_f64(tableau.a[r - 1][s]), &of_y[r]);
             }
             let mut of_words = vec![T::ZERO; rows[s].len()];
-            let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_words };
+            let inner = Gradients { parameters: &mut *of_parameters, row: &mut of_words };
             contract_reverse(field, self.depth, (parameters, rows[s], &y[s]), &seed, &mut of_y[s], inner)?;
-            axpy(&mut of.rows[s * width..(s + 1) * width], T::ONE, &self.basis.expand_backward(&of_words)?);
+            axpy(&mut of_rows[s * width..(s + 1) * width], T::ONE, &self.basis.expand_backward(&of_words)?);
         }
         of_y.iter().for_each(|of_y| axpy(a, T::ONE, of_y));
         Ok(())
     }
 
-    /// The stages: where the field is evaluated, and its values there.
     fn evaluate<T: Real, F: Reversible>(
         &self,
         field: &F,
@@ -179,22 +185,28 @@ impl RowSteps {
         rows: &[&[T]],
         dt: T,
         h: &[T],
-    ) -> Result<(Vec<Vec<T>>, Vec<Vec<T>>), Error> {
+    ) -> Result<Stages<T>, Error> {
         check("log-ode step", "the list of rows (one for each stage)", rows.len(), self.stages())?;
-        let (mut places, mut slopes): (Vec<Vec<T>>, Vec<Vec<T>>) = (Vec::new(), Vec::new());
+        let mut stages = Stages { places: Vec::new(), slopes: Vec::new() };
         for (s, row) in rows.iter().enumerate() {
             let mut y = h.to_vec();
             let weights = if s == 0 { &[][..] } else { self.method.tableau().a[s - 1] };
-            for (&a, k) in weights.iter().zip(&slopes) {
+            for (&a, k) in weights.iter().zip(&stages.slopes) {
                 axpy(&mut y, dt * T::from_f64(a), k);
             }
             let mut k = vec![T::ZERO; h.len()];
             contract_fixed(field, parameters, self.depth, row, &y, &mut k)?;
-            places.push(y);
-            slopes.push(k);
+            stages.places.push(y);
+            stages.slopes.push(k);
         }
-        Ok((places, slopes))
+        Ok(stages)
     }
+}
+
+/// Where a step evaluates the field, and its values there.
+struct Stages<T> {
+    places: Vec<Vec<T>>,
+    slopes: Vec<Vec<T>>,
 }
 
 fn axpy<T: Real>(y: &mut [T], a: T, x: &[T]) {
