@@ -19,6 +19,16 @@ use super::{Dual, Number};
 /// assert_eq!(a.scaled(2.0), Dual::new(4.0, 6.0));
 /// ```
 pub trait Jet: Number {
+    /// How many reals it has: `2^k`. Part `p` goes with the product of those `e_i` whose bit is set in `p`, so that in [`pair`](Self::pair)
+    /// part `p` meets part `PARTS - 1 - p`.
+    const PARTS: usize;
+
+    /// The number whose part `p` is entry `p * stride`: products with weights run along planes of parts.
+    fn read(planes: &[Self::Real], stride: usize) -> Self;
+
+    /// The way back of [`read`](Self::read).
+    fn write(self, planes: &mut [Self::Real], stride: usize);
+
     /// The product with a number that does not move.
     fn scaled(self, by: Self::Real) -> Self;
 
@@ -29,6 +39,18 @@ pub trait Jet: Number {
 macro_rules! jet {
     ($t:ty) => {
         impl Jet for $t {
+            const PARTS: usize = 1;
+
+            #[inline]
+            fn read(planes: &[Self], _: usize) -> Self {
+                planes[0]
+            }
+
+            #[inline]
+            fn write(self, planes: &mut [Self], _: usize) {
+                planes[0] = self;
+            }
+
             #[inline]
             fn scaled(self, by: Self) -> Self {
                 self * by
@@ -46,6 +68,19 @@ jet!(f32);
 jet!(f64);
 
 impl<N: Jet> Jet for Dual<N> {
+    const PARTS: usize = 2 * N::PARTS;
+
+    #[inline]
+    fn read(planes: &[N::Real], stride: usize) -> Self {
+        Self { value: N::read(planes, stride), tangent: N::read(&planes[N::PARTS * stride..], stride) }
+    }
+
+    #[inline]
+    fn write(self, planes: &mut [N::Real], stride: usize) {
+        self.value.write(planes, stride);
+        self.tangent.write(&mut planes[N::PARTS * stride..], stride);
+    }
+
     #[inline]
     fn scaled(self, by: N::Real) -> Self {
         Self { value: self.value.scaled(by), tangent: self.tangent.scaled(by) }
