@@ -51,6 +51,9 @@ pub trait Number:
     /// What an operation leaves behind.
     const TRACE: Trace;
 
+    /// How many layers of duals it has.
+    const LAYERS: usize;
+
     /// A constant: its derivatives are zero.
     fn constant(x: Self::Real) -> Self;
 
@@ -107,7 +110,7 @@ pub trait Number:
         sum
     }
 
-    /// The product, for a number that has this one as a part. A number with parts of its own makes it a function call: inlined, the code of a
+    /// The product, for a number that has this one as a part. A number with two layers or more makes it a function call: inlined, the code of a
     /// product would be three times as long with each layer.
     #[inline]
     fn product_part(self, other: Self) -> Self {

@@ -20,6 +20,7 @@ macro_rules! real {
             type Real = Self;
 
             const TRACE: Trace = Trace::None;
+            const LAYERS: usize = 0;
 
             #[inline]
             fn constant(x: Self) -> Self {
