@@ -8,8 +8,9 @@
 //! The second is the derivative of the cubic that begins with the slope of the increment before and ends with that of its own (Hermite
 //! interpolation with backward differences): it is known as soon as the observation is. The first increment has none before it, `m = x`.
 
-use ncde_kernels::neural::{Activation, Depth, Last, Network, Solve, Solver};
+use ncde_kernels::neural::{Activation, Last, Network, Solver};
 use ncde_signature::{Basis, Signature};
+use ncde_solve::brackets::MOST_DEPTH;
 use ncde_solve::field;
 use serde::{Deserialize, Serialize};
 
@@ -86,24 +87,25 @@ impl NeuralSpec {
         Ok((first..self.numbers(width)?).collect())
     }
 
-    /// The solve over windows.
+    /// The network, as the kernel knows it.
     ///
     /// # Errors
     /// If the sizes make no sense.
-    pub fn solve(&self, width: usize) -> Result<Solve, Error> {
-        for (setting, size) in [("window", self.window), ("steps", self.steps)] {
-            if size == 0 {
-                return Err(Error::Setting { setting, problem: "0; at least 1 is needed".into() });
-            }
+    pub fn network(&self, width: usize) -> Result<Network, Error> {
+        let sizes = [("window", self.window), ("steps", self.steps), ("depth", self.kind.depth())];
+        if let Some((setting, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
+            return Err(Error::Setting { setting, problem: "0; at least 1 is needed".into() });
         }
         if self.kind == NeuralKind::Ncde && self.window != 1 {
             let problem = format!("{} observations; an NCDE is driven by one at a time, window 1", self.window);
             return Err(Error::Setting { setting: "window", problem });
         }
-        let depth = if self.kind == (NeuralKind::LogNcde { depth: 2 }) { Depth::Two } else { Depth::One };
+        if matches!(self.kind, NeuralKind::LogNcde { depth } if depth > MOST_DEPTH) {
+            let problem = format!("{}; brackets are computed to depth {MOST_DEPTH}", self.kind.depth());
+            return Err(Error::Setting { setting: "depth", problem });
+        }
         let network = Network::new(self.hidden, self.columns(width)?, &vec![self.width; self.layers])?;
-        let network = network.with_activation(self.activation).with_last(self.last);
-        Ok(Solve::new(network).with_depth(depth).with_solver(self.solver))
+        Ok(network.with_activation(self.activation).with_before_last(self.before_last).with_last(self.last))
     }
 
     /// How many vector fields the network has: one for each channel, or for each coordinate.

@@ -92,15 +92,14 @@ impl StateCore {
     /// An NCDE, an NRDE or a Log-NCDE.
     pub(crate) fn neural(spec: &NeuralSpec, sizes: [usize; 3], weights: &mut Weights) -> Result<Self, Error> {
         let [width, ..] = sizes;
-        let solve = spec.solve(width)?;
-        let field = weights.take("field", &[solve.network().parameters()])?;
+        let field = weights.take("field", &[spec.network(width)?.parameters()])?;
         let control = match spec.kind {
             NeuralKind::Ncde => Control::Hermite { width },
             NeuralKind::Nrde { .. } | NeuralKind::LogNcde { .. } => {
                 Control::Log { online: Online::new(&spec.log_signature(width)?.into()), copies: 1, scale: 1.0 }
             }
         };
-        let motion = Motion::Neural(Box::new(NeuralFlow::new(spec, solve, field)));
+        let motion = Motion::Neural(Box::new(NeuralFlow::new(spec, width, field)?));
         Self::new((spec.hidden, spec.window, &spec.read), control, motion, spec.seen(width)?, sizes, weights)
     }
 

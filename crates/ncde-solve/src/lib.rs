@@ -37,10 +37,10 @@
 //!
 //! | module | what it has |
 //! | --- | --- |
-//! | [`number`] | what fields are written in: reals, duals, variables of a tape |
-//! | [`field`] | the trait [`field::VectorField`], networks, linear fields |
+//! | [`number`] | what fields are written in: reals, duals, variables of a tape; a dual that is its own dual |
+//! | [`field`] | the traits [`field::VectorField`] and [`field::Reversible`], networks, linear fields |
 //! | [`brackets`] | Jacobian-vector products; Lie brackets contracted with a log-signature, to depth 6 |
-//! | [`solve`] | methods, steps, controls; states at given times |
+//! | [`solve`] | methods, steps, controls; states at given times; steps from rows of a log-signature, with their reverse pass |
 //! | [`gradient`] | through the solver's own steps, or by the continuous adjoint |
 //! | [`lip`] | Lip(gamma) norms of networks: bounds, measurements |
 //!

@@ -14,8 +14,13 @@ use ncde_solve::field::{Activation as Function, Network};
 use ncde_solve::lip::weight_penalty;
 use ncde_solve::solve::{Along, Drive, LogOde, Method, Save, Solver as Generic, Steps, Term};
 
-const KINDS: [NeuralKind; 4] =
-    [NeuralKind::Ncde, NeuralKind::Nrde { depth: 3 }, NeuralKind::LogNcde { depth: 1 }, NeuralKind::LogNcde { depth: 2 }];
+const KINDS: [NeuralKind; 5] = [
+    NeuralKind::Ncde,
+    NeuralKind::Nrde { depth: 3 },
+    NeuralKind::LogNcde { depth: 1 },
+    NeuralKind::LogNcde { depth: 2 },
+    NeuralKind::LogNcde { depth: 3 },
+];
 
 /// A path in two channels and time, at times without a pattern.
 fn series(length: usize, seed: u64) -> Series<f64> {
@@ -67,6 +72,7 @@ fn generic<D: Drive<f64>>(model: &NeuralCde<Flex>, first: &Tensor<Flex, 2>, driv
     };
     let (width, layers) = (config.width, config.layers);
     let network = Network::new(config.hidden, drive.channels(), width, layers, function(config.activation), last).unwrap();
+    let network = config.before_last.map(function).into_iter().fold(network, Network::with_before_last);
     let method = match config.solver {
         Solver::Euler => Method::Euler,
         Solver::Heun => Method::Heun,
@@ -84,7 +90,9 @@ fn generic<D: Drive<f64>>(model: &NeuralCde<Flex>, first: &Tensor<Flex, 2>, driv
 
 #[test]
 fn fused_is_generic_in_windows() {
-    for (depth, steps) in [(1, StepRule::Shared(40)), (2, StepRule::Shared(40)), (2, StepRule::AtMost(0.07))] {
+    for (depth, steps) in
+        [(1, StepRule::Shared(40)), (2, StepRule::Shared(40)), (2, StepRule::AtMost(0.07)), (3, StepRule::Shared(40))]
+    {
         for solver in [Solver::Euler, Solver::Heun, Solver::Rk4] {
             let config = config(NeuralKind::LogNcde { depth }).with_solver(solver).with_steps(steps);
             let (path, windows) = (linear(19, 1), Windows::Duration(0.55));
@@ -307,10 +315,11 @@ fn a_field_that_explodes_is_a_typed_error() {
 
 #[test]
 fn settings_have_the_thesis_s_defaults_and_survive_a_file() {
-    let [ncde, nrde, _, log] = KINDS.map(|kind| NeuralCdeConfig::new(kind, 64, 6));
+    let [ncde, nrde, _, log, _] = KINDS.map(|kind| NeuralCdeConfig::new(kind, 64, 6));
     assert_eq!((ncde.activation, ncde.last, ncde.divisor), (Activation::Relu, Last::Tanh, 1.0));
     assert_eq!((nrde.activation, nrde.last, nrde.divisor), (Activation::Relu, Last::Linear, 1.0));
     assert_eq!((log.activation, log.last, log.divisor), (Activation::Silu, Last::Tanh, 1000.0));
+    assert_eq!([&ncde, &nrde, &log].map(|own| own.before_last), [None, Some(Activation::Tanh), None]);
     let [whole, divided] = [1.0, 1000.0]
         .map(|divisor| numbers(log.clone().with_divisor(divisor).init::<Flex>(&Default::default(), 4).unwrap().field.val()));
     assert!(whole.iter().zip(&divided).all(|(whole, divided)| (whole - 1000.0 * divided).abs() < 1e-6));
@@ -318,6 +327,11 @@ fn settings_have_the_thesis_s_defaults_and_survive_a_file() {
         let text = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<NeuralCdeConfig>(&text).unwrap(), config, "{text}");
     }
+    // What came later may be missing in a file.
+    let mut old = serde_json::to_value(NeuralCdeConfig::new(NeuralKind::Ncde, 4, 2)).unwrap();
+    let fields = old.as_object_mut().unwrap();
+    assert!(fields.remove("statics").is_some() && fields.remove("before_last").is_some());
+    assert_eq!(serde_json::from_value::<NeuralCdeConfig>(old).unwrap(), NeuralCdeConfig::new(NeuralKind::Ncde, 4, 2));
 }
 
 #[test]
@@ -326,8 +340,10 @@ fn what_makes_no_sense_is_refused() {
     let log = |depth| config(NeuralKind::LogNcde { depth });
     for (config, setting) in [
         (log(0), "depth"),
-        (log(3), "depth"),
+        (log(7), "depth"),
         (log(2).with_activation(Activation::Relu), "activation"),
+        (log(3).with_activation(Activation::Relu), "activation"),
+        (log(2).with_before_last(Some(Activation::Relu)), "activation"),
         (log(1).with_divisor(0.0), "divisor"),
         (log(1).with_steps(StepRule::AtMost(-1.0)), "steps"),
     ] {

@@ -98,6 +98,12 @@ fn a_log_ncde_learns_which_way_a_loop_turns() {
 }
 
 #[test]
+fn a_log_ncde_of_depth_3_learns_which_way_a_loop_turns() {
+    let share = accuracy(NeuralKind::LogNcde { depth: 3 }, 1.0);
+    assert!(share > 0.95, "{share}");
+}
+
+#[test]
 fn a_log_ncde_learns_from_the_thesis_s_small_weights() {
     let share = accuracy(NeuralKind::LogNcde { depth: 2 }, 1000.0);
     assert!(share > 0.95, "{share}");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use burn::tensor::{DType, Tensor};
 use common::{B, check_gradients, numbers, tensor, values};
-use ncde::neural::{Activation, Arguments, Depth, Error, Last, Network, Outputs, Schedule, Solve, Solver, solve};
-use ncde_kernels::neural::Input;
+use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Schedule, Solve, Solver, solve};
+use ncde_kernels::neural::{Depth, Input, Solve as Kernel};
 
 /// Steps of different lengths, each series with its own number of them, rows in a mixed order.
 fn schedule(batch: usize, steps: usize, control: usize, solver: Solver, outputs: Outputs) -> Arc<Schedule> {
@@ -29,15 +29,20 @@ fn weighed(states: Tensor<B, 3>) -> Tensor<B, 1> {
 #[test]
 fn gradients_are_those_of_differences() {
     let cases = [
-        (Depth::One, Solver::Euler, Activation::Tanh, Last::Linear, (2, 1, vec![], [1, 1, 1])),
-        (Depth::One, Solver::Rk4, Activation::Softplus, Last::Tanh, (3, 2, vec![5], [3, 4, 2])),
-        (Depth::Two, Solver::Heun, Activation::Silu, Last::Tanh, (3, 3, vec![7, 2], [2, 5, 3])),
-        (Depth::Two, Solver::Heun, Activation::Silu, Last::Linear, (5, 2, vec![3], [7, 3, 1])),
+        (1, Solver::Euler, Activation::Tanh, Last::Linear, (2, 1, vec![], [1, 1, 1])),
+        (1, Solver::Rk4, Activation::Softplus, Last::Tanh, (3, 2, vec![5], [3, 4, 2])),
+        (2, Solver::Heun, Activation::Silu, Last::Tanh, (3, 3, vec![7, 2], [2, 5, 3])),
+        (2, Solver::Heun, Activation::Silu, Last::Linear, (5, 2, vec![3], [7, 3, 1])),
+        // By the generic solver.
+        (3, Solver::Heun, Activation::Silu, Last::Tanh, (3, 2, vec![5, 2], [3, 4, 2])),
+        (3, Solver::Euler, Activation::Softplus, Last::Linear, (2, 3, vec![3], [1, 2, 1])),
+        (3, Solver::Rk4, Activation::Tanh, Last::Tanh, (1, 1, vec![], [2, 3, 1])),
+        (4, Solver::Heun, Activation::Silu, Last::Tanh, (2, 2, vec![3], [17, 2, 2])),
     ];
     for (depth, solver, activation, last, (hidden, channels, widths, [batch, steps, control])) in cases {
-        let name = format!("{depth:?} {solver:?} {activation:?} {last:?}");
+        let name = format!("{depth} {solver:?} {activation:?} {last:?}");
         let network = Network::new(hidden, channels, &widths).unwrap().with_activation(activation).with_last(last);
-        let op = Arc::new(Solve::new(network.clone()).with_depth(depth).with_solver(solver));
+        let op = Arc::new(Solve::new(network.clone()).with_solver(solver).with_depth(depth).unwrap());
         let width = op.coefficients();
         let some: Vec<usize> = (0..batch).flat_map(|b| [b % steps, steps - 1]).collect();
         for outputs in [Outputs::Every, Outputs::At(some)] {
@@ -60,7 +65,7 @@ fn gradients_are_those_of_differences() {
 
 /// One solve with 3 series, 4 steps and 2 rows.
 fn small(outputs: Outputs) -> (Arc<Solve>, Arguments<B>) {
-    let op = Arc::new(Solve::new(Network::new(3, 2, &[4]).unwrap()).with_depth(Depth::Two));
+    let op = Arc::new(Solve::new(Network::new(3, 2, &[4]).unwrap()).with_depth(2).unwrap());
     let parameters = op.network().parameters();
     let arguments = Arguments {
         parameters: tensor(values(parameters, 0.8, 1), [parameters]),
@@ -84,7 +89,7 @@ fn states_are_the_kernel_s_tracked_or_not() {
         dt: &every.schedule.dt,
         rows: &every.schedule.rows,
     };
-    let wanted = op.forward(&input).unwrap();
+    let wanted = Kernel::new(op.network().clone()).with_depth(Depth::Two).forward(&input).unwrap();
     assert_eq!(numbers(solve(&op, every).unwrap()), wanted);
     let at = [0, 2, 1, 1, 2, 3];
     let chosen: Vec<f64> = (0..6).flat_map(|i| wanted[(i / 2 * 4 + at[i]) * 3..][..3].to_vec()).collect();

@@ -24,7 +24,7 @@ fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
 
 #[test]
 fn the_saved_model_says_what_the_trained_one_said() {
-    let cases: [&[&str]; 13] = [
+    let cases: [&[&str]; 14] = [
         &[],
         &["window=7", "depth=3"],
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
@@ -37,6 +37,7 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["name=ncde", "solver=rk4", "solver_steps=2", "last=linear"],
         &["name=nrde", "depth=3", "window=4", "solver=euler", "readout=last"],
         &["name=log-ncde", "depth=2", "window=5", "solver_steps=3", "init=0.5", "skip=false"],
+        &["name=log-ncde", "depth=3", "window=20", "init=0.5", "field_width=8", "hidden=4"],
         &["name=signature"],
     ];
     for settings in cases {

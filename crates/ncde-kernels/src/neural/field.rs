@@ -5,7 +5,7 @@
 //! depth 2:   F = sum_i c_i f_i(h) + sum_j Df_j(h) v_j,   v_j = sum_i Lambda_ij f_i(h)
 //! ```
 //!
-//! The tangents of all channels go through the hidden layers together, `t_0^j = v_j`, `t_l^j = s'(z_l) (t_{l-1}^j W_l)`, with the
+//! The tangents of all channels go through the hidden layers together, `t_0^j = v_j`, `t_l^j = s_l'(z_l) (t_{l-1}^j W_l)`, with the
 //! derivatives that the value pass left; of the last layer each needs its own block alone. `d` products with the hidden layers and
 //! one with the last, whatever the number of brackets. With fewer states than channels the tangents of the unit vectors go through the
 //! hidden layers instead, and those of the channels are sums of them.
@@ -15,7 +15,7 @@ use std::ops::Range;
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 use super::activation::{Activate, Finish, Order};
-use super::network::{Activation, Last};
+use super::network::{Last, Network};
 use super::packed::Packed;
 use super::product::{Outer, Rows, RowsMut, Sum};
 use super::tape::{Directions, Drive, Sizes, Tape};
@@ -33,7 +33,7 @@ pub(crate) enum Part {
 pub(crate) struct Evaluate<'a, T: Float> {
     pub(crate) sizes: &'a Sizes,
     pub(crate) packed: &'a Packed<T>,
-    pub(crate) functions: (Activation, Last),
+    pub(crate) network: &'a Network,
     pub(crate) drive: &'a Drive<T>,
     pub(crate) order: Order,
     pub(crate) part: Part,
@@ -55,10 +55,10 @@ impl<T: Float> Kernel for Evaluate<'_, T> {
             let Self { sizes, packed, drive, slot, ref mut tape, .. } = self;
             call(simd, Tangents { sizes, packed, drive, slot, channels, tape });
         }
-        let Self { sizes, functions: (_, last), drive, slot, tape, out, .. } = self;
+        let Self { sizes, network, drive, slot, tape, out, .. } = self;
         let own = slot * sizes.b * sizes.outputs..(slot + 1) * sizes.b * sizes.outputs;
         let v = tape.v.get(own.clone()).unwrap_or_default();
-        call(simd, Contract { last, h: sizes.h, letters: &drive.letters, f: &tape.f[own], v, out });
+        call(simd, Contract { last: network.last(), h: sizes.h, letters: &drive.letters, f: &tape.f[own], v, out });
     }
 }
 
@@ -67,7 +67,6 @@ impl<T: Float> Evaluate<'_, T> {
     fn values<S: Simd>(&mut self, simd: S) {
         let Sizes { b, rows, widths, outputs, h, .. } = self.sizes;
         let (b, slot) = (*b, self.slot);
-        let (activation, last) = self.functions;
         for (l, panels) in self.packed.hidden.iter().enumerate() {
             let (n, m) = (widths[l], widths[l + 1]);
             let (before, after) = self.tape.x.split_at_mut(l + 1);
@@ -77,6 +76,7 @@ impl<T: Float> Evaluate<'_, T> {
             let own = slot * b * m..(slot + 1) * b * m;
             let first = &mut self.tape.first[l][own.clone()];
             let second = self.tape.second[l].get_mut(own).unwrap_or_default();
+            let activation = self.network.activation_of(l);
             call(simd, Activate { activation, order: self.order, bias: &self.packed.bias[l], x, first, second });
         }
         let top = self.sizes.top();
@@ -86,7 +86,7 @@ impl<T: Float> Evaluate<'_, T> {
         for (j, panels) in self.packed.last.iter().enumerate() {
             panels.multiply(simd, b, a, RowsMut { values: &mut f[j * h..], stride: *outputs });
         }
-        call(simd, Finish { last, bias: &self.packed.bias[top], x: f });
+        call(simd, Finish { last: self.network.last(), bias: &self.packed.bias[top], x: f });
     }
 }
 

@@ -176,10 +176,9 @@ impl<T: Float> Job<'_, T> {
             }
         }
         memory.drive.load(self.sizes, self.input, self.group.start, n, s);
-        let functions = (self.solve.network().activation(), self.solve.network().last());
-        let (sizes, packed, drive) = (self.sizes, self.packed, &memory.drive);
+        let (sizes, packed, network, drive) = (self.sizes, self.packed, self.solve.network(), &memory.drive);
         let (tape, out) = (&mut memory.tape, &mut rest[..b * h]);
-        call(simd, Evaluate { sizes, packed, functions, drive, order, part, slot, tape, out });
+        call(simd, Evaluate { sizes, packed, network, drive, order, part, slot, tape, out });
     }
 }
 

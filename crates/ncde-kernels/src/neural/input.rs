@@ -3,7 +3,7 @@
 use ncde_simd::Float;
 use rayon::prelude::*;
 
-use super::{Exploded, Solve};
+use super::{Network, Solver};
 use crate::Error;
 use crate::error::want;
 
@@ -51,7 +51,7 @@ pub struct Gradients<T> {
 
 impl Outputs<'_> {
     /// How many there are for each series.
-    pub(crate) fn count<T>(self, input: &Input<'_, T>) -> usize {
+    pub fn count<T>(self, input: &Input<'_, T>) -> usize {
         match self {
             Self::Every => input.steps,
             Self::At(at) => at.len() / input.batch,
@@ -59,7 +59,7 @@ impl Outputs<'_> {
     }
 
     /// The step of output `i` of series `b`.
-    pub(crate) fn step<T>(self, input: &Input<'_, T>, b: usize, i: usize) -> usize {
+    pub fn step<T>(self, input: &Input<'_, T>, b: usize, i: usize) -> usize {
         match self {
             Self::Every => i,
             Self::At(at) => at[b * self.count(input) + i],
@@ -67,22 +67,27 @@ impl Outputs<'_> {
     }
 }
 
-impl Solve {
-    /// Everything that can be wrong with the input.
-    pub(crate) fn check<T: Float>(
+impl<T: Float> Input<'_, T> {
+    /// Everything that can be wrong with the input of a solve with so many coefficients in a row of the control. Public for those who
+    /// solve with the same arrays in another way.
+    ///
+    /// # Errors
+    /// If an array has the wrong size or holds a number that is not finite, a row does not exist, or outputs are not ascending.
+    pub fn check(
         &self,
         operation: &'static str,
-        input: &Input<'_, T>,
+        network: &Network,
+        solver: Solver,
+        width: usize,
         outputs: Outputs<'_>,
     ) -> Result<(), Error> {
-        let &Input { batch, steps, control, .. } = input;
+        let (input, &Input { batch, steps, control, .. }) = (self, self);
         for (what, size) in [("size", batch), ("number of steps", steps), ("number of control rows", control)] {
             if size == 0 {
                 return Err(Error::Empty { operation, what });
             }
         }
-        let (network, width, stages) = (self.network(), self.coefficients(), self.solver().stages());
-        let (hidden, channels) = (network.hidden(), network.channels());
+        let (hidden, channels, stages) = (network.hidden(), network.channels(), solver.stages());
         want(operation, "the array of parameters", input.parameters.len(), network.parameters(), || {
             format!("the parameters of {hidden} states, {channels} channels and hidden layers {:?}", network.widths())
         })?;
@@ -92,7 +97,7 @@ impl Solve {
         want(operation, "the initial state", input.initial.len(), batch * hidden, || format!("batch {batch} x {hidden} states"))?;
         want(operation, "the list of step lengths", input.dt.len(), batch * steps, || format!("batch {batch} x {steps} steps"))?;
         want(operation, "the list of rows", input.rows.len(), batch * steps * stages, || {
-            format!("batch {batch} x {steps} steps x {stages} stages of {:?}", self.solver())
+            format!("batch {batch} x {steps} steps x {stages} stages of {solver:?}")
         })?;
         if let Some(at) = input.rows.iter().position(|&row| row >= control) {
             let (place, stage) = (at / stages, at % stages);
@@ -121,17 +126,20 @@ impl Solve {
         finite(operation, "the list of step lengths", input.dt, |i| format!("series {}, step {}", i / steps, i % steps))
     }
 
-    /// What else a reverse pass is given.
-    pub(crate) fn check_states<T: Float>(
+    /// What else a reverse pass is given: states at the ends of all steps, and the gradient at the outputs.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check).
+    pub fn check_states(
         &self,
         operation: &'static str,
-        input: &Input<'_, T>,
+        hidden: usize,
         states: &[T],
         outputs: Outputs<'_>,
         gradient: &[T],
     ) -> Result<(), Error> {
-        let (batch, hidden) = (input.batch, self.network().hidden());
-        for (what, array, count) in [("the states", states, input.steps), ("the gradient", gradient, outputs.count(input))] {
+        let batch = self.batch;
+        for (what, array, count) in [("the states", states, self.steps), ("the gradient", gradient, outputs.count(self))] {
             want(operation, what, array.len(), batch * count * hidden, || {
                 format!("batch {batch} x {count} steps x {hidden} states")
             })?;
@@ -143,20 +151,25 @@ impl Solve {
         Ok(())
     }
 
-    /// Where and when a state overflowed, as an error.
-    pub(crate) fn exploded<T>(&self, input: &Input<'_, T>, Exploded { series, step }: Exploded) -> Error {
-        let row = input.rows[(series * input.steps + step) * self.solver().stages()];
+    /// Where and when the state of a series overflowed, as an error.
+    pub fn exploded(&self, series: usize, step: usize, solver: Solver) -> Error {
+        let row = self.rows[(series * self.steps + step) * solver.stages()];
         Error::SolveExploded { series, step, row }
     }
+}
 
-    /// The first series whose gradient is not finite, as an error.
-    pub(crate) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
-        let coefficients = gradients.coefficients.as_deref().unwrap_or_default();
-        if [&gradients.parameters, &gradients.initial, coefficients].iter().all(|array| all_finite(array)) {
+impl<T: Float> Gradients<T> {
+    /// Refuses a gradient that is not finite, and names the first series of the batch that has one.
+    ///
+    /// # Errors
+    /// If there is such a gradient.
+    pub fn check(&self, batch: usize) -> Result<(), Error> {
+        let coefficients = self.coefficients.as_deref().unwrap_or_default();
+        if [&self.parameters, &self.initial, coefficients].iter().all(|array| all_finite(array)) {
             return Ok(());
         }
-        let broken = |array: &[T]| array.chunks_exact((array.len() / input.batch).max(1)).position(|row| !all_finite(row));
-        let series = broken(&gradients.initial).or_else(|| broken(coefficients));
+        let broken = |array: &[T]| array.chunks_exact((array.len() / batch).max(1)).position(|row| !all_finite(row));
+        let series = broken(&self.initial).or_else(|| broken(coefficients));
         Err(Error::SolveGradientExploded { series })
     }
 }

@@ -1,11 +1,11 @@
 //! Fully connected vector fields: `f_theta : R^H -> R^{d x H}`.
 //!
 //! ```text
-//! x_0 = h,   x_l = s(x_{l-1} W_l + b_l),   f(h) = tau(x_{L-1} W_L + b_L),   f_i = f[i H .. (i + 1) H]
+//! x_0 = h,   x_l = s_l(x_{l-1} W_l + b_l),   f(h) = tau(x_{L-1} W_L + b_L),   f_i = f[i H .. (i + 1) H]
 //! ```
 //!
-//! `s` is the activation of the hidden layers, `tau` is tanh or nothing. Parameters are one flat array: for each layer its weight,
-//! `[inputs, outputs]` row by row, then its bias.
+//! `s_l` is the activation of the hidden layers, of which the last may have one of its own; `tau` is tanh or nothing. Parameters are one
+//! flat array: for each layer its weight, `[inputs, outputs]` row by row, then its bias.
 
 use std::ops::Range;
 
@@ -51,6 +51,7 @@ pub struct Network {
     channels: usize,
     widths: Vec<usize>,
     activation: Activation,
+    before_last: Option<Activation>,
     last: Last,
 }
 
@@ -94,13 +95,28 @@ impl Network {
             let problem = format!("{hidden} states, {channels} channels and layers {widths:?} are too many parameters");
             return Err(Error::Structure { structure, problem });
         }
-        Ok(Self { hidden, channels, widths: widths.to_vec(), activation: Activation::default(), last: Last::default() })
+        let (activation, last) = (Activation::default(), Last::default());
+        Ok(Self { hidden, channels, widths: widths.to_vec(), activation, before_last: None, last })
     }
 
     /// Another activation of the hidden layers.
     #[must_use]
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
+    }
+
+    /// Another activation of the last hidden layer, the one before the last layer; without it, that of the others. A tanh bounds what a
+    /// linear last layer reads.
+    ///
+    /// ```
+    /// use ncde_kernels::neural::{Activation, Network};
+    /// let network = Network::new(4, 3, &[8, 8])?.with_activation(Activation::Relu).with_before_last(Activation::Tanh);
+    /// assert_eq!([0, 1].map(|l| network.activation_of(l)), [Activation::Relu, Activation::Tanh]);
+    /// # Ok::<(), ncde_kernels::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_before_last(self, activation: Activation) -> Self {
+        Self { before_last: Some(activation), ..self }
     }
 
     /// Something else after the last layer.
@@ -124,9 +140,17 @@ impl Network {
         &self.widths
     }
 
-    /// What follows each hidden layer.
+    /// What follows each hidden layer, but for the last of them where that has an activation of its own.
     pub fn activation(&self) -> Activation {
         self.activation
+    }
+
+    /// What follows hidden layer `l`, counted from 0.
+    pub fn activation_of(&self, l: usize) -> Activation {
+        match self.before_last {
+            Some(own) if l + 1 == self.widths.len() => own,
+            _ => self.activation,
+        }
     }
 
     /// What follows the last layer.

@@ -133,11 +133,11 @@ impl Solve {
     /// As for [`forward_at`](Self::forward_at); what `states` then holds means nothing.
     pub fn forward_into<T: Float>(&self, input: &Input<'_, T>, outputs: Outputs<'_>, states: &mut Vec<T>) -> Result<(), Error> {
         let operation = "the neural solve";
-        self.check(operation, input, outputs)?;
+        input.check(operation, &self.network, self.solver, self.coefficients(), outputs)?;
         states.resize(input.batch * outputs.count(input) * self.network.hidden(), T::ZERO);
         match T::neural_forward(self, input, outputs, states) {
             None => Ok(()),
-            Some(exploded) => Err(self.exploded(input, exploded)),
+            Some(exploded) => Err(input.exploded(exploded.series, exploded.step, self.solver)),
         }
     }
 
@@ -157,15 +157,15 @@ impl Solve {
         gradient: &[T],
     ) -> Result<Gradients<T>, Error> {
         let operation = "the reverse pass of the neural solve";
-        self.check(operation, input, outputs)?;
-        self.check_states(operation, input, states, outputs, gradient)?;
+        input.check(operation, &self.network, self.solver, self.coefficients(), outputs)?;
+        input.check_states(operation, self.network.hidden(), states, outputs, gradient)?;
         let mut gradients = Gradients {
             parameters: vec![T::ZERO; self.network.parameters()],
             initial: vec![T::ZERO; input.initial.len()],
             coefficients: (self.controls == Controls::Variable).then(|| vec![T::ZERO; input.coefficients.len()]),
         };
         T::neural_backward(self, input, states, outputs, gradient, &mut gradients);
-        self.check_gradients(input, &gradients)?;
+        gradients.check(input.batch)?;
         Ok(gradients)
     }
 }

@@ -91,6 +91,14 @@ impl Case {
         }
     }
 
+    /// The same solve with another activation of the last hidden layer.
+    pub(crate) fn before_last(self, activation: Activation) -> Self {
+        let solve = Solve::new(self.solve.network().clone().with_before_last(activation))
+            .with_depth(self.solve.depth())
+            .with_solver(self.solve.solver());
+        Self { name: format!("{} then {activation:?}", self.name), solve, ..self }
+    }
+
     /// States at the ends of all steps, the naive way.
     pub(crate) fn reference(&self) -> Vec<f64> {
         let (n, width, stages) = (self.solve.network().hidden(), self.solve.coefficients(), self.solve.solver().stages());
@@ -172,6 +180,15 @@ pub(crate) fn cases() -> Vec<Case> {
                 let solver = [Solver::Heun, Solver::Euler, Solver::Rk4][(i + 2 * j) % 3];
                 cases.push(Case::new(1 + 10 * i as u64, shape, (activation, last), depth, solver));
             }
+        }
+    }
+    // The last hidden layer on its own.
+    for (i, shape) in shapes.into_iter().enumerate() {
+        for (j, depth) in [Depth::One, Depth::Two].into_iter().enumerate() {
+            let (inner, outer) = [(Activation::Relu, Activation::Tanh), (Activation::Silu, Activation::Softplus)][(i + j) % 2];
+            let last = [Last::Linear, Last::Tanh][(i / 2) % 2];
+            let solver = [Solver::Heun, Solver::Rk4][(i + j) % 2];
+            cases.push(Case::new(5 + 10 * i as u64, shape, (inner, last), depth, solver).before_last(outer));
         }
     }
     cases

@@ -32,7 +32,7 @@ fn field(network: &Network, parameters: &[f64], h: &[f64], v: &[f64]) -> Vec<Dua
                 z = Dual(z.0 + x.0 * weight[i * n + o], z.1 + x.1 * weight[i * n + o]);
             }
             match (l < network.widths().len(), network.last()) {
-                (true, _) => activate(network.activation(), z),
+                (true, _) => activate(network.activation_of(l), z),
                 (false, Last::Tanh) => activate(Activation::Tanh, z),
                 (false, Last::Linear) => z,
             }

@@ -54,10 +54,10 @@ pub(crate) fn all() -> Vec<Architecture> {
         }
         all.push(model);
     }
-    for (i, kind) in
-        [NeuralKind::Ncde, NeuralKind::Nrde { depth: 3 }, NeuralKind::LogNcde { depth: 1 }, NeuralKind::LogNcde { depth: 2 }]
-            .into_iter()
-            .enumerate()
+    for (i, kind) in [NeuralKind::Ncde, NeuralKind::Nrde { depth: 3 }]
+        .into_iter()
+        .chain((1..=3).map(|depth| NeuralKind::LogNcde { depth }))
+        .enumerate()
     {
         all.push(neural(kind, [Over::Mean, Over::Last][i % 2], [Solver::Heun, Solver::Rk4, Solver::Euler][i % 3]));
     }
@@ -73,7 +73,7 @@ pub(crate) fn neural(kind: NeuralKind, over: Over, solver: Solver) -> Architectu
         width: 7,
         layers: 2,
         activation: Activation::Silu,
-        before_last: Activation::Silu,
+        before_last: Activation::Tanh,
         last: Last::Tanh,
         solver,
         steps: 3,
@@ -118,7 +118,7 @@ pub(crate) fn weights(spec: &ModelSpec) -> Vec<Weight> {
             .collect()
         }
         Architecture::Neural(neural) => vec![
-            ("field".into(), vec![neural.solve(width).unwrap().network().parameters()]),
+            ("field".into(), vec![neural.network(width).unwrap().parameters()]),
             ("start".into(), vec![1, neural.hidden]),
             ("first".into(), vec![first, neural.hidden]),
         ],

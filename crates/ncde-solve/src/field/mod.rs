@@ -8,16 +8,21 @@
 //! | [`Network`] | block `j` of a fully connected network's output | weights and biases, layer by layer |
 //! | [`Linear`] | `A^j h` | the matrices, one after the other |
 //! | yours | implement [`VectorField`] | any |
+//!
+//! [`Reversible`] is for fields with a reverse pass of their own, which needs no tape: [`Network`] has one.
 
 mod activation;
 mod linear;
 mod network;
+mod reverse;
 
 pub use activation::Activation;
 pub use linear::Linear;
 pub use network::{Layer, Network};
 
-use crate::number::Number;
+use std::ops::Range;
+
+use crate::number::{Jet, Number};
 
 /// `d` vector fields on `R^H`.
 ///
@@ -65,4 +70,23 @@ pub trait VectorField {
         self.eval(parameters, h, &mut all);
         out.copy_from_slice(&all[j * hidden..(j + 1) * hidden]);
     }
+}
+
+/// A field whose parameters stay what they are while states carry derivatives, with a hand-written reverse pass.
+///
+/// The gradients are those of [`crate::number::Jet`]: from `y'` with `<y', dy>`, to `h'` with `<h', dh>` and a real for each parameter.
+pub trait Reversible: VectorField {
+    /// Writes the channels `channels` of `f(h)` to `out`, `[channels, H]`.
+    fn eval_fixed<N: Jet>(&self, channels: Range<usize>, parameters: &[N::Real], h: &[N], out: &mut [N]);
+
+    /// From the gradient in those channels, `[channels, H]`, adds to the gradients in the state, `[H]`, and in the parameters.
+    fn reverse<N: Jet>(
+        &self,
+        channels: Range<usize>,
+        parameters: &[N::Real],
+        h: &[N],
+        gradient: &[N],
+        of_h: &mut [N],
+        of_parameters: &mut [N::Real],
+    );
 }

@@ -77,6 +77,15 @@ impl Network {
         Self::from_layers(hidden, channels, layers)
     }
 
+    /// Another activation of the last hidden layer, the one that the last layer reads. Without hidden layers nothing changes.
+    #[must_use]
+    pub fn with_before_last(mut self, activation: Activation) -> Self {
+        if let [.., before, _] = &mut self.layers[..] {
+            before.activation = activation;
+        }
+        self
+    }
+
     /// Any layers, of which the last has `channels * hidden` outputs.
     ///
     /// # Errors

@@ -11,6 +11,7 @@
 //! | `Dual<Var>` | the gradient of something that holds a directional derivative | both |
 
 mod dual;
+mod jet;
 mod real;
 mod tape;
 
@@ -18,6 +19,7 @@ use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 pub use dual::Dual;
+pub use jet::Jet;
 pub use real::Real;
 pub use tape::{Sensitivities, Tape, Var};
 
@@ -48,6 +50,9 @@ pub trait Number:
 
     /// What an operation leaves behind.
     const TRACE: Trace;
+
+    /// How many layers of duals it has.
+    const LAYERS: usize;
 
     /// A constant: its derivatives are zero.
     fn constant(x: Self::Real) -> Self;
@@ -105,7 +110,7 @@ pub trait Number:
         sum
     }
 
-    /// The product, for a number that has this one as a part. A number with parts of its own makes it a function call: inlined, the code of a
+    /// The product, for a number that has this one as a part. A number with two layers or more makes it a function call: inlined, the code of a
     /// product would be three times as long with each layer.
     #[inline]
     fn product_part(self, other: Self) -> Self {

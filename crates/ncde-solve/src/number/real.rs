@@ -2,10 +2,10 @@
 
 use ncde_signature::Float;
 
-use super::{Number, Trace};
+use super::{Jet, Number, Trace};
 
 /// `f32` or `f64`: a number without derivatives.
-pub trait Real: Number<Real = Self> + Float {}
+pub trait Real: Jet<Real = Self> + Float {}
 
 /// An `f64` in another precision.
 pub(super) fn rounded<T: Real>(x: f64) -> T {
@@ -20,6 +20,7 @@ macro_rules! real {
             type Real = Self;
 
             const TRACE: Trace = Trace::None;
+            const LAYERS: usize = 0;
 
             #[inline]
             fn constant(x: Self) -> Self {

@@ -221,6 +221,7 @@ impl<T: Real> Number for Var<'_, T> {
     type Real = T;
 
     const TRACE: Trace = Trace::Record;
+    const LAYERS: usize = 0;
 
     fn constant(x: T) -> Self {
         Self { tape: None, node: 0, value: x }

@@ -19,6 +19,7 @@
 
 mod drive;
 mod integrate;
+mod rows;
 mod step;
 mod steps;
 mod stops;
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use drive::{Along, Between, Drive, LogOde, Time};
 pub use integrate::Statistics;
 pub(crate) use integrate::{Changed, Observer, System, Taken, integrate};
+pub use rows::{RowGradients, RowSteps};
 pub(crate) use step::{First, Stages};
 pub use steps::{Adaptive, Steps};
 pub use stops::Save;

@@ -3,13 +3,13 @@
 //! ```text
 //! NCDE       dh = sum_i f_i(h) dX^i
 //! NRDE       dh/dt = sum_P lambda_P g_P(h) / length                      in each window, a column of the network for each coordinate
-//! Log-NCDE   dh/dt = (sum_i lambda_i f_i + sum_{i<j} lambda_[i,j] [f_i, f_j])(h) / length,   [f, g] = Dg f - Df g
+//! Log-NCDE   dh/dt = (sum_i lambda_i f_i + sum_{i<j} lambda_[i,j] [f_i, f_j] + ...)(h) / length,   [f, g] = Dg f - Df g
 //! ```
 //!
 //! Thesis, chapter "Neural Controlled Differential Equations". What a Log-NCDE computes from its fields, their brackets, an NRDE must
 //! learn, in a last layer that grows with the log-signature.
 //!
-//! Cost: that of the solve in `ncde-kernels`. Memory: `O(batch x steps x H)` in training, `O(batch x windows x H)` else.
+//! Cost: that of the solve in `ncde-kernels`; of a Log-NCDE of depth 3 or more that of `ncde-solve`, much higher. Memory: `O(batch x steps x H)` in training, `O(batch x windows x H)` else.
 
 use std::sync::Arc;
 

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use burn::tensor::backend::Backend;
 use ncde_runtime::{ActivationName, LastName, NeuralKind, SolverName};
 use ncde_signature::{Basis, Signature};
+use ncde_solve::brackets::MOST_DEPTH;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::neural_cde::{NeuralCde, Parts};
 use super::neural_steps::StepRule;
 use super::parameters::{linear, parameter, uniform};
-use crate::neural::{Activation, Depth, Last, Network, Solve, Solver};
+use crate::neural::{Activation, Last, Network, Solve, Solver};
 use crate::random::Stream;
 
 /// The settings of a [`NeuralCde`].
@@ -26,14 +27,14 @@ use crate::random::Stream;
 /// | `channels` | given | those of the path, time included, at least 1 |
 /// | `statics` | 0 | numbers that a series has once: the initial state reads them after the first observation |
 /// | `width`, `layers` | 64, 3 | of the hidden layers of the field; 0 layers: an affine field |
-/// | `activation` | `SiLU` for a Log-NCDE, else `ReLU` | brackets need a derivative: no `ReLU` in a Log-NCDE of depth 2 |
+/// | `activation` | `SiLU` for a Log-NCDE, else `ReLU` | brackets need a derivative: no `ReLU` in a Log-NCDE of depth 2 or more |
+/// | `before_last` | tanh for an NRDE, else as the others | the activation of the last hidden layer, the one that the last layer reads |
 /// | `last` | tanh; nothing for an NRDE | |
 /// | `solver` | Heun | Euler, Heun, RK4 |
 /// | `steps` | 500, shared out | see [`StepRule`] |
 /// | `divisor` | 1000 for a Log-NCDE, else 1 | what the field's weights are divided by when they are drawn |
 ///
-/// The defaults are the thesis's but for the NRDE, whose network there has a tanh before a last linear layer. Here the last hidden layer
-/// has the activation of the others.
+/// The defaults are the thesis's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table above")]
 pub struct NeuralCdeConfig {
@@ -46,12 +47,33 @@ pub struct NeuralCdeConfig {
     pub layers: usize,
     #[serde(with = "ActivationName")]
     pub activation: Activation,
+    #[serde(default, with = "optional_activation")]
+    pub before_last: Option<Activation>,
     #[serde(with = "LastName")]
     pub last: Last,
     #[serde(with = "SolverName")]
     pub solver: Solver,
     pub steps: StepRule,
     pub divisor: f64,
+}
+
+/// An activation that may be missing: the derive for another crate's type does not reach into an `Option`.
+mod optional_activation {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Activation, ActivationName};
+
+    #[derive(Serialize, Deserialize)]
+    struct Named(#[serde(with = "ActivationName")] Activation);
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(super) fn serialize<S: Serializer>(own: &Option<Activation>, serializer: S) -> Result<S::Ok, S::Error> {
+        own.map(Named).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Activation>, D::Error> {
+        Ok(Option::<Named>::deserialize(deserializer)?.map(|Named(own)| own))
+    }
 }
 
 impl NeuralCdeConfig {
@@ -77,6 +99,7 @@ impl NeuralCdeConfig {
             width: 64,
             layers: 3,
             activation,
+            before_last: matches!(kind, NeuralKind::Nrde { .. }).then_some(Activation::Tanh),
             last,
             solver: Solver::Heun,
             steps: StepRule::Shared(500),
@@ -100,6 +123,12 @@ impl NeuralCdeConfig {
     #[must_use]
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
+    }
+
+    /// Another activation of the last hidden layer alone, or with `None` that of the others.
+    #[must_use]
+    pub fn with_before_last(self, before_last: Option<Activation>) -> Self {
+        Self { before_last, ..self }
     }
 
     /// Something else after the last layer.
@@ -149,12 +178,15 @@ impl NeuralCdeConfig {
 
     fn check(&self) -> Result<(), Error> {
         let refuse = |setting, problem: String| Err(Error::Setting { setting, problem });
-        match (self.kind, self.activation) {
-            (NeuralKind::LogNcde { depth }, _) if !(1..=2).contains(&depth) => refuse(
+        let kinks = self.activation == Activation::Relu || self.before_last == Some(Activation::Relu);
+        match self.kind {
+            NeuralKind::LogNcde { depth } if !(1..=MOST_DEPTH).contains(&depth) => refuse(
                 "depth",
-                format!("`{depth}`; a Log-NCDE has brackets of depth 1 or 2, an NRDE or a linear model takes any depth"),
+                format!(
+                    "`{depth}`; a Log-NCDE has brackets of depth 1 to {MOST_DEPTH}, an NRDE or a linear model takes any depth"
+                ),
             ),
-            (NeuralKind::LogNcde { depth: 2 }, Activation::Relu) => refuse(
+            NeuralKind::LogNcde { depth: 2.. } if kinks => refuse(
                 "activation",
                 "`relu` has no derivative at 0, and brackets are made of derivatives; use `silu`, `tanh` or `softplus`".into(),
             ),
@@ -172,13 +204,14 @@ impl NeuralCdeConfig {
     pub fn solve(&self) -> Result<Solve, Error> {
         self.check()?;
         let (columns, depth) = match self.kind {
-            NeuralKind::LogNcde { depth: 2 } => (self.channels, Depth::Two),
-            NeuralKind::Ncde | NeuralKind::LogNcde { .. } => (self.channels, Depth::One),
-            NeuralKind::Nrde { .. } => (self.coordinates()?, Depth::One),
+            NeuralKind::Ncde => (self.channels, 1),
+            NeuralKind::LogNcde { depth } => (self.channels, depth),
+            NeuralKind::Nrde { .. } => (self.coordinates()?, 1),
         };
         let network = Network::new(self.hidden, columns, &vec![self.width; self.layers])?;
         let network = network.with_activation(self.activation).with_last(self.last);
-        Ok(Solve::new(network).with_depth(depth).with_solver(self.solver))
+        let network = self.before_last.into_iter().fold(network, Network::with_before_last);
+        Ok(Solve::new(network).with_solver(self.solver).with_depth(depth)?)
     }
 
     /// The model with weights drawn from `seed`.

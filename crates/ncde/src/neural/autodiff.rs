@@ -9,9 +9,9 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
-use ncde_kernels::neural::{Controls, Solve};
+use ncde_kernels::neural::Controls;
 
-use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps};
+use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Solve};
 
 /// What the reverse pass needs: the arguments and the states.
 #[derive(Debug, Clone)]

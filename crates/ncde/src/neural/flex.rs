@@ -1,4 +1,4 @@
-//! The CPU backend: its tensors are slices, and the kernel takes slices.
+//! The CPU backend: its tensors are slices, and the kernel and the generic solver take slices.
 
 use std::sync::Arc;
 
@@ -7,9 +7,10 @@ use burn::backend::flex::FlexTensor;
 use burn::tensor::{DType, Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::Float;
-use ncde_kernels::neural::{self, Controls, Input, Solve};
+use ncde_kernels::neural::{self, Controls, Input};
 
-use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Outputs};
+use super::generic::{self, Precision};
+use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Outputs, Solve};
 use crate::slices::{self, tensor};
 
 /// Calls a function for the number type of a tensor.
@@ -44,19 +45,17 @@ impl NeuralOps for Flex {
     }
 }
 
-fn forward<T: Float + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
+fn forward<T: Precision + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
     let (arrays, dt) = prepare::<T>(arrays);
     let input = input(&arrays, &dt)?;
-    let mut states = Vec::new();
-    solve.forward_into(&input, outputs(&arrays), &mut states)?;
-    Ok(shaped(states, input.batch, solve))
+    Ok(shaped(states(solve, &input, outputs(&arrays))?, input.batch, solve))
 }
 
-fn forward_kept<T: Float + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<Kept<Flex>, Error> {
+fn forward_kept<T: Precision + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<Kept<Flex>, Error> {
     let (arrays, dt) = prepare::<T>(arrays);
     let input = input(&arrays, &dt)?;
     let hidden = solve.network().hidden();
-    let states = solve.forward(&input)?;
+    let states = states(solve, &input, neural::Outputs::Every)?;
     let chosen = match &arrays.schedule.outputs {
         Outputs::Every => None,
         Outputs::At(at) => {
@@ -69,7 +68,7 @@ fn forward_kept<T: Float + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) 
     Ok(Kept { outputs: chosen.map_or_else(|| states.clone(), |chosen| shaped(chosen, input.batch, solve)), states })
 }
 
-fn backward<T: Float + Element + Pod>(
+fn backward<T: Precision + Element + Pod>(
     solve: &Solve,
     arrays: &Arrays<Flex>,
     states: &FlexTensor,
@@ -78,12 +77,28 @@ fn backward<T: Float + Element + Pod>(
     let (arrays, dt) = prepare::<T>(arrays);
     let (states, gradient) = (states.to_contiguous(), gradient.to_contiguous());
     let (states, gradient) = (slice::<T>("the states", &states)?, slice::<T>("the gradient", &gradient)?);
-    let of = solve.backward(&input(&arrays, &dt)?, states, outputs(&arrays), gradient)?;
+    let (input, outputs) = (input(&arrays, &dt)?, outputs(&arrays));
+    let of = match solve.generic() {
+        Some(generic) => generic::backward(solve, generic, &input, states, outputs, gradient)?,
+        None => solve.kernel().backward(&input, states, outputs, gradient)?,
+    };
     Ok(ArrayGradients {
         parameters: tensor(of.parameters, arrays.parameters.shape()),
         coefficients: of.coefficients.map(|of| tensor(of, arrays.coefficients.shape())),
         initial: tensor(of.initial, arrays.initial.shape()),
     })
+}
+
+/// By the kernel, or where it does not apply by the generic solver.
+fn states<T: Precision>(solve: &Solve, input: &Input<'_, T>, outputs: neural::Outputs<'_>) -> Result<Vec<T>, Error> {
+    match solve.generic() {
+        Some(generic) => generic::forward(solve, generic, input, outputs),
+        None => {
+            let mut states = Vec::new();
+            solve.kernel().forward_into(input, outputs, &mut states)?;
+            Ok(states)
+        }
+    }
 }
 
 /// The same arrays, laid out as their shapes say (no copy where they already are), and the steps in the kernel's type.

@@ -1,14 +1,16 @@
 //! The solve of a neural controlled differential equation on tensors, with the reverse pass of `ncde-kernels`.
 //!
 //! ```text
-//! dh/dt = sum_i c_i(t) f_i(h)  +  at depth 2:  sum_{i<j} c_[i,j](t) [f_i, f_j](h),   f a network with parameters theta
+//! dh/dt = sum_i c_i(t) f_i(h)  +  from depth 2 on:  sum_P c_P(t) f_P(h),   f_[P, Q] = [f_P, f_Q],   f a network with parameters theta
 //! ```
 //!
 //! One call is a whole solve by fixed steps: no tensor is made inside the loop over time. Between the passes the arguments and the
 //! states at the ends of steps are kept; stages are computed again. Without a gradient to come, only the states that are asked for are kept.
 
 mod autodiff;
+mod choice;
 mod flex;
+mod generic;
 mod ops;
 
 use std::sync::Arc;
@@ -16,7 +18,8 @@ use std::sync::Arc;
 use burn::tensor::backend::Backend;
 use burn::tensor::{DType, Tensor, TensorPrimitive};
 
-pub use ncde_kernels::neural::{Activation, Controls, Depth, Last, Network, Solve, Solver};
+pub use choice::{Route, Solve};
+pub use ncde_kernels::neural::{Activation, Controls, Last, Network, Solver};
 pub use ops::{ArrayGradients, Arrays, Kept, NeuralOps};
 
 /// What can go wrong.
@@ -26,6 +29,10 @@ pub enum Error {
     /// The kernel refused its input, or a state overflowed.
     #[error(transparent)]
     Kernel(#[from] ncde_kernels::Error),
+
+    /// The generic solver refused: brackets that it does not have.
+    #[error(transparent)]
+    Generic(#[from] ncde_solve::Error),
 
     /// Tensors that do not fit together.
     #[error("the neural solve: {what} has shape {seen:?}, but {wanted:?} = {meaning} is needed")]

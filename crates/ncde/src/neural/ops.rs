@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
-use ncde_kernels::neural::{Controls, Solve};
+use ncde_kernels::neural::Controls;
 
-use super::{Error, Schedule};
+use super::{Error, Schedule, Solve};
 
 /// The arrays of a solve, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
 #[derive(Debug, Clone)]

@@ -258,7 +258,7 @@ impl Facts {
             read,
             radius: 0.0,
         };
-        spec.solve(self.width)?;
+        spec.network(self.width)?;
         let read = self.read(m, hidden, spec.seen(self.width)?.len())?;
         Ok((Architecture::Neural(NeuralSpec { read, ..spec }), init))
     }

@@ -88,6 +88,7 @@ impl<B: ModelBackend> Network<B> {
                     .with_statics(first - settings.width)
                     .with_layers(neural.width, neural.layers)
                     .with_activation(neural.activation)
+                    .with_before_last(Some(neural.before_last))
                     .with_last(neural.last)
                     .with_solver(neural.solver)
                     .with_steps(StepRule::EachWindow(neural.steps))

@@ -1,0 +1,188 @@
+//! The contraction for fields with a reverse pass of their own, and its way back: no tape, real parameters, real coefficients.
+//!
+//! ```text
+//! F = sum_j l_j f_j + sum_j D G_j[f_j]:    f_j' = l_j F' + (the tangent's part),   l_j' = <f_j, F'>
+//! y = G_j(h + f_j e), F has its tangent:   y' = F' + 0 e,   so (h + f_j e)' = f_j' + h' e
+//! ```
+//!
+//! The pairing of [`Jet`] swaps value and tangent: what comes back in the value belongs to the tangent, and the other way round.
+
+use super::order::{One, Then, Two};
+use crate::field::Reversible;
+use crate::number::{Dual, Jet};
+
+/// Where gradients are added up.
+pub(crate) struct Gradients<'a, T> {
+    pub(crate) parameters: &'a mut [T],
+    /// One for each word.
+    pub(crate) row: &'a mut [T],
+}
+
+/// The contraction at one depth, both ways.
+pub(super) trait TwoWay {
+    /// `F`, with the coefficients of the words below, level by level.
+    fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]);
+
+    /// From `F'`, adds to `h'` and to the gradients in parameters and coefficients.
+    fn reverse<F: Reversible, N: Jet>(
+        field: &F,
+        at: (&[N::Real], &[N::Real], &[N]),
+        gradient: &[N],
+        of_h: &mut [N],
+        of: Gradients<'_, N::Real>,
+    );
+}
+
+impl TwoWay for One {
+    fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]) {
+        combine(&values(field, parameters, h), row, out);
+    }
+
+    fn reverse<F: Reversible, N: Jet>(
+        field: &F,
+        (parameters, row, h): (&[N::Real], &[N::Real], &[N]),
+        gradient: &[N],
+        of_h: &mut [N],
+        of: Gradients<'_, N::Real>,
+    ) {
+        let of_f = combine_back(&values(field, parameters, h), row, gradient, of.row);
+        field.reverse(0..field.channels(), parameters, h, &of_f, of_h, of.parameters);
+    }
+}
+
+impl TwoWay for Two {
+    fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]) {
+        let d = field.channels();
+        let f = values(field, parameters, h);
+        combine(&f, &row[..d], out);
+        let mut moved = vec![Dual::fixed(N::zero()); h.len()];
+        for k in 0..d {
+            field.eval_fixed(k..k + 1, parameters, &moving(h, &direction(&f, &column(row, d, k), h.len())), &mut moved);
+            add(out, moved.iter().map(|y| y.tangent));
+        }
+    }
+
+    fn reverse<F: Reversible, N: Jet>(
+        field: &F,
+        (parameters, row, h): (&[N::Real], &[N::Real], &[N]),
+        gradient: &[N],
+        of_h: &mut [N],
+        of: Gradients<'_, N::Real>,
+    ) {
+        let d = field.channels();
+        let f = values(field, parameters, h);
+        let (letters, pairs) = of.row.split_at_mut(d);
+        let mut of_f = combine_back(&f, &row[..d], gradient, letters);
+        let seed: Vec<Dual<N>> = gradient.iter().map(|&g| Dual::fixed(g)).collect();
+        for k in 0..d {
+            let weights = column(row, d, k);
+            let start = moving(h, &direction(&f, &weights, h.len()));
+            let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
+            field.reverse(k..k + 1, parameters, &start, &seed, &mut of_start, of.parameters);
+            add(of_h, of_start.iter().map(|g| g.tangent));
+            let of_direction: Vec<N> = of_start.iter().map(|g| g.value).collect();
+            let mut of_weights = vec![N::zero().value(); d];
+            let part = combine_back(&f, &weights, &of_direction, &mut of_weights);
+            add(&mut of_f, part.into_iter());
+            for (j, own) in of_weights.into_iter().enumerate() {
+                pairs[j * d + k] += own;
+            }
+        }
+        field.reverse(0..d, parameters, h, &of_f, of_h, of.parameters);
+    }
+}
+
+impl<O: TwoWay> TwoWay for Then<O> {
+    fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]) {
+        let d = field.channels();
+        let f = values(field, parameters, h);
+        combine(&f, &row[..d], out);
+        let mut moved = vec![Dual::fixed(N::zero()); h.len()];
+        for (j, f) in f.chunks_exact(h.len()).enumerate() {
+            O::value(field, parameters, &below(row, d, j), &moving(h, f), &mut moved);
+            add(out, moved.iter().map(|y| y.tangent));
+        }
+    }
+
+    fn reverse<F: Reversible, N: Jet>(
+        field: &F,
+        (parameters, row, h): (&[N::Real], &[N::Real], &[N]),
+        gradient: &[N],
+        of_h: &mut [N],
+        of: Gradients<'_, N::Real>,
+    ) {
+        let d = field.channels();
+        let f = values(field, parameters, h);
+        let mut of_f = combine_back(&f, &row[..d], gradient, &mut of.row[..d]);
+        let seed: Vec<Dual<N>> = gradient.iter().map(|&g| Dual::fixed(g)).collect();
+        for (j, (f, of_f)) in f.chunks_exact(h.len()).zip(of_f.chunks_exact_mut(h.len())).enumerate() {
+            let own = below(row, d, j);
+            let mut of_own = vec![N::zero().value(); own.len()];
+            let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
+            let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_own };
+            O::reverse(field, (parameters, &own, &moving(h, f)), &seed, &mut of_start, inner);
+            add(of_h, of_start.iter().map(|g| g.tangent));
+            add(of_f, of_start.iter().map(|g| g.value));
+            for (to, from) in places(of.row.len(), d, j).zip(of_own) {
+                of.row[to] += from;
+            }
+        }
+        field.reverse(0..d, parameters, h, &of_f, of_h, of.parameters);
+    }
+}
+
+fn values<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], h: &[N]) -> Vec<N> {
+    let mut f = vec![N::zero(); field.channels() * h.len()];
+    field.eval_fixed(0..field.channels(), parameters, h, &mut f);
+    f
+}
+
+/// `out = sum_j l_j f_j`.
+fn combine<N: Jet>(f: &[N], l: &[N::Real], out: &mut [N]) {
+    out.fill(N::zero());
+    for (f, &l) in f.chunks_exact(out.len()).zip(l) {
+        add(out, f.iter().map(|f| f.scaled(l)));
+    }
+}
+
+/// Its way back: adds to `l'`, gives `f'`.
+fn combine_back<N: Jet>(f: &[N], l: &[N::Real], gradient: &[N], of_l: &mut [N::Real]) -> Vec<N> {
+    let mut of_f = Vec::with_capacity(f.len());
+    for ((f, &l), of_l) in f.chunks_exact(gradient.len()).zip(l).zip(of_l) {
+        for (&f, &g) in f.iter().zip(gradient) {
+            *of_l += f.pair(g);
+            of_f.push(g.scaled(l));
+        }
+    }
+    of_f
+}
+
+fn direction<N: Jet>(f: &[N], l: &[N::Real], hidden: usize) -> Vec<N> {
+    let mut v = vec![N::zero(); hidden];
+    combine(f, l, &mut v);
+    v
+}
+
+fn moving<N: Jet>(h: &[N], v: &[N]) -> Vec<Dual<N>> {
+    h.iter().zip(v).map(|(&h, &v)| Dual::new(h, v)).collect()
+}
+
+fn add<N: Jet>(out: &mut [N], terms: impl Iterator<Item = N>) {
+    out.iter_mut().zip(terms).for_each(|(out, term)| *out += term);
+}
+
+/// The coefficients of the words `jk` of two letters.
+fn column<T: Copy>(row: &[T], d: usize, k: usize) -> Vec<T> {
+    (0..d).map(|j| row[d + j * d + k]).collect()
+}
+
+/// The places of the words that start with `j`: block `j` of each level from the second on.
+fn places(words: usize, d: usize, j: usize) -> impl Iterator<Item = usize> {
+    let levels = std::iter::successors(Some((d, d)), move |&(start, size)| Some((start + size * d, size * d)));
+    levels.take_while(move |&(start, _)| start < words).flat_map(move |(start, size)| start + j * size..start + (j + 1) * size)
+}
+
+/// Their coefficients, without that letter.
+fn below<T: Copy>(row: &[T], d: usize, j: usize) -> Vec<T> {
+    places(row.len(), d, j).map(|place| row[place]).collect()
+}
