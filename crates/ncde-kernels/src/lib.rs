@@ -4,8 +4,8 @@
 //! # The feature `precompiled`
 //!
 //! On by default: every kernel is compiled in this crate, for `f32` and `f64` and for each instruction set, which takes minutes, once.
-//! Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in `f32`), which takes
-//! seconds. Everything can be called either way and computes the same; another kernel is then compiled in the crate that calls it.
+//! Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in `f32`), a
+//! seventh of that. Everything can be called either way and computes the same; another kernel is then compiled in the crate that calls it.
 
 mod engine;
 mod error;

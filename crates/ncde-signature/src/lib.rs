@@ -108,7 +108,7 @@
 //! that overflows: no result is ever NaN.
 //!
 //! With the feature `precompiled`, which is on by default, every kernel is compiled in this crate, once. Without it only [`Online`] in
-//! `f64` is, which takes seconds; any other kernel is then compiled in the crate that calls it. Nothing else depends on it.
+//! `f64` is; any other kernel is then compiled in the crate that calls it. Nothing else depends on it.
 
 pub mod algebra;
 mod control;
