@@ -30,7 +30,7 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
         &["readout=last", "head_layers=2", "head_width=5"],
         &["structure=dplr", "rank=2", "depth=2", "window=4"],
-        &["structure=sparse", "transition=euler", "init=0.05"],
+        &["structure=sparse", "transition=euler", "init=0.05", "depth=2", "window=3"],
         &["structure=walsh-hadamard", "skip=false"],
         &["structure=diagonal-dense", "block=3", "missing=forward", "time=false"],
         &["log_scale=0.3", "window=3", "depth=2"],
@@ -131,8 +131,12 @@ fn the_largest_state_of_a_neural_model_is_kept() {
 #[test]
 fn what_was_asked_for_is_done() {
     let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(&config(&["folds=5", "fold=2", "class_weights=balanced", "penalty=0.01", "dropout=0.2"]), small(), None)
-        .unwrap();
+    let run = Run::new(
+        &config(&["folds=5", "fold=2", "class_weights=balanced", "penalty=0.01", "dropout=0.2", "patience=99"]),
+        small(),
+        None,
+    )
+    .unwrap();
     assert_eq!(run.parts().test.len(), 12);
     let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
     assert_eq!((record.steps, record.stopped.as_str()), (12, "steps"));

@@ -15,12 +15,16 @@ use burn::tensor::{Tensor, TensorData};
 use ncde_data::Dataset;
 use ncde_runtime::{Architecture, At, NeuralKind, NeuralSpec, Preparation, ReadSpec, Skip};
 use ncde_signature::{Interval, Online, Paths, Signature};
+use rayon::prelude::*;
 
 use super::Error;
 use crate::neural::{Outputs, Schedule};
 
 /// Log-signatures are computed for so many knots at a time.
 const KNOTS: usize = 1 << 18;
+
+/// A coordinate this much smaller than the largest is rounding.
+const NOISE: f64 = 1e-10;
 
 /// What a model is fed.
 #[derive(Debug, Clone)]
@@ -132,7 +136,9 @@ impl Features {
             count += 1.0;
             squares.iter_mut().zip(places).for_each(|(sum, &place)| *sum += f64::from(row[place]) * f64::from(row[place]));
         }
-        let factor = |sum: f64| if sum > 0.0 { (f64::max(count, 1.0) / sum).sqrt() as f32 } else { 1.0 };
+        // Some coordinates vanish but for rounding, such as words of one letter in an expanded logarithm: these must not be blown up.
+        let noise = NOISE * NOISE * squares.iter().copied().fold(0.0, f64::max);
+        let factor = |sum: f64| if sum > noise { (f64::max(count, 1.0) / sum).sqrt() as f32 } else { 0.0 };
         self.skip = squares.into_iter().map(factor).collect();
         for case in &mut self.cases {
             let places_of = case.rows.len() / self.widths[1] + 1;
@@ -171,13 +177,16 @@ impl Features {
         let longest = lengths.iter().copied().max().unwrap_or(0).max(1);
         let each = cases.first().map_or(0, |&i| self.cases[i].beside.len() / (self.rows(i) + 1));
         let mut first = Vec::with_capacity(cases.len() * first_width);
-        let mut rows = Vec::with_capacity(cases.len() * longest * width);
+        // Log-signatures of many channels are tens of megabytes: all cores copy.
+        let mut rows = vec![0.0_f32; cases.len() * longest * width];
+        rows.par_chunks_exact_mut(longest * width).zip(cases).for_each(|(out, &i)| {
+            let own = &self.cases[i].rows;
+            out[..own.len()].copy_from_slice(own);
+        });
         let mut beside = Vec::with_capacity(cases.len() * (longest + 1) * each);
         let mut shares = vec![0.0_f32; cases.len() * (longest + 1)];
         for (b, &i) in cases.iter().enumerate() {
             first.extend_from_slice(&self.cases[i].first);
-            rows.extend_from_slice(&self.cases[i].rows);
-            rows.resize((b + 1) * longest * width, 0.0);
             beside.extend_from_slice(&self.cases[i].beside);
             beside.resize((b + 1) * (longest + 1) * each, 0.0);
             let own = lengths[b] + 1;
