@@ -12,7 +12,7 @@ use crate::Error;
 #[derive(Debug)]
 pub(crate) enum Control {
     /// The log-signature of the path through the knots, each taken `copies` times.
-    Log { online: Online<f64>, copies: usize, scale: f64 },
+    Log { online: Box<Online<f64>>, copies: usize, scale: f64 },
     /// An increment and the slope before it; windows hold one observation.
     Hermite { width: usize },
 }

@@ -37,7 +37,6 @@ pub(super) struct StateNetwork<B: Backend> {
 
 /// What moves the state.
 #[derive(Module, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it, and the derive of Burn knows no boxes")]
 pub(super) enum Motion<B: Backend> {
     /// A structured Linear NCDE.
     Linear(LinearNcde<B>),
