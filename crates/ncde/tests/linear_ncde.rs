@@ -199,6 +199,32 @@ fn ready_log_signatures_give_the_same_states() {
     assert_eq!(message, "Linear NCDE: the log-signature has 3 coordinates, but 12 = depth 2 in the basis Expanded is needed");
 }
 
+/// The same states and gradients from the increments of windows as from their log-signatures.
+#[test]
+fn short_windows_need_no_log_signature() {
+    for structure in [StructureConfig::Dense, StructureConfig::Block { block: 2 }, StructureConfig::Diagonal] {
+        for (steps, scale) in [(1, 1.0), (2, 0.3), (3, 1.0), (6, 0.5)] {
+            let config = config(structure.clone()).with_driving(Driving::LogOde { depth: 2, steps });
+            let (model, drive) = (model(&config), drive(6, 0.5, 0));
+            let transform = Arc::new(ncde_signature::Signature::log(OMEGA, 2, model.plan().basis()).unwrap());
+            let path = Tensor::cat(vec![drive.omega.clone().narrow(1, 0, 1) * 0.0, drive.omega.clone().cumsum(1)], 1);
+            let log = ncde::signature::windows(&transform, path, steps).unwrap() * scale;
+            let lengths: Option<Arc<[usize]>> = Some([6 / steps, 1].into());
+            let initial = model.initial(&drive.first).unwrap();
+            let wanted = model.over_windows(initial.clone(), log, lengths.clone()).unwrap();
+            let increments = (drive.omega.clone() * scale).reshape([BATCH, 6 / steps, steps, OMEGA]);
+            let seen = model.over_increments(initial, increments, scale, lengths).unwrap();
+            assert!(difference(&numbers(seen.clone()), &numbers(wanted.clone())) < 1e-13, "{structure:?} {steps}");
+            let gradient = |states: Tensor<B, 4>| numbers(model.a.grad(&states.square().sum().backward()).unwrap());
+            assert!(difference(&gradient(seen), &gradient(wanted)) < 1e-12, "{structure:?} {steps}");
+        }
+    }
+    let (model, drive) = (model(&config(StructureConfig::Blocks { sizes: vec![3, 1] })), drive(6, 0.5, 0));
+    let increments = drive.omega.reshape([BATCH, 3, 2, OMEGA]);
+    let refused = model.over_increments(model.initial(&drive.first).unwrap(), increments, 1.0, None).unwrap_err().to_string();
+    assert!(refused.contains("blocks of one size"), "{refused}");
+}
+
 #[test]
 fn gradients_reach_every_parameter_through_windows() {
     for bracket_bytes in [0, 1 << 20] {

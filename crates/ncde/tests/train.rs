@@ -55,6 +55,34 @@ fn the_saved_model_says_what_the_trained_one_said() {
     }
 }
 
+/// The same walks, seen in many channels.
+fn wide() -> Dataset {
+    let mut data = small();
+    let channels = data.channels.len();
+    data.channels = (0..30).map(|k| format!("x{k}")).collect();
+    for case in &mut data.cases {
+        let seen =
+            |row: &[f64]| (0..30).map(|k| row[k % channels] * (1.0 + k as f64) + 0.1 * (k as f64).sin()).collect::<Vec<_>>();
+        case.values = case.values.chunks_exact(channels).flat_map(seen).collect();
+    }
+    data
+}
+
+#[test]
+fn short_windows_of_many_channels_are_saved_as_log_signatures() {
+    for (more, steps) in [(["window=2", "skip=true", "block=2"], 2), (["window=3", "skip=false", "block=4"], 3)] {
+        let settings = ["depth=2", "input=false", "log_scale=0.3", "missing=forward"].iter().chain(&more).copied();
+        let own = config(&settings.collect::<Vec<_>>());
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(&own, wide(), None).unwrap();
+        let structure = ncde_kernels::Structure::blocks(8, if steps == 2 { 2 } else { 4 }).unwrap();
+        assert!(ncde::model::short_windows_pay(&structure, 31, steps));
+        let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+        let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
+        assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
+    }
+}
+
 #[test]
 fn events_come_in_order_and_the_loss_falls() {
     let folder = tempfile::tempdir().unwrap();

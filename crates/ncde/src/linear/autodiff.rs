@@ -12,7 +12,7 @@ use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
 use ncde_kernels::{Brackets, Controls, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps};
+use super::{ArrayGradients, Arrays, Error, LinearOps, Short};
 
 /// What the reverse pass of a recurrence needs: its arguments and its states.
 #[derive(Debug, Clone)]
@@ -91,6 +91,20 @@ impl<B: LinearOps> Backward<B, 1> for ReverseMatrices {
 }
 
 #[derive(Debug)]
+struct ReverseGenerators;
+
+impl<B: LinearOps> Backward<B, 1> for ReverseGenerators {
+    type State = (Short, FloatTensor<B>);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (short, each) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            B::generators_backward(short, each.clone(), gradient).unwrap_or_else(|_| unknown::<B>(each))
+        });
+    }
+}
+
+#[derive(Debug)]
 struct ReverseVectors;
 
 impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
@@ -143,6 +157,18 @@ impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
     ) -> Result<ArrayGradients<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+
+    fn generators(short: Short, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let output = B::generators(short, each.primitive.clone())?;
+        Ok(match ReverseGenerators.prepare::<C>([each.node]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((short, each.primitive), output),
+            OpsKind::UnTracked(prep) => prep.finish(output),
+        })
+    }
+
+    fn generators_backward(_: Short, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         Err(Error::SecondOrder)
     }
 

@@ -8,7 +8,7 @@ use burn::tensor::{DType, Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::{Brackets, Controls, Float, Input, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps};
+use super::{ArrayGradients, Arrays, Error, LinearOps, Short};
 use crate::slices::{self, tensor};
 
 /// Calls a function for the number type of a tensor.
@@ -34,6 +34,14 @@ impl LinearOps for Flex {
         gradient: FlexTensor,
     ) -> Result<ArrayGradients<Self>, Error> {
         dispatch!(arrays.a, backward(recurrence, &arrays, &states, &gradient))
+    }
+
+    fn generators(short: Short, each: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(each, generators(short, &each))
+    }
+
+    fn generators_backward(short: Short, each: FlexTensor, gradient: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(each, generators_backward(short, &each, &gradient))
     }
 
     fn matrices(brackets: &Arc<Brackets>, a: FlexTensor) -> Result<FlexTensor, Error> {
@@ -81,6 +89,23 @@ fn backward<T: Float + Element + Pod>(
         initial: tensor(of.initial, arrays.initial.shape()),
         affine: of.affine.map(|affine| tensor(affine, states.shape())),
     })
+}
+
+fn generators<T: Float + Element + Pod>(short: Short, each: &FlexTensor) -> Result<FlexTensor, Error> {
+    let (each, shape) = (each.to_contiguous(), each.shape());
+    let omega = short.forward(shape[2], slice::<T>("the matrices of increments", &each)?);
+    Ok(tensor(omega, [shape[0], shape[2]]))
+}
+
+fn generators_backward<T: Float + Element + Pod>(
+    short: Short,
+    each: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<FlexTensor, Error> {
+    let (each, gradient) = (each.to_contiguous(), gradient.to_contiguous());
+    let shape = each.shape();
+    let of = slice::<T>("the matrices of increments", &each)?;
+    Ok(tensor(short.backward(shape[2], of, slice::<T>("the gradient", &gradient)?), shape))
 }
 
 fn matrices<T: Float + Element + Pod>(brackets: &Brackets, a: &FlexTensor) -> Result<FlexTensor, Error> {

@@ -10,6 +10,7 @@
 mod autodiff;
 mod flex;
 mod ops;
+mod short;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use burn::tensor::{DType, Tensor, TensorPrimitive};
 use ncde_kernels::{Brackets, Recurrence};
 
 pub use ops::{ArrayGradients, Arrays, LinearOps};
+pub use short::Short;
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -145,6 +147,25 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
 /// If the structure is not closed under products, or the size or the type of `a` is wrong.
 pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Result<Tensor<B, 1>, Error> {
     B::matrices(brackets, primitive(a)).map(tensor)
+}
+
+/// The generators of Log-ODE windows of depth 2 from the matrices of their few increments; blocks lie one after the other.
+///
+/// # Shapes
+/// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`.
+///
+/// # Errors
+/// If sizes do not fit, or the type has no kernel.
+pub fn generators<B: LinearOps>(short: Short, each: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
+    let ([windows, steps, numbers], size) = (each.dims(), (short.block * short.block).max(1));
+    let whole = numbers.next_multiple_of(size);
+    want(
+        "the tensor of matrices",
+        &[windows, steps, numbers],
+        &[windows, short.steps, whole],
+        "[windows, steps, blocks x block^2]",
+    )?;
+    B::generators(short, primitive(each)).map(tensor)
 }
 
 /// `c_P` of every element with a vector, from the columns of `B`.

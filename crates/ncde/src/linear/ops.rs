@@ -6,7 +6,7 @@ use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
 use ncde_kernels::{Brackets, Recurrence};
 
-use super::Error;
+use super::{Error, Short};
 
 /// The arrays of a recurrence, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
 #[derive(Debug, Clone)]
@@ -57,6 +57,25 @@ pub trait LinearOps: Backend {
         states: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
     ) -> Result<ArrayGradients<Self>, Error>;
+
+    /// The generators of short Log-ODE windows from the matrices of their increments, see [`Short`].
+    ///
+    /// # Shapes
+    /// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`.
+    ///
+    /// # Errors
+    /// If the type has no kernel.
+    fn generators(short: Short, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+
+    /// The reverse pass of [`generators`](Self::generators).
+    ///
+    /// # Errors
+    /// As for [`generators`](Self::generators).
+    fn generators_backward(
+        short: Short,
+        each: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> Result<FloatTensor<Self>, Error>;
 
     /// The matrices `A_P` of bracketed fields.
     ///

@@ -68,6 +68,19 @@ pub(super) struct Parts {
     pub(super) recurrence: Arc<Recurrence>,
 }
 
+/// What one run over the steps takes.
+pub(super) struct Run<'a, B: Backend> {
+    pub(super) recurrence: &'a Arc<Recurrence>,
+    /// Its parameters.
+    pub(super) a: Tensor<B, 1>,
+    pub(super) initial: Tensor<B, 3>,
+    /// What goes with matrices: `[batch, steps, coefficients]`.
+    pub(super) lambda: Tensor<B, 3>,
+    /// What goes with vectors.
+    pub(super) mu: Option<Tensor<B, 3>>,
+    pub(super) lengths: Option<Arc<[usize]>>,
+}
+
 impl<B: Backend> LinearNcde<B> {
     /// The settings it was made with.
     pub fn config(&self) -> &LinearNcdeConfig {
@@ -167,7 +180,14 @@ impl<B: ModelBackend> LinearNcde<B> {
                 let lengths = drive.lengths.as_ref().map(|lengths| lengths.iter().map(|own| own.div_ceil(steps)).collect());
                 self.over_windows(initial, log, lengths)
             }
-            Driving::Increments => self.run(initial, drive.omega.clone(), drive.xi.clone(), drive.lengths.clone()),
+            Driving::Increments => self.run(Run {
+                recurrence: &self.parts.recurrence,
+                a: log_ode::matrices(&self.parts.plan, self.a.val())?,
+                initial,
+                lambda: drive.omega.clone(),
+                mu: drive.xi.clone(),
+                lengths: drive.lengths.clone(),
+            }),
         }
     }
 
@@ -193,17 +213,13 @@ impl<B: ModelBackend> LinearNcde<B> {
         let [batch, windows, _] = log.dims();
         check_lengths("Linear NCDE", lengths.as_deref(), batch, [0, windows])?;
         let (lambda, mu) = log_ode::split(&self.parts.plan, log);
-        self.run(initial, lambda, mu, lengths)
+        let a = log_ode::matrices(&self.parts.plan, self.a.val())?;
+        self.run(Run { recurrence: &self.parts.recurrence, a, initial, lambda, mu, lengths })
     }
 
-    /// The recurrence; `lambda` goes with matrices, `mu` with vectors.
-    fn run(
-        &self,
-        initial: Tensor<B, 3>,
-        lambda: Tensor<B, 3>,
-        mu: Option<Tensor<B, 3>>,
-        lengths: Option<Arc<[usize]>>,
-    ) -> Result<Tensor<B, 4>, Error> {
+    /// The recurrence.
+    pub(super) fn run(&self, run: Run<'_, B>) -> Result<Tensor<B, 4>, Error> {
+        let Run { recurrence: flow, a, initial, lambda, mu, lengths } = run;
         let plan = &self.parts.plan;
         // A series without steps takes one that does nothing.
         let idle = lengths.as_deref().is_some_and(|lengths| lengths.contains(&0));
@@ -214,8 +230,7 @@ impl<B: ModelBackend> LinearNcde<B> {
             _ => None,
         };
         let lengths = if idle { lengths.map(|all| all.iter().map(|&own| own.max(1)).collect()) } else { lengths };
-        let arguments = Arguments { a: log_ode::matrices(plan, self.a.val())?, coefficients: lambda, initial, affine, lengths };
-        Ok(recurrence(&self.parts.recurrence, arguments)?)
+        Ok(recurrence(flow, Arguments { a, coefficients: lambda, initial, affine, lengths })?)
     }
 
     /// `beta = sum_P mu_P c_P`, in each column over the elements with that column's letter.

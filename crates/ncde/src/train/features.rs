@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! first = (knot_0, statics),   row_k = log S^N of the path over window k,   beside_k = (s * row_{k-1}, knot at its end, 1)
+//!                              row_k = the increments of window k, where its log-signature would be far larger
 //!                              row_k = (m, x), an increment and the one before it                                    (ncde)
 //!                              row_k = (first, S^N of the path up to place k)                                        (signature)
 //! ```
@@ -13,12 +14,15 @@ use std::sync::Arc;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
 use ncde_data::Dataset;
-use ncde_runtime::{Architecture, At, NeuralKind, NeuralSpec, Preparation, ReadSpec, Skip};
+use ncde_runtime::{Architecture, At, NeuralKind, NeuralSpec, Preparation, ReadSpec, Skip, SliceSpec};
 use ncde_signature::{Interval, Online, Paths, Signature};
 use rayon::prelude::*;
 
 use super::Error;
+use super::goal::ends;
+use crate::model::short_windows_apply;
 use crate::neural::{Outputs, Schedule};
+use crate::random::Stream;
 
 /// Log-signatures are computed for so many knots at a time.
 const KNOTS: usize = 1 << 18;
@@ -33,6 +37,8 @@ pub(super) struct Features {
     pub(super) widths: [usize; 2],
     /// `s`: what coordinates are multiplied with on their way to the head.
     pub(super) skip: Vec<f32>,
+    /// Where rows are the increments of windows.
+    short: Option<Short>,
     /// Of a model whose rows become controls of a solver.
     neural: Option<NeuralSpec>,
     cases: Vec<Fed>,
@@ -46,6 +52,15 @@ struct Fed {
     beside: Vec<f32>,
 }
 
+/// Rows that are the increments of windows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Short {
+    /// How many in each.
+    pub(super) window: usize,
+    /// What they are multiplied with.
+    pub(super) scale: f64,
+}
+
 /// A batch of them.
 #[derive(Debug, Clone)]
 pub(super) struct Batch<B: Backend> {
@@ -53,6 +68,8 @@ pub(super) struct Batch<B: Backend> {
     pub(super) first: Tensor<B, 2>,
     /// `[batch, rows, width]`, padded; for a neural model the controls that are made of them.
     pub(super) rows: Tensor<B, 3>,
+    /// Where rows are the increments of windows.
+    pub(super) short: Option<Short>,
     /// The steps of the solver that read these controls.
     pub(super) schedule: Option<Arc<Schedule>>,
     /// `[batch, rows + 1, beside]`, padded with zeros.
@@ -83,10 +100,20 @@ impl Features {
         let of = |numbers: usize, cases: Vec<Fed>| Self {
             widths: [width + statics, numbers],
             skip: Vec::new(),
+            short: None,
             neural: if let Architecture::Neural(neural) = model { Some(neural.clone()) } else { None },
             cases,
         };
         match model {
+            Architecture::Slice(slice) if short(slice, width)? => {
+                let increments = |i: usize| {
+                    let (first, knots) = knots(i)?;
+                    Ok(short_windows(&first, &knots, width, slice))
+                };
+                let cases = (0..data.cases.len()).map(increments).collect::<Result<_, Error>>()?;
+                let short = Some(Short { window: slice.window, scale: slice.scale });
+                Ok(Self { short, ..of(slice.window * width, cases) })
+            }
             Architecture::Slice(slice) => {
                 let (plan, transform) = slice.plan(width)?;
                 let cut =
@@ -134,24 +161,37 @@ impl Features {
         let (mut count, mut squares) = (0.0, vec![0.0; places.len()]);
         for row in train.iter().flat_map(|&i| self.cases[i].rows.chunks_exact(self.widths[1])) {
             count += 1.0;
-            squares.iter_mut().zip(places).for_each(|(sum, &place)| *sum += f64::from(row[place]) * f64::from(row[place]));
+            squares.iter_mut().zip(places).for_each(|(sum, &place)| *sum += f64::from(self.at(row, place)).powi(2));
         }
         // Some coordinates vanish but for rounding, such as words of one letter in an expanded logarithm: these must not be blown up.
         let noise = NOISE * NOISE * squares.iter().copied().fold(0.0, f64::max);
         let factor = |sum: f64| if sum > noise { (f64::max(count, 1.0) / sum).sqrt() as f32 } else { 0.0 };
-        self.skip = squares.into_iter().map(factor).collect();
+        let skip: Vec<f32> = squares.into_iter().map(factor).collect();
+        let (width, increments) = (self.widths[1], self.increments());
+        let at = |row: &[f32], place: usize| coordinate(&row[..width], increments, place);
         for case in &mut self.cases {
-            let places_of = case.rows.len() / self.widths[1] + 1;
+            let places_of = case.rows.len() / width + 1;
             let knot = case.beside.len() / places_of;
             let knots = std::mem::take(&mut case.beside);
             for k in 0..places_of {
-                let row = k.checked_sub(1).map(|k| &case.rows[k * self.widths[1]..]);
-                let scaled = places.iter().zip(&self.skip).map(|(&place, s)| row.map_or(0.0, |row| s * row[place]));
+                let row = k.checked_sub(1).map(|k| &case.rows[k * width..]);
+                let scaled = places.iter().zip(&skip).map(|(&place, s)| row.map_or(0.0, |row| s * at(row, place)));
                 case.beside.extend(scaled);
                 case.beside.extend_from_slice(&knots[k * knot..(k + 1) * knot]);
                 case.beside.push(1.0);
             }
         }
+        self.skip = skip;
+    }
+
+    /// A coordinate of a window.
+    fn at(&self, row: &[f32], place: usize) -> f32 {
+        coordinate(row, self.increments(), place)
+    }
+
+    /// How many parts a row is the sum of.
+    fn increments(&self) -> usize {
+        self.short.map_or(1, |short| short.window)
     }
 
     /// How many rows a case has.
@@ -205,6 +245,7 @@ impl Features {
         Batch {
             first: Tensor::from_data(TensorData::new(first, [batch, first_width]), device),
             rows: Tensor::from_data(TensorData::new(rows, [batch, longest * each_row, width]), device),
+            short: self.short,
             schedule,
             beside: Tensor::from_data(TensorData::new(beside, [batch, longest + 1, each]), device),
             shares: Tensor::from_data(TensorData::new(shares, [batch, 1, longest + 1]), device),
@@ -273,6 +314,32 @@ impl Cut<'_> {
         }
         Ok(())
     }
+}
+
+/// A coordinate of a window: of its log-signature, or of the sum of its increments.
+fn coordinate(row: &[f32], increments: usize, place: usize) -> f32 {
+    row.chunks_exact(row.len() / increments).map(|part| part[place]).sum()
+}
+
+/// Whether the windows of a model are fed as increments, and the head sees no more than their sum.
+pub(super) fn short(slice: &SliceSpec, width: usize) -> Result<bool, Error> {
+    let field = slice.structure.field(slice.hidden, width, &Stream::from_key(slice.masks))?;
+    let seen = if let Skip::Window { coordinates } = slice.read.skip { coordinates } else { 0 };
+    Ok(short_windows_apply(slice, &field) && seen <= width)
+}
+
+/// The increments of each window, the last one filled up with zeros.
+fn short_windows(first: &[f64], knots: &[f64], width: usize, slice: &SliceSpec) -> Fed {
+    let pairs = knots.chunks_exact(width).zip(knots[width..].chunks_exact(width));
+    let mut rows: Vec<f32> =
+        pairs.flat_map(|(from, to)| to.iter().zip(from).map(|(to, from)| (slice.scale * (to - from)) as f32)).collect();
+    rows.resize(rows.len().next_multiple_of(slice.window * width), 0.0);
+    let mut beside = Vec::new();
+    if slice.read.skip != Skip::None {
+        let last = knots.len() / width - 1;
+        beside.extend(ends(last + 1, slice.window).flat_map(|t| narrow(&knots[t * width..(t + 1) * width])));
+    }
+    Fed { first: narrow(first), rows, beside }
 }
 
 /// Each increment, after the one before it stretched to the same time.

@@ -7,7 +7,7 @@ use burn::tensor::{Tensor, TensorData};
 use ncde_kernels::Structure;
 use ncde_runtime::{Architecture, BRACKET_BYTES, Input, NORM_EPSILON, Norm, Over, ReadSpec, Weight};
 
-use super::features::{Batch, Features};
+use super::features::{Batch, Features, Short};
 use super::settings::Settings;
 use crate::model::dropout;
 use crate::model::{
@@ -192,7 +192,15 @@ impl<B: ModelBackend> Motion<B> {
             (Self::Neural(model), None) => Ok(model.initial(&batch.first)?.unsqueeze_dim(1)),
             (Self::Linear(layer), _) => {
                 let start = layer.initial(&batch.first)?;
-                let states = layer.over_windows(start.clone(), batch.rows.clone(), Some(batch.lengths.clone()))?;
+                let (rows, lengths) = (batch.rows.clone(), Some(batch.lengths.clone()));
+                let states = match batch.short {
+                    None => layer.over_windows(start.clone(), rows, lengths)?,
+                    Some(Short { window, scale }) => {
+                        let [batch, windows, width] = rows.dims();
+                        let increments = rows.reshape([batch, windows, window, width / window]);
+                        layer.over_increments(start.clone(), increments, scale, lengths)?
+                    }
+                };
                 Ok(Tensor::cat(vec![start, states.flatten(2, 3)], 1))
             }
         }
