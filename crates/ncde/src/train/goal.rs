@@ -1,7 +1,7 @@
 //! What is learned: targets as tensors, losses, metrics.
 //!
 //! ```text
-//! classes:  -sum_i w_i ln p_i[y_i],   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
+//! classes:  -sum_i w_i ln (p_i[y_i] + 1e-8),   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
 //! ```
 
 use burn::tensor::activation::log_softmax;
@@ -12,6 +12,9 @@ use ncde_report::{Classification, Metrics, Regression};
 use ncde_runtime::{Preparation, Task, softmax};
 
 use super::config::ClassWeights;
+
+/// A probability is never taken for less: a case whose state has grown out of all bounds does not decide a step (as in the thesis's code).
+const FLOOR: f64 = 1e-8;
 
 /// The targets of every case: for each place where an output is asked for, what it should be.
 #[derive(Debug, Clone)]
@@ -114,7 +117,8 @@ impl Goal {
         let weights = tensor(weights);
         let share = 1.0 / f64::max(sum, 1e-30);
         if self.classes {
-            (weights * log_softmax(outputs, 2)).sum() * -share
+            let p = log_softmax(outputs, 2).exp();
+            (weights * (p + FLOOR).log()).sum() * -share
         } else {
             ((outputs - tensor(targets)).square() * weights).sum() * share
         }
