@@ -210,13 +210,18 @@ fn short_windows_need_no_log_signature() {
             let path = Tensor::cat(vec![drive.omega.clone().narrow(1, 0, 1) * 0.0, drive.omega.clone().cumsum(1)], 1);
             let log = ncde::signature::windows(&transform, path, steps).unwrap() * scale;
             let lengths: Option<Arc<[usize]>> = Some([6 / steps, 1].into());
-            let initial = model.initial(&drive.first).unwrap();
-            let wanted = model.over_windows(initial.clone(), log, lengths.clone()).unwrap();
             let increments = (drive.omega.clone() * scale).reshape([BATCH, 6 / steps, steps, OMEGA]);
-            let seen = model.over_increments(initial, increments, scale, lengths).unwrap();
-            assert!(difference(&numbers(seen.clone()), &numbers(wanted.clone())) < 1e-13, "{structure:?} {steps}");
-            let gradient = |states: Tensor<B, 4>| numbers(model.a.grad(&states.square().sum().backward()).unwrap());
-            assert!(difference(&gradient(seen), &gradient(wanted)) < 1e-12, "{structure:?} {steps}");
+            let initial = || model.initial(&drive.first).unwrap();
+            let both = [
+                model.over_windows(initial(), log, lengths.clone()).unwrap(),
+                model.over_increments(initial(), increments, scale, lengths).unwrap(),
+            ];
+            let [wanted, seen] = both.map(|states| {
+                let gradient = model.a.grad(&states.clone().square().sum().backward()).unwrap();
+                (numbers(states), numbers(gradient))
+            });
+            assert!(difference(&seen.0, &wanted.0) < 1e-13, "{structure:?} {steps}");
+            assert!(difference(&seen.1, &wanted.1) < 1e-12, "{structure:?} {steps}");
         }
     }
     let (model, drive) = (model(&config(StructureConfig::Blocks { sizes: vec![3, 1] })), drive(6, 0.5, 0));
