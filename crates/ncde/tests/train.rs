@@ -157,6 +157,18 @@ fn the_largest_state_of_a_neural_model_is_kept() {
 }
 
 #[test]
+fn a_validation_case_that_overflows_does_not_end_a_run() {
+    let own = config(&["norm=false", "skip=false", "head_layers=0", "transition=euler", "window=1"]);
+    let case = Run::new(&own, small(), None).unwrap().parts().validation[0];
+    let mut data = small();
+    data.cases[case].values.iter_mut().for_each(|x| *x *= 1e12);
+    let folder = tempfile::tempdir().unwrap();
+    let record = Run::new(&own, data, None).unwrap().train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    assert!(record.history.iter().all(|point| point.metric.is_none()) && record.validation.is_none());
+    assert!(record.test.is_some() && record.steps == 12);
+}
+
+#[test]
 fn what_was_asked_for_is_done() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(

@@ -74,3 +74,19 @@ pub enum Error {
         problem: String,
     },
 }
+
+impl Error {
+    /// Whether a state grew out of all bounds.
+    pub(super) fn is_overflow(&self) -> bool {
+        use crate::{linear, model, neural};
+        let Self::Model(
+            model::Error::Linear(linear::Error::Kernel(kernel))
+            | model::Error::Neural(neural::Error::Kernel(kernel))
+            | model::Error::Kernel(kernel),
+        ) = self
+        else {
+            return false;
+        };
+        matches!(kernel, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::SolveExploded { .. })
+    }
+}

@@ -236,8 +236,8 @@ impl Run {
             let predictions = predict_all(&mut model, &data)?;
             Ok((data, predictions))
         };
-        let (validation, predicted) = of(&self.parts.validation)?;
-        let validation = score(&self.spec.task, &validation, &predicted);
+        // A case whose state grows out of all bounds has no metric, and has been seen as such in training.
+        let validation = of(&self.parts.validation).ok().and_then(|(data, predicted)| score(&self.spec.task, &data, &predicted));
         let (test, predicted) = of(&self.parts.test)?;
         let data = DataSummary {
             name: self.data.name.clone(),
@@ -418,9 +418,12 @@ impl State {
     /// Looks at the validation part, and keeps the weights if they are the best.
     fn look(&mut self, run: &Run) -> Result<(), Error> {
         let network = self.network.valid();
-        let (loss, metric) = match evaluate(run, &network, &run.parts.validation)? {
-            Some((metrics, loss)) => (Some(loss), metrics.get(&run.settings.metric)),
-            None => (None, None),
+        let (loss, metric) = match evaluate(run, &network, &run.parts.validation) {
+            Ok(Some((metrics, loss))) => (Some(loss), metrics.get(&run.settings.metric)),
+            Ok(None) => (None, None),
+            // Weights under which the state of a validation case grows out of all bounds are not the best, but training may leave them.
+            Err(error) if error.is_overflow() => (None, None),
+            Err(error) => return Err(error),
         };
         let progress = &mut self.progress;
         let (sum, count) = std::mem::take(&mut progress.losses);
