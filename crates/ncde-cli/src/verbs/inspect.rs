@@ -39,7 +39,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
                 row(out, "field", format!("{} hidden layers of {}, {:?}", neural.layers, neural.width, neural.activation))?;
                 let windows = format!("{} observations, log-signature of depth {}", neural.window, neural.kind.depth());
                 row(out, "windows", if neural.kind == NeuralKind::Ncde { "none, a smooth path".into() } else { windows })?;
-                row(out, "solver", format!("{:?}, {} steps in each window", neural.solver, neural.steps))?;
+                row(out, "solver", format!("{:?}, steps in each window: {}", neural.solver, neural.steps))?;
                 row(out, "states", format!("|h| <= {:.4} in training", neural.radius))?;
                 row(out, "Lip(2) norm", lip.clone())?;
             }

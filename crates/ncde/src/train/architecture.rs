@@ -107,7 +107,9 @@ fn own_keys_only(m: &ModelConfig, name: ModelName) -> Result<(), Error> {
         ModelName::Signature => (vec![&linear, &neural, &states], "the other models have"),
     };
     match foreign.into_iter().flatten().find(|(_, set)| *set) {
-        Some((key, _)) => refuse("model.name", format!("`{}`, which has no `{key}`; {whose}: leave it out", name.as_str())),
+        Some((key, _)) => {
+            refuse("model.name", format!("`{}`, which has no `{key}`; {whose} one, so leave it out", name.as_str()))
+        }
         None => Ok(()),
     }
 }
