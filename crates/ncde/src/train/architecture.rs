@@ -19,9 +19,8 @@ use ncde_runtime::{
 };
 
 use super::Error;
-use super::config::{
-    ActivationChoice, LastChoice, ModelConfig, ModelName, ReadoutName, SolverChoice, StructureName, TransitionChoice,
-};
+use super::config::ModelConfig;
+use super::names::{ActivationChoice, LastChoice, ModelName, ReadoutName, SolverChoice, StructureName, TransitionChoice};
 use super::settings::{at_least, positive, refuse};
 use crate::random::Stream;
 

@@ -18,6 +18,15 @@ pub enum Error {
     #[error("{0}")]
     Unfit(String),
 
+    /// A case that the preparation or a saved model does not take.
+    #[error("case `{id}`: {source}")]
+    Case {
+        /// Its name.
+        id: String,
+        /// Why.
+        source: ncde_runtime::Error,
+    },
+
     /// A layer.
     #[error(transparent)]
     Model(#[from] crate::model::Error),
@@ -76,17 +85,23 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a state grew out of all bounds.
+    /// Whether a state grew out of all bounds, in training or in a saved model.
     pub(super) fn is_overflow(&self) -> bool {
         use crate::{linear, model, neural};
-        let Self::Model(
-            model::Error::Linear(linear::Error::Kernel(kernel))
-            | model::Error::Neural(neural::Error::Kernel(kernel))
-            | model::Error::Kernel(kernel),
-        ) = self
-        else {
-            return false;
-        };
-        matches!(kernel, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::SolveExploded { .. })
+        match self {
+            Self::Model(
+                model::Error::Linear(linear::Error::Kernel(kernel))
+                | model::Error::Neural(neural::Error::Kernel(kernel))
+                | model::Error::Kernel(kernel),
+            )
+            | Self::Case { source: ncde_runtime::Error::Kernel(kernel), .. } => {
+                matches!(kernel, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::SolveExploded { .. })
+            }
+            Self::Model(model::Error::Neural(neural::Error::Generic(solve)))
+            | Self::Case { source: ncde_runtime::Error::Solve(solve), .. } => {
+                matches!(solve, ncde_solve::Error::NotFinite { .. })
+            }
+            _ => false,
+        }
     }
 }

@@ -89,7 +89,7 @@ impl Features {
             let mut track = preparation.start();
             let mut knots = Vec::with_capacity(case.len() * width);
             for (t, &time) in case.times.iter().enumerate() {
-                let named = |e| Error::Unfit(format!("case `{}`: {e}", case.id));
+                let named = |source| Error::Case { id: case.id.clone(), source };
                 preparation.push(&mut track, time, case.row(t, data.channels.len())).map_err(named)?;
                 knots.extend_from_slice(&track.knot);
             }

@@ -9,7 +9,7 @@
 use ncde_data::{Case, Dataset};
 use ncde_runtime::{Missing, Preparation, Scaling};
 
-use super::config::{MissingName, Scale};
+use super::names::{MissingName, Scale};
 
 /// Mean, deviation and range of the values that are there.
 #[derive(Debug, Clone, Copy)]

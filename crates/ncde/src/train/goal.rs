@@ -11,7 +11,7 @@ use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
 use ncde_runtime::{Preparation, Task, softmax};
 
-use super::config::ClassWeights;
+use super::names::ClassWeights;
 
 /// A probability is never taken for less: a case whose state has grown out of all bounds does not decide a step (as in the thesis's code).
 const FLOOR: f64 = 1e-8;

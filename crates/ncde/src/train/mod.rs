@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `config`, `settings`, `architecture` | what was asked for; what is done: every default, decided from the data; which model |
+//! | `config`, `names`, `settings`, `architecture` | what was asked for; what is done: every default, decided from the data; which model |
 //! | `split` | which case is for training, validation or testing |
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | what a model is fed, computed once: first knots and log-signatures of windows |
@@ -14,7 +14,7 @@
 //! | `network` | the models as Burn modules, their weights by name |
 //! | `batches` | which cases make up a step: a pure function of seed and step |
 //! | `clip` | the norm of a gradient, and its limit |
-//! | `run` | the loop, counted in steps; events for whoever shows them |
+//! | `run`, `record` | the loop, counted in steps; events for whoever shows them; what a finished run leaves behind |
 //! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
 //!
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
@@ -28,17 +28,20 @@ mod error;
 mod features;
 mod fit;
 mod goal;
+mod names;
 mod network;
+mod record;
 mod run;
 mod settings;
 mod split;
 mod store;
 
-pub use config::{
-    ActivationChoice, ClassWeights, Config, DataConfig, LastChoice, MissingName, ModelConfig, ModelName, OptimizerName,
-    PrepareConfig, ReadoutName, Scale, Schedule, SolverChoice, SplitBy, StructureName, TaskName, TrainConfig, TransitionChoice,
-};
+pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use error::Error;
+pub use names::{
+    ActivationChoice, ClassWeights, LastChoice, MissingName, ModelName, OptimizerName, ReadoutName, Scale, Schedule,
+    SolverChoice, SplitBy, StructureName, TaskName, TransitionChoice,
+};
 pub use run::{Event, Outcome, Run};
 pub use settings::Settings;
 pub use split::{Parts, Split};

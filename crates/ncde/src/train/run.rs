@@ -13,9 +13,9 @@ use burn::optim::adaptor::OptimizerAdaptor;
 use burn::optim::{AdamW, AdamWConfig, GradientsParams, Optimizer};
 use ncde_data::{Dataset, Targets};
 use ncde_report::metrics::higher_is_better;
-use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome as Answer, Point, Prediction as Predicted};
+use ncde_report::record::{Best, Point};
 use ncde_report::{Metrics, RunRecord};
-use ncde_runtime::{Architecture, FORMAT, Model, ModelSpec, Prediction, Skip, Task, WeightsSpec};
+use ncde_runtime::{Architecture, FORMAT, ModelSpec, Skip, WeightsSpec};
 
 use super::batches::Batches;
 use super::checkpoint::{self, Progress};
@@ -25,7 +25,7 @@ use super::goal::Goal;
 use super::network::Network;
 use super::settings::{Settings, fit_target};
 use super::split::Parts;
-use super::store::{predict_all, save_model, score, write_whole};
+use super::store::{save_model, write_whole};
 use super::{Error, clip, fit};
 use crate::model::Phase;
 use crate::random::Stream;
@@ -81,13 +81,13 @@ pub struct Outcome {
 /// A run that is ready to go.
 #[derive(Debug)]
 pub struct Run {
-    settings: Settings,
-    data: Dataset,
-    parts: Parts,
-    spec: ModelSpec,
-    features: Features,
-    goal: Goal,
-    removed: usize,
+    pub(super) settings: Settings,
+    pub(super) data: Dataset,
+    pub(super) parts: Parts,
+    pub(super) spec: ModelSpec,
+    pub(super) features: Features,
+    pub(super) goal: Goal,
+    pub(super) removed: usize,
 }
 
 impl Run {
@@ -221,75 +221,6 @@ impl Run {
         }
         Ok(most)
     }
-
-    /// The record of a finished run; metrics are those of the model as it was saved.
-    fn record(
-        &self,
-        progress: &Progress,
-        directory: &Path,
-        [command, started, stopped]: [&str; 3],
-        parameters: usize,
-    ) -> Result<RunRecord, Error> {
-        let mut model = Model::load(directory)?;
-        let mut of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>), Error> {
-            let data = self.data.subset(cases);
-            let predictions = predict_all(&mut model, &data)?;
-            Ok((data, predictions))
-        };
-        // A case whose state grows out of all bounds has no metric, and has been seen as such in training.
-        let validation = of(&self.parts.validation).ok().and_then(|(data, predicted)| score(&self.spec.task, &data, &predicted));
-        let (test, predicted) = of(&self.parts.test)?;
-        let data = DataSummary {
-            name: self.data.name.clone(),
-            train: self.parts.train.len(),
-            validation: self.parts.validation.len(),
-            test: self.parts.test.len(),
-            channels: self.data.channels.len(),
-            statics: self.data.statics.len(),
-            classes: self.data.targets.classes().to_vec(),
-            task: match &self.spec.task {
-                Task::Classification { .. } => "classification".into(),
-                Task::Regression { .. } => "regression".into(),
-                Task::Forecast { .. } => "forecast".into(),
-            },
-            removed_duplicates: self.removed,
-        };
-        Ok(RunRecord {
-            format: RunRecord::FORMAT,
-            version: env!("CARGO_PKG_VERSION").into(),
-            command: command.into(),
-            started: started.into(),
-            seed: self.settings.seed,
-            threads: rayon::current_num_threads(),
-            data,
-            model: ModelSummary { name: self.spec.model.name().into(), detail: self.settings.detail(), parameters },
-            config: self.settings.config.to_toml(),
-            history: progress.history.clone(),
-            best: progress.best.clone(),
-            steps: progress.step,
-            seconds: progress.seconds,
-            seconds_per_step: progress.seconds / progress.step.max(1) as f64,
-            stopped: stopped.into(),
-            validation,
-            test: score(&self.spec.task, &test, &predicted),
-            predictions: answers(&self.spec.task, &test, &predicted),
-        })
-    }
-}
-
-/// What was predicted for the cases of a part, where that is one thing a case.
-fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<Predicted> {
-    let rows = data.cases.iter().enumerate().zip(predictions).filter_map(|((i, case), own)| {
-        let (truth, predicted, probabilities) = match (own.last()?, &data.targets, task) {
-            (Prediction::Class { class, probabilities }, Targets::Classes { names, of }, _) => {
-                (Answer::from(names[of[i]].clone()), Answer::from(names[*class].clone()), probabilities.clone())
-            }
-            (Prediction::Value(y), Targets::Values { of, .. }, _) => (Answer::from(of[i]), Answer::from(*y), Vec::new()),
-            _ => return None,
-        };
-        Some(Predicted { id: case.id.clone(), truth, predicted, probabilities })
-    });
-    rows.take(RunRecord::MOST_PREDICTIONS).collect()
 }
 
 /// What changes from step to step.

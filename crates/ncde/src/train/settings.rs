@@ -5,8 +5,9 @@ use ncde_runtime::{Architecture, At, Scaling, StructureConfig, Task};
 
 use super::Error;
 use super::architecture::architecture;
-use super::config::{ClassWeights, Config, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
+use super::config::Config;
 use super::fit::scaling;
+use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
 use super::split::Split;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.

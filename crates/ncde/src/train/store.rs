@@ -47,7 +47,7 @@ pub fn predict_all(model: &mut Model, data: &Dataset) -> Result<Vec<Vec<Predicti
         Ok(predictions)
     };
     let mut predict = predict;
-    let named = |case: &ncde_data::Case, e| Error::Unfit(format!("case `{}`: {e}", case.id));
+    let named = |case: &ncde_data::Case, source| Error::Case { id: case.id.clone(), source };
     data.cases.iter().map(|case| predict(case).map_err(|e| named(case, e))).collect()
 }
 
