@@ -71,6 +71,7 @@ impl RunRecord {
             "steps" => "all that were asked for".into(),
             "patience" => "stopped as nothing improved".into(),
             "time" => "stopped as time was up".into(),
+            "explosion" => "stopped as numbers grew out of all bounds".into(),
             other => format!("stopped: {other}"),
         }
     }

@@ -135,6 +135,32 @@ fn a_loss_that_explodes_stops_with_advice() {
 }
 
 #[test]
+fn what_was_good_before_an_explosion_is_kept() {
+    let own = config(&[
+        "rate=1e6",
+        "clip=0",
+        "schedule=constant",
+        "warmup=0",
+        "evaluate_every=1",
+        "time=false",
+        "missing=forward",
+        "transition=euler",
+    ]);
+    let mut data = small();
+    // Series that stand still do not explode, whatever the weights.
+    for case in Run::new(&own, small(), None).unwrap().parts().validation.clone() {
+        data.cases[case].values.fill(0.5);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(&own, data, None).unwrap();
+    let message = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap_err().to_string();
+    assert!(message.contains("--set rate=") && message.contains("those of step 1, are saved"), "{message}");
+    let again = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap();
+    assert!(again.already && again.record.stopped == "explosion" && again.record.best.is_some());
+    ncde_runtime::Model::load(folder.path()).unwrap();
+}
+
+#[test]
 fn few_cases_are_all_learned_from_unless_asked_otherwise() {
     let mut own = config(&[]);
     own.data.validation = None;
@@ -166,6 +192,22 @@ fn a_validation_case_that_overflows_does_not_end_a_run() {
     let record = Run::new(&own, data, None).unwrap().train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
     assert!(record.history.iter().all(|point| point.metric.is_none()) && record.validation.is_none());
     assert!(record.test.is_some() && record.steps == 12);
+}
+
+#[test]
+fn a_test_case_that_overflows_is_named_and_nothing_is_lost() {
+    let own = config(&["norm=false", "skip=false", "head_layers=0", "transition=euler", "window=1"]);
+    let case = Run::new(&own, small(), None).unwrap().parts().test[0];
+    let mut data = small();
+    data.cases[case].values.iter_mut().for_each(|x| *x *= 1e12);
+    let id = format!("`{}`", data.cases[case].id);
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(&own, data, None).unwrap();
+    let error = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains(&id) && error.contains("`run.json` are saved"), "{error}");
+    // What there is, is there, and the run counts as done.
+    let again = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap();
+    assert!(again.already && again.record.steps == 12 && again.record.test.is_none() && again.record.validation.is_some());
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct RunRecord {
     /// How long one step took.
     #[serde(with = "number")]
     pub seconds_per_step: f64,
-    /// Why it stopped: `steps`, `patience` or `time`.
+    /// Why it stopped: `steps`, `patience`, `time` or `explosion` (the loss or a state grew out of all bounds).
     pub stopped: String,
     /// Metrics on the validation cases.
     pub validation: Option<Metrics>,

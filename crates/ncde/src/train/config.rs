@@ -61,7 +61,7 @@ table! {
         task: TaskName,
         /// How many observations ahead a forecast looks.
         horizon: usize,
-        /// Whether the files decide what is tested on, or chance.
+        /// Whether the files decide what is tested on, or chance (`random`, or `thesis` for the parts its code draws).
         split: SplitBy,
         /// The share of cases to validate on.
         validation: f64,

@@ -41,7 +41,7 @@ pub enum Error {
 
     /// The loss is not a number any more.
     #[error(
-        "the loss is {loss} at step {step}, in a batch of the cases {cases}; try a smaller learning rate (`--set rate={rate:e}`), \
+        "the loss is {loss} at step {step}, in a batch of the cases {cases}; try a smaller learning rate (`--set rate={rate:.0e}`), \
          clipping (`--set clip=1`) or smaller initial matrices (`--set init={init}`)"
     )]
     NotFinite {
@@ -59,7 +59,7 @@ pub enum Error {
 
     /// A step failed.
     #[error(
-        "step {step}, in a batch of the cases {cases}: {source}; try a smaller learning rate (`--set rate={rate:e}`) or smaller initial matrices (`--set init={init}`)"
+        "step {step}, in a batch of the cases {cases}: {source}; try a smaller learning rate (`--set rate={rate:.0e}`) or smaller initial matrices (`--set init={init}`)"
     )]
     Step {
         /// Where.
@@ -74,6 +74,25 @@ pub enum Error {
         init: f64,
     },
 
+    /// Training went wrong, but had been good before.
+    #[error("{source}. The best weights before, those of step {step}, are saved, and `run.json`")]
+    Stopped {
+        /// What went wrong.
+        source: Box<Error>,
+        /// The step of the best weights.
+        step: usize,
+    },
+
+    /// A test case on which the trained model grows out of all bounds.
+    #[error(
+        "{source}. The model and `run.json` are saved, without a result on the test part; is this case like the others (`ncde data FILE`)? If so, \
+         try smaller initial matrices (`--set init=0.1`) or fewer steps"
+    )]
+    Untested {
+        /// Which one, and why.
+        source: Box<Error>,
+    },
+
     /// A file could not be read or written.
     #[error("`{}`: {problem}", path.display())]
     File {
@@ -85,6 +104,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether numbers grew out of all bounds in a step of training.
+    pub(super) fn is_explosion(&self) -> bool {
+        match self {
+            Self::NotFinite { .. } => true,
+            Self::Step { source, .. } => source.is_overflow(),
+            _ => false,
+        }
+    }
+
     /// Whether a state grew out of all bounds, in training or in a saved model.
     pub(super) fn is_overflow(&self) -> bool {
         use crate::{linear, model, neural};

@@ -35,6 +35,7 @@ mod run;
 mod settings;
 mod split;
 mod store;
+mod threefry;
 
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use error::Error;

@@ -30,6 +30,8 @@ names! {
         Files,
         /// Chance; a test file is joined to the training file first.
         Random,
+        /// Chance as the thesis's code draws it from the seed (Threefry), so that results stand beside its own seed by seed.
+        Thesis,
     }
 }
 names! {

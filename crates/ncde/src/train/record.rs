@@ -12,14 +12,15 @@ use super::store::{predict_all, score};
 use super::{Error, Run};
 
 impl Run {
-    /// The record of a finished run; metrics are those of the model as it was saved.
+    /// The record of a finished run; metrics are those of the model as it was saved. Where a test case overflows there are none for the test part, and
+    /// the error comes along.
     pub(super) fn record(
         &self,
         progress: &Progress,
         directory: &Path,
         [command, started, stopped]: [&str; 3],
         parameters: usize,
-    ) -> Result<RunRecord, Error> {
+    ) -> Result<(RunRecord, Option<Error>), Error> {
         let mut model = Model::load(directory)?;
         let mut of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>), Error> {
             let data = self.data.subset(cases);
@@ -32,7 +33,11 @@ impl Run {
             Err(error) if error.is_overflow() => None,
             Err(error) => return Err(error),
         };
-        let (test, predicted) = of(&self.parts.test)?;
+        let (test, trouble) = match of(&self.parts.test) {
+            Ok(test) => (Some(test), None),
+            Err(error) if error.is_overflow() => (None, Some(Error::Untested { source: Box::new(error) })),
+            Err(error) => return Err(error),
+        };
         let data = DataSummary {
             name: self.data.name.clone(),
             train: self.parts.train.len(),
@@ -48,7 +53,7 @@ impl Run {
             },
             removed_duplicates: self.removed,
         };
-        Ok(RunRecord {
+        let record = RunRecord {
             format: RunRecord::FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
             command: command.into(),
@@ -65,9 +70,10 @@ impl Run {
             seconds_per_step: progress.seconds / progress.step.max(1) as f64,
             stopped: stopped.into(),
             validation,
-            test: score(&self.spec.task, &test, &predicted),
-            predictions: answers(&self.spec.task, &test, &predicted),
-        })
+            test: test.as_ref().and_then(|(data, predicted)| score(&self.spec.task, data, predicted)),
+            predictions: test.map_or_else(Vec::new, |(data, predicted)| answers(&self.spec.task, &data, &predicted)),
+        };
+        Ok((record, trouble))
     }
 }
 

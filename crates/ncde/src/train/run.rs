@@ -198,7 +198,14 @@ impl Run {
         write_whole(&directory.join("config.toml"), config.as_bytes())?;
         let parameters = state.network.num_params();
         on(Event::Started { done: state.progress.step, steps: self.settings.steps, parameters });
-        let stopped = state.steps(self, directory, on)?;
+        let (stopped, exploded) = match (state.steps(self, directory, on), &state.progress.best) {
+            (Ok(stopped), _) => (stopped, None),
+            // What was good before is not lost.
+            (Err(source), Some(best)) if source.is_explosion() => {
+                ("explosion", Some(Error::Stopped { source: Box::new(source), step: best.step }))
+            }
+            (Err(error), _) => return Err(error),
+        };
         on(Event::Testing);
         let network = state.best.unwrap_or_else(|| state.network.valid());
         let mut spec = self.spec.clone();
@@ -206,11 +213,11 @@ impl Run {
             neural.radius = self.radius(&network)?;
         }
         save_model(directory, spec, &network.weights(&self.features.skip))?;
-        let record = self.record(&state.progress, directory, [command, started, stopped], parameters)?;
+        let (record, trouble) = self.record(&state.progress, directory, [command, started, stopped], parameters)?;
         let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
         write_whole(&directory.join("run.json"), json.as_bytes())?;
         checkpoint::remove(directory)?;
-        Ok(Outcome { record, already: false })
+        exploded.or(trouble).map_or(Ok(Outcome { record, already: false }), Err)
     }
 
     /// `C`: the largest `|h|` over the training part.

@@ -19,7 +19,7 @@ const FEW_CASES: usize = 200;
 /// | --- | --- |
 /// | `data.split` | by files if there is a test file, else by chance |
 /// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases |
-/// | `data.stratified` | yes, if there are classes |
+/// | `data.stratified` | yes, if there are classes and the split is not the thesis's |
 /// | `prepare.scale`, `prepare.time` | min-max, yes |
 /// | `prepare.missing` | counts if a value is missing, else forward |
 /// | `model` | see `architecture` |
@@ -108,7 +108,11 @@ impl Settings {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
         }
         let classes = matches!(data.targets, Targets::Classes { .. });
-        let stratified = *d.stratified.get_or_insert(classes) && classes;
+        let thesis = split == SplitBy::Thesis;
+        let stratified = *d.stratified.get_or_insert(classes && !thesis) && classes;
+        if thesis && (stratified || d.folds.is_some() || d.fold.is_some()) {
+            return refuse("data.split", "`thesis`, whose parts are neither stratified nor folds; use `random` for those");
+        }
         d.deduplicate.get_or_insert(false);
         let fold = match (d.fold, d.folds) {
             (None, None) => None,
@@ -122,7 +126,7 @@ impl Settings {
         };
         let by_files = split == SplitBy::Files;
         let seed = *config.train.seed.get_or_insert(0);
-        let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), seed };
+        let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), thesis, seed };
 
         let p = &mut config.prepare;
         let scale = *p.scale.get_or_insert(Scale::MinMax);

@@ -4,8 +4,13 @@
 //! order = permutation(seed),   test = its first n_test,   validation = the next n_validation,   training = the rest
 //! ```
 //!
-//! Stratified: the same within each class, so that each part has its share of it.
+//! Stratified: the same within each class, so that each part has its share of it. The thesis's own parts are cut from its own order, at its own places:
+//!
+//! ```text
+//! training = the first [(1 - v - t) n],   validation = up to [(1 - t) n],   test = the rest
+//! ```
 
+use super::threefry;
 use crate::random::Stream;
 
 /// The sizes of the parts.
@@ -17,6 +22,8 @@ pub struct Split {
     pub test: f64,
     /// Fold `k` of `n` is tested on instead.
     pub fold: Option<(usize, usize)>,
+    /// Whether the parts are those that the thesis's code draws for this seed.
+    pub thesis: bool,
     /// The seed.
     pub seed: u64,
 }
@@ -32,11 +39,29 @@ pub struct Parts {
     pub test: Vec<usize>,
 }
 
+impl Parts {
+    fn sorted(mut self) -> Self {
+        for part in [&mut self.train, &mut self.validation, &mut self.test] {
+            part.sort_unstable();
+        }
+        self
+    }
+}
+
 impl Split {
     /// Cuts `cases` cases; with their classes given, each class by itself.
     pub fn parts(&self, cases: usize, classes: Option<&[usize]>) -> Parts {
-        let order = Stream::new(self.seed, 1).permutation(cases);
         let mut parts = Parts::default();
+        if self.thesis {
+            let order = threefry::permutation(self.seed, cases);
+            let bound = |share: f64| (share * cases as f64) as usize;
+            let [first, second] = [bound(1.0 - self.validation - self.test), bound(1.0 - self.test)];
+            parts.train.extend(&order[..first]);
+            parts.validation.extend(&order[first..second]);
+            parts.test.extend(&order[second..]);
+            return parts.sorted();
+        }
+        let order = Stream::new(self.seed, 1).permutation(cases);
         match classes {
             None => self.cut(&order, &mut parts),
             Some(classes) => {
@@ -47,10 +72,7 @@ impl Split {
                 }
             }
         }
-        for part in [&mut parts.train, &mut parts.validation, &mut parts.test] {
-            part.sort_unstable();
-        }
-        parts
+        parts.sorted()
     }
 
     fn cut(&self, order: &[usize], parts: &mut Parts) {
@@ -79,7 +101,7 @@ impl Split {
 mod tests {
     use super::*;
 
-    const SPLIT: Split = Split { validation: 0.15, test: 0.15, fold: None, seed: 5 };
+    const SPLIT: Split = Split { validation: 0.15, test: 0.15, fold: None, thesis: false, seed: 5 };
 
     fn all(parts: &Parts) -> Vec<usize> {
         let mut all = [&parts.train[..], &parts.validation, &parts.test].concat();
@@ -99,6 +121,19 @@ mod tests {
         }
         let parts = SPLIT.parts(561, None);
         assert_eq!([parts.train.len(), parts.validation.len(), parts.test.len()], [393, 84, 84]);
+    }
+
+    #[test]
+    fn the_thesis_s_parts_have_its_sizes() {
+        // De-duplicated sizes of its data sets; cut at int(0.7 n) and int(0.85 n).
+        for (n, sizes) in [(409, [286, 61, 62]), (561, [392, 84, 85]), (236, [165, 35, 36])] {
+            let parts = Split { thesis: true, ..SPLIT }.parts(n, None);
+            assert_eq!([parts.train.len(), parts.validation.len(), parts.test.len()], sizes);
+            assert_eq!(all(&parts), (0..n).collect::<Vec<_>>());
+        }
+        // The last of its order for seed 2345 (see `threefry`) is tested on, the first is trained on.
+        let parts = Split { thesis: true, seed: 2345, ..SPLIT }.parts(409, None);
+        assert!(parts.test.contains(&85) && parts.train.contains(&220));
     }
 
     #[test]

@@ -1,0 +1,92 @@
+//! The thesis's permutations: Threefry with keys that are split, as `jax.random` (0.5 and later) draws them.
+//!
+//! ```text
+//! split(k)_i = E_k(i),   bits(k)_i = E_k(i)_0 xor E_k(i)_1,   k_seed = (0, seed),
+//! order(seed) = 0..n sorted by bits(split(k)_1),   k = split(split(k_seed)_0)_0,   again with k <- split(k)_0 for each further 2^32 in n^3
+//! ```
+//!
+//! `E_k` is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011). The thesis's code cuts this order into its
+//! parts, so its results can be set beside ours case by case.
+
+/// A key, or a block of two words.
+type Words = [u32; 2];
+
+const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+const PARITY: u32 = 0x1bd1_1bda;
+
+/// `E_k(block)`.
+fn encrypt(key: Words, block: Words) -> Words {
+    let keys = [key[0], key[1], key[0] ^ key[1] ^ PARITY];
+    let [mut x, mut y] = [block[0].wrapping_add(keys[0]), block[1].wrapping_add(keys[1])];
+    for group in 0..5_u32 {
+        for turn in ROTATIONS[group as usize % 2] {
+            x = x.wrapping_add(y);
+            y = y.rotate_left(turn) ^ x;
+        }
+        let next = group as usize + 1;
+        x = x.wrapping_add(keys[next % 3]);
+        y = y.wrapping_add(keys[(next + 1) % 3]).wrapping_add(group + 1);
+    }
+    [x, y]
+}
+
+fn block(i: usize) -> Words {
+    [(i as u64 >> 32) as u32, i as u32]
+}
+
+/// Key `i` of those `key` is split into.
+fn split(key: Words, i: usize) -> Words {
+    encrypt(key, block(i))
+}
+
+/// The numbers below `n`, in the order in which the thesis's code takes them for a seed.
+pub(crate) fn permutation(seed: u64, n: usize) -> Vec<usize> {
+    // The first of four keys is for the data, and the first of its two for the order.
+    let mut key = split(split([(seed >> 32) as u32, seed as u32], 0), 0);
+    let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;
+    let mut order: Vec<usize> = (0..n).collect();
+    for _ in 0..rounds {
+        let draws = split(key, 1);
+        key = split(key, 0);
+        let mut drawn: Vec<(u32, usize)> = order
+            .iter()
+            .enumerate()
+            .map(|(place, &i)| {
+                let [x, y] = encrypt(draws, block(place));
+                (x ^ y, i)
+            })
+            .collect();
+        // Stable: two equal draws keep their order.
+        drawn.sort_by_key(|&(bits, _)| bits);
+        order = drawn.into_iter().map(|(_, i)| i).collect();
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threefry_gives_its_published_vectors() {
+        // The known answers of Random123 for threefry2x32, 20 rounds.
+        assert_eq!(encrypt([0, 0], [0, 0]), [0x6b20_0159, 0x99ba_4efe]);
+        assert_eq!(encrypt([u32::MAX; 2], [u32::MAX; 2]), [0x1cb9_96fc, 0xbb00_2be7]);
+        assert_eq!(encrypt([0x1319_8a2e, 0x0370_7344], [0x243f_6a88, 0x85a3_08d3]), [0xc492_3a9c, 0x483d_f7a0]);
+    }
+
+    #[test]
+    fn orders_are_those_of_jax() {
+        // `key = jax.random.split(jax.random.PRNGKey(seed), 4)[0]; jax.random.permutation(jax.random.split(key)[0], n)`, jax 0.10.2.
+        let ends = |seed, n| {
+            let order = permutation(seed, n);
+            (order[..7].to_vec(), order[n - 1])
+        };
+        assert_eq!(ends(2345, 409), (vec![220, 366, 200, 170, 296, 102, 305], 85));
+        assert_eq!(ends(6789, 7), (vec![2, 1, 4, 3, 5, 0, 6], 6));
+        // Beyond 1625 cases JAX sorts twice.
+        assert_eq!(ends(2345, 5000), (vec![3227, 2356, 1296, 3296, 1435, 3149, 4327], 2228));
+        assert_eq!(permutation(1234, 1), [0]);
+        assert!(permutation(1234, 0).is_empty());
+    }
+}
