@@ -34,29 +34,17 @@ pub(crate) enum ReadError {
     #[error("`{file}`, line {line}: {message}")]
     Quotes { file: String, line: u64, message: String },
 
-    #[error("`{file}` has a broken npy header: {message}")]
-    Header { file: String, message: String },
+    #[error(transparent)]
+    Npy(#[from] ncde_data::npy::Error),
 
-    #[error("`{file}` holds `{seen}`; wanted floats or integers: save it with `.astype(\"float64\")`")]
-    Dtype { file: String, seen: String },
-
-    #[error("`{file}` ends too early: its header promises {wanted} bytes of numbers, {seen} are there; copy it again")]
-    Truncated { file: String, wanted: u128, seen: u64 },
-
-    #[error("`{file}` is too large: {shortage}; split it")]
-    Memory { file: String, shortage: String },
-
-    #[error("`{file}` is a broken zip archive: {message}")]
-    Archive { file: String, message: String },
+    #[error("`{file}` holds text; wanted floats or integers: save it with `.astype(\"float64\")`")]
+    Text { file: String },
 
     #[error("`{file}` holds no arrays")]
     NoArrays { file: String },
 
     #[error("`{file}` holds several arrays ({names}); name one: `{file}:NAME` or `--array NAME`")]
     SeveralArrays { file: String, names: String },
-
-    #[error("`{file}` has no array `{name}`; it holds {names}")]
-    NoSuchArray { file: String, name: String, names: String },
 
     #[error("`{file}` is not an .npz file, so `--array` has nothing to choose from; leave it out")]
     NotAnArchive { file: String },

@@ -3,7 +3,6 @@
 mod csv;
 mod error;
 mod npy;
-mod npz;
 mod open;
 mod save;
 

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use super::{Input, ReadError, csv, npy, npz};
+use ncde_data::npy::MAGIC;
+
+use super::{Input, ReadError, csv, npy};
 
 /// The kinds of files, by extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +47,10 @@ pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, ReadError> 
         }
         Format::Npy => {
             none_to_choose(file, array)?;
-            let bytes = reader.get_ref().metadata().map_or(u64::MAX, |file| file.len());
+            let bytes = reader.get_ref().metadata().ok().map(|file| file.len());
             npy::read(file, reader, bytes)
         }
-        Format::Npz => npz::read(file, reader, array),
+        Format::Npz => npy::read_one(file, reader, array),
     }
 }
 
@@ -75,7 +77,7 @@ fn check_kind(file: &str, format: Format, reader: &mut impl BufRead) -> Result<(
     if start.is_empty() {
         return Err(ReadError::Empty { file: file.into() });
     }
-    let (is_npy, is_zip) = (start.starts_with(npy::MAGIC), start.starts_with(b"PK"));
+    let (is_npy, is_zip) = (start.starts_with(MAGIC), start.starts_with(b"PK"));
     let (seen, wanted) = match format {
         Format::Npy if !is_npy => ("does not start with the npy magic", "an npy file"),
         Format::Npz if !is_zip => ("does not start as a zip archive does", "an npz file"),

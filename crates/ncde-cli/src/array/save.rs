@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::open::Format;
-use super::{Data, Rows, npy, npz};
+use super::{Data, Rows, npy};
 use crate::error::Failure;
 
 /// A file that can be written, opened before the work begins.
@@ -59,12 +59,12 @@ impl Target {
     }
 
     /// Writes the rows; only csv asks for the labels of their entries, only npz for a name.
-    pub(crate) fn write(mut self, name: &str, rows: &Rows, labels: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn write(mut self, name: &str, rows: Rows, labels: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
         let mut out = BufWriter::with_capacity(1 << 20, &mut self.file);
         let written = match self.format {
-            Format::Csv => write_csv(rows, &labels(), &mut out),
-            Format::Npy => npy::write(&rows.array, &mut out),
-            Format::Npz => npz::write(name, &rows.array, &mut out),
+            Format::Csv => write_csv(&rows, &labels(), &mut out),
+            Format::Npy => npy::write(rows.array, &mut out),
+            Format::Npz => npy::write_one(name, rows.array, &mut out),
         };
         let written = written.and_then(|()| out.flush());
         drop(out);

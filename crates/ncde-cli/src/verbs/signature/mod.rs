@@ -35,7 +35,7 @@ pub(crate) fn run(args: &SignatureArgs) -> Result<(), Failure> {
         let input = demo::input();
         return match sink {
             Sink::Table => threads::on(threads, || demo::show(&request, &input)),
-            sink => deliver(sink, &threads::on(threads, || answer(&request, &input))?),
+            sink => deliver(sink, threads::on(threads, || answer(&request, &input))?),
         };
     };
     let input = array::open(name, args.array.as_deref())?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &SignatureArgs) -> Result<(), Failure> {
         output::talk(&format!("note: {note}"));
     }
     let answer = threads::on(threads, || answer(&request, &input))?;
-    deliver(sink, &answer)
+    deliver(sink, answer)
 }
 
 fn sink(args: &SignatureArgs) -> Result<Sink, Failure> {
@@ -64,20 +64,21 @@ fn answer(request: &Request, input: &Input) -> Result<Answer, Failure> {
     }
 }
 
-fn deliver(sink: Sink, answer: &Answer) -> Result<(), Failure> {
+fn deliver(sink: Sink, answer: Answer) -> Result<(), Failure> {
     match sink {
         Sink::File(target) => {
             let path = target.path().display().to_string();
-            target.write("signature", &answer.rows, || answer.signature.labels())?;
             let array = &answer.rows.array;
-            output::talk(&format!("wrote `{path}`: {:?}, {}", array.shape, array.data.dtype()));
+            let written = format!("wrote `{path}`: {:?}, {}", array.shape, array.data.dtype());
+            target.write("signature", answer.rows, || answer.signature.labels())?;
+            output::talk(&written);
             Ok(())
         }
         Sink::Csv => {
             let labels = answer.signature.labels();
             output::data(|out| write_csv(&answer.rows, &labels, out))
         }
-        Sink::Json => show::json(answer),
-        Sink::Table => show::table(answer),
+        Sink::Json => show::json(&answer),
+        Sink::Table => show::table(&answer),
     }
 }
