@@ -102,7 +102,7 @@ fn other_layouts_are_understood() {
         assert_eq!(run.numbers(), [[1.0, 1.0, 0.5]], "{file}");
     }
     let run = folder.run("signature --input integers.npy --depth 1");
-    assert!(run.stderr.contains("integers (`<i2`); computing in f64"), "{}", run.stderr);
+    assert!(run.stderr.contains("holds integers; computing in f64"), "{}", run.stderr);
 }
 
 #[test]
