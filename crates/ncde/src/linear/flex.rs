@@ -4,23 +4,12 @@ use std::sync::Arc;
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{DType, Element, TensorMetadata};
+use burn::tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::{Brackets, Controls, Float, Input, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps, Short};
-use crate::slices::{self, tensor};
-
-/// Calls a function for the number type of a tensor.
-macro_rules! dispatch {
-    ($tensor:expr, $function:ident($($argument:expr),*)) => {
-        match $tensor.dtype() {
-            DType::F32 => $function::<f32>($($argument),*),
-            DType::F64 => $function::<f64>($($argument),*),
-            dtype => Err(Error::Type { dtype }),
-        }
-    };
-}
+use crate::slices::{self, dispatch, tensor};
 
 impl LinearOps for Flex {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {

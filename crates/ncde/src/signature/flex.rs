@@ -4,20 +4,16 @@ use std::sync::Arc;
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{DType, Element, TensorMetadata};
+use burn::tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_signature::{Float, Paths, Signature};
 
 use super::{Error, Over, SignatureOps};
-use crate::slices::{self, tensor};
+use crate::slices::{self, dispatch, tensor};
 
 impl SignatureOps for Flex {
     fn signature(transform: &Arc<Signature>, over: Over, path: FlexTensor) -> Result<FlexTensor, Error> {
-        match path.dtype() {
-            DType::F32 => forward::<f32>(transform, over, &path),
-            DType::F64 => forward::<f64>(transform, over, &path),
-            dtype => Err(Error::Type { dtype }),
-        }
+        dispatch!(path, forward(transform, over, &path))
     }
 
     fn signature_backward(
@@ -26,11 +22,7 @@ impl SignatureOps for Flex {
         path: FlexTensor,
         gradient: FlexTensor,
     ) -> Result<FlexTensor, Error> {
-        match path.dtype() {
-            DType::F32 => backward::<f32>(transform, over, &path, &gradient),
-            DType::F64 => backward::<f64>(transform, over, &path, &gradient),
-            dtype => Err(Error::Type { dtype }),
-        }
+        dispatch!(path, backward(transform, over, &path, &gradient))
     }
 }
 
