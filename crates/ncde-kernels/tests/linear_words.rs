@@ -143,6 +143,16 @@ const AFFINE_TABLE: [Bracket; 15] = [
     Bracket::Pair(11, 0),
 ];
 
+/// `(A^k, B^k)` as one matrix that acts on `(h, 1)`.
+fn augmented(n: usize, a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut m = vec![0.0; (n + 1) * (n + 1)];
+    for (r, row) in m.chunks_exact_mut(n + 1).take(n).enumerate() {
+        row[..n].copy_from_slice(&a[r * n..(r + 1) * n]);
+        row[n] = b[r];
+    }
+    m
+}
+
 #[test]
 fn bracket_vectors_are_commutators_of_augmented_matrices() {
     for (i, model) in small(3).iter().enumerate() {
@@ -155,17 +165,8 @@ fn bracket_vectors_are_commutators_of_augmented_matrices() {
         let mut right: Vec<Vec<f64>> = Vec::new();
         for bracket in AFFINE_TABLE {
             right.push(match bracket {
-                Bracket::Letter(k) => {
-                    let mut m = vec![0.0; (n + 1) * (n + 1)];
-                    for r in 0..n {
-                        if k < 3 {
-                            m[r * (n + 1)..r * (n + 1) + n].copy_from_slice(&letters[k][r * n..(r + 1) * n]);
-                        } else {
-                            m[r * (n + 1) + n] = b[(k - 3) * n + r];
-                        }
-                    }
-                    m
-                }
+                Bracket::Letter(k) if k < 3 => augmented(n, &letters[k], &vec![0.0; n]),
+                Bracket::Letter(k) => augmented(n, &vec![0.0; n * n], &b[(k - 3) * n..][..n]),
                 Bracket::Pair(p, q) => commutator(n + 1, &right[p], &right[q]),
             });
         }
@@ -182,6 +183,36 @@ fn bracket_vectors_are_commutators_of_augmented_matrices() {
         assert_gradient(&model.name(), &a, &da, |a| dot(&brackets.vectors(a, &b).unwrap(), &weights));
         assert_gradient(&model.name(), &b, &db, |b| dot(&brackets.vectors(&a, b).unwrap(), &weights));
     }
+}
+
+#[test]
+fn a_driving_path_that_is_added_has_a_vector_for_every_bracket() {
+    for (i, model) in small(3).iter().enumerate() {
+        let n = model.hidden();
+        let brackets = Brackets::of_path(&model.field, &TABLE).unwrap();
+        assert_eq!(brackets.vector_places(), brackets.matrix_places());
+        let (a, b) = (model.parameters(i as u64), uniform(i as u64 + 60, 3 * n));
+        let letters = model.matrices(&a);
+        let mut right: Vec<Vec<f64>> = Vec::new();
+        for bracket in TABLE {
+            right.push(match bracket {
+                Bracket::Letter(k) => augmented(n, &letters[k], &b[k * n..(k + 1) * n]),
+                Bracket::Pair(p, q) => commutator(n + 1, &right[p], &right[q]),
+            });
+        }
+        let seen = brackets.vectors(&a, &b).unwrap();
+        assert_eq!(seen.len(), TABLE.len() * n);
+        for (place, (seen, right)) in seen.chunks_exact(n).zip(&right).enumerate() {
+            let difference = (0..n).map(|r| (seen[r] - right[r * (n + 1) + n]).abs()).fold(0.0, f64::max);
+            assert!(difference < 1e-13, "{}, element {place}: {difference:e}", model.name());
+        }
+        let weights = uniform(10, seen.len());
+        let (da, db) = brackets.vectors_backward(&a, &b, &weights).unwrap();
+        assert_gradient(&model.name(), &a, &da, |a| dot(&brackets.vectors(a, &b).unwrap(), &weights));
+        assert_gradient(&model.name(), &b, &db, |b| dot(&brackets.vectors(&a, b).unwrap(), &weights));
+    }
+    let wrong = Brackets::of_path(&small(3)[0].field, &[Bracket::Letter(3)]).unwrap_err().to_string();
+    assert!(wrong.contains("letter 3"), "{wrong}");
 }
 
 /// The expanded coefficients of each element of the table: `[P, Q] = P Q - Q P` in the tensor algebra.

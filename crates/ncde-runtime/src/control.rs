@@ -11,8 +11,8 @@ use crate::Error;
 /// From knots to the numbers of a window.
 #[derive(Debug)]
 pub(crate) enum Control {
-    /// The log-signature of the path through the knots, each taken `copies` times.
-    Log { online: Box<Online<f64>>, copies: usize, scale: f64 },
+    /// The log-signature of the path through the knots.
+    Log { online: Box<Online<f64>>, scale: f64 },
     /// An increment and the slope before it; windows hold one observation.
     Hermite { width: usize },
 }
@@ -29,9 +29,9 @@ impl Control {
     /// Takes the next knot.
     pub(crate) fn push(&mut self, memory: &mut Memory<f64>, time: f64, knot: &[f64]) -> Result<(), Error> {
         match self {
-            Self::Log { online, copies, .. } => {
+            Self::Log { online, .. } => {
                 online.swap(memory)?;
-                let pushed = if *copies == 1 { online.push(knot) } else { online.push(&knot.repeat(*copies)) };
+                let pushed = online.push(knot);
                 online.swap(memory)?;
                 Ok(pushed?)
             }
@@ -58,7 +58,7 @@ impl Control {
     /// The numbers of the open window.
     pub(crate) fn value(&mut self, memory: &mut Memory<f64>) -> Result<Vec<f32>, Error> {
         match self {
-            Self::Log { online, scale, .. } => {
+            Self::Log { online, scale } => {
                 online.swap(memory)?;
                 let value = online.value();
                 online.swap(memory)?;

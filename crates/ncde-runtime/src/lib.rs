@@ -53,7 +53,7 @@ pub use flow::{Flow, Number};
 pub use head::sizes;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use neural_spec::{ActivationName, LastName, NeuralKind, NeuralSpec, SolverName};
-pub use plan::{Plan, Route, plan};
+pub use plan::{Inputs, Plan, Route, plan};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use slice::BRACKET_BYTES;
 pub use spec::{

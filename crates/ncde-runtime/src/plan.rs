@@ -4,8 +4,8 @@
 //! log S^N(omega, xi)_[r_l, r_{l+1}] = sum_P lambda^l_P P,   Omega_l = sum_P lambda^l_P A_P,   beta_l = sum_P lambda^l_P c_P
 //! ```
 //!
-//! The path is the joint one: elements without a xi letter go with matrices, those with exactly one with vectors, the others vanish.
-//! Two ways to `Omega`, and [`plan`] chooses from the sizes alone:
+//! The path is the joint one: elements without a xi letter go with matrices, those with exactly one with vectors, the others vanish. Where
+//! xi is omega itself ([`Inputs::Path`]), the log-signature is that of omega alone, and every element goes with both. Two ways to `Omega`, and [`plan`] chooses from the sizes alone:
 //!
 //! | route | coordinates | matrices |
 //! | --- | --- | --- |
@@ -30,6 +30,24 @@ pub enum Route {
     Words,
     /// Level 1 only.
     Letters,
+}
+
+/// What is added to the state beside the flow: `B dxi`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inputs {
+    /// Nothing.
+    None,
+    /// A path of its own, with so many channels, which stand behind those of omega in the joint path.
+    Own(usize),
+    /// The driving path: `xi = omega`.
+    Path,
+}
+
+impl Inputs {
+    /// How many channels they add to the path that log-signatures are taken of.
+    pub fn joined(self) -> usize {
+        if let Self::Own(channels) = self { channels } else { 0 }
+    }
 }
 
 /// What each coordinate of a log-signature multiplies.
@@ -57,26 +75,26 @@ struct Vectors {
     rows: Vec<usize>,
 }
 
-/// Decides how the log-signatures of depth `depth` of `field.channels()` driving channels and `inputs` affine ones are used.
+/// Decides how the log-signatures of depth `depth` of `field.channels()` driving channels and the affine `inputs` are used.
 /// Brackets are formed ahead if the structure is closed under products and they take at most `most_bytes` in f64.
 ///
 /// ```
-/// use ncde_runtime::{Route, plan};
+/// use ncde_runtime::{Inputs, Route, plan};
 /// use ncde_kernels::{Field, Structure};
 /// use ncde_signature::Basis;
 /// let block = Field::new(Structure::blocks(128, 4)?, 7)?;
 /// let dplr = Field::new(Structure::Dplr { hidden: 128, rank: 4 }, 7)?;
-/// assert_eq!(plan(&block, 0, 2, 256 << 20)?.route(), Route::Brackets);
-/// assert_eq!(plan(&block, 0, 2, 1000)?.route(), Route::Words);
-/// assert_eq!(plan(&dplr, 0, 2, 256 << 20)?.basis(), Basis::Expanded);
+/// assert_eq!(plan(&block, Inputs::None, 2, 256 << 20)?.route(), Route::Brackets);
+/// assert_eq!(plan(&block, Inputs::None, 2, 1000)?.route(), Route::Words);
+/// assert_eq!(plan(&dplr, Inputs::None, 2, 256 << 20)?.basis(), Basis::Expanded);
 /// # Ok::<(), ncde_runtime::Error>(())
 /// ```
 ///
 /// # Errors
 /// If the depth is 0 or the tables would be too large.
-pub fn plan(field: &Field, inputs: usize, depth: usize, most_bytes: usize) -> Result<Plan, Error> {
+pub fn plan(field: &Field, inputs: Inputs, depth: usize, most_bytes: usize) -> Result<Plan, Error> {
     let channels = field.channels();
-    let shape = Shape::new(channels + inputs, depth)?;
+    let shape = Shape::new(channels + inputs.joined(), depth)?;
     let route = match field.structure() {
         Structure::Diagonal { .. } => Route::Letters,
         _ if depth == 1 => Route::Letters,
@@ -87,27 +105,43 @@ pub fn plan(field: &Field, inputs: usize, depth: usize, most_bytes: usize) -> Re
             if structure.is_closed() && fit { Route::Brackets } else { Route::Words }
         }
     };
-    let (table, elements, coordinates) = match route {
-        Route::Brackets | Route::Letters => lyndon(channels + inputs, depth)?,
-        Route::Words => nested(channels, inputs, &shape),
+    let (brackets, table, elements) = match route {
+        Route::Brackets | Route::Letters => {
+            let table = lyndon(channels + inputs.joined(), depth)?;
+            let brackets = match inputs {
+                Inputs::Path => Brackets::of_path(field, &table)?,
+                Inputs::None | Inputs::Own(_) => Brackets::new(field, inputs.joined(), &table)?,
+            };
+            let own = (0..table.len()).collect();
+            (brackets, table, own)
+        }
+        Route::Words => {
+            let (table, words) = nested(channels, inputs, &shape);
+            (Brackets::new(field, if inputs == Inputs::Path { channels } else { inputs.joined() }, &table)?, table, words)
+        }
     };
-    let brackets = Arc::new(Brackets::new(field, inputs, &table)?);
+    let brackets = Arc::new(brackets);
     let matrix_places: Vec<usize> = match route {
         Route::Brackets => brackets.matrix_places().to_vec(),
         Route::Words => pure_words(channels, &shape),
         Route::Letters => (0..channels).collect(),
     };
-    let vectors = (inputs > 0).then(|| {
-        let letters: Vec<usize> = brackets.vector_places().iter().map(|&i| letter(&table, channels, i)).collect();
-        let mut rows: Vec<usize> = (0..letters.len()).collect();
-        rows.sort_by_key(|&row| letters[row]);
-        let places = rows.iter().map(|&row| elements[brackets.vector_places()[row]]).collect();
+    let vectors = (inputs != Inputs::None).then(|| {
+        let all = brackets.vector_places();
+        let mut rows: Vec<usize> = (0..all.len()).collect();
+        if let Inputs::Own(_) = inputs {
+            rows.sort_by_key(|&row| letter(&table, channels, all[row]));
+        }
+        let places = rows.iter().map(|&row| elements[all[row]]).collect();
         Vectors { brackets: brackets.clone(), places, rows }
     });
     Ok(Plan {
         route,
         depth,
-        coordinates,
+        coordinates: match route {
+            Route::Brackets | Route::Letters => table.len(),
+            Route::Words => shape.len(),
+        },
         field: if route == Route::Brackets { brackets.widened()? } else { field.clone() },
         matrices: (route == Route::Brackets).then_some(brackets),
         matrix_places,
@@ -115,32 +149,35 @@ pub fn plan(field: &Field, inputs: usize, depth: usize, most_bytes: usize) -> Re
     })
 }
 
-/// The brackets of all Lyndon words, their coordinates (every one its own), and how many coordinates there are.
-fn lyndon(width: usize, depth: usize) -> Result<(Vec<Bracket>, Vec<usize>, usize), Error> {
+/// The brackets of all Lyndon words.
+fn lyndon(width: usize, depth: usize) -> Result<Vec<Bracket>, Error> {
     let log = Signature::log(width, depth, Basis::Lyndon)?;
     let trees = log.basis().map(|basis| basis.trees().to_vec()).unwrap_or_default();
     let bracket = |tree: &Tree| match *tree {
         Tree::Letter(i) => Bracket::Letter(i - 1),
         Tree::Bracket(p, q) => Bracket::Pair(p, q),
     };
-    let table: Vec<Bracket> = trees.iter().map(bracket).collect();
-    let count = table.len();
-    Ok((table, (0..count).collect(), count))
+    Ok(trees.iter().map(bracket).collect())
 }
 
 /// `[...[xi_j, e_{w_2}], ..., e_{w_n}]`, whose vector is `A^{w_n} ... A^{w_2} B^j`, for every word `xi_j w_2 ... w_n`; with it the
-/// coordinate of that word. The letters come first.
-fn nested(channels: usize, inputs: usize, shape: &Shape) -> (Vec<Bracket>, Vec<usize>, usize) {
-    let mut table: Vec<Bracket> = (0..channels + inputs).map(Bracket::Letter).collect();
-    let mut elements: Vec<usize> = (0..channels + inputs).collect();
+/// coordinate of that word, which is `j w_2 ... w_n` where xi is omega. The letters come first.
+fn nested(channels: usize, inputs: Inputs, shape: &Shape) -> (Vec<Bracket>, Vec<usize>) {
+    let (columns, shift) = match inputs {
+        Inputs::None => (0, 0),
+        Inputs::Own(columns) => (columns, channels),
+        Inputs::Path => (channels, 0),
+    };
+    let mut table: Vec<Bracket> = (0..channels + columns).map(Bracket::Letter).collect();
+    let mut elements: Vec<usize> = (0..channels).chain((0..columns).map(|j| shift + j)).collect();
     let mut place = std::collections::HashMap::new();
     for (i, word) in words::all(shape).enumerate() {
-        let affine = word[0] > channels && word[1..].iter().all(|&letter| letter <= channels);
+        let affine = (shift + 1..=shift + columns).contains(&word[0]) && word[1..].iter().all(|&letter| letter <= channels);
         if !affine {
             continue;
         }
         if word.len() == 1 {
-            place.insert(word.clone(), word[0] - 1);
+            place.insert(word.clone(), channels + word[0] - 1 - shift);
             continue;
         }
         let (prefix, last) = word.split_at(word.len() - 1);
@@ -148,7 +185,7 @@ fn nested(channels: usize, inputs: usize, shape: &Shape) -> (Vec<Bracket>, Vec<u
         table.push(Bracket::Pair(place[prefix], last[0] - 1));
         elements.push(i);
     }
-    (table, elements, shape.len())
+    (table, elements)
 }
 
 /// The words without a xi letter, among all words of the joint path.
@@ -216,7 +253,7 @@ impl Plan {
         }
     }
 
-    /// `c_P`, by xi letter, `[vectors, H]`; the same number for each letter.
+    /// `c_P`, `[vectors, H]`; of a path of its own by xi letter, the same number for each.
     ///
     /// # Errors
     /// If `a` or `b` has the wrong size.

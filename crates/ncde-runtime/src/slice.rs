@@ -11,7 +11,7 @@ use ncde_signature::Signature;
 
 use crate::Error;
 use crate::flow::Flow;
-use crate::plan::{Plan, plan};
+use crate::plan::{Inputs, Plan, plan};
 use crate::random::Stream;
 use crate::spec::{Input, SliceSpec};
 use crate::weights::Weights;
@@ -29,20 +29,13 @@ impl SliceSpec {
             return Err(Error::Setting { setting: "window", problem: "a window of 0 observations; at least 1 is needed".into() });
         }
         let field = self.structure.field(self.hidden, width, &Stream::from_key(self.masks))?;
-        let inputs = self.inputs(width);
+        let inputs = match self.input {
+            Input::None => Inputs::None,
+            Input::Path => Inputs::Path,
+        };
         let plan = plan(&field, inputs, self.depth, BRACKET_BYTES)?;
-        let transform = Signature::log(width + inputs, self.depth, plan.basis())?;
+        let transform = Signature::log(width, self.depth, plan.basis())?;
         Ok((plan, Arc::new(transform)))
-    }
-
-    /// How many channels are added to the state.
-    pub fn inputs(&self, width: usize) -> usize {
-        if self.input == Input::Path { width } else { 0 }
-    }
-
-    /// How often a knot stands in the joint path that log-signatures are taken of: twice if it is also added to the state.
-    pub fn copies(&self) -> usize {
-        if self.input == Input::Path { 2 } else { 1 }
     }
 
     /// The flow over a window, with its weights `a` and `b`.

@@ -84,7 +84,7 @@ impl StateCore {
     pub(crate) fn slice(spec: &SliceSpec, sizes: [usize; 3], weights: &mut Weights) -> Result<Self, Error> {
         let [width, ..] = sizes;
         let (plan, transform) = spec.plan(width)?;
-        let control = Control::Log { online: Box::new(Online::new(&transform)), copies: spec.copies(), scale: spec.scale };
+        let control = Control::Log { online: Box::new(Online::new(&transform)), scale: spec.scale };
         let motion = Motion::Linear(Box::new(spec.flow(&plan, width, weights)?));
         Self::new((spec.hidden, spec.window, &spec.read), control, motion, plan.matrix_places().to_vec(), sizes, weights)
     }
@@ -96,7 +96,7 @@ impl StateCore {
         let control = match spec.kind {
             NeuralKind::Ncde => Control::Hermite { width },
             NeuralKind::Nrde { .. } | NeuralKind::LogNcde { .. } => {
-                Control::Log { online: Box::new(Online::new(&spec.log_signature(width)?.into())), copies: 1, scale: 1.0 }
+                Control::Log { online: Box::new(Online::new(&spec.log_signature(width)?.into())), scale: 1.0 }
             }
         };
         let motion = Motion::Neural(Box::new(NeuralFlow::new(spec, width, field)?));

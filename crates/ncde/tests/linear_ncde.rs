@@ -130,7 +130,7 @@ fn columns_of_a_matrix_are_vectors_with_their_own_input() {
 
 /// The error of one window of 4 steps at depth `depth`, of a path of size `scale`, against exact steps.
 fn window_error(config: &LinearNcdeConfig, depth: usize, scale: f64) -> f64 {
-    let drive = drive(4, scale, config.inputs());
+    let drive = drive(4, scale, config.inputs().joined());
     let exact = model(config).states(&drive).unwrap().narrow(1, 3, 1);
     let windows = model(&config.clone().with_driving(Driving::LogOde { depth, steps: 4 })).states(&drive).unwrap();
     assert_eq!(windows.dims()[1], 1);
@@ -141,7 +141,9 @@ fn window_error(config: &LinearNcdeConfig, depth: usize, scale: f64) -> f64 {
 fn windows_have_the_order_of_their_depth() {
     for structure in [StructureConfig::Dense, StructureConfig::DiagonalDense { block: 3 }, StructureConfig::Dplr { rank: 1 }] {
         for bracket_bytes in [0, 1 << 20] {
-            for (columns, input) in [(1, InputTerm::None), (1, InputTerm::Vector { channels: 2 }), (2, InputTerm::Columns)] {
+            let inputs =
+                [(1, InputTerm::None), (1, InputTerm::Path), (1, InputTerm::Vector { channels: 2 }), (2, InputTerm::Columns)];
+            for (columns, input) in inputs {
                 let config =
                     LinearNcdeConfig { bracket_bytes, ..config(structure.clone()) }.with_columns(columns).with_input(input);
                 for depth in 1..=3 {
@@ -152,6 +154,37 @@ fn windows_have_the_order_of_their_depth() {
             }
         }
     }
+}
+
+/// States, and the gradients of the sum of their squares in `A` and `B`.
+fn states_and_gradients(model: &LinearNcde<B>, states: Tensor<B, 4>) -> Vec<Vec<f64>> {
+    let gradients = states.clone().square().sum().backward();
+    let mut all = vec![numbers(states), numbers(model.a.grad(&gradients).unwrap())];
+    all.extend(model.b.as_ref().map(|b| numbers(b.grad(&gradients).unwrap())));
+    all
+}
+
+/// A path that is added to the state needs no second copy of itself in the log-signature.
+#[test]
+fn the_driving_path_as_its_own_input() {
+    let cases = (1..=3).flat_map(|depth| [Driving::LogOde { depth, steps: 2 }, Driving::LogOde { depth, steps: 5 }]);
+    for driving in cases.chain([Driving::Increments]) {
+        for (structure, bracket_bytes) in structures().into_iter().flat_map(|s| [(s.clone(), 0), (s, 1 << 20)]) {
+            let config = LinearNcdeConfig { bracket_bytes, ..config(structure.clone()) }.with_driving(driving);
+            let own = model(&config.clone().with_input(InputTerm::Path));
+            let twice = model(&config.with_input(InputTerm::Vector { channels: OMEGA }));
+            let alone = drive(STEPS, 0.5, 0);
+            let joint = Drive { xi: Some(alone.omega.clone()), ..alone.clone() };
+            let seen = states_and_gradients(&own, own.states(&alone).unwrap());
+            let wanted = states_and_gradients(&twice, twice.states(&joint).unwrap());
+            for (what, (seen, wanted)) in ["states", "A", "B"].iter().zip(seen.iter().zip(&wanted)) {
+                let error = difference(seen, wanted);
+                assert!(error < 1e-11, "{structure:?} {driving:?}, {what}: {error}");
+            }
+        }
+    }
+    let refused = config(StructureConfig::Dense).with_columns(2).with_input(InputTerm::Path).init::<B>(&Default::default(), 0);
+    assert!(refused.unwrap_err().to_string().contains("use `columns`"));
 }
 
 #[test]
@@ -203,8 +236,14 @@ fn ready_log_signatures_give_the_same_states() {
 #[test]
 fn short_windows_need_no_log_signature() {
     for structure in [StructureConfig::Dense, StructureConfig::Block { block: 2 }, StructureConfig::Diagonal] {
-        for (steps, scale) in [(1, 1.0), (2, 0.3), (3, 1.0), (6, 0.5)] {
-            let config = config(structure.clone()).with_driving(Driving::LogOde { depth: 2, steps });
+        for (steps, scale, input) in [
+            (1, 1.0, InputTerm::None),
+            (2, 0.3, InputTerm::Path),
+            (3, 1.0, InputTerm::None),
+            (3, 1.0, InputTerm::Path),
+            (6, 0.5, InputTerm::Path),
+        ] {
+            let config = config(structure.clone()).with_driving(Driving::LogOde { depth: 2, steps }).with_input(input);
             let (model, drive) = (model(&config), drive(6, 0.5, 0));
             let transform = Arc::new(ncde_signature::Signature::log(OMEGA, 2, model.plan().basis()).unwrap());
             let path = Tensor::cat(vec![drive.omega.clone().narrow(1, 0, 1) * 0.0, drive.omega.clone().cumsum(1)], 1);
@@ -216,12 +255,11 @@ fn short_windows_need_no_log_signature() {
                 model.over_windows(initial(), log, lengths.clone()).unwrap(),
                 model.over_increments(initial(), increments, scale, lengths).unwrap(),
             ];
-            let [wanted, seen] = both.map(|states| {
-                let gradient = model.a.grad(&states.clone().square().sum().backward()).unwrap();
-                (numbers(states), numbers(gradient))
-            });
-            assert!(difference(&seen.0, &wanted.0) < 1e-13, "{structure:?} {steps}");
-            assert!(difference(&seen.1, &wanted.1) < 1e-12, "{structure:?} {steps}");
+            let [wanted, seen] = both.map(|states| states_and_gradients(&model, states));
+            for (seen, wanted) in seen.iter().zip(&wanted) {
+                let error = difference(seen, wanted);
+                assert!(error < 1e-12, "{structure:?} {input:?} {steps}: {error}");
+            }
         }
     }
     let (model, drive) = (model(&config(StructureConfig::Blocks { sizes: vec![3, 1] })), drive(6, 0.5, 0));

@@ -14,6 +14,15 @@
 //! ```
 //!
 //! and elements with more vanish. Over one window, `Omega = sum lambda_P A_P` and `beta = sum lambda_P c_P`.
+//!
+//! Where the driving path itself is the input, `dh = sum_i (A^i h + B^i) domega^i`, the pair `(A^i, B^i)` acts on `(h, 1)` as one matrix. No letters are
+//! added: every element has a matrix and a vector,
+//!
+//! ```text
+//! c_[P, Q] = A_Q c_P - A_P c_Q,
+//! ```
+//!
+//! and the log-signature of `omega` alone is enough, a quarter of the coordinates of `(omega, omega)` at depth 2.
 
 use ncde_simd::{Float, Number, Scalar};
 
@@ -40,11 +49,20 @@ enum Kind {
     Nothing,
 }
 
+/// What is added to the state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Added {
+    /// Another path, with so many channels.
+    Other(usize),
+    /// The driving path.
+    Driving,
+}
+
 /// The bracketed fields of a linear field.
 #[derive(Debug, Clone)]
 pub struct Brackets {
     field: Field,
-    inputs: usize,
+    added: Added,
     table: Vec<Bracket>,
     kinds: Vec<Kind>,
     matrices: Vec<usize>,
@@ -83,7 +101,16 @@ impl Brackets {
                 _ => Kind::Nothing,
             });
         }
-        Ok(Self { field: field.clone(), inputs, table: table.to_vec(), kinds, matrices, vectors })
+        Ok(Self { field: field.clone(), added: Added::Other(inputs), table: table.to_vec(), kinds, matrices, vectors })
+    }
+
+    /// For elements over the channels of `field`, where the driving path is also the affine input: each has a matrix and a vector.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn of_path(field: &Field, table: &[Bracket]) -> Result<Self, Error> {
+        let alone = Self::new(field, 0, table)?;
+        Ok(Self { added: Added::Driving, vectors: alone.matrices.clone(), ..alone })
     }
 
     /// The places in the list of the elements that go with matrices.
@@ -188,11 +215,12 @@ impl Brackets {
             let (done, own) = out.split_at_mut(m * hidden);
             let own = &mut own[..hidden];
             match self.table[i] {
-                Bracket::Letter(k) => own.copy_from_slice(&b[(k - self.field.channels()) * hidden..][..hidden]),
+                Bracket::Letter(k) => own.copy_from_slice(&b[self.column(k) * hidden..][..hidden]),
                 Bracket::Pair(p, q) => {
-                    let (matrix, vector, sign) = self.split(p, q);
-                    let c: Vec<T> = done[vector * hidden..(vector + 1) * hidden].iter().map(|&x| x * sign).collect();
-                    own.copy_from_slice(&self.act(&a, matrix, &c));
+                    for (matrix, vector, sign) in self.terms::<T>(p, q) {
+                        let moved = self.act(&a, matrix, &done[vector * hidden..(vector + 1) * hidden]);
+                        own.iter_mut().zip(moved).for_each(|(own, x)| *own += sign * x);
+                    }
                 }
             }
         }
@@ -214,15 +242,16 @@ impl Brackets {
             let own = &own[..hidden];
             match self.table[i] {
                 Bracket::Letter(k) => {
-                    let db = &mut db[(k - self.field.channels()) * hidden..][..hidden];
+                    let db = &mut db[self.column(k) * hidden..][..hidden];
                     db.iter_mut().zip(own).for_each(|(db, &g)| *db += g);
                 }
                 Bracket::Pair(p, q) => {
-                    let (matrix, vector, sign) = self.split(p, q);
-                    let own_vector = vector * hidden..(vector + 1) * hidden;
-                    let g: Vec<T> = own.iter().map(|&x| x * sign).collect();
-                    let dc = self.act_backward(&effective, &mut da, matrix, &vectors[own_vector.clone()], &g);
-                    before[own_vector].iter_mut().zip(dc).for_each(|(before, dc)| *before += dc);
+                    for (matrix, vector, sign) in self.terms::<T>(p, q) {
+                        let own_vector = vector * hidden..(vector + 1) * hidden;
+                        let g: Vec<T> = own.iter().map(|&x| x * sign).collect();
+                        let dc = self.act_backward(&effective, &mut da, matrix, &vectors[own_vector.clone()], &g);
+                        before[own_vector].iter_mut().zip(dc).for_each(|(before, dc)| *before += dc);
+                    }
                 }
             }
         }
@@ -231,7 +260,11 @@ impl Brackets {
     }
 
     fn check_inputs<T: Float>(&self, b: &[T]) -> Result<(), Error> {
-        let (inputs, hidden) = (self.inputs, self.field.hidden());
+        let hidden = self.field.hidden();
+        let inputs = match self.added {
+            Added::Other(inputs) => inputs,
+            Added::Driving => self.field.channels(),
+        };
         want("brackets", "B", b.len(), inputs * hidden, || format!("{inputs} inputs x {hidden} states"))
     }
 
@@ -243,13 +276,22 @@ impl Brackets {
         }
     }
 
-    /// Of a pair with one vector: the element with the matrix, the number of the vector, and the sign.
-    fn split<T: Float>(&self, p: usize, q: usize) -> (usize, usize, T) {
-        match (self.kinds[p], self.kinds[q]) {
-            (Kind::Vector(vector), _) => (q, vector, T::ONE),
-            (_, Kind::Vector(vector)) => (p, vector, -T::ONE),
-            _ => (p, 0, T::ZERO),
+    /// The column of `B` that goes with a letter.
+    fn column(&self, letter: usize) -> usize {
+        match self.added {
+            Added::Other(_) => letter - self.field.channels(),
+            Added::Driving => letter,
         }
+    }
+
+    /// The terms `sign A c` of the vector of a bracket: the element with the matrix, the number of the vector, and the sign.
+    fn terms<T: Float>(&self, p: usize, q: usize) -> impl Iterator<Item = (usize, usize, T)> {
+        let vector = |i: usize| match (self.added, self.kinds[i]) {
+            (_, Kind::Vector(vector)) | (Added::Driving, Kind::Matrix(vector)) => Some(vector),
+            _ => None,
+        };
+        let terms = [(q, vector(p), T::ONE), (p, vector(q), -T::ONE)];
+        terms.into_iter().filter_map(|(matrix, vector, sign)| Some((matrix, vector?, sign)))
     }
 
     /// `A_P v`, by products with single matrices.

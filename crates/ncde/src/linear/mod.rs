@@ -149,7 +149,8 @@ pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Resu
     B::matrices(brackets, primitive(a)).map(tensor)
 }
 
-/// The generators of Log-ODE windows of depth 2 from the matrices of their few increments; blocks lie one after the other.
+/// The generators of Log-ODE windows of depth 2 from the matrices of their few increments; blocks lie one after the other, then the vector of
+/// the input term, where there is one.
 ///
 /// # Shapes
 /// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`.
@@ -157,13 +158,13 @@ pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Resu
 /// # Errors
 /// If sizes do not fit, or the type has no kernel.
 pub fn generators<B: LinearOps>(short: Short, each: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
-    let ([windows, steps, numbers], size) = (each.dims(), (short.block * short.block).max(1));
+    let ([windows, steps, numbers], size) = (each.dims(), short.each().max(1));
     let whole = numbers.next_multiple_of(size);
     want(
         "the tensor of matrices",
         &[windows, steps, numbers],
         &[windows, short.steps, whole],
-        "[windows, steps, blocks x block^2]",
+        "[windows, steps, blocks x block^2 (+ H)]",
     )?;
     B::generators(short, primitive(each)).map(tensor)
 }

@@ -2,19 +2,25 @@
 //!
 //! ```text
 //! Omega = sum_k M_k + c sum_l (M_l P_l - P_l M_l),   P_l = M_1 + ... + M_{l-1}
-//! dM_k = dOmega + sum_{l>k} dP_l + c (dOmega P_k^T - P_k^T dOmega),   dP_l = c (M_l^T dOmega - dOmega M_l^T)
+//! beta = sum_k v_k + c sum_l (M_l p_l - P_l v_l),   p_l = v_1 + ... + v_{l-1}
+//! dM_k = dOmega + sum_{l>k} dP_l + c (dOmega P_k^T - P_k^T dOmega + dbeta p_k^T),   dP_l = c (M_l^T dOmega - dOmega M_l^T - dbeta v_l^T)
+//! dv_k = dbeta + sum_{l>k} dp_l - c P_k^T dbeta,   dp_l = c M_l^T dbeta
 //! ```
+//!
+//! `beta` is what an input term adds where the driving path is the input: the last column of the same formula for `[[M, v], [0, 0]]`.
 
 use ncde_kernels::Float;
 use rayon::prelude::*;
 
-/// The sizes of a call.
+/// The sizes of a call. A row holds all blocks one after the other and then, with an input term, the vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Short {
     /// The size of blocks.
     pub block: usize,
     /// How many increments a window has.
     pub steps: usize,
+    /// Whether there is an input term.
+    pub vectors: bool,
     /// `c`: a half, divided by what increments were multiplied with.
     pub factor: f64,
 }
@@ -22,25 +28,63 @@ pub struct Short {
 /// Windows that one task takes at a time.
 const WINDOWS: usize = 64;
 
+/// Sums over the increments of a window: of matrices and of vectors, of one block.
+struct Sums<T> {
+    matrix: Vec<T>,
+    vector: Vec<T>,
+}
+
+impl<T: Float> Sums<T> {
+    fn new(short: Short, count: usize) -> Self {
+        let b = short.block;
+        Self { matrix: vec![T::ZERO; count * b * b], vector: vec![T::ZERO; if short.vectors { count * b } else { 0 }] }
+    }
+
+    fn clear(&mut self) {
+        self.matrix.fill(T::ZERO);
+        self.vector.fill(T::ZERO);
+    }
+}
+
 impl Short {
+    /// How many numbers go with one block.
+    pub(super) fn each(self) -> usize {
+        self.block * self.block + if self.vectors { self.block } else { 0 }
+    }
+
+    /// Where the matrix and the vector of a block lie in a row of `numbers`.
+    fn places(self, numbers: usize, block: usize) -> [std::ops::Range<usize>; 2] {
+        let (b, size) = (self.block, self.block * self.block);
+        let vectors = numbers / self.each() * size;
+        let own = if self.vectors { vectors + block * b..vectors + (block + 1) * b } else { vectors..vectors };
+        [block * size..(block + 1) * size, own]
+    }
+
     /// `[windows, steps, numbers]` to `[windows, numbers]`.
     pub(super) fn forward<T: Float>(self, numbers: usize, each: &[T]) -> Vec<T> {
-        let (b, size) = (self.block, self.block * self.block);
-        let factor = T::from_f64(self.factor);
+        let (b, factor) = (self.block, T::from_f64(self.factor));
         let mut omega = vec![T::ZERO; each.len() / self.steps];
         omega.par_chunks_mut(WINDOWS * numbers).zip(each.par_chunks(WINDOWS * self.steps * numbers)).for_each(|(out, each)| {
-            let (mut sum, mut area) = (vec![T::ZERO; size], vec![T::ZERO; size]);
+            let (mut sum, mut area) = (Sums::new(self, 1), Sums::new(self, 1));
             for (out, window) in out.chunks_exact_mut(numbers).zip(each.chunks_exact(self.steps * numbers)) {
-                for (place, out) in out.chunks_exact_mut(size).enumerate() {
-                    sum.fill(T::ZERO);
-                    area.fill(T::ZERO);
+                for block in 0..numbers / self.each() {
+                    let [matrix, vector] = self.places(numbers, block);
+                    sum.clear();
+                    area.clear();
                     for row in window.chunks_exact(numbers) {
-                        let m = &row[place * size..(place + 1) * size];
-                        product(b, T::ONE, (m, false), (&sum, false), &mut area);
-                        product(b, -T::ONE, (&sum, false), (m, false), &mut area);
-                        sum.iter_mut().zip(m).for_each(|(sum, &m)| *sum += m);
+                        let (m, v) = (&row[matrix.clone()], &row[vector.clone()]);
+                        product(b, T::ONE, (m, false), (&sum.matrix, false), &mut area.matrix);
+                        product(b, -T::ONE, (&sum.matrix, false), (m, false), &mut area.matrix);
+                        action(T::ONE, (m, false), &sum.vector, &mut area.vector);
+                        action(-T::ONE, (&sum.matrix, false), v, &mut area.vector);
+                        add(&mut sum.matrix, m);
+                        add(&mut sum.vector, v);
                     }
-                    out.iter_mut().zip(sum.iter().zip(&area)).for_each(|(out, (&sum, &area))| *out = sum + factor * area);
+                    let combine = |out: &mut [T], sum: &[T], area: &[T]| {
+                        out.iter_mut().zip(sum.iter().zip(area)).for_each(|(out, (&sum, &area))| *out = sum + factor * area);
+                    };
+                    combine(&mut out[matrix], &sum.matrix, &area.matrix);
+                    combine(&mut out[vector], &sum.vector, &area.vector);
                 }
             }
         });
@@ -55,30 +99,70 @@ impl Short {
         let chunk = WINDOWS * self.steps * numbers;
         let tasks = out.par_chunks_mut(chunk).zip(each.par_chunks(chunk)).zip(gradient.par_chunks(WINDOWS * numbers));
         tasks.for_each(|((out, each), gradient)| {
-            let (mut before, mut later) = (vec![T::ZERO; self.steps * size], vec![T::ZERO; size]);
+            let (mut before, mut later) = (Sums::new(self, self.steps), Sums::new(self, 1));
             let windows = out.chunks_exact_mut(self.steps * numbers).zip(each.chunks_exact(self.steps * numbers));
             for ((out, window), gradient) in windows.zip(gradient.chunks_exact(numbers)) {
-                for (place, g) in gradient.chunks_exact(size).enumerate() {
-                    let own = |k: usize| k * numbers + place * size..k * numbers + (place + 1) * size;
-                    before[..size].fill(T::ZERO);
-                    for k in 1..self.steps {
-                        for i in 0..size {
-                            before[k * size + i] = before[(k - 1) * size + i] + window[own(k - 1)][i];
-                        }
+                for block in 0..numbers / self.each() {
+                    let [matrix, vector] = self.places(numbers, block);
+                    let (g, h) = (&gradient[matrix.clone()], &gradient[vector.clone()]);
+                    before.clear();
+                    for (k, row) in window.chunks_exact(numbers).take(self.steps - 1).enumerate() {
+                        next(&mut before.matrix, k, &row[matrix.clone()]);
+                        next(&mut before.vector, k, &row[vector.clone()]);
                     }
-                    later.fill(T::ZERO);
+                    later.clear();
                     for k in (0..self.steps).rev() {
-                        let (m, p, out) = (&window[own(k)], &before[k * size..(k + 1) * size], &mut out[own(k)]);
-                        out.iter_mut().zip(g.iter().zip(&later)).for_each(|(out, (&g, &later))| *out = g + later);
-                        product(b, factor, (g, false), (p, true), out);
-                        product(b, -factor, (p, true), (g, false), out);
-                        product(b, factor, (m, true), (g, false), &mut later);
-                        product(b, -factor, (g, false), (m, true), &mut later);
+                        let row = &window[k * numbers..(k + 1) * numbers];
+                        let out = &mut out[k * numbers..(k + 1) * numbers];
+                        let (m, v) = (&row[matrix.clone()], &row[vector.clone()]);
+                        let (p, q) = (&before.matrix[k * size..(k + 1) * size], &before.vector[k * v.len()..(k + 1) * v.len()]);
+                        let sum = |out: &mut [T], g: &[T], later: &[T]| {
+                            out.iter_mut().zip(g.iter().zip(later)).for_each(|(out, (&g, &later))| *out = g + later);
+                        };
+                        sum(&mut out[matrix.clone()], g, &later.matrix);
+                        sum(&mut out[vector.clone()], h, &later.vector);
+                        let of_m = &mut out[matrix.clone()];
+                        product(b, factor, (g, false), (p, true), of_m);
+                        product(b, -factor, (p, true), (g, false), of_m);
+                        outer(factor, h, q, of_m);
+                        action(-factor, (p, true), h, &mut out[vector.clone()]);
+                        product(b, factor, (m, true), (g, false), &mut later.matrix);
+                        product(b, -factor, (g, false), (m, true), &mut later.matrix);
+                        outer(-factor, h, v, &mut later.matrix);
+                        action(factor, (m, true), h, &mut later.vector);
                     }
                 }
             }
         });
         out
+    }
+}
+
+fn add<T: Float>(sum: &mut [T], x: &[T]) {
+    sum.iter_mut().zip(x).for_each(|(sum, &x)| *sum += x);
+}
+
+/// `sums[k + 1] = sums[k] + x`.
+fn next<T: Float>(sums: &mut [T], k: usize, x: &[T]) {
+    let (before, own) = sums.split_at_mut((k + 1) * x.len());
+    let before = &before[k * x.len()..];
+    own.iter_mut().zip(before.iter().zip(x)).for_each(|(own, (&before, &x))| *own = before + x);
+}
+
+/// `out += s X v`, or `s X^T v`; nothing where there are no vectors.
+fn action<T: Float>(s: T, (x, turned): (&[T], bool), v: &[T], out: &mut [T]) {
+    let b = out.len();
+    for (i, out) in out.iter_mut().enumerate() {
+        for (k, &v) in v.iter().enumerate() {
+            *out += s * if turned { x[k * b + i] } else { x[i * b + k] } * v;
+        }
+    }
+}
+
+/// `out += s u v^T`; nothing where there are no vectors.
+fn outer<T: Float>(s: T, u: &[T], v: &[T], out: &mut [T]) {
+    for (i, &u) in u.iter().enumerate() {
+        out[i * v.len()..(i + 1) * v.len()].iter_mut().zip(v).for_each(|(out, &v)| *out += s * u * v);
     }
 }
 

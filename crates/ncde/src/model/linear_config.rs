@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 use ncde_kernels::{Affine, Mode, Recurrence, Transition};
-use ncde_runtime::StructureConfig;
+use ncde_runtime::{Inputs, StructureConfig};
 use ncde_signature::Signature;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,8 @@ pub enum InputTerm {
     },
     /// `B diag(dxi)`: to each column its own channel of xi.
     Columns,
+    /// `B domega`, to a vector-valued state: the path that drives the state is added to it as well, and log-signatures are of that path alone.
+    Path,
 }
 
 /// What a step of the recurrence is.
@@ -186,12 +188,13 @@ impl LinearNcdeConfig {
         Self { mode, ..self }
     }
 
-    /// How many channels xi has.
-    pub fn inputs(&self) -> usize {
+    /// What is added to the state.
+    pub fn inputs(&self) -> Inputs {
         match self.input {
-            InputTerm::None => 0,
-            InputTerm::Vector { channels } => channels,
-            InputTerm::Columns => self.columns,
+            InputTerm::None => Inputs::None,
+            InputTerm::Vector { channels } => Inputs::Own(channels),
+            InputTerm::Columns => Inputs::Own(self.columns),
+            InputTerm::Path => Inputs::Path,
         }
     }
 
@@ -204,6 +207,9 @@ impl LinearNcdeConfig {
                 "input",
                 format!("`vector` with {} columns would be the same for all of them; use `columns`", self.columns),
             ),
+            (2.., InputTerm::Path, _) => {
+                refuse("input", format!("`path` with {} columns would be the same for all of them; use `columns`", self.columns))
+            }
             (_, _, Driving::LogOde { steps: 0, .. }) => refuse("driving", "a window of 0 steps; at least 1 is needed".into()),
             _ => Ok(()),
         }
@@ -224,6 +230,7 @@ impl LinearNcdeConfig {
     pub fn init_from<B: Backend>(&self, device: &B::Device, stream: &Stream) -> Result<LinearNcde<B>, Error> {
         self.check()?;
         let (hidden, columns, inputs) = (self.hidden, self.columns, self.inputs());
+        let added = if inputs == Inputs::Path { self.omega } else { inputs.joined() };
         let field = self.structure.field(hidden, self.omega, &stream.child(0))?;
         let values = self.init.draw(&self.structure, &field, &stream.child(1))?;
         let depth = match self.driving {
@@ -231,7 +238,7 @@ impl LinearNcdeConfig {
             Driving::LogOde { depth, .. } => depth,
         };
         let plan = ncde_runtime::plan(&field, inputs, depth, self.bracket_bytes)?;
-        let transform = Arc::new(Signature::log(self.omega + inputs, depth, plan.basis())?);
+        let transform = Arc::new(Signature::log(self.omega + inputs.joined(), depth, plan.basis())?);
         let recurrence = Recurrence::new(plan.field().clone())
             .with_transition(self.transition)
             .with_affine(self.affine)
@@ -253,10 +260,10 @@ impl LinearNcdeConfig {
             Some(bound) => uniform(&stream.child(i), count, bound),
             None => normal(&stream.child(i), count, 1.0),
         };
-        let bound = 1.0 / (inputs.max(1) as f64).sqrt();
+        let bound = 1.0 / (added.max(1) as f64).sqrt();
         Ok(LinearNcde {
             a: parameter(values, [field.parameters()], device),
-            b: (inputs > 0).then(|| parameter(uniform(&stream.child(5), inputs * hidden, bound), [inputs, hidden], device)),
+            b: (added > 0).then(|| parameter(uniform(&stream.child(5), added * hidden, bound), [added, hidden], device)),
             start: parameter(draw(2, states), [columns, hidden], device),
             first: (first > 0).then(|| parameter(draw(3, first * states), [first, states], device)),
             parts: Arc::new(Parts { config: self.clone(), field, plan, transform, recurrence: Arc::new(recurrence) }),

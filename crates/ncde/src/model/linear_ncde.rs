@@ -16,7 +16,7 @@ use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use burn::tensor::backend::Backend;
 use ncde_kernels::{Field, Recurrence, Structure};
-use ncde_runtime::Plan;
+use ncde_runtime::{Inputs, Plan};
 use ncde_signature::Signature;
 
 use super::gates::Drive;
@@ -76,8 +76,8 @@ pub(super) struct Run<'a, B: Backend> {
     pub(super) initial: Tensor<B, 3>,
     /// What goes with matrices: `[batch, steps, coefficients]`.
     pub(super) lambda: Tensor<B, 3>,
-    /// What goes with vectors.
-    pub(super) mu: Option<Tensor<B, 3>>,
+    /// What is added: `[batch, steps, columns, H]`.
+    pub(super) affine: Option<Tensor<B, 4>>,
     pub(super) lengths: Option<Arc<[usize]>>,
 }
 
@@ -180,18 +180,22 @@ impl<B: ModelBackend> LinearNcde<B> {
                 let lengths = drive.lengths.as_ref().map(|lengths| lengths.iter().map(|own| own.div_ceil(steps)).collect());
                 self.over_windows(initial, log, lengths)
             }
-            Driving::Increments => self.run(Run {
-                recurrence: &self.parts.recurrence,
-                a: log_ode::matrices(&self.parts.plan, self.a.val())?,
-                initial,
-                lambda: drive.omega.clone(),
-                mu: drive.xi.clone(),
-                lengths: drive.lengths.clone(),
-            }),
+            Driving::Increments => {
+                let path = self.config().inputs() == Inputs::Path;
+                let xi = if path { Some(drive.omega.clone()) } else { drive.xi.clone() };
+                self.run(Run {
+                    recurrence: &self.parts.recurrence,
+                    a: log_ode::matrices(&self.parts.plan, self.a.val())?,
+                    initial,
+                    lambda: drive.omega.clone(),
+                    affine: self.affine(xi)?,
+                    lengths: drive.lengths.clone(),
+                })
+            }
         }
     }
 
-    /// States from log-signatures that are already there: of the joint path (omega, xi), one a window, in the coordinates of
+    /// States from log-signatures that are already there: of the joint path (omega, xi), or of omega alone where that is also xi, one a window, in the coordinates of
     /// [`Plan::basis`].
     ///
     /// # Shapes
@@ -214,33 +218,34 @@ impl<B: ModelBackend> LinearNcde<B> {
         check_lengths("Linear NCDE", lengths.as_deref(), batch, [0, windows])?;
         let (lambda, mu) = log_ode::split(&self.parts.plan, log);
         let a = log_ode::matrices(&self.parts.plan, self.a.val())?;
-        self.run(Run { recurrence: &self.parts.recurrence, a, initial, lambda, mu, lengths })
+        self.run(Run { recurrence: &self.parts.recurrence, a, initial, lambda, affine: self.affine(mu)?, lengths })
     }
 
     /// The recurrence.
     pub(super) fn run(&self, run: Run<'_, B>) -> Result<Tensor<B, 4>, Error> {
-        let Run { recurrence: flow, a, initial, lambda, mu, lengths } = run;
-        let plan = &self.parts.plan;
+        let Run { recurrence: flow, a, initial, lambda, affine, lengths } = run;
         // A series without steps takes one that does nothing.
         let idle = lengths.as_deref().is_some_and(|lengths| lengths.contains(&0));
         let clear = |values: Tensor<B, 3>| if idle { clear_padding(values, lengths.as_deref()) } else { values };
-        let (lambda, mu) = (clear(lambda), mu.map(clear));
-        let affine = match (&self.b, mu) {
-            (Some(b), Some(mu)) => Some(self.affine(log_ode::vectors(plan, self.a.val(), b.val())?, mu)),
-            _ => None,
-        };
+        let affine = affine.map(|affine| {
+            let dims = affine.dims();
+            clear(affine.flatten(2, 3)).reshape(dims)
+        });
+        let lambda = clear(lambda);
         let lengths = if idle { lengths.map(|all| all.iter().map(|&own| own.max(1)).collect()) } else { lengths };
         Ok(recurrence(flow, Arguments { a, coefficients: lambda, initial, affine, lengths })?)
     }
 
     /// `beta = sum_P mu_P c_P`, in each column over the elements with that column's letter.
-    fn affine(&self, vectors: Tensor<B, 2>, mu: Tensor<B, 3>) -> Tensor<B, 4> {
+    fn affine(&self, mu: Option<Tensor<B, 3>>) -> Result<Option<Tensor<B, 4>>, Error> {
+        let (Some(b), Some(mu)) = (&self.b, mu) else { return Ok(None) };
+        let vectors = log_ode::vectors(&self.parts.plan, self.a.val(), b.val())?;
         let [batch, steps, count] = mu.dims();
         let (columns, hidden) = (self.config().columns, self.config().hidden);
         let each = count / columns;
         let mu = mu.reshape([batch * steps, columns, each]).swap_dims(0, 1);
         let beta = mu.matmul(vectors.reshape([columns, each, hidden]));
-        beta.swap_dims(0, 1).reshape([batch, steps, columns, hidden])
+        Ok(Some(beta.swap_dims(0, 1).reshape([batch, steps, columns, hidden])))
     }
 
     fn check(&self, drive: &Drive<B>) -> Result<(), Error> {
@@ -253,7 +258,8 @@ impl<B: ModelBackend> LinearNcde<B> {
             return Err(wrong("omega", "0 steps".into(), "at least 1".into()));
         }
         let xi = drive.xi.as_ref().map(Tensor::dims);
-        let wanted = (config.inputs() > 0).then(|| [batch, steps, config.inputs()]);
+        let inputs = config.inputs().joined();
+        let wanted = (inputs > 0).then_some([batch, steps, inputs]);
         if xi != wanted {
             let name = |dims: Option<[usize; 3]>| dims.map_or("no values".into(), |dims| format!("shape {dims:?}"));
             return Err(wrong("xi", name(xi), name(wanted)));

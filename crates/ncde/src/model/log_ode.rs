@@ -30,8 +30,7 @@ pub(crate) fn vectors<B: ModelBackend>(plan: &Plan, a: Tensor<B, 1>, b: Tensor<B
     match plan.vector_brackets() {
         Some((brackets, rows)) => {
             let all = linear::vectors(brackets, a, b)?;
-            let rows = places(rows, &all.device());
-            Ok(all.select(0, rows))
+            Ok(chosen(all, 0, rows))
         }
         None => Ok(b),
     }
@@ -39,10 +38,17 @@ pub(crate) fn vectors<B: ModelBackend>(plan: &Plan, a: Tensor<B, 1>, b: Tensor<B
 
 /// The coordinates that go with matrices and those that go with vectors.
 pub(crate) fn split<B: ModelBackend>(plan: &Plan, log: Tensor<B, 3>) -> (Tensor<B, 3>, Option<Tensor<B, 3>>) {
-    let device = log.device();
-    let affine = (!plan.vector_places().is_empty()).then(|| log.clone().select(2, places(plan.vector_places(), &device)));
-    let all = plan.matrix_places().len() == log.dims()[2];
-    (if all { log } else { log.select(2, places(plan.matrix_places(), &device)) }, affine)
+    let affine = (!plan.vector_places().is_empty()).then(|| chosen(log.clone(), 2, plan.vector_places()));
+    (chosen(log, 2, plan.matrix_places()), affine)
+}
+
+/// These places along an axis; nothing is copied where they are all of them, in order.
+fn chosen<B: ModelBackend, const D: usize>(all: Tensor<B, D>, axis: usize, wanted: &[usize]) -> Tensor<B, D> {
+    if wanted.iter().copied().eq(0..all.dims()[axis]) {
+        return all;
+    }
+    let wanted = places(wanted, &all.device());
+    all.select(axis, wanted)
 }
 
 /// The log-signatures of consecutive windows of `steps` increments, and the number of windows of each series. The last window

@@ -8,14 +8,17 @@
 //! With the matrices `A^j A^i - A^i A^j` of its brackets that is the sum above: the same numbers from `s d` coefficients a window instead of
 //! `d (d + 1) / 2`, and the brackets of all pairs of channels need not be formed.
 //!
+//! Where the path is also added to the state, the same formula holds for `[[A^i, B^i], [0, 0]]`.
+//!
 //! Cost a window, with blocks of `b`: `s d H b + 2 s H b^2`.
 
 use std::sync::Arc;
 
+use burn::module::Param;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
 use ncde_kernels::{Field, Recurrence, Structure};
-use ncde_runtime::{Input, SliceSpec};
+use ncde_runtime::{Inputs, SliceSpec};
 
 use super::linear_ncde::{LinearNcde, Run};
 use super::{Error, ModelBackend};
@@ -43,7 +46,7 @@ pub fn short_windows_pay(structure: &Structure, channels: usize, window: usize) 
 
 /// Whether a saved model is trained this way.
 pub(crate) fn applies(slice: &SliceSpec, field: &Field) -> bool {
-    slice.depth == 2 && slice.input == Input::None && short_windows_pay(field.structure(), field.channels(), slice.window)
+    slice.depth == 2 && short_windows_pay(field.structure(), field.channels(), slice.window)
 }
 
 /// The size of blocks, where all have the same.
@@ -53,8 +56,8 @@ fn block(structure: &Structure) -> Option<usize> {
 }
 
 impl<B: ModelBackend> LinearNcde<B> {
-    /// As [`over_windows`](Self::over_windows) at depth 2 without an input term, from the increments of each window instead of its
-    /// log-signature. Windows with fewer increments are filled up with zeros. Increments that come multiplied with `scale` stand for
+    /// As [`over_windows`](Self::over_windows) at depth 2 without an input term or with that of the driving path, from the increments of each window
+    /// instead of its log-signature. Windows with fewer increments are filled up with zeros. Increments that come multiplied with `scale` stand for
     /// log-signatures multiplied with it, all levels alike.
     ///
     /// # Shapes
@@ -76,16 +79,23 @@ impl<B: ModelBackend> LinearNcde<B> {
             let wanted = format!("{} channels and blocks of one size", field.channels());
             return Err(Error::Shape { operation: "short windows", what: "the tensor of increments", seen, wanted });
         };
-        let (count, numbers) = (batch * windows, field.channel(0).len());
-        let each = increments.reshape([count * steps, channels]).matmul(self.a.val().reshape([channels, numbers]));
-        let each = each.reshape([count, steps, numbers]);
-        let omega = generators(Short { block: b, steps, factor: 0.5 / scale }, each)?;
+        if let Inputs::Own(own) = self.config().inputs() {
+            let seen = format!("an input term of {own} channels");
+            return Err(Error::Shape { operation: "short windows", what: "the model", seen, wanted: "`path`, or none,".into() });
+        }
+        let (count, numbers, hidden) = (batch * windows, field.channel(0).len(), field.hidden());
+        let mut columns = vec![self.a.val().reshape([channels, numbers])];
+        columns.extend(self.b.as_ref().map(Param::val));
+        let each = increments.reshape([count * steps, channels]).matmul(Tensor::cat(columns, 1));
+        let each = each.reshape([count as i32, steps as i32, -1]);
+        let made = generators(Short { block: b, steps, vectors: self.b.is_some(), factor: 0.5 / scale }, each)?;
         // Its numbers go in as coefficients of unit matrices.
         let unit = Field::new(field.structure().clone(), numbers)?;
         let recurrence = Arc::new(Recurrence::new(unit).with_transition(self.config().transition));
         let a = units::<B>(numbers, &self.a.val());
-        let lambda = omega.reshape([batch, windows, numbers]);
-        self.run(Run { recurrence: &recurrence, a, initial, lambda, mu: None, lengths })
+        let lambda = made.clone().narrow(1, 0, numbers).reshape([batch, windows, numbers]);
+        let affine = self.b.as_ref().map(|_| made.narrow(1, numbers, hidden).reshape([batch, windows, 1, hidden]));
+        self.run(Run { recurrence: &recurrence, a, initial, lambda, affine, lengths })
     }
 }
 

@@ -84,7 +84,7 @@ impl<B: Backend> LinearNcde<B> {
     pub fn stream<T: StreamNumber>(&self, gates: &Preset<B>) -> Result<LinearNcdeStream<T>, Error> {
         let config = self.config();
         let step = StepGates::new(gates);
-        let wanted = [config.omega, config.inputs()];
+        let wanted = [config.omega, config.inputs().joined()];
         let channels = step.channels(config.omega).unwrap_or_default();
         let seen = gates.channels(channels);
         if seen != wanted {

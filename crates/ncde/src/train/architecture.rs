@@ -5,7 +5,7 @@
 //! | `name`, `structure`, `block`, `hidden` | slice, block, 4, 64 |
 //! | `depth` | 2, or 1 where that would take too much memory or windows hold one observation |
 //! | `window` | about 64 windows a series; 1 where an output is asked for at every observation, and for an `ncde` |
-//! | `input`, `forget`, `norm`, `skip`, `head_layers` | yes (input and forget: if they fit in memory), 1 |
+//! | `input`, `forget`, `norm`, `skip`, `head_layers` | yes (`forget`: with `input`), 1 |
 //! | `field_width`, `field_layers`, `solver`, `solver_steps` | 64, 2, heun, about 64 a series |
 //! | `activation`, `last` | silu, tanh (`log-ncde`); relu, tanh (`ncde`); relu, then tanh in the last hidden layer, linear (`nrde`) |
 //! | `init` | 0.25 (`slice`), 0.001 (`log-ncde`), 1 |
@@ -183,8 +183,7 @@ impl Facts {
         };
         let init = positive("model.init", *m.init.get_or_insert(0.25))?;
         let scale = positive("model.log_scale", *m.log_scale.get_or_insert(1.0))?;
-        let joint = 4.0 * self.windows(window) * (2.0 * self.pairs() + width as f64).powf(if depth > 1 { 1.0 } else { 0.5 });
-        let input = if *m.input.get_or_insert(joint <= FEATURE_BYTES) { Input::Path } else { Input::None };
+        let input = if *m.input.get_or_insert(true) { Input::Path } else { Input::None };
         m.forget.get_or_insert(input == Input::Path);
         let masks = Stream::new(self.seed, 2).child(0).key();
         let read = self.read(m, hidden, 0)?;

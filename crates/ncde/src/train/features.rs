@@ -116,8 +116,7 @@ impl Features {
             }
             Architecture::Slice(slice) => {
                 let (plan, transform) = slice.plan(width)?;
-                let cut =
-                    Cut { width, copies: slice.copies(), window: slice.window, scale: slice.scale, transform, read: &slice.read };
+                let cut = Cut { width, window: slice.window, scale: slice.scale, transform, read: &slice.read };
                 Ok(of(plan.coordinates(), cut.all(data.cases.len(), knots)?))
             }
             Architecture::Neural(neural) if neural.kind == NeuralKind::Ncde => {
@@ -130,7 +129,7 @@ impl Features {
             Architecture::Neural(neural) => {
                 let transform = Arc::new(neural.log_signature(width)?);
                 let numbers = transform.len();
-                let cut = Cut { width, copies: 1, window: neural.window, scale: 1.0, transform, read: &neural.read };
+                let cut = Cut { width, window: neural.window, scale: 1.0, transform, read: &neural.read };
                 Ok(of(numbers, cut.all(data.cases.len(), knots)?))
             }
             Architecture::Signature(signature) => {
@@ -260,7 +259,6 @@ type Knots = (Vec<f64>, Vec<f64>);
 /// How paths are cut into windows.
 struct Cut<'a> {
     width: usize,
-    copies: usize,
     window: usize,
     scale: f64,
     transform: Arc<Signature>,
@@ -278,7 +276,7 @@ impl Cut<'_> {
                 let (first, knots) = knots(next)?;
                 cases[next].first = narrow(&first);
                 lengths.push(knots.len() / self.width);
-                knots.chunks_exact(self.width).for_each(|knot| (0..self.copies).for_each(|_| all.extend_from_slice(knot)));
+                all.extend_from_slice(&knots);
                 next += 1;
             }
             self.windows(&all, &lengths, &mut cases[start..next])?;
@@ -288,8 +286,8 @@ impl Cut<'_> {
 
     /// The log-signatures of the windows of some paths, which lie one after the other.
     fn windows(&self, knots: &[f64], lengths: &[usize], out: &mut [Fed]) -> Result<(), Error> {
-        let (width, joint) = (self.width, self.width * self.copies);
-        let paths = Paths::ragged(knots, lengths, joint)?;
+        let width = self.width;
+        let paths = Paths::ragged(knots, lengths, width)?;
         let mut intervals = Vec::new();
         for (path, &length) in lengths.iter().enumerate() {
             let starts = (0..length - 1).step_by(self.window);
@@ -309,7 +307,7 @@ impl Cut<'_> {
             let own = &mut out[interval.path];
             own.rows.extend(row.iter().map(|&x| (x * self.scale) as f32));
             if look {
-                own.beside.extend(narrow(&paths.path(interval.path)[interval.end * joint..][..width]));
+                own.beside.extend(narrow(&paths.path(interval.path)[interval.end * width..][..width]));
             }
         }
         Ok(())

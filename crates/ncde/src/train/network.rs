@@ -73,7 +73,7 @@ impl<B: ModelBackend> Network<B> {
                     .with_driving(Driving::LogOde { depth: slice.depth, steps: slice.window });
                 let input = match slice.input {
                     Input::None => InputTerm::None,
-                    Input::Path => InputTerm::Vector { channels: settings.width },
+                    Input::Path => InputTerm::Path,
                 };
                 let config = LinearNcdeConfig { bracket_bytes: BRACKET_BYTES, ..config }.with_input(input);
                 let mut layer = config.init_from(device, &weights)?;
