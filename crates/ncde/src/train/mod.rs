@@ -7,7 +7,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `config`, `names`, `settings`, `architecture` | what was asked for; what is done: every default, decided from the data; which model |
-//! | `split` | which case is for training, validation or testing |
+//! | `split`, `threefry` | which case is for training, validation or testing; the order that the thesis's code takes them in |
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | what a model is fed, computed once: first knots and log-signatures of windows |
 //! | `goal` | targets, losses, metrics of each task |
