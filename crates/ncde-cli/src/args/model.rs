@@ -77,7 +77,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, requires = "out")]
     pub(crate) resume: bool,
 
-    /// Print the effective settings as TOML, and stop
+    /// Print the effective settings as TOML, with the meaning of every key, and stop
     #[arg(long)]
     pub(crate) print_config: bool,
 

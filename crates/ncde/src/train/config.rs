@@ -21,19 +21,19 @@ use super::names::{
     SolverChoice, SplitBy, StructureName, TaskName, TransitionChoice,
 };
 
-/// Declares a table of the configuration: optional keys, their names, and nothing else allowed.
+/// Declares a table of the configuration: optional keys, their names and meanings, and nothing else allowed.
 macro_rules! table {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $key:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct $name {
-            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
+            $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
         }
 
         impl $name {
-            /// The keys of this table.
-            pub const KEYS: &[&str] = &[$(stringify!($key),)*];
+            /// The keys of this table, and what they mean.
+            pub const KEYS: &[(&str, &str)] = &[$((stringify!($key), concat!($($doc),*)),)*];
         }
     };
 }
@@ -57,11 +57,11 @@ table! {
         label_column: String,
         /// The columns that are static covariates.
         statics: Vec<String>,
-        /// What is predicted.
+        /// What is predicted: `classification`, `regression` or `forecast`.
         task: TaskName,
         /// How many observations ahead a forecast looks.
         horizon: usize,
-        /// Whether the files decide what is tested on, or chance (`random`, or `thesis` for the parts its code draws).
+        /// What decides which cases are tested on: the `files`, chance (`random`), or chance as the `thesis`'s code draws it.
         split: SplitBy,
         /// The share of cases to validate on.
         validation: f64,
@@ -73,7 +73,7 @@ table! {
         deduplicate: bool,
         /// Into how many parts the cases are cut, of which one is tested on (k-fold).
         folds: usize,
-        /// Which of them, from 0.
+        /// Which part is tested on, from 0 (k-fold).
         fold: usize,
     }
 }
@@ -81,11 +81,11 @@ table! {
 table! {
     /// `[prepare]`: how observations become a path.
     PrepareConfig {
-        /// How channels are scaled.
+        /// How channels are scaled: `standard` (mean 0, deviation 1), `min-max` (to the range from -1 to 1) or `none`.
         scale: Scale,
         /// Whether time is a channel of the path.
         time: bool,
-        /// What happens to missing values.
+        /// What happens to missing values: `refuse`, `forward` (the last value is taken), or `counts` (also, and how many were seen is a channel).
         missing: MissingName,
     }
 }
@@ -93,15 +93,15 @@ table! {
 table! {
     /// `[model]`: what is trained.
     ModelConfig {
-        /// Which model.
+        /// Which model: `slice`, `ncde`, `nrde`, `log-ncde` or `signature`.
         name: ModelName,
         /// The number of hidden states.
         hidden: usize,
-        /// The structure of the matrices of a `slice`.
+        /// The matrices of a `slice`: `block`, `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`.
         structure: StructureName,
         /// The size of blocks, or of the dense block behind a diagonal.
         block: usize,
-        /// The rank of the low-rank part.
+        /// The rank of the low-rank part of `dplr`.
         rank: usize,
         /// `H^(1 + epsilon)` entries of a sparse matrix.
         epsilon: f64,
@@ -109,26 +109,26 @@ table! {
         depth: usize,
         /// How many observations make up a Log-ODE window.
         window: usize,
-        /// `exp` or `euler`.
+        /// A step of the flow: `exp`, exact, or `euler`, to first order.
         transition: TransitionChoice,
         /// What the log-signatures that drive a `slice` are multiplied with.
         log_scale: f64,
         /// The width of the hidden layers of the vector field of an `ncde`, `nrde` or `log-ncde`.
         field_width: usize,
-        /// How many there are.
+        /// How many hidden layers the vector field has.
         field_layers: usize,
-        /// What follows each of them.
+        /// What follows each of them: `silu`, `relu`, `tanh` or `softplus`.
         activation: ActivationChoice,
-        /// What follows the last layer of the field.
+        /// What follows the last layer of the field: `tanh` or `linear`.
         last: LastChoice,
-        /// How the equation is solved.
+        /// How the equation is solved: `euler`, `heun` or `rk4`.
         solver: SolverChoice,
-        /// In how many steps a window.
+        /// In how many steps a window is solved.
         solver_steps: usize,
         /// The standard deviation of the entries of `A`, times the root of the block size; for a network, what its first weights are
         /// multiplied with.
         init: f64,
-        /// Which states are read.
+        /// Which states are read: their `mean` or the `last`.
         readout: ReadoutName,
         /// Whether the path is also added to the state.
         input: bool,
@@ -142,7 +142,7 @@ table! {
         dropout: f64,
         /// The width of the hidden layers of the readout.
         head_width: usize,
-        /// How many there are; 0 for a linear readout.
+        /// How many hidden layers the readout has; 0 for a linear one.
         head_layers: usize,
     }
 }
@@ -156,9 +156,9 @@ table! {
         batch: usize,
         /// The learning rate.
         rate: f64,
-        /// How the rate changes.
+        /// How the rate changes: `cosine` to 0 or `constant`.
         schedule: Schedule,
-        /// Steps until the rate is full.
+        /// Steps until the rate is full, from 0.
         warmup: usize,
         /// `adam` or `adamw`.
         optimizer: OptimizerName,
@@ -166,15 +166,15 @@ table! {
         weight_decay: f64,
         /// The factor of the penalty on the vector field.
         penalty: f64,
-        /// How much a class counts.
+        /// How much a class counts: `none` for every case the same, `balanced` for every class the same.
         class_weights: ClassWeights,
-        /// The largest norm of a gradient.
+        /// The largest norm of a gradient; 0 for no limit.
         clip: f64,
         /// Steps between two looks at the validation part.
         evaluate_every: usize,
-        /// Steps without improvement after which training stops.
+        /// Steps without improvement after which training stops; 0 for never.
         patience: usize,
-        /// What an improvement is measured by.
+        /// What an improvement is measured by: `loss`, `accuracy`, `balanced_accuracy`, `auroc`, `f1`; of numbers `mse`, `mae`, `r2`.
         metric: String,
         /// Minutes after which training stops; 0 for no limit.
         minutes: f64,
@@ -216,7 +216,10 @@ impl DataConfig {
     }
 }
 
-const TABLES: &[(&str, &[&str])] =
+/// A table: its name, and its keys with their meanings.
+type Keys = (&'static str, &'static [(&'static str, &'static str)]);
+
+pub(super) const TABLES: &[Keys] =
     &[("data", DataConfig::KEYS), ("prepare", PrepareConfig::KEYS), ("model", ModelConfig::KEYS), ("train", TrainConfig::KEYS)];
 
 impl Config {
@@ -274,7 +277,7 @@ fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
     let Some(table) = value.as_table() else {
         return Err(config(format!("`{name}` is a table: write `[{name}]` and its keys below")));
     };
-    match table.keys().find(|key| !keys.contains(&key.as_str())) {
+    match table.keys().find(|key| !has(keys, key)) {
         None => Ok(()),
         Some(key) => Err(unknown(key, Some(name))),
     }
@@ -282,7 +285,11 @@ fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
 
 /// The only table that has this key.
 fn home(key: &str) -> Option<&'static str> {
-    TABLES.iter().find(|(_, keys)| keys.contains(&key)).map(|(table, _)| *table)
+    TABLES.iter().find(|(_, keys)| has(keys, key)).map(|(table, _)| *table)
+}
+
+fn has(keys: &[(&str, &str)], key: &str) -> bool {
+    keys.iter().any(|(own, _)| *own == key)
 }
 
 fn unknown(key: &str, table: Option<&str>) -> Error {
@@ -290,7 +297,7 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
     if let Some(right) = home(key) {
         return config(format!("key `{key}`{place} belongs to `[{right}]`"));
     }
-    let all = TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (*table, *key)));
+    let all = TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, _)| (*table, *key)));
     let scored = all.map(|(own, close)| {
         // In the same table first.
         (strsim::jaro_winkler(key, close) + if Some(own) == table { 0.05 } else { 0.0 }, own, close)
@@ -300,7 +307,8 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
         Some((_, own, close)) => config(format!("there is no key `{key}`{place}; did you mean `{close}` of `[{own}]`?")),
         None => {
             let keys = TABLES.iter().find(|(own, _)| Some(*own) == table).map_or(&[][..], |(_, keys)| keys);
-            let list = if keys.is_empty() { String::new() } else { format!("; there are {}", keys.join(", ")) };
+            let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+            let list = if names.is_empty() { String::new() } else { format!("; there are {}", names.join(", ")) };
             config(format!("there is no key `{key}`{place}{list}"))
         }
     }

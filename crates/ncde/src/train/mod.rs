@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `config`, `names`, `settings`, `architecture` | what was asked for; what is done: every default, decided from the data; which model |
+//! | `config`, `names`, `explain`, `settings`, `architecture` | what was asked for, and in words; what is done: every default, decided from the data; which model |
 //! | `split`, `threefry` | which case is for training, validation or testing; the order that the thesis's code takes them in |
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | what a model is fed, computed once: first knots and log-signatures of windows |
@@ -25,6 +25,7 @@ mod checkpoint;
 mod clip;
 mod config;
 mod error;
+mod explain;
 mod features;
 mod fit;
 mod goal;

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
         let name = train.name.clone();
         let run = Run::new(&config, train, test)?;
         if args.print_config {
-            return output::data(|out| out.write_all(run.settings().config.to_toml().as_bytes()));
+            return output::data(|out| out.write_all(run.settings().config.explained().as_bytes()));
         }
         let directory = match &args.out {
             Some(directory) => directory.clone(),

@@ -1,0 +1,79 @@
+//! The configuration for people: TOML with the meaning of every key above it.
+//!
+//! ```toml
+//! [model]
+//! # The number of hidden states.
+//! hidden = 64
+//! # Not set: `rank`. The rank of the low-rank part of `dplr`.
+//! ```
+
+use super::config::{Config, TABLES};
+
+impl Config {
+    /// As TOML with comments: what each key means, and those that are not set behind them.
+    pub fn explained(&self) -> String {
+        let text = self.to_toml();
+        let mut out = String::new();
+        for (table, keys) in TABLES {
+            let own = section(&text, table);
+            out.push_str(&format!("{}[{table}]\n", if out.is_empty() { "" } else { "\n" }));
+            let line = |key: &str| own.iter().find(|line| line.split_once(" = ").is_some_and(|(seen, _)| seen == key));
+            for (key, meaning) in *keys {
+                if let Some(line) = line(key) {
+                    out.push_str(&format!("#{meaning}\n{line}\n"));
+                }
+            }
+            for (key, meaning) in keys.iter().filter(|(key, _)| line(key).is_none()) {
+                out.push_str(&format!("# Not set: `{key}`.{meaning}\n"));
+            }
+        }
+        out
+    }
+}
+
+/// The lines of a table.
+fn section<'a>(text: &'a str, table: &str) -> Vec<&'a str> {
+    let head = format!("[{table}]");
+    text.lines().skip_while(|line| *line != head).skip(1).take_while(|line| !line.starts_with('[')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_explained_and_nothing_is_lost() {
+        let mut config = Config::default();
+        for assignment in ["hidden=32", "rate=0.001", "train=\"a = b.csv\"", "statics=[\"a\", \"b\"]", "structure=dplr"] {
+            config.set(assignment).unwrap();
+        }
+        let text = config.explained();
+        assert_eq!(Config::from_toml(&text).unwrap(), config);
+        assert!(text.contains("\n# The number of hidden states.\nhidden = 32\n"), "{text}");
+        assert!(text.contains("\n# Not set: `rank`. The rank"), "{text}");
+        for (key, meaning) in TABLES.iter().flat_map(|(_, keys)| *keys) {
+            assert!(meaning.starts_with(' ') && meaning.ends_with('.'), "{key}: {meaning:?}");
+            assert!(text.contains(&format!("\n{key} = ")) || text.contains(&format!("\n# Not set: `{key}`. ")), "{key}");
+        }
+    }
+
+    /// A name that a key can have stands in its meaning.
+    #[test]
+    fn every_name_is_told() {
+        let mut told = 0;
+        for (table, keys) in TABLES {
+            for (key, meaning) in *keys {
+                let error = Config::default().set(&format!("{table}.{key}=no-such-name")).err().map(|e| e.to_string());
+                let Some(wanted) = error.as_deref().and_then(|e| e.split_once("unknown variant `no-such-name`, expected "))
+                else {
+                    continue;
+                };
+                for name in wanted.1.lines().next().unwrap_or_default().split('`').skip(1).step_by(2) {
+                    assert!(meaning.contains(&format!("`{name}`")), "`{key}` can be `{name}`, but its meaning is: {meaning}");
+                    told += 1;
+                }
+            }
+        }
+        assert!(told > 30, "{told}");
+    }
+}
