@@ -1,7 +1,7 @@
 //! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`]. A prediction needs those marked `always`.
 
 use crate::expm;
-use crate::linear::{self, Gradients, Input, Recurrence, Stream};
+use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::neural::{self, Exploded, Outputs, Solve};
 use crate::scan::{self, Scan};
 
@@ -11,6 +11,9 @@ ncde_simd::engine! {
         = linear::backward;
     #[always(f32)]
     fn push(stream: &mut Stream<Self>, state: &mut [Self], lambda: &[Self], beta: Option<&[Self]>) = linear::push;
+    fn commutators(of: &Commutators, numbers: usize, each: &[Self]) -> Vec<Self> = linear::commutators;
+    fn commutators_backward(of: &Commutators, numbers: usize, each: &[Self], gradient: &[Self]) -> Vec<Self>
+        = linear::commutators_backward;
     fn matrix_exp(n: usize, x: &[Self]) -> Vec<Self> = expm::exp_unchecked;
     fn matrix_exp_derivative(n: usize, x: &[Self], e: &[Self]) -> Vec<Self> = expm::derivative_unchecked;
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;

@@ -19,7 +19,7 @@ pub mod scan;
 mod structure;
 
 pub use error::Error;
-pub use linear::{Affine, Bracket, Brackets, Contraction, Gradients, Input, Mode, Recurrence, Stream, Transition};
+pub use linear::{Affine, Bracket, Brackets, Commutators, Contraction, Gradients, Input, Mode, Recurrence, Stream, Transition};
 pub use neural::Controls;
 pub use structure::{Bound, Field, Pattern, Structure};
 

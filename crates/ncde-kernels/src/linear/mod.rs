@@ -20,6 +20,7 @@
 //! | `grams` | bounds on the norms of low-rank generators and of their squares |
 //! | `parallel` | the chunked scan over flows |
 //! | `brackets` | bracket matrices for the Log-ODE method |
+//! | `commutators` | generators of short Log-ODE windows, without brackets |
 //! | `stream` | one step at a time |
 
 mod input;
@@ -27,6 +28,8 @@ mod recurrence;
 mod rows;
 
 pub use brackets::{Bracket, Brackets};
+pub use commutators::Commutators;
+pub(crate) use commutators::{backward as commutators_backward, forward as commutators};
 pub use input::{Gradients, Input};
 pub use recurrence::{Affine, Contraction, Mode, Recurrence, Transition};
 pub use stream::Stream;
@@ -40,6 +43,7 @@ use crate::Controls;
 mod action;
 mod brackets;
 mod closed;
+mod commutators;
 mod diagonal;
 mod dplr;
 mod even;

@@ -10,9 +10,9 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
-use ncde_kernels::{Brackets, Controls, Recurrence};
+use ncde_kernels::{Brackets, Commutators, Controls, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps, Short};
+use super::{ArrayGradients, Arrays, Error, LinearOps};
 
 /// What the reverse pass of a recurrence needs: its arguments and its states.
 #[derive(Debug, Clone)]
@@ -94,12 +94,12 @@ impl<B: LinearOps> Backward<B, 1> for ReverseMatrices {
 struct ReverseGenerators;
 
 impl<B: LinearOps> Backward<B, 1> for ReverseGenerators {
-    type State = (Short, FloatTensor<B>);
+    type State = (Commutators, FloatTensor<B>);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (short, each) = ops.state;
+        let (of, each) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            B::generators_backward(short, each.clone(), gradient).unwrap_or_else(|_| unknown::<B>(each))
+            B::generators_backward(of, each.clone(), gradient).unwrap_or_else(|_| unknown::<B>(each))
         });
     }
 }
@@ -160,15 +160,15 @@ impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
         Err(Error::SecondOrder)
     }
 
-    fn generators(short: Short, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
-        let output = B::generators(short, each.primitive.clone())?;
+    fn generators(of: Commutators, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let output = B::generators(of, each.primitive.clone())?;
         Ok(match ReverseGenerators.prepare::<C>([each.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((short, each.primitive), output),
+            OpsKind::Tracked(prep) => prep.finish((of, each.primitive), output),
             OpsKind::UnTracked(prep) => prep.finish(output),
         })
     }
 
-    fn generators_backward(_: Short, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+    fn generators_backward(_: Commutators, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         Err(Error::SecondOrder)
     }
 

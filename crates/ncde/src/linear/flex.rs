@@ -6,9 +6,9 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
-use ncde_kernels::{Brackets, Controls, Float, Input, Recurrence};
+use ncde_kernels::{Brackets, Commutators, Controls, Float, Input, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps, Short};
+use super::{ArrayGradients, Arrays, Error, LinearOps};
 use crate::slices::{self, dispatch, tensor};
 
 impl LinearOps for Flex {
@@ -25,12 +25,12 @@ impl LinearOps for Flex {
         dispatch!(arrays.a, backward(recurrence, &arrays, &states, &gradient))
     }
 
-    fn generators(short: Short, each: FlexTensor) -> Result<FlexTensor, Error> {
-        dispatch!(each, generators(short, &each))
+    fn generators(of: Commutators, each: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(each, generators(of, &each))
     }
 
-    fn generators_backward(short: Short, each: FlexTensor, gradient: FlexTensor) -> Result<FlexTensor, Error> {
-        dispatch!(each, generators_backward(short, &each, &gradient))
+    fn generators_backward(of: Commutators, each: FlexTensor, gradient: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(each, generators_backward(of, &each, &gradient))
     }
 
     fn matrices(brackets: &Arc<Brackets>, a: FlexTensor) -> Result<FlexTensor, Error> {
@@ -80,21 +80,21 @@ fn backward<T: Float + Element + Pod>(
     })
 }
 
-fn generators<T: Float + Element + Pod>(short: Short, each: &FlexTensor) -> Result<FlexTensor, Error> {
+fn generators<T: Float + Element + Pod>(of: Commutators, each: &FlexTensor) -> Result<FlexTensor, Error> {
     let (each, shape) = (each.to_contiguous(), each.shape());
-    let omega = short.forward(shape[2], slice::<T>("the matrices of increments", &each)?);
+    let omega = of.forward(shape[2], slice::<T>("the matrices of increments", &each)?)?;
     Ok(tensor(omega, [shape[0], shape[2]]))
 }
 
 fn generators_backward<T: Float + Element + Pod>(
-    short: Short,
+    of: Commutators,
     each: &FlexTensor,
     gradient: &FlexTensor,
 ) -> Result<FlexTensor, Error> {
     let (each, gradient) = (each.to_contiguous(), gradient.to_contiguous());
     let shape = each.shape();
-    let of = slice::<T>("the matrices of increments", &each)?;
-    Ok(tensor(short.backward(shape[2], of, slice::<T>("the gradient", &gradient)?), shape))
+    let (matrices, gradient) = (slice::<T>("the matrices of increments", &each)?, slice::<T>("the gradient", &gradient)?);
+    Ok(tensor(of.backward(shape[2], matrices, gradient)?, shape))
 }
 
 fn matrices<T: Float + Element + Pod>(brackets: &Brackets, a: &FlexTensor) -> Result<FlexTensor, Error> {

@@ -10,16 +10,14 @@
 mod autodiff;
 mod flex;
 mod ops;
-mod short;
 
 use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 use burn::tensor::{DType, Tensor, TensorPrimitive};
-use ncde_kernels::{Brackets, Recurrence};
+use ncde_kernels::{Brackets, Commutators, Recurrence};
 
 pub use ops::{ArrayGradients, Arrays, LinearOps};
-pub use short::Short;
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -149,24 +147,17 @@ pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Resu
     B::matrices(brackets, primitive(a)).map(tensor)
 }
 
-/// The generators of Log-ODE windows of depth 2 from the matrices of their few increments; blocks lie one after the other, then the vector of
-/// the input term, where there is one.
+/// The generators of Log-ODE windows of depth 2 from the matrices of their few increments.
 ///
 /// # Shapes
-/// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`.
+/// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`; rows as [`Commutators`] has them.
 ///
 /// # Errors
 /// If sizes do not fit, or the type has no kernel.
-pub fn generators<B: LinearOps>(short: Short, each: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
-    let ([windows, steps, numbers], size) = (each.dims(), short.each().max(1));
-    let whole = numbers.next_multiple_of(size);
-    want(
-        "the tensor of matrices",
-        &[windows, steps, numbers],
-        &[windows, short.steps, whole],
-        "[windows, steps, blocks x block^2 (+ H)]",
-    )?;
-    B::generators(short, primitive(each)).map(tensor)
+pub fn generators<B: LinearOps>(of: Commutators, each: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
+    let [windows, steps, numbers] = each.dims();
+    want("the tensor of matrices", &[windows, steps, numbers], &[windows, of.steps, numbers], "[windows, steps, numbers]")?;
+    B::generators(of, primitive(each)).map(tensor)
 }
 
 /// `c_P` of every element with a vector, from the columns of `B`.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 use burn::tensor::ops::FloatTensor;
-use ncde_kernels::{Brackets, Recurrence};
+use ncde_kernels::{Brackets, Commutators, Recurrence};
 
-use super::{Error, Short};
+use super::Error;
 
 /// The arrays of a recurrence, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
 #[derive(Debug, Clone)]
@@ -58,21 +58,21 @@ pub trait LinearOps: Backend {
         gradient: FloatTensor<Self>,
     ) -> Result<ArrayGradients<Self>, Error>;
 
-    /// The generators of short Log-ODE windows from the matrices of their increments, see [`Short`].
+    /// The generators of short Log-ODE windows from the matrices of their increments, see [`Commutators`].
     ///
     /// # Shapes
     /// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`.
     ///
     /// # Errors
     /// If the type has no kernel.
-    fn generators(short: Short, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+    fn generators(of: Commutators, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
 
     /// The reverse pass of [`generators`](Self::generators).
     ///
     /// # Errors
     /// As for [`generators`](Self::generators).
     fn generators_backward(
-        short: Short,
+        of: Commutators,
         each: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
     ) -> Result<FloatTensor<Self>, Error>;

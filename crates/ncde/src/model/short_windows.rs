@@ -14,15 +14,14 @@
 
 use std::sync::Arc;
 
-use burn::module::Param;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
-use ncde_kernels::{Field, Recurrence, Structure};
+use ncde_kernels::{Commutators, Field, Recurrence, Structure};
 use ncde_runtime::{Inputs, SliceSpec};
 
 use super::linear_ncde::{LinearNcde, Run};
 use super::{Error, ModelBackend};
-use crate::linear::{Short, generators};
+use crate::linear::generators;
 
 /// The most numbers of a generator: its steps see each as a channel of its own.
 const MOST_NUMBERS: usize = 256;
@@ -84,23 +83,37 @@ impl<B: ModelBackend> LinearNcde<B> {
             return Err(Error::Shape { operation: "short windows", what: "the model", seen, wanted: "`path`, or none,".into() });
         }
         let (count, numbers, hidden) = (batch * windows, field.channel(0).len(), field.hidden());
-        let mut columns = vec![self.a.val().reshape([channels, numbers])];
-        columns.extend(self.b.as_ref().map(Param::val));
+        // The kernel has entry after entry, and the blocks side by side.
+        let mut columns = vec![beside(self.a.val().reshape([channels, hidden / b, b * b]))];
+        columns.extend(self.b.as_ref().map(|own| beside(own.val().reshape([channels, hidden / b, b]))));
         let each = increments.reshape([count * steps, channels]).matmul(Tensor::cat(columns, 1));
-        let each = each.reshape([count as i32, steps as i32, -1]);
-        let made = generators(Short { block: b, steps, vectors: self.b.is_some(), factor: 0.5 / scale }, each)?;
+        let row = each.dims()[1];
+        let of = Commutators { block: b, steps, vectors: self.b.is_some(), factor: 0.5 / scale };
+        let made = generators(of, each.reshape([count, steps, row]))?;
         // Its numbers go in as coefficients of unit matrices.
         let unit = Field::new(field.structure().clone(), numbers)?;
         let recurrence = Arc::new(Recurrence::new(unit).with_transition(self.config().transition));
-        let a = units::<B>(numbers, &self.a.val());
+        let a = units::<B>(b, numbers, &self.a.val());
         let lambda = made.clone().narrow(1, 0, numbers).reshape([batch, windows, numbers]);
-        let affine = self.b.as_ref().map(|_| made.narrow(1, numbers, hidden).reshape([batch, windows, 1, hidden]));
+        let affine = self.b.as_ref().map(|_| {
+            let beta = made.narrow(1, numbers, hidden).reshape([count, b, hidden / b]);
+            beside(beta).reshape([batch, windows, 1, hidden])
+        });
         self.run(Run { recurrence: &recurrence, a, initial, lambda, affine, lengths })
     }
 }
 
-/// `[numbers, numbers]`, one row for each unit matrix.
-fn units<B: Backend>(numbers: usize, like: &Tensor<B, 1>) -> Tensor<B, 1> {
-    let values: Vec<f32> = (0..numbers * numbers).map(|i| if i % (numbers + 1) == 0 { 1.0 } else { 0.0 }).collect();
+/// `[n, x, y]` to `[n, y x]`.
+fn beside<B: Backend>(numbers: Tensor<B, 3>) -> Tensor<B, 2> {
+    numbers.swap_dims(1, 2).flatten(1, 2)
+}
+
+/// `[numbers, numbers]`, one row for each unit matrix: row `(entry, block)` has its one at `(block, entry)`.
+fn units<B: Backend>(b: usize, numbers: usize, like: &Tensor<B, 1>) -> Tensor<B, 1> {
+    let (entries, blocks) = (b * b, numbers / (b * b));
+    let mut values = vec![0.0_f32; numbers * numbers];
+    for row in 0..numbers {
+        values[row * numbers + row % blocks * entries + row / blocks] = 1.0;
+    }
     Tensor::<B, 1>::from_data(TensorData::new(values, [numbers * numbers]), &like.device()).cast(like.dtype())
 }
