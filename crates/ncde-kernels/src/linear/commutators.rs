@@ -90,32 +90,64 @@ pub(crate) fn backward<T: Float>(of: &Commutators, numbers: usize, each: &[T], g
     out
 }
 
-/// Where the entries of some blocks lie in a row.
+/// What lies side by side in a register: some blocks of a window or, where blocks are few, all blocks of some windows.
 #[derive(Clone, Copy)]
 struct Group {
     blocks: usize,
     start: usize,
     end: usize,
+    /// The first window, and how many there are.
+    window: usize,
+    windows: usize,
 }
 
 impl Group {
-    /// The groups of blocks that fill a register each.
+    /// Groups that fill a register each, as far as there are blocks and windows.
     #[inline(always)]
-    fn all<R: Number>(blocks: usize) -> impl Iterator<Item = Self> {
-        (0..blocks).step_by(R::WIDTH).map(move |start| Self { blocks, start, end: (start + R::WIDTH).min(blocks) })
+    fn all<R: Number>(blocks: usize, windows: usize) -> impl Iterator<Item = Self> {
+        let each = (R::WIDTH / blocks).max(1);
+        (0..windows).step_by(each).flat_map(move |window| {
+            (0..blocks).step_by(R::WIDTH).map(move |start| Self {
+                blocks,
+                start,
+                end: (start + R::WIDTH).min(blocks),
+                window,
+                windows: each.min(windows - window),
+            })
+        })
     }
 
+    /// The rows at `place` of windows of `stride` numbers, entry by entry.
     #[inline(always)]
-    fn read<R: Number>(self, row: &[R::Real], out: &mut [R]) {
-        for (row, out) in row.chunks_exact(self.blocks).zip(out) {
-            *out = R::read(&row[self.start..self.end]);
+    fn read<R: Number>(self, all: &[R::Real], stride: usize, place: usize, out: &mut [R]) {
+        let own = self.end - self.start;
+        if self.windows == 1 {
+            let row = &all[self.window * stride + place..];
+            for (row, out) in row.chunks_exact(self.blocks).zip(out) {
+                *out = R::read(&row[self.start..self.end]);
+            }
+            return;
+        }
+        for (e, out) in out.iter_mut().enumerate() {
+            // As wide as any register.
+            let mut lanes = [R::Real::ZERO; 16];
+            for (w, lanes) in lanes.chunks_exact_mut(own).take(self.windows).enumerate() {
+                lanes.copy_from_slice(&all[(self.window + w) * stride + place + e * self.blocks..][..own]);
+            }
+            *out = R::read(&lanes[..self.windows * own]);
         }
     }
 
+    /// The other way.
     #[inline(always)]
-    fn write<R: Number>(self, values: &[R], row: &mut [R::Real]) {
-        for (row, value) in row.chunks_exact_mut(self.blocks).zip(values) {
-            value.write(&mut row[self.start..self.end]);
+    fn write<R: Number>(self, values: &[R], stride: usize, place: usize, all: &mut [R::Real]) {
+        let own = self.end - self.start;
+        for (e, value) in values.iter().enumerate() {
+            let mut lanes = [R::Real::ZERO; 16];
+            value.write(&mut lanes[..self.windows * own]);
+            for (w, lanes) in lanes.chunks_exact(own).take(self.windows).enumerate() {
+                all[(self.window + w) * stride + place + e * self.blocks + self.start..][..own].copy_from_slice(lanes);
+            }
         }
     }
 }
@@ -155,40 +187,38 @@ fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
     let factor = T::Register::splat(T::from_f64(of.factor));
     let minus_one = T::Register::splat(-T::ONE);
     let [mut m, mut sum, mut minus, mut area] = [(); 4].map(|()| vec![zero; count]);
-    for (out, window) in out.chunks_exact_mut(numbers).zip(each.chunks_exact(of.steps * numbers)) {
-        for group in Group::all::<T::Register>(numbers / count) {
-            for own in [&mut sum, &mut minus, &mut area] {
-                own.fill(zero);
-            }
-            for row in window.chunks_exact(numbers) {
-                group.read(row, &mut m);
-                let ((m, v), (p, q)) = (m.split_at(b * b), sum.split_at(b * b));
-                let (area, of_v) = area.split_at_mut(b * b);
-                for i in 0..b {
-                    for k in 0..b {
-                        let (left, right) = (m[i * b + k], minus[i * b + k]);
-                        for j in 0..b {
-                            let own = left.fma(simd, p[k * b + j], area[i * b + j]);
-                            area[i * b + j] = right.fma(simd, m[k * b + j], own);
-                        }
-                        if of.vectors {
-                            let own = left.fma(simd, q[k], of_v[i]);
-                            of_v[i] = right.fma(simd, v[k], own);
-                        }
+    for group in Group::all::<T::Register>(numbers / count, out.len() / numbers) {
+        for own in [&mut sum, &mut minus, &mut area] {
+            own.fill(zero);
+        }
+        for k in 0..of.steps {
+            group.read(each, of.steps * numbers, k * numbers, &mut m);
+            let ((m, v), (p, q)) = (m.split_at(b * b), sum.split_at(b * b));
+            let (area, of_v) = area.split_at_mut(b * b);
+            for i in 0..b {
+                for k in 0..b {
+                    let (left, right) = (m[i * b + k], minus[i * b + k]);
+                    for j in 0..b {
+                        let own = left.fma(simd, p[k * b + j], area[i * b + j]);
+                        area[i * b + j] = right.fma(simd, m[k * b + j], own);
+                    }
+                    if of.vectors {
+                        let own = left.fma(simd, q[k], of_v[i]);
+                        of_v[i] = right.fma(simd, v[k], own);
                     }
                 }
-                for (own, &m) in sum.iter_mut().zip(m.iter().chain(v)) {
-                    *own = own.plus(simd, m);
-                }
-                for (own, &m) in minus.iter_mut().zip(m) {
-                    *own = m.fma(simd, minus_one, *own);
-                }
             }
-            for (area, &sum) in area.iter_mut().zip(&sum) {
-                *area = area.fma(simd, factor, sum);
+            for (own, &m) in sum.iter_mut().zip(m.iter().chain(v)) {
+                *own = own.plus(simd, m);
             }
-            group.write(&area, out);
+            for (own, &m) in minus.iter_mut().zip(m) {
+                *own = m.fma(simd, minus_one, *own);
+            }
         }
+        for (area, &sum) in area.iter_mut().zip(&sum) {
+            *area = area.fma(simd, factor, sum);
+        }
+        group.write(&area, numbers, 0, out);
     }
 }
 
@@ -219,55 +249,53 @@ fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
     // The gradient, times c and times -c; what comes later; an increment and its gradient.
     let [mut g, mut up, mut down, mut later, mut m, mut dm] = [(); 6].map(|()| vec![zero; count]);
     let mut before = vec![zero; of.steps * count];
-    let windows = out.chunks_exact_mut(of.steps * numbers).zip(each.chunks_exact(of.steps * numbers));
-    for ((out, window), gradient) in windows.zip(gradient.chunks_exact(numbers)) {
-        for group in Group::all::<T::Register>(numbers / count) {
-            group.read(gradient, &mut g);
+    let stride = of.steps * numbers;
+    for group in Group::all::<T::Register>(numbers / count, gradient.len() / numbers) {
+        group.read(gradient, numbers, 0, &mut g);
+        for e in 0..count {
+            up[e] = g[e].times(simd, factor);
+            down[e] = up[e].times(simd, minus_one);
+            before[e] = zero;
+            later[e] = zero;
+        }
+        for k in 1..of.steps {
+            group.read(each, stride, (k - 1) * numbers, &mut m);
             for e in 0..count {
-                up[e] = g[e].times(simd, factor);
-                down[e] = up[e].times(simd, minus_one);
-                before[e] = zero;
-                later[e] = zero;
+                before[k * count + e] = before[(k - 1) * count + e].plus(simd, m[e]);
             }
-            for k in 1..of.steps {
-                group.read(&window[(k - 1) * numbers..k * numbers], &mut m);
-                for e in 0..count {
-                    before[k * count + e] = before[(k - 1) * count + e].plus(simd, m[e]);
-                }
-            }
-            for k in (0..of.steps).rev() {
-                group.read(&window[k * numbers..(k + 1) * numbers], &mut m);
-                let p = &before[k * count..(k + 1) * count];
-                for i in 0..b {
-                    for j in 0..b {
-                        let e = i * b + j;
-                        let mut own = g[e].plus(simd, later[e]);
-                        let mut next = later[e];
-                        for l in 0..b {
-                            own = up[i * b + l].fma(simd, p[j * b + l], own);
-                            own = down[l * b + j].fma(simd, p[l * b + i], own);
-                            next = up[l * b + j].fma(simd, m[l * b + i], next);
-                            next = down[i * b + l].fma(simd, m[j * b + l], next);
-                        }
-                        if of.vectors {
-                            own = up[size + i].fma(simd, p[size + j], own);
-                            next = down[size + i].fma(simd, m[size + j], next);
-                        }
-                        (dm[e], later[e]) = (own, next);
-                    }
-                }
-                for e in size..count {
-                    let i = e - size;
+        }
+        for k in (0..of.steps).rev() {
+            group.read(each, stride, k * numbers, &mut m);
+            let p = &before[k * count..(k + 1) * count];
+            for i in 0..b {
+                for j in 0..b {
+                    let e = i * b + j;
                     let mut own = g[e].plus(simd, later[e]);
                     let mut next = later[e];
                     for l in 0..b {
-                        own = down[size + l].fma(simd, p[l * b + i], own);
-                        next = up[size + l].fma(simd, m[l * b + i], next);
+                        own = up[i * b + l].fma(simd, p[j * b + l], own);
+                        own = down[l * b + j].fma(simd, p[l * b + i], own);
+                        next = up[l * b + j].fma(simd, m[l * b + i], next);
+                        next = down[i * b + l].fma(simd, m[j * b + l], next);
+                    }
+                    if of.vectors {
+                        own = up[size + i].fma(simd, p[size + j], own);
+                        next = down[size + i].fma(simd, m[size + j], next);
                     }
                     (dm[e], later[e]) = (own, next);
                 }
-                group.write(&dm, &mut out[k * numbers..(k + 1) * numbers]);
             }
+            for e in size..count {
+                let i = e - size;
+                let mut own = g[e].plus(simd, later[e]);
+                let mut next = later[e];
+                for l in 0..b {
+                    own = down[size + l].fma(simd, p[l * b + i], own);
+                    next = up[size + l].fma(simd, m[l * b + i], next);
+                }
+                (dm[e], later[e]) = (own, next);
+            }
+            group.write(&dm, stride, k * numbers, out);
         }
     }
 }
