@@ -30,7 +30,7 @@ names! {
         Files,
         /// Chance; a test file is joined to the training file first.
         Random,
-        /// Chance as the thesis's code draws it from the seed (Threefry), so that results stand beside its own seed by seed.
+        /// Chance as the thesis's code draws it from the seed (Threefry), so that both can be run on the same parts.
         Thesis,
     }
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `E_k` is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011). The thesis's code cuts this order into its
-//! parts, so its results can be set beside ours case by case.
+//! parts, so both can be run on the same ones.
 
 /// A key, or a block of two words.
 type Words = [u32; 2];
