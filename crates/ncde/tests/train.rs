@@ -70,8 +70,12 @@ fn wide() -> Dataset {
 
 #[test]
 fn short_windows_of_many_channels_are_saved_as_log_signatures() {
-    for (more, steps) in [(["window=2", "skip=true", "block=2"], 2), (["window=3", "skip=false", "block=4"], 3)] {
-        let settings = ["depth=2", "input=false", "log_scale=0.3", "missing=forward"].iter().chain(&more).copied();
+    for (more, steps) in [
+        (["window=2", "skip=true", "block=2", "input=false"], 2),
+        (["window=2", "skip=true", "block=2", "input=true"], 2),
+        (["window=3", "skip=false", "block=4", "input=true"], 3),
+    ] {
+        let settings = ["depth=2", "log_scale=0.3", "missing=forward"].iter().chain(&more).copied();
         let own = config(&settings.collect::<Vec<_>>());
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(&own, wide(), None).unwrap();
