@@ -4,7 +4,7 @@
 //! An entry is on the Pareto frontier if no other is both faster and at least as good, or as fast and better.
 
 use crate::RunRecord;
-use crate::format::{MISSING, is_share, metric, number};
+use crate::format::{MISSING, count, duration, is_share, metric, number};
 use crate::metrics::{Spread, higher_is_better, spread};
 
 /// The runs on the same data, judged by the same metric.
@@ -35,6 +35,24 @@ impl<'a> Entry<'a> {
     /// One run of the entry; what is said of it holds for all.
     pub(crate) fn first(&self) -> &'a RunRecord {
         self.runs[0].1
+    }
+
+    /// A row for each run: letter, run, seed, metric, interval, best step, steps, time, why it stopped.
+    pub(crate) fn rows(&self, metric: &str) -> impl Iterator<Item = Vec<String>> {
+        self.runs.iter().map(move |(place, run)| {
+            let [score, interval] = run.outcome_text(metric);
+            vec![
+                self.letter.clone(),
+                (place + 1).to_string(),
+                run.seed.to_string(),
+                score,
+                interval,
+                run.best.as_ref().map_or(String::new(), |best| count(best.step)),
+                count(run.steps),
+                duration(run.seconds),
+                run.stopped.clone(),
+            ]
+        })
     }
 
     /// Model and detail in one line.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::compare::{Board, Entry, boards};
+use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
 use crate::format::{capital, count, duration, metric, metric_name, number};
 use crate::metrics::Classification;
@@ -64,26 +64,9 @@ fn comparison(text: &mut String, board: &Board<'_>) {
     );
     if board.entries.iter().any(|entry| entry.runs.len() > 1) {
         text.push('\n');
-        let rows = board.entries.iter().flat_map(|entry| runs_of(entry, board.metric));
-        table(text, &["", "run", "seed", &name, "95 % interval", "best step", "steps", "time"], rows);
+        let rows = board.entries.iter().flat_map(|entry| entry.rows(board.metric));
+        table(text, &["", "run", "seed", &name, "95 % interval", "best step", "steps", "time", "stopped by"], rows);
     }
-}
-
-fn runs_of(entry: &Entry<'_>, name: &str) -> Vec<Vec<String>> {
-    let row = |(place, run): &(usize, &RunRecord)| {
-        let [score, interval] = run.outcome_text(name);
-        vec![
-            entry.letter.clone(),
-            (place + 1).to_string(),
-            run.seed.to_string(),
-            score,
-            interval,
-            run.best.as_ref().map_or(String::new(), |best| count(best.step)),
-            count(run.steps),
-            duration(run.seconds),
-        ]
-    };
-    entry.runs.iter().map(row).collect()
 }
 
 fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {

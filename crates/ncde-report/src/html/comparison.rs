@@ -80,21 +80,5 @@ fn runs_by_seed(board: &Board<'_>, name: &str) -> String {
         ("time", Column::Number),
         ("stopped by", Column::Text),
     ];
-    let rows = board.entries.iter().flat_map(|entry| {
-        entry.runs.iter().map(|(place, run)| {
-            let [score, interval] = run.outcome_text(board.metric);
-            vec![
-                entry.letter.clone(),
-                (place + 1).to_string(),
-                run.seed.to_string(),
-                score,
-                interval,
-                run.best.as_ref().map_or(String::new(), |best| count(best.step)),
-                count(run.steps),
-                duration(run.seconds),
-                run.stopped.clone(),
-            ]
-        })
-    });
-    table(&columns, rows)
+    table(&columns, board.entries.iter().flat_map(|entry| entry.rows(board.metric)))
 }
