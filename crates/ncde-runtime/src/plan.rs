@@ -48,6 +48,15 @@ impl Inputs {
     pub fn joined(self) -> usize {
         if let Self::Own(channels) = self { channels } else { 0 }
     }
+
+    /// How many columns `B` has, with `omega` driving channels.
+    pub fn columns(self, omega: usize) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Own(channels) => channels,
+            Self::Path => omega,
+        }
+    }
 }
 
 /// What each coordinate of a log-signature multiplies.
@@ -117,7 +126,7 @@ pub fn plan(field: &Field, inputs: Inputs, depth: usize, most_bytes: usize) -> R
         }
         Route::Words => {
             let (table, words) = nested(channels, inputs, &shape);
-            (Brackets::new(field, if inputs == Inputs::Path { channels } else { inputs.joined() }, &table)?, table, words)
+            (Brackets::new(field, inputs.columns(channels), &table)?, table, words)
         }
     };
     let brackets = Arc::new(brackets);
@@ -163,11 +172,9 @@ fn lyndon(width: usize, depth: usize) -> Result<Vec<Bracket>, Error> {
 /// `[...[xi_j, e_{w_2}], ..., e_{w_n}]`, whose vector is `A^{w_n} ... A^{w_2} B^j`, for every word `xi_j w_2 ... w_n`; with it the
 /// coordinate of that word, which is `j w_2 ... w_n` where xi is omega. The letters come first.
 fn nested(channels: usize, inputs: Inputs, shape: &Shape) -> (Vec<Bracket>, Vec<usize>) {
-    let (columns, shift) = match inputs {
-        Inputs::None => (0, 0),
-        Inputs::Own(columns) => (columns, channels),
-        Inputs::Path => (channels, 0),
-    };
+    let columns = inputs.columns(channels);
+    // The first xi letter, which is the first of omega where that is xi.
+    let shift = if inputs == Inputs::Path { 0 } else { channels };
     let mut table: Vec<Bracket> = (0..channels + columns).map(Bracket::Letter).collect();
     let mut elements: Vec<usize> = (0..channels).chain((0..columns).map(|j| shift + j)).collect();
     let mut place = std::collections::HashMap::new();

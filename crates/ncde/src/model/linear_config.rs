@@ -230,7 +230,7 @@ impl LinearNcdeConfig {
     pub fn init_from<B: Backend>(&self, device: &B::Device, stream: &Stream) -> Result<LinearNcde<B>, Error> {
         self.check()?;
         let (hidden, columns, inputs) = (self.hidden, self.columns, self.inputs());
-        let added = if inputs == Inputs::Path { self.omega } else { inputs.joined() };
+        let added = inputs.columns(self.omega);
         let field = self.structure.field(hidden, self.omega, &stream.child(0))?;
         let values = self.init.draw(&self.structure, &field, &stream.child(1))?;
         let depth = match self.driving {
