@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+pub(crate) mod linear;
+
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::backend::Backend;
 use burn::tensor::{DType, Tensor, TensorData};
