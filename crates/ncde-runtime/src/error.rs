@@ -15,14 +15,15 @@ pub enum Error {
         problem: String,
     },
 
-    /// A model of a later version of this library.
-    #[error("`{}` has format {seen}, but this version of ncde reads formats up to {known}; use ncde {writer} or later", path.display())]
-    Newer {
+    /// A model of another version of this library.
+    #[error("`{}` has format {seen} (written by ncde {writer}), but this version reads format {known}; {}", path.display(),
+        if seen > known { "use that version or a later one" } else { "train the model again with this version" })]
+    Format {
         /// The description of the model.
         path: PathBuf,
         /// Its format.
         seen: u32,
-        /// The latest format known here.
+        /// The format that is read here.
         known: u32,
         /// The version that wrote it.
         writer: String,
@@ -63,6 +64,24 @@ pub enum Error {
     #[error("the state of a series: {0}; was it saved by another model?")]
     State(String),
 
+    /// A layer that cannot come where it is, or does not fit the others.
+    #[error("`{layer}`: {problem}")]
+    Layer {
+        /// Its place and name.
+        layer: String,
+        /// What was seen, wanted, and what to try.
+        problem: String,
+    },
+
+    /// An output that is not a number: a state has grown out of all bounds.
+    #[error("output {place} is {value}: a state has grown out of all bounds; the series is unlike those of training, or the model is unstable")]
+    Overflow {
+        /// Which output, from 0.
+        place: usize,
+        /// What it is.
+        value: f64,
+    },
+
     /// A setting that makes no sense.
     #[error("setting `{setting}`: {problem}")]
     Setting {
@@ -83,4 +102,31 @@ pub enum Error {
     /// A signature could not be computed.
     #[error(transparent)]
     Signature(#[from] ncde_signature::Error),
+}
+
+impl Error {
+    /// The same error of a layer or its setting, with the place of the layer in its model.
+    pub(crate) fn at(self, place: &str, name: &str) -> Self {
+        match self {
+            Self::Setting { setting, problem } => {
+                Self::Layer { layer: format!("{place} ({name})"), problem: format!("`{setting}` is {problem}") }
+            }
+            // A layer inside another has been named already.
+            Self::Layer { layer, problem } if layer.contains('(') => {
+                Self::Layer { layer: format!("{place}.{layer}"), problem }
+            }
+            Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
+            Self::Kernel(source) => Self::Layer { layer: format!("{place} ({name})"), problem: source.to_string() },
+            other => other,
+        }
+    }
+
+    /// Whether a state has grown out of all bounds.
+    pub fn is_overflow(&self) -> bool {
+        match self {
+            Self::Overflow { .. } => true,
+            Self::Kernel(source) => matches!(source, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::NotFinite { .. }),
+            _ => false,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A saved model, ready to predict.
 //!
 //! ```text
-//! observation -> knot -> state -> outputs -> prediction
+//! observation -> knot -> layer after layer -> outputs -> prediction
 //! ```
 
 use std::path::Path;
@@ -9,11 +9,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::layer::{Chain, Ended, Row};
 use crate::prepare::Track;
-use crate::signature_model::{SignatureCore, SignatureState};
-use crate::spec::{Architecture, FORMAT, ModelSpec, Task};
-use crate::states::{StateCore, WindowState};
-use crate::weights::{WEIGHTS, Weights};
+use crate::random::Stream;
+use crate::spec::{FORMAT, ModelSpec, Task};
+use crate::weights::{NamedWeight, WEIGHTS, Weights};
 
 /// The name of the description in the directory of a model.
 pub const SPEC: &str = "model.json";
@@ -22,13 +22,9 @@ pub const SPEC: &str = "model.json";
 #[derive(Debug)]
 pub struct Model {
     spec: ModelSpec,
-    core: Core,
-}
-
-#[derive(Debug)]
-enum Core {
-    States(Box<StateCore>),
-    Signature(Box<SignatureCore>),
+    chain: Chain,
+    /// What a push or a look at an open window works on: a series changes only if that succeeds.
+    scratch: Vec<f64>,
 }
 
 /// All that is remembered of one series, constant in size. It can be written to a file and read again in another process.
@@ -37,14 +33,12 @@ enum Core {
 pub struct Series {
     track: Track,
     statics: Vec<f64>,
-    state: State,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum State {
-    States(WindowState),
-    Signature(SignatureState),
+    /// What the layers remember.
+    memory: Vec<f64>,
+    /// The layer with an open window; none if the last observation came through to the end.
+    open: Option<usize>,
+    /// What came out last.
+    outputs: Vec<f64>,
 }
 
 impl Series {
@@ -80,7 +74,7 @@ impl Model {
     /// Reads the directory of a model. Nothing in it is executed.
     ///
     /// # Errors
-    /// If a file is missing, damaged, of a later version, or does not belong to the others.
+    /// If a file is missing, damaged, of another version, or does not belong to the others.
     pub fn load(directory: &Path) -> Result<Self, Error> {
         let spec = read_spec(&directory.join(SPEC))?;
         let weights = Weights::read(&directory.join(WEIGHTS), &spec.weights)?;
@@ -92,23 +86,24 @@ impl Model {
     /// # Errors
     /// If they do not fit together.
     pub fn new(spec: ModelSpec, mut weights: Weights) -> Result<Self, Error> {
-        let channels = spec.channels.len();
-        let counts = [
-            ("channels", spec.preparation.channels.len(), channels),
-            ("static covariates", spec.preparation.statics.len(), spec.statics.len()),
-        ];
-        if let Some((what, seen, wanted)) = counts.into_iter().find(|(_, seen, wanted)| seen != wanted) {
-            let problem = format!("scalings of {seen} {what}, but there are {wanted}");
-            return Err(Error::Corrupt { path: SPEC.into(), problem });
-        }
-        let sizes = [spec.preparation.width(), spec.statics.len(), spec.task.outputs(channels)];
-        let core = match &spec.model {
-            Architecture::Slice(slice) => Core::States(Box::new(StateCore::slice(slice, sizes, &mut weights)?)),
-            Architecture::Neural(neural) => Core::States(Box::new(StateCore::neural(neural, sizes, &mut weights)?)),
-            Architecture::Signature(signature) => Core::Signature(Box::new(SignatureCore::new(signature, sizes, &mut weights)?)),
-        };
+        let chain = spec.chain(&mut weights)?;
         weights.finish()?;
-        Ok(Self { spec, core })
+        Ok(Self { scratch: vec![0.0; chain.memory()], spec, chain })
+    }
+
+    /// A model whose weights are drawn from a seed and not trained.
+    ///
+    /// # Errors
+    /// If the layers do not fit together.
+    pub fn drawn(spec: ModelSpec, seed: u64) -> Result<Self, Error> {
+        let stream = Stream::new(seed, 2);
+        let all = spec.all_weights()?.into_iter().enumerate();
+        let drawn = all.map(|(i, weight)| {
+            let values = weight.draw(&stream.child(i as u64));
+            NamedWeight { name: weight.name, shape: weight.shape, values }
+        });
+        let weights = Weights::of(drawn.collect());
+        Self::new(spec, weights)
     }
 
     /// What the model is.
@@ -116,47 +111,57 @@ impl Model {
         &self.spec
     }
 
-    /// A new series with these static covariates, a NaN where one is missing.
+    /// A new series with these static covariates; a NaN is a missing one.
     ///
     /// # Errors
     /// If there are more or fewer than the model has.
     pub fn start(&self, statics: &[f64]) -> Result<Series, Error> {
-        let state = match &self.core {
-            Core::States(core) => State::States(core.fresh()),
-            Core::Signature(core) => State::Signature(core.fresh()),
-        };
-        Ok(Series { track: self.spec.preparation.start(), statics: self.spec.preparation.statics(statics)?, state })
+        Ok(Series {
+            track: self.spec.preparation.start(),
+            statics: self.spec.preparation.statics(statics)?,
+            memory: vec![0.0; self.chain.memory()],
+            open: None,
+            outputs: Vec::new(),
+        })
     }
 
     /// Takes the next observation of a series; a NaN is a missing value.
     ///
     /// # Errors
-    /// If it cannot be taken: the series is then as it was. Also if a state overflows; the series cannot go on then.
+    /// If it cannot be taken, or a state overflows: the series is then as it was.
     pub fn push(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<(), Error> {
-        self.spec.preparation.push(&mut series.track, time, values)?;
-        match (&mut self.core, &mut series.state) {
-            (Core::States(core), State::States(state)) => {
-                core.push(state, series.track.time, &series.track.knot, &series.statics)
+        let track = self.spec.preparation.pushed(&series.track, time, values)?;
+        self.scratch.copy_from_slice(&series.memory);
+        let row = Row { time: self.spec.preparation.clock(&track), values: &track.knot, statics: &series.statics };
+        let ended = self.chain.push(0, &mut self.scratch, row)?;
+        finite(self.chain.last())?;
+        std::mem::swap(&mut self.scratch, &mut series.memory);
+        series.track = track;
+        match ended {
+            Ended::Out => {
+                series.open = None;
+                series.outputs.clear();
+                series.outputs.extend_from_slice(self.chain.last());
             }
-            (Core::Signature(core), State::Signature(state)) => core.push(state, &series.track.knot, &series.statics),
-            _ => Err(Error::State("it is of another kind of model".into())),
+            Ended::At(layer) => series.open = Some(layer),
         }
+        Ok(())
     }
 
-    /// What the model says of the series as it is now.
+    /// What the model says of the series as it is now: what it would say if the series ended here.
     ///
     /// # Errors
     /// If there was no observation yet, or a state overflows.
-    pub fn predict(&mut self, series: &mut Series) -> Result<Prediction, Error> {
+    pub fn predict(&mut self, series: &Series) -> Result<Prediction, Error> {
         if series.track.observations == 0 {
             return Err(Error::State("there is no observation yet".into()));
         }
-        let outputs = match (&mut self.core, &mut series.state) {
-            (Core::States(core), State::States(state)) => core.outputs(state),
-            (Core::Signature(core), State::Signature(state)) => core.outputs(state),
-            _ => Err(Error::State("it is of another kind of model".into())),
-        }?;
-        Ok(self.spec.prediction(&outputs))
+        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs)) };
+        self.scratch.copy_from_slice(&series.memory);
+        let row = Row { time: self.spec.preparation.clock(&series.track), values: &[], statics: &series.statics };
+        self.chain.open(layer, &mut self.scratch, row)?;
+        finite(self.chain.last())?;
+        Ok(self.spec.prediction(self.chain.last()))
     }
 
     /// A series that was saved, if it is one of this model.
@@ -164,46 +169,55 @@ impl Model {
     /// # Errors
     /// If it is not.
     pub fn check(&self, series: &Series) -> Result<(), Error> {
-        let (seen, wanted) = (series.track.knot.len(), self.spec.preparation.width());
-        if seen != wanted {
-            return Err(Error::State(format!("{seen} channels, but the model has {wanted}")));
+        let sizes = [
+            ("channels", series.track.knot.len(), self.spec.preparation.width()),
+            ("static covariates", series.statics.len(), self.spec.statics.len()),
+            ("numbers remembered", series.memory.len(), self.chain.memory()),
+        ];
+        match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
+            Some((what, seen, wanted)) => Err(Error::State(format!("{seen} {what}, but the model has {wanted}"))),
+            None if series.open.is_some_and(|layer| layer >= self.spec.layers.len()) => {
+                Err(Error::State("an open window of a layer that the model does not have".into()))
+            }
+            None => Ok(()),
         }
-        match (&self.core, &series.state) {
-            (Core::States(core), State::States(state)) => core.check(state),
-            (Core::Signature(core), State::Signature(state)) => core.check(state),
-            _ => Err(Error::State("it is of another kind of model".into())),
-        }
+    }
+}
+
+/// Refuses numbers that are not finite.
+fn finite(values: &[f64]) -> Result<(), Error> {
+    match values.iter().position(|x| !x.is_finite()) {
+        Some(i) => Err(Error::Overflow { place: i, value: values[i] }),
+        None => Ok(()),
     }
 }
 
 impl ModelSpec {
     /// From the outputs of a model to what they say.
-    pub fn prediction(&self, outputs: &[f32]) -> Prediction {
+    pub fn prediction(&self, outputs: &[f64]) -> Prediction {
         match &self.task {
             Task::Classification { .. } => {
                 let probabilities = softmax(outputs);
                 let class = (0..outputs.len()).fold(0, |best, i| if outputs[i] > outputs[best] { i } else { best });
                 Prediction::Class { class, probabilities }
             }
-            Task::Regression { scaling, .. } => {
-                Prediction::Value(scaling.undo(outputs.first().copied().map_or(f64::NAN, f64::from)))
-            }
+            Task::Regression { scaling, .. } => Prediction::Value(scaling.undo(outputs.first().copied().unwrap_or(f64::NAN))),
             Task::Forecast { .. } => Prediction::Values(
-                outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(f64::from(y))).collect(),
+                outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(y)).collect(),
             ),
         }
     }
 }
 
 /// `e^{y_i} / sum_j e^{y_j}`.
-pub fn softmax(outputs: &[f32]) -> Vec<f64> {
-    let most = outputs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let powers: Vec<f64> = outputs.iter().map(|&y| f64::from(y - most).exp()).collect();
+pub fn softmax(outputs: &[f64]) -> Vec<f64> {
+    let most = outputs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = outputs.iter().map(|&y| (y - most).exp()).collect();
     let sum: f64 = powers.iter().sum();
     powers.into_iter().map(|p| p / sum).collect()
 }
 
-/// Reads `model.json`. The format is looked at first: a later one may hold anything else.
+/// Reads `model.json`. The format is looked at first: another one may hold anything else.
 fn read_spec(path: &Path) -> Result<ModelSpec, Error> {
     #[derive(Deserialize)]
     struct Head {
@@ -215,8 +229,8 @@ fn read_spec(path: &Path) -> Result<ModelSpec, Error> {
     let corrupt =
         |e: serde_json::Error| Error::Corrupt { path: path.into(), problem: format!("not the description of a model: {e}") };
     let head: Head = serde_json::from_str(&text).map_err(corrupt)?;
-    if head.format > FORMAT {
-        return Err(Error::Newer { path: path.into(), seen: head.format, known: FORMAT, writer: head.ncde });
+    if head.format != FORMAT {
+        return Err(Error::Format { path: path.into(), seen: head.format, known: FORMAT, writer: head.ncde });
     }
     serde_json::from_str(&text).map_err(corrupt)
 }

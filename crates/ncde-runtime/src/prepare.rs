@@ -26,12 +26,12 @@ impl Scaling {
     /// Nothing changes.
     pub const IDENTITY: Self = Self { shift: 0.0, factor: 1.0 };
 
-    /// There.
+    /// From the unit of the data to that of the model.
     pub fn apply(&self, x: f64) -> f64 {
         (x - self.shift) * self.factor
     }
 
-    /// And back.
+    /// From the unit of the model to that of the data.
     pub fn undo(&self, x: f64) -> f64 {
         x / self.factor + self.shift
     }
@@ -39,12 +39,12 @@ impl Scaling {
 
 /// What happens to missing values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Missing {
     /// They are an error.
-    Refuse,
+    Refuse {},
     /// They take the last value of their channel.
-    Forward,
+    Forward {},
     /// They take the last value, and the number of values seen is a channel more for each channel.
     Counts {
         /// What each count is multiplied with.
@@ -90,6 +90,21 @@ impl Preparation {
     /// A series without observations.
     pub fn start(&self) -> Track {
         Track { observations: 0, start: 0.0, time: 0.0, knot: vec![0.0; self.width()] }
+    }
+
+    /// Where a series stands after an observation; a NaN is a missing value.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    pub fn pushed(&self, track: &Track, time: f64, values: &[f64]) -> Result<Track, Error> {
+        let mut track = track.clone();
+        self.push(&mut track, time, values)?;
+        Ok(track)
+    }
+
+    /// The time since the first observation, in the unit of the model: that of the channel of time, where there is one.
+    pub fn clock(&self, track: &Track) -> f64 {
+        self.time.map_or(1.0, |scaling| scaling.factor) * (track.time - track.start)
     }
 
     /// Takes an observation; a NaN is a missing value. The new knot is [`Track::knot`].
@@ -141,7 +156,7 @@ impl Preparation {
         if let Some(i) = values.iter().position(|x| x.is_infinite()) {
             return refuse(format!("channel {} is {}; leave it out if it is missing", i + 1, values[i]));
         }
-        if self.missing == Missing::Refuse
+        if self.missing == (Missing::Refuse {})
             && let Some(i) = values.iter().position(|x| x.is_nan())
         {
             return refuse(format!(
@@ -198,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_changes_nothing() {
-        let preparation = Preparation { missing: Missing::Refuse, ..preparation() };
+        let preparation = Preparation { missing: Missing::Refuse {}, ..preparation() };
         let mut track = preparation.start();
         preparation.push(&mut track, 1.0, &[1.0, 2.0]).unwrap();
         let before = track.clone();

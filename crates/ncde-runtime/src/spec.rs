@@ -1,14 +1,17 @@
 //! What a saved model is: everything but its weights. `model.json` holds it.
 
-use ncde_kernels::Transition;
 use serde::{Deserialize, Serialize};
 
-use crate::neural_spec::NeuralSpec;
+use crate::Error;
+use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
 use crate::prepare::{Preparation, Scaling};
-use crate::structure::StructureConfig;
+use crate::weights::Weights;
 
-/// The format that this version writes, and the latest it reads.
-pub const FORMAT: u32 = 1;
+/// The format that this version writes and reads.
+pub const FORMAT: u32 = 2;
+
+/// The entry of a vocabulary that stands for every token that is not in it.
+pub const UNKNOWN: &str = "<unknown>";
 
 /// A model without its weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,18 +21,23 @@ pub struct ModelSpec {
     pub format: u32,
     /// The version of ncde that wrote it.
     pub ncde: String,
+    /// What people call it: the preset it was made by, or `layers`.
+    pub name: String,
     /// The file of weights.
     pub weights: WeightsSpec,
     /// The names of the channels of an observation, in order.
     pub channels: Vec<String>,
     /// The names of the static covariates, in order.
     pub statics: Vec<String>,
+    /// The tokens, if observations are tokens: there is one channel then, and its values are their numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<Vec<String>>,
     /// What is predicted.
     pub task: Task,
     /// How observations become knots of a path.
     pub preparation: Preparation,
     /// What is computed from that path.
-    pub model: Architecture,
+    pub layers: Vec<LayerSpec>,
 }
 
 /// The file of weights, as it must be.
@@ -98,179 +106,66 @@ impl Task {
     }
 }
 
-/// The models, by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "name")]
-pub enum Architecture {
-    /// A structured Linear NCDE over Log-ODE windows.
-    Slice(SliceSpec),
-    /// An NCDE, an NRDE or a Log-NCDE.
-    Neural(NeuralSpec),
-    /// A linear model of the signature of the whole path.
-    Signature(SignatureSpec),
-}
-
-impl Architecture {
-    /// The name that people use.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Slice(_) => "slice",
-            Self::Neural(neural) => neural.kind.name(),
-            Self::Signature(_) => "signature",
-        }
+impl ModelSpec {
+    /// The rows that the first layer is given.
+    pub fn signal(&self) -> Signal {
+        let rows = match &self.vocabulary {
+            Some(tokens) => Rows::Tokens { vocabulary: tokens.len() },
+            None => Rows::Values(self.preparation.width()),
+        };
+        Signal { rows, statics: self.statics.len(), pooled: false }
     }
 
-    /// How many observations make up a window.
-    pub fn window(&self) -> usize {
-        match self {
-            Self::Slice(slice) => slice.window,
-            Self::Neural(neural) => neural.window,
-            Self::Signature(_) => 1,
-        }
+    /// All weights in order, by name: `layers.2.a`.
+    ///
+    /// # Errors
+    /// If the layers do not fit together.
+    pub fn all_weights(&self) -> Result<Vec<Weight>, Error> {
+        weights(&self.layers, &self.signal(), "layers.")
     }
 
-    /// What reads the states, of a model that has some.
-    pub fn read(&self) -> Option<&ReadSpec> {
-        match self {
-            Self::Slice(slice) => Some(&slice.read),
-            Self::Neural(neural) => Some(&neural.read),
-            Self::Signature(_) => None,
-        }
+    /// The layers with their weights, every size checked.
+    pub(crate) fn chain(&self, weights: &mut Weights) -> Result<Chain, Error> {
+        self.check()?;
+        Chain::new(&self.layers, &self.signal(), "layers.", weights)
     }
-}
 
-/// What reads the states of a model.
-///
-/// ```text
-/// y = W g(h_n, u_n) + b,  or  W mean_k g(h_k, u_k) + b,   g the hidden layers of the head, if it has any,   u_k = (s * lambda_k, knot_k)
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReadSpec {
-    /// Which states are read.
-    pub over: Over,
-    /// What reads them.
-    pub head: Head,
-    /// How the head sees a state.
-    pub norm: Norm,
-    /// What the head sees beside a state.
-    pub skip: Skip,
-}
-
-/// A structured Linear NCDE over Log-ODE windows.
-///
-/// ```text
-/// h_0 = L (knot_0, statics) + c,   h_{k+1} = Phi(lambda_k) h_k,   lambda_k = scale * log S^N over window k
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SliceSpec {
-    /// `H`.
-    pub hidden: usize,
-    /// The structure of `A`.
-    pub structure: StructureConfig,
-    /// The seed of the masks of sparse matrices.
-    pub masks: u64,
-    /// `N`.
-    pub depth: usize,
-    /// How many observations make up a window.
-    pub window: usize,
-    /// What all coordinates of a log-signature are multiplied with.
-    pub scale: f64,
-    /// What is added to the state.
-    pub input: Input,
-    /// `exp(Omega)`, or `I + Omega`.
-    #[serde(with = "TransitionName")]
-    pub transition: Transition,
-    /// What reads the states.
-    pub read: ReadSpec,
-}
-
-/// What is added to the state of a `slice`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Input {
-    /// Nothing.
-    None,
-    /// `B dX`, with the path that drives it: `dh = sum_i (A^i h + B^i) dX^i`. Windows are log-signatures of the joint path `(X, X)`.
-    Path,
-}
-
-/// How the head sees a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Norm {
-    /// As it is.
-    None,
-    /// With mean 0 and variance 1 over its numbers: `(h - mean h) / sqrt(var h + 1e-5)`. Linear flows may grow without bound on series unlike
-    /// those of training; what the head sees then does not.
-    Layer,
-}
-
-/// What the head sees beside a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Skip {
-    /// Nothing.
-    None,
-    /// The first coordinates of the window's log-signature, scaled by the weight `skip`, then the knot at its end.
-    Window {
-        /// How many coordinates.
-        coordinates: usize,
-    },
-}
-
-impl Skip {
-    /// How many numbers that is, for knots of `width` channels.
-    pub fn width(self, width: usize) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Window { coordinates } => coordinates + width,
+    /// Everything fits together: channels and scalings, the layers, and what comes out of them with what is predicted.
+    ///
+    /// # Errors
+    /// If something does not.
+    pub fn check(&self) -> Result<(), Error> {
+        let corrupt = |problem: String| Err(Error::Corrupt { path: crate::SPEC.into(), problem });
+        let channels = self.channels.len();
+        let counts = [
+            ("channels", self.preparation.channels.len(), channels),
+            ("static covariates", self.preparation.statics.len(), self.statics.len()),
+        ];
+        if let Some((what, seen, wanted)) = counts.into_iter().find(|(_, seen, wanted)| seen != wanted) {
+            return corrupt(format!("scalings of {seen} {what}, but there are {wanted}"));
         }
+        for (what, names) in [("channel", &self.channels), ("static covariate", &self.statics)] {
+            let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
+            if let Some((_, name)) = twice {
+                return corrupt(format!("two {what}s are called `{name}`"));
+            }
+        }
+        if self.vocabulary.as_ref().is_some_and(|tokens| tokens.is_empty() || channels != 1 || self.preparation.width() != 1) {
+            return corrupt(format!("a vocabulary, but knots of {} numbers; tokens are one", self.preparation.width()));
+        }
+        if self.layers.is_empty() {
+            return corrupt("no layers".into());
+        }
+        let output = crate::layer::output(&self.layers, &self.signal())?;
+        let (at, last) = (self.task.at(), self.layers.len() - 1);
+        let problem = match (at, output.pooled) {
+            (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),
+            (At::Steps, true) => "a prediction at every observation is asked for, so that there can be no `pool`".to_owned(),
+            _ if output.width() != self.task.outputs(channels) => {
+                format!("{} numbers come out, but the task needs {}", output.width(), self.task.outputs(channels))
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Layer { layer: format!("layers.{last} ({})", self.layers[last].name()), problem })
     }
-}
-
-/// A linear model of `(knot_0, statics, S^N)`, each feature scaled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SignatureSpec {
-    /// `N`.
-    pub depth: usize,
-}
-
-/// [`Transition`] by name, for serde.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Transition", rename_all = "kebab-case")]
-pub enum TransitionName {
-    /// `exp(Omega)`.
-    Exp,
-    /// `I + Omega`.
-    Euler,
-}
-
-/// Which states are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Over {
-    /// The last one of each series.
-    Last,
-    /// The mean of all: of what the hidden layers of the head make of each, before its last layer.
-    Mean,
-    /// Every one by itself.
-    EveryStep,
-}
-
-/// What reads them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Head {
-    /// A linear layer.
-    Linear,
-    /// Hidden layers of this width with `SiLU`, then a linear layer.
-    Network {
-        /// The width of hidden layers.
-        width: usize,
-        /// How many there are.
-        layers: usize,
-    },
 }

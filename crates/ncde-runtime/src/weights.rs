@@ -11,9 +11,9 @@ use crate::spec::WeightsSpec;
 /// The name of the file in the directory of a model.
 pub const WEIGHTS: &str = "model.safetensors";
 
-/// One weight.
+/// A weight of a model, with its values.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weight {
+pub struct NamedWeight {
     /// Its name.
     pub name: String,
     /// Its shape.
@@ -26,7 +26,7 @@ pub struct Weight {
 ///
 /// # Errors
 /// If a shape does not fit its numbers.
-pub fn to_bytes(weights: &[Weight]) -> Result<(Vec<u8>, WeightsSpec), Error> {
+pub fn to_bytes(weights: &[NamedWeight]) -> Result<(Vec<u8>, WeightsSpec), Error> {
     let raw: Vec<Vec<u8>> = weights.iter().map(|w| w.values.iter().flat_map(|x| x.to_le_bytes()).collect()).collect();
     let views =
         weights.iter().zip(&raw).map(|(w, raw)| Ok((w.name.as_str(), TensorView::new(Dtype::F32, w.shape.clone(), raw)?)));
@@ -41,7 +41,7 @@ pub fn to_bytes(weights: &[Weight]) -> Result<(Vec<u8>, WeightsSpec), Error> {
 #[derive(Debug)]
 pub struct Weights {
     path: PathBuf,
-    all: HashMap<String, Weight>,
+    all: HashMap<String, NamedWeight>,
 }
 
 impl Weights {
@@ -68,9 +68,15 @@ impl Weights {
             if let Some(i) = values.iter().position(|x| !x.is_finite()) {
                 return Err(corrupt(format!("weight `{name}` is {} at place {i}", values[i])));
             }
-            all.insert(name.clone(), Weight { shape: view.shape().to_vec(), values, name });
+            all.insert(name.clone(), NamedWeight { shape: view.shape().to_vec(), values, name });
         }
         Ok(Self { path: path.into(), all })
+    }
+
+    /// Weights that are there already.
+    pub fn of(weights: Vec<NamedWeight>) -> Self {
+        let all = weights.into_iter().map(|weight| (weight.name.clone(), weight)).collect();
+        Self { path: WEIGHTS.into(), all }
     }
 
     /// Names and shapes, by name.

@@ -5,7 +5,8 @@ use super::{Controls, Gradients, Input};
 use crate::{Error, Field, Float};
 
 /// How a generator becomes a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Transition {
     /// `Phi = exp(Omega)`: exact on a linear piece of the driving path.
     #[default]

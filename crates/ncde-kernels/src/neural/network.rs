@@ -12,7 +12,8 @@ use std::ops::Range;
 use crate::Error;
 
 /// What follows each hidden layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Activation {
     /// `z / (1 + e^-z)`.
     #[default]
@@ -26,7 +27,8 @@ pub enum Activation {
 }
 
 /// What follows the last layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Last {
     /// tanh, which bounds the field.
     #[default]

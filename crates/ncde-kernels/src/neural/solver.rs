@@ -5,7 +5,8 @@
 //! ```
 
 /// A method with fixed steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Solver {
     /// One stage, order 1.
     Euler,

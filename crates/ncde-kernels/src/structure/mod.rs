@@ -25,11 +25,13 @@ pub use pattern::Pattern;
 use crate::Error;
 
 /// The range of Walsh-Hadamard diagonals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// Any number.
     None,
     /// Between -1 and 1: parameters go through a hyperbolic tangent.
+    #[default]
     Tanh,
 }
 

@@ -21,7 +21,8 @@ use ncde_simd::Number;
 use ncde_simd::Simd;
 
 /// The coordinates of a log-signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Standard brackets of Lyndon words, ordered by length, then lexicographically.
     #[default]

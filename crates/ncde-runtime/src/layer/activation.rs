@@ -1,0 +1,115 @@
+//! A function of each number, `y_i = s(x_i)`, or a gated linear unit, `y = u sigmoid(v)` for `x = (u, v)`. No weights.
+
+use serde::{Deserialize, Serialize};
+
+use super::signal::misplaced;
+use super::{Chain, Layer, Row, Signal, Step, Values};
+use crate::Error;
+
+/// An activation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Activation {
+    /// Which function.
+    pub function: Function,
+}
+
+/// The functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Function {
+    /// `x / (1 + e^-x)`.
+    Silu,
+    /// `max(x, 0)`.
+    Relu,
+    /// `tanh x`.
+    Tanh,
+    /// `ln(1 + e^x)`.
+    Softplus,
+    /// `u sigmoid(v)`, the first and the second half of a row.
+    Glu,
+}
+
+impl Function {
+    /// How many numbers come out.
+    pub fn width(self, input: usize) -> usize {
+        if self == Self::Glu { input / 2 } else { input }
+    }
+
+    /// The function of a row.
+    pub fn apply(self, x: &[f32], y: &mut [f32]) {
+        match self {
+            Self::Silu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x * sigmoid(x)),
+            Self::Relu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(0.0)),
+            Self::Tanh => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.tanh()),
+            Self::Softplus => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(0.0) + (-x.abs()).exp().ln_1p()),
+            Self::Glu => {
+                let (u, v) = x.split_at(x.len() / 2);
+                y.iter_mut().zip(u.iter().zip(v)).for_each(|(y, (&u, &v))| *y = u * sigmoid(v));
+            }
+        }
+    }
+
+    /// The gradient in `x` from that in `y`, added to `dx`.
+    pub fn reverse(self, x: &[f32], dy: &[f32], dx: &mut [f32]) {
+        let slope = |x: f32| match self {
+            Self::Silu => {
+                let s = sigmoid(x);
+                s * (1.0 + x * (1.0 - s))
+            }
+            Self::Relu => f32::from(u8::from(x > 0.0)),
+            Self::Tanh => {
+                let t = x.tanh();
+                1.0 - t * t
+            }
+            Self::Softplus | Self::Glu => sigmoid(x),
+        };
+        if self == Self::Glu {
+            let n = dy.len();
+            for i in 0..n {
+                let s = sigmoid(x[n + i]);
+                dx[i] += dy[i] * s;
+                dx[n + i] += dy[i] * x[i] * s * (1.0 - s);
+            }
+            return;
+        }
+        dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx += dy * slope(x));
+    }
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+impl Layer for Activation {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        let width = input.numbers("activation")?;
+        if self.function == Function::Glu && !width.is_multiple_of(2) {
+            return Err(misplaced("activation", format!("`glu` halves rows, but they have {width} numbers; give it an even count")));
+        }
+        Ok(input.with_width(self.function.width(width)))
+    }
+
+    fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        let width = input.width();
+        Ok(Box::new(ActivationStep { function: self.function, x: Vec::new(), y: vec![0.0; self.function.width(width)] }))
+    }
+}
+
+#[derive(Debug)]
+struct ActivationStep {
+    function: Function,
+    x: Vec<f32>,
+    y: Vec<f32>,
+}
+
+impl Step for ActivationStep {
+    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        self.x.clear();
+        self.x.extend(row.values.iter().map(|&x| x as f32));
+        self.function.apply(&self.x, &mut self.y);
+        out.clear();
+        out.extend(self.y.iter().map(|&y| f64::from(y)));
+        Ok(true)
+    }
+}

@@ -1,0 +1,69 @@
+//! What a head sees beside a state: `y = (f(x), s * x_{1..n}, knot)` for rows `x` that are windows, `f` a list of layers.
+//!
+//! `x_{1..n}` are the first coordinates of the window (level 1 of its log-signature comes first), the knot is the one at its end.
+//! Weights: `scale` `s`, `[n]`, fitted to the training data: one over the root mean square of each coordinate.
+
+use serde::{Deserialize, Serialize};
+
+use super::residual::inside;
+use super::signal::refuse;
+use super::{Chain, Ended, Init, Layer, LayerSpec, Role, Row, Signal, Step, Values, Weight};
+use crate::Error;
+
+/// Layers, with what they were given beside what they make of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// `n`.
+    pub coordinates: usize,
+    /// `f`.
+    pub layers: Vec<LayerSpec>,
+}
+
+impl Layer for Beside {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        let (channels, coordinates, ..) = input.windows("beside")?;
+        if self.coordinates > coordinates {
+            return refuse("coordinates", format!("{}, but a window has {coordinates}", self.coordinates));
+        }
+        let output = inside("beside", &self.layers, input)?;
+        Ok(output.with_width(output.width() + self.coordinates + channels))
+    }
+
+    fn weights(&self, _: &Signal) -> Result<Vec<Weight>, Error> {
+        Ok(vec![Weight::trained("scale", [self.coordinates], Init::Constant(1.0)).with_role(Role::Fitted)])
+    }
+
+    fn inside(&self) -> &[LayerSpec] {
+        &self.layers
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, chain: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        let (_, coordinates, ..) = input.windows("beside")?;
+        let Some(chain) = chain else { return refuse("layers", "none; at least 1 is needed") };
+        Ok(Box::new(BesideStep { chain, scale: weights.take("scale")?, coordinates }))
+    }
+}
+
+#[derive(Debug)]
+struct BesideStep {
+    chain: Chain,
+    scale: Vec<f32>,
+    /// Where the knot begins.
+    coordinates: usize,
+}
+
+impl Step for BesideStep {
+    fn memory(&self) -> usize {
+        self.chain.memory()
+    }
+
+    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let ended = self.chain.push(0, memory, row)?;
+        out.clear();
+        out.extend_from_slice(self.chain.last());
+        out.extend(row.values.iter().zip(&self.scale).map(|(&x, s)| f64::from(x as f32 * s)));
+        out.extend(row.values[self.coordinates..].iter().map(|&x| f64::from(x as f32)));
+        Ok(ended == Ended::Out)
+    }
+}

@@ -1,0 +1,129 @@
+//! A list of layers: `f_n(... f_2(f_1(x)) ...)`, their widths, their weights by place, and one row at a time through all of them.
+
+use super::{LayerSpec, Row, Signal, Step, Values, Weight};
+use crate::Error;
+use crate::weights::Weights;
+
+/// Where a row ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It came out of the last layer.
+    Out,
+    /// This layer has an open window and handed nothing on.
+    At(usize),
+}
+
+/// The signals between layers: that of the input first, that of the last layer's rows last.
+///
+/// # Errors
+/// If a layer cannot take what the one before it hands on; the place is named.
+pub(crate) fn signals(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Signal>, Error> {
+    let mut signals = vec![input.clone()];
+    for (i, spec) in layers.iter().enumerate() {
+        let before = &signals[i];
+        signals.push(spec.layer().output(before).map_err(|e| e.at(&format!("{place}{i}"), &spec.name()))?);
+    }
+    Ok(signals)
+}
+
+/// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
+///
+/// # Errors
+/// As for [`signals`].
+pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
+    let signals = signals(layers, input, place)?;
+    let mut all = Vec::new();
+    for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
+        let layer = spec.layer();
+        let own = layer.weights(signal).map_err(|e| e.at(&format!("{place}{i}"), &spec.name()))?;
+        all.extend(own.into_iter().map(|weight| Weight { name: format!("{place}{i}.{}", weight.name), ..weight }));
+        all.extend(weights(layer.inside(), signal, &format!("{place}{i}.layers."))?);
+    }
+    Ok(all)
+}
+
+/// Layers one after the other, each with its share of one memory.
+#[derive(Debug)]
+pub struct Chain {
+    steps: Vec<Box<dyn Step>>,
+    /// Where the memory of each layer ends.
+    ends: Vec<usize>,
+    /// The row between two layers.
+    row: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Chain {
+    /// The layers with their weights.
+    ///
+    /// # Errors
+    /// If they do not fit together, or a weight is missing or has another shape.
+    pub(crate) fn new(layers: &[LayerSpec], input: &Signal, place: &str, weights: &mut Weights) -> Result<Self, Error> {
+        let signals = signals(layers, input, place)?;
+        let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), 0);
+        for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
+            let (layer, place) = (spec.layer(), format!("{place}{i}"));
+            let named = |e: Error| e.at(&place, &spec.name());
+            let mut values = Values::default();
+            for weight in layer.weights(signal).map_err(named)? {
+                values.insert(&weight.name, weights.take(&format!("{place}.{}", weight.name), &weight.shape)?);
+            }
+            let inside = match layer.inside() {
+                [] => None,
+                inside => Some(Self::new(inside, signal, &format!("{place}.layers."), weights)?),
+            };
+            let step = layer.step(signal, &mut values, inside).map_err(named)?;
+            end += step.memory();
+            ends.push(end);
+            steps.push(step);
+        }
+        Ok(Self { steps, ends, row: Vec::new(), next: Vec::new() })
+    }
+
+    /// How many numbers the layers remember together.
+    pub fn memory(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Takes a row through the layers from `first` on; what comes out is [`last`](Self::last).
+    ///
+    /// # Errors
+    /// If a state overflows; the memory is then of no use.
+    pub fn push(&mut self, first: usize, memory: &mut [f64], row: Row<'_>) -> Result<Ended, Error> {
+        self.row.clear();
+        self.row.extend_from_slice(row.values);
+        for i in first..self.steps.len() {
+            let start = if i == 0 { 0 } else { self.ends[i - 1] };
+            let own = &mut memory[start..self.ends[i]];
+            let row = Row { values: &self.row, ..row };
+            if !self.steps[i].push(own, row, &mut self.next)? {
+                return Ok(Ended::At(i));
+            }
+            std::mem::swap(&mut self.row, &mut self.next);
+        }
+        Ok(Ended::Out)
+    }
+
+    /// What would come out if the open window of layer `first` ended here, and those above it. The memory is used up: give a copy.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    pub fn open(&mut self, mut first: usize, memory: &mut [f64], row: Row<'_>) -> Result<(), Error> {
+        loop {
+            let start = if first == 0 { 0 } else { self.ends[first - 1] };
+            self.steps[first].open(&mut memory[start..self.ends[first]], &mut self.next)?;
+            let values = std::mem::take(&mut self.next);
+            let ended = self.push(first + 1, memory, Row { values: &values, ..row });
+            self.next = values;
+            match ended? {
+                Ended::Out => return Ok(()),
+                Ended::At(above) => first = above,
+            }
+        }
+    }
+
+    /// The row that came out last.
+    pub fn last(&self) -> &[f64] {
+        &self.row
+    }
+}

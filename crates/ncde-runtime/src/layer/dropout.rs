@@ -1,0 +1,39 @@
+//! Dropout: in training each number stays with probability `1 - rate` and is divided by that; in a prediction nothing happens.
+
+use serde::{Deserialize, Serialize};
+
+use super::signal::refuse;
+use super::{Chain, Layer, Row, Signal, Step, Values};
+use crate::Error;
+
+/// Dropout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dropout {
+    /// The probability that a number is dropped, below 1.
+    pub rate: f64,
+}
+
+impl Layer for Dropout {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        if !(0.0..1.0).contains(&self.rate) {
+            return refuse("rate", format!("{}; it is a probability, from 0 to below 1", self.rate));
+        }
+        Ok(input.with_width(input.numbers("dropout")?))
+    }
+
+    fn step(&self, _: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        Ok(Box::new(Identity))
+    }
+}
+
+#[derive(Debug)]
+struct Identity;
+
+impl Step for Identity {
+    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        out.clear();
+        out.extend_from_slice(row.values);
+        Ok(true)
+    }
+}

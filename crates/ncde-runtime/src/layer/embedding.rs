@@ -1,0 +1,64 @@
+//! A vector for each token: `y = E[token]`.
+//!
+//! Weights: `weight` `[vocabulary, width]`, standard normal at first.
+
+use serde::{Deserialize, Serialize};
+
+use super::signal::{at_least_one, misplaced};
+use super::{Chain, Init, Layer, Role, Row, Rows, Signal, Step, Values, Weight};
+use crate::Error;
+
+/// An embedding of tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Embedding {
+    /// How many numbers stand for a token.
+    pub width: usize,
+}
+
+impl Embedding {
+    fn vocabulary(input: &Signal) -> Result<usize, Error> {
+        match input.rows {
+            Rows::Tokens { vocabulary } => Ok(vocabulary),
+            _ => Err(misplaced("embedding", "it takes tokens, and is given numbers; use `linear`, or read a column of tokens")),
+        }
+    }
+}
+
+impl Layer for Embedding {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        Self::vocabulary(input)?;
+        at_least_one(&[("width", self.width)])?;
+        Ok(input.with_width(self.width))
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let shape = [Self::vocabulary(input)?, self.width];
+        Ok(vec![Weight::trained("weight", shape, Init::Normal(1.0)).with_role(Role::Undecayed)])
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        let vocabulary = Self::vocabulary(input)?;
+        Ok(Box::new(EmbeddingStep { weight: weights.take("weight")?, width: self.width, vocabulary }))
+    }
+}
+
+#[derive(Debug)]
+struct EmbeddingStep {
+    weight: Vec<f32>,
+    width: usize,
+    vocabulary: usize,
+}
+
+impl Step for EmbeddingStep {
+    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let token = row.values.first().copied().unwrap_or(f64::NAN);
+        if !(token >= 0.0 && token < self.vocabulary as f64 && token.fract() == 0.0) {
+            let problem = format!("token {token}, but the model knows tokens 0 to {}", self.vocabulary - 1);
+            return Err(Error::Layer { layer: "embedding".into(), problem });
+        }
+        out.clear();
+        out.extend(self.weight[token as usize * self.width..][..self.width].iter().map(|&x| f64::from(x)));
+        Ok(true)
+    }
+}

@@ -1,0 +1,68 @@
+//! Rows of mean 0 and variance 1: `y = (x - mean x) / sqrt(var x + 1e-5)`, then with `affine` `g y + c`.
+//!
+//! Linear flows may grow without bound on series unlike those of training; what comes after this layer does not.
+//! Weights, with `affine`: `gain` and `offset`, `[width]`, 1 and 0 at first.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use crate::Error;
+
+/// What is added to the variance of a row before it is divided by its root.
+pub const NORM_EPSILON: f32 = 1e-5;
+
+/// Layer normalisation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayerNorm {
+    /// Whether a gain and an offset are learned.
+    #[serde(default)]
+    pub affine: bool,
+}
+
+impl Layer for LayerNorm {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        Ok(input.with_width(input.numbers("layer-norm")?))
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let width = input.width();
+        let weight = |name: &str, value| Weight::trained(name, [width], Init::Constant(value)).with_role(Role::Undecayed);
+        Ok(if self.affine { vec![weight("gain", 1.0), weight("offset", 0.0)] } else { Vec::new() })
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        let affine = if self.affine { Some([weights.take("gain")?, weights.take("offset")?]) } else { None };
+        Ok(Box::new(NormStep { affine, x: vec![0.0; input.width()] }))
+    }
+}
+
+#[derive(Debug)]
+struct NormStep {
+    affine: Option<[Vec<f32>; 2]>,
+    x: Vec<f32>,
+}
+
+impl Step for NormStep {
+    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        self.x.iter_mut().zip(row.values).for_each(|(x, &value)| *x = value as f32);
+        let (mean, factor) = LayerNorm::moments(&self.x);
+        self.x.iter_mut().for_each(|x| *x = (*x - mean) * factor);
+        if let Some([gain, offset]) = &self.affine {
+            self.x.iter_mut().zip(gain.iter().zip(offset)).for_each(|(x, (g, c))| *x = *x * g + c);
+        }
+        out.clear();
+        out.extend(self.x.iter().map(|&x| f64::from(x)));
+        Ok(true)
+    }
+}
+
+impl LayerNorm {
+    /// The mean of a row, and what its distances from it are multiplied with.
+    pub fn moments(x: &[f32]) -> (f32, f32) {
+        let n = x.len() as f32;
+        let mean = x.iter().sum::<f32>() / n;
+        let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
+        (mean, 1.0 / (variance + NORM_EPSILON).sqrt())
+    }
+}

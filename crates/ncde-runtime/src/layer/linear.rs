@@ -1,0 +1,66 @@
+//! A linear layer: `y = W^T x + b`.
+//!
+//! Weights: `weight` `[inputs, outputs]`, `bias` `[outputs]`, both uniform on `±1 / sqrt(inputs)` at first. Cost a row: `inputs x outputs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::signal::refuse;
+use super::{Chain, Init, Layer, Row, Signal, Step, Values, Weight};
+use crate::Error;
+
+/// A linear layer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linear {
+    /// How many numbers come out. In a configuration the last layer may leave it out: as many as the task needs.
+    #[serde(default)]
+    pub outputs: usize,
+}
+
+impl Layer for Linear {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        input.numbers("linear")?;
+        if self.outputs == 0 {
+            return refuse("outputs", "missing or 0; only the last layer of a model may leave it out");
+        }
+        Ok(input.with_width(self.outputs))
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let inputs = input.numbers("linear")?;
+        Ok(vec![
+            Weight::trained("weight", [inputs, self.outputs], Init::linear(inputs)),
+            Weight::trained("bias", [self.outputs], Init::linear(inputs)),
+        ])
+    }
+
+    fn step(&self, _: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
+        Ok(Box::new(LinearStep { y: bias.clone(), weight, bias }))
+    }
+}
+
+#[derive(Debug)]
+struct LinearStep {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    y: Vec<f32>,
+}
+
+impl Step for LinearStep {
+    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        self.y.copy_from_slice(&self.bias);
+        affine(row.values, &self.weight, &mut self.y);
+        out.clear();
+        out.extend(self.y.iter().map(|&y| f64::from(y)));
+        Ok(true)
+    }
+}
+
+/// `y += W^T x`.
+pub(crate) fn affine(x: &[f64], weight: &[f32], y: &mut [f32]) {
+    for (&x, row) in x.iter().zip(weight.chunks_exact(y.len())) {
+        let x = x as f32;
+        y.iter_mut().zip(row).for_each(|(y, &w)| *y += x * w);
+    }
+}

@@ -1,0 +1,310 @@
+//! The NCDE, the NRDE and the Log-NCDE: a network as the vector field, solved by fixed steps in each window.
+//!
+//! ```text
+//! h_0 = L (knot_0, statics) + c,   h_{k+1} = the solution at u = 1 of  dh/du = F(h, c_k(u)),  from h_k
+//! ncde       F = sum_i c_i f_i(h),   c(u) = m + (4u - 3u^2)(x - m),   x the increment, m = (slope of the increment before) x (time of this one)
+//! nrde       F = sum_P c_P g_P(h),   c = log S^N over the window: a column of the network for each coordinate
+//! log-ncde   F = sum_P c_P f_P(h),   a column for each channel, [f, g] = Dg f - Df g for brackets
+//! ```
+//!
+//! Thesis, chapter "Neural Controlled Differential Equations". The equation is solved in the share `u` of the window that has passed, not in time: what
+//! is computed does not depend on the unit of time; how fast time passes is a channel of the path. The control of an `ncde` is the derivative of
+//! the cubic that begins with the slope of the increment before and ends with its own (Hermite interpolation with backward differences),
+//! so it is known as soon as the observation is; the first increment has none before it, `m = x`.
+//!
+//! | weight | shape | first values |
+//! | --- | --- | --- |
+//! | `field` | for each layer its weight, `[inputs, outputs]` row by row, then its bias, all one after the other | uniform on `±init / sqrt(inputs)` |
+//! | `first`, `start` | `[knot and statics, H]`, `[H]` | uniform on `±1 / sqrt(inputs)` |
+//! | `radius` | `[1]`: the largest `\|h\|` seen in training; on that ball a bound of the field's Lip norm holds for what was seen | fitted |
+
+use ncde_kernels::neural::{Activation, Depth, Input, Last, Network, Outputs, Solve, Solver};
+use ncde_signature::Basis;
+use ncde_solve::brackets::MOST_DEPTH;
+use ncde_solve::field;
+use ncde_solve::solve::{Method, RowSteps};
+use serde::{Deserialize, Serialize};
+
+use super::linear::affine;
+use super::signal::{at_least_one, misplaced, refuse};
+use super::{Chain, Form, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use crate::Error;
+
+/// A model whose vector field is a network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NeuralCde {
+    /// Which model.
+    pub kind: NeuralKind,
+    /// `H`.
+    pub hidden: usize,
+    /// The width of the hidden layers of the network.
+    pub width: usize,
+    /// How many there are.
+    pub layers: usize,
+    /// What follows each of them.
+    pub activation: Activation,
+    /// What follows the last of them.
+    pub before_last: Activation,
+    /// What follows the last layer.
+    pub last: Last,
+    /// How the equation is solved.
+    pub solver: Solver,
+    /// In how many steps a window.
+    pub steps: usize,
+    /// What the first weights of the field are multiplied with.
+    pub init: f64,
+}
+
+/// The models whose vector field is a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NeuralKind {
+    /// `dh = f(h) dX`: one vector field for each channel, along a smooth path through the observations.
+    Ncde,
+    /// One vector field for each coordinate of the log-signature, all outputs of one network.
+    Nrde,
+    /// The Log-ODE method: one vector field for each channel, and their Lie brackets for the other coordinates of the log-signature.
+    LogNcde,
+}
+
+impl NeuralCde {
+    /// The channels of the path, the depth of its log-signatures, and how many numbers of a row drive.
+    fn sizes(&self, input: &Signal) -> Result<(usize, usize, usize), Error> {
+        let (channels, coordinates, form, _) = input.windows("neural-cde")?;
+        match (self.kind, form) {
+            (NeuralKind::Ncde, Form::Hermite {}) => Ok((channels, 1, coordinates)),
+            (NeuralKind::Nrde | NeuralKind::LogNcde, Form::LogSignature { depth, basis: Basis::Lyndon }) => {
+                Ok((channels, *depth, coordinates))
+            }
+            (NeuralKind::Ncde, _) => Err(misplaced("neural-cde", "an `ncde` needs windows of the form `hermite`")),
+            _ => Err(misplaced("neural-cde", "it needs windows of the form `log-signature` in the basis `lyndon`")),
+        }
+    }
+
+    /// The depth of the brackets that are computed.
+    ///
+    /// # Errors
+    /// If rows are not windows.
+    pub fn depth(&self, input: &Signal) -> Result<usize, Error> {
+        Ok(if self.kind == NeuralKind::LogNcde { self.sizes(input)?.1 } else { 1 })
+    }
+
+    /// The network, as the kernel knows it.
+    ///
+    /// # Errors
+    /// If the sizes make no sense.
+    pub fn network(&self, input: &Signal) -> Result<Network, Error> {
+        at_least_one(&[("hidden", self.hidden), ("width", self.width), ("steps", self.steps)])?;
+        let (channels, depth, coordinates) = self.sizes(input)?;
+        let columns = if self.kind == NeuralKind::Nrde { coordinates } else { channels };
+        if self.kind == NeuralKind::LogNcde {
+            if depth > MOST_DEPTH {
+                return refuse("depth", format!("{depth}; brackets are computed to depth {MOST_DEPTH}"));
+            }
+            if depth > 1 && [self.activation, self.before_last].contains(&Activation::Relu) {
+                let problem = "`relu`, which has no derivative at 0, and brackets are made of derivatives; use `silu`, `tanh` or `softplus`";
+                return refuse("activation", problem);
+            }
+        }
+        if !(self.init.is_finite() && self.init > 0.0) {
+            return refuse("init", format!("{}; it is a positive number", self.init));
+        }
+        let network = Network::new(self.hidden, columns, &vec![self.width; self.layers])?;
+        Ok(network.with_activation(self.activation).with_before_last(self.before_last).with_last(self.last))
+    }
+
+    /// How many rows the control of a window has.
+    pub fn rows(&self) -> usize {
+        if self.kind == NeuralKind::Ncde { self.steps * self.grid() + 1 } else { 1 }
+    }
+
+    /// The rows of the control of a window from the numbers that drive, appended to `out`.
+    pub fn control(&self, numbers: &[f32], out: &mut Vec<f32>) {
+        if self.kind != NeuralKind::Ncde {
+            out.extend_from_slice(numbers);
+            return;
+        }
+        let (x, m) = numbers.split_at(numbers.len() / 2);
+        let last = (self.rows() - 1) as f32;
+        for row in 0..self.rows() {
+            let u = row as f32 / last;
+            let weight = (4.0 - 3.0 * u) * u;
+            out.extend(m.iter().zip(x).map(|(&m, &x)| m + weight * (x - m)));
+        }
+    }
+
+    /// Which of these rows is read by each stage of each step.
+    pub fn reads(&self) -> Vec<usize> {
+        let (grid, nodes) = (self.grid(), self.solver.nodes());
+        let row = |step: usize, node: f64| match self.kind {
+            NeuralKind::Ncde => step * grid + (node * grid as f64).round() as usize,
+            NeuralKind::Nrde | NeuralKind::LogNcde => 0,
+        };
+        (0..self.steps).flat_map(|step| nodes.iter().map(move |&node| row(step, node))).collect()
+    }
+
+    /// How many rows of the control lie in a step: the fewest that give every stage its own.
+    fn grid(&self) -> usize {
+        let fits = |grid: &usize| self.solver.nodes().iter().all(|node| (node * *grid as f64).fract() == 0.0);
+        (1..=64).find(fits).unwrap_or(64)
+    }
+}
+
+impl Layer for NeuralCde {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        self.network(input)?;
+        Ok(input.with_width(self.hidden))
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let network = self.network(input)?;
+        let pieces = (0..network.layers()).map(|l| {
+            let layer = network.layer(l);
+            (layer.weight.len() + layer.bias.len(), Init::Uniform(self.init / (layer.inputs as f64).sqrt()))
+        });
+        let inputs = self.sizes(input)?.0 + input.statics;
+        Ok(vec![
+            Weight::trained("field", [network.parameters()], Init::Pieces(pieces.collect())),
+            Weight::trained("first", [inputs, self.hidden], Init::linear(inputs)),
+            Weight::trained("start", [self.hidden], Init::linear(inputs)),
+            Weight::trained("radius", [1], Init::Constant(0.0)).with_role(Role::Fitted),
+        ])
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        let (channels, _, coordinates) = self.sizes(input)?;
+        let network = self.network(input)?;
+        weights.take("radius")?;
+        let route = match self.depth(input)? {
+            depth @ (1 | 2) => Route::Fused {
+                solve: Box::new(
+                    Solve::new(network)
+                        .with_depth(if depth == 2 { Depth::Two } else { Depth::One })
+                        .with_solver(self.solver),
+                ),
+                reads: self.reads(),
+                dt: vec![1.0 / self.steps as f32; self.steps],
+                control: Vec::new(),
+                states: Vec::new(),
+            },
+            depth => Route::Generic {
+                steps: RowSteps::new(channels, depth, method(self.solver))?,
+                field: generic_field(&network)?,
+            },
+        };
+        Ok(Box::new(NeuralStep {
+            spec: self.clone(),
+            coordinates,
+            parameters: weights.take("field")?,
+            first: weights.take("first")?,
+            start: weights.take("start")?,
+            route,
+            numbers: Vec::new(),
+            state: vec![0.0; self.hidden],
+        }))
+    }
+}
+
+/// The same method of `ncde-solve`.
+pub fn method(solver: Solver) -> Method {
+    match solver {
+        Solver::Euler => Method::Euler,
+        Solver::Heun => Method::Heun,
+        Solver::Rk4 => Method::Rk4,
+    }
+}
+
+/// The network as `ncde-solve` writes it: the same parameters in the same order.
+///
+/// # Errors
+/// If the sizes make no sense.
+pub fn generic_field(network: &Network) -> Result<field::Network, Error> {
+    let function = |activation| match activation {
+        Activation::Silu => field::Activation::Silu,
+        Activation::Relu => field::Activation::Relu,
+        Activation::Tanh => field::Activation::Tanh,
+        Activation::Softplus => field::Activation::Softplus,
+    };
+    let hidden = network.widths().iter().enumerate();
+    let hidden = hidden.map(|(l, &width)| field::Layer { width, activation: function(network.activation_of(l)) });
+    let activation = if network.last() == Last::Tanh { field::Activation::Tanh } else { field::Activation::Identity };
+    let last = field::Layer { width: network.channels() * network.hidden(), activation };
+    Ok(field::Network::from_layers(network.hidden(), network.channels(), hidden.chain([last]).collect())?)
+}
+
+#[derive(Debug)]
+struct NeuralStep {
+    spec: NeuralCde,
+    /// How many numbers of a row drive; the knot follows.
+    coordinates: usize,
+    parameters: Vec<f32>,
+    first: Vec<f32>,
+    start: Vec<f32>,
+    route: Route,
+    numbers: Vec<f32>,
+    state: Vec<f32>,
+}
+
+/// The kernel knows brackets to depth 2; deeper ones are computed by the generic solver, with the same steps.
+#[derive(Debug)]
+enum Route {
+    Fused { solve: Box<Solve>, reads: Vec<usize>, dt: Vec<f32>, control: Vec<f32>, states: Vec<f32> },
+    Generic { steps: RowSteps, field: field::Network },
+}
+
+impl NeuralStep {
+    fn advance(&mut self) -> Result<(), Error> {
+        let count = self.spec.steps;
+        match &mut self.route {
+            Route::Fused { solve, reads, dt, control, states } => {
+                control.clear();
+                self.spec.control(&self.numbers, control);
+                let input = Input {
+                    batch: 1,
+                    steps: count,
+                    control: self.spec.rows(),
+                    parameters: &self.parameters,
+                    coefficients: control,
+                    initial: &self.state,
+                    dt,
+                    rows: reads,
+                };
+                solve.forward_into(&input, Outputs::At(&[count - 1]), states)?;
+                self.state.copy_from_slice(states);
+                Ok(())
+            }
+            Route::Generic { steps, field } => {
+                Ok(steps.window(field, &self.parameters, &self.numbers, (count, 1.0 / count as f64), &mut self.state)?)
+            }
+        }
+    }
+}
+
+impl Step for NeuralStep {
+    /// Whether there was a row, and the state.
+    fn memory(&self) -> usize {
+        1 + self.spec.hidden
+    }
+
+    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let (started, state) = memory.split_at_mut(1);
+        let (numbers, knot) = row.values.split_at(self.coordinates);
+        if started[0] == 0.0 {
+            self.state.copy_from_slice(&self.start);
+            let (map, statics) = self.first.split_at(knot.len() * self.spec.hidden);
+            affine(knot, map, &mut self.state);
+            affine(row.statics, statics, &mut self.state);
+        } else {
+            self.state.iter_mut().zip(state.iter()).for_each(|(h, &kept)| *h = kept as f32);
+            self.numbers.clear();
+            self.numbers.extend(numbers.iter().map(|&x| x as f32));
+            self.advance()?;
+        }
+        started[0] = 1.0;
+        state.iter_mut().zip(&self.state).for_each(|(kept, &h)| *kept = f64::from(h));
+        out.clear();
+        out.extend_from_slice(state);
+        Ok(true)
+    }
+}

@@ -1,0 +1,110 @@
+//! What the rows between two layers are: how many numbers, and what they mean.
+
+use crate::Error;
+
+/// Rows between two layers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signal {
+    /// What they hold.
+    pub rows: Rows,
+    /// How many static covariates a series has.
+    pub statics: usize,
+    /// Whether there is one row for the series as a whole, not one after the other.
+    pub pooled: bool,
+}
+
+/// What rows hold.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rows {
+    /// The number of a token.
+    Tokens {
+        /// How many there are.
+        vocabulary: usize,
+    },
+    /// So many numbers.
+    Values(usize),
+    /// What is known of a window, level 1 of its log-signature first, then the knot at its end.
+    Windows {
+        /// The channels of the path, `d`.
+        channels: usize,
+        /// How many numbers there are before the knot.
+        coordinates: usize,
+        /// What they are.
+        form: super::Form,
+        /// The most observations of a window.
+        window: usize,
+    },
+}
+
+impl Signal {
+    /// Rows of this many numbers, without statics.
+    pub fn values(width: usize) -> Self {
+        Self { rows: Rows::Values(width), statics: 0, pooled: false }
+    }
+
+    /// How many numbers a row has.
+    pub fn width(&self) -> usize {
+        match self.rows {
+            Rows::Tokens { .. } => 1,
+            Rows::Values(width) => width,
+            Rows::Windows { channels, coordinates, .. } => channels + coordinates,
+        }
+    }
+
+    /// The same series with other rows.
+    #[must_use]
+    pub fn with_width(&self, width: usize) -> Self {
+        Self { rows: Rows::Values(width), ..self.clone() }
+    }
+
+    /// How many numbers a row has, for a layer that takes plain numbers.
+    ///
+    /// # Errors
+    /// If it holds the number of a token.
+    pub fn numbers(&self, layer: &'static str) -> Result<usize, Error> {
+        match self.rows {
+            Rows::Tokens { .. } => Err(misplaced(layer, "it is given tokens; put an `embedding` before it")),
+            Rows::Values(_) | Rows::Windows { .. } => Ok(self.width()),
+        }
+    }
+
+    /// As [`numbers`](Self::numbers), for a layer that needs rows one after the other.
+    ///
+    /// # Errors
+    /// Also if there is one row for the whole series.
+    pub fn sequence(&self, layer: &'static str) -> Result<usize, Error> {
+        if self.pooled {
+            return Err(misplaced(layer, "it comes after `pool`, where a series has one row; put it before"));
+        }
+        self.numbers(layer)
+    }
+
+    /// The channels of the path, the number of coordinates and the form of rows that are windows.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub fn windows(&self, layer: &'static str) -> Result<(usize, usize, &super::Form, usize), Error> {
+        match &self.rows {
+            Rows::Windows { channels, coordinates, form, window } if !self.pooled => Ok((*channels, *coordinates, form, *window)),
+            _ => Err(misplaced(layer, "it is driven by windows; put `windows` right before it, or choose another `drive`")),
+        }
+    }
+}
+
+/// A layer that cannot come where it is.
+pub(crate) fn misplaced(layer: &'static str, problem: impl Into<String>) -> Error {
+    Error::Layer { layer: layer.into(), problem: problem.into() }
+}
+
+/// A setting of a layer that makes no sense.
+pub(crate) fn refuse<T>(setting: &'static str, problem: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Setting { setting, problem: problem.into() })
+}
+
+/// A size of a layer, which is at least 1.
+pub(crate) fn at_least_one(sizes: &[(&'static str, usize)]) -> Result<(), Error> {
+    match sizes.iter().find(|(_, size)| *size == 0) {
+        Some((setting, _)) => refuse(setting, "0; at least 1 is needed"),
+        None => Ok(()),
+    }
+}
