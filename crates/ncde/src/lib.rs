@@ -5,7 +5,9 @@
 //! | [`signature`] | the signature and log-signature of a batch of paths, as a differentiable operation |
 //! | [`linear`] | the recurrence of a linear controlled differential equation, as a differentiable operation |
 //! | [`neural`] | the whole solve of a neural controlled differential equation, as a differentiable operation |
-//! | [`model`] | Linear NCDEs (in batches, or one observation at a time), NCDEs, NRDEs and Log-NCDEs, what drives them, `SLiCE` blocks and stacks, path development, readouts, randomised signatures |
+//! | [`dense`] | linear layers, activations, norms and updates of weights, fused |
+//! | [`layer`] | the layers of a model on batches of series, with gradients |
+//! | [`graph`] | the lock around what differentiates |
 //! | [`train`] | from data and settings to a saved model |
 //! | [`demo`] | series to try things on |
 //! | [`random`] | the counter-based random numbers that all weights and masks are drawn from |
@@ -19,29 +21,33 @@
 //! | `flex.rs` | the CPU backend: zero-copy slices into the kernel |
 //! | `autodiff.rs` | any backend under `Autodiff`: registers the hand-written reverse pass |
 //!
-//! From observations to a class, in five lines:
+//! From observations to a class: a structured Linear NCDE over windows of 5 observations, the mean of its states, and a linear readout.
 //!
 //! ```
 //! use burn::backend::Flex;
 //! use burn::tensor::Tensor;
-//! use ncde::model::{Gates, GatesConfig, LinearNcdeConfig, Observations, Over, ReadoutConfig, TimeChannel, Times};
-//! use ncde::random::Stream;
+//! use ncde::layer::{Context, Network, Places, Rows};
+//! use ncde_runtime::LayerSpec;
+//! use ncde_runtime::layer::Signal;
+//! let layers: Vec<LayerSpec> = serde_json::from_str(r#"[
+//!     {"layer": "windows", "window": 5, "form": {"kind": "log-signature", "depth": 2, "basis": "lyndon"}},
+//!     {"layer": "linear-cde", "hidden": 16, "structure": {"kind": "block", "block": 4}, "drive": {"kind": "windows"}, "initial": "first"},
+//!     {"layer": "pool", "over": "mean"},
+//!     {"layer": "linear", "outputs": 3}
+//! ]"#)?;
 //! let (device, seed) = (Default::default(), 0);
-//! let values = Tensor::<Flex, 3>::zeros([4, 100, 6], &device); // 4 series, 100 observations, 6 channels
-//!
-//! let gates = GatesConfig::Increments { time: TimeChannel::Present }.init::<Flex>(6, &device, &Stream::new(seed, 1));
-//! let [omega, _] = gates.channels(6);
-//! let model = LinearNcdeConfig::new(16, omega).init::<Flex>(&device, seed)?;
-//! let readout = ReadoutConfig::new(3).with_over(Over::Mean).init::<Flex>(16, &device, &Stream::new(seed, 2));
-//! let drive = gates.drive(Observations { values, times: Times::Regular(0.01), lengths: None })?;
-//! let classes = readout.forward(model.forward_with_start(&drive)?, None)?;
-//! assert_eq!(classes.dims(), [4, 1, 3]);
-//! # Ok::<(), ncde::model::Error>(())
+//! let model = Network::<Flex>::drawn(&layers, &Signal::values(6), seed, &device)?;
+//! // 4 series of 6 channels, the longest with 100 observations.
+//! let series = Rows { values: Tensor::zeros([4, 100, 6], &device), places: Places::regular(&[100, 80, 100, 7]).into() };
+//! assert_eq!(model.forward(series, &Context::predict())?.values.dims(), [4, 1, 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod demo;
+pub mod dense;
+pub mod graph;
+pub mod layer;
 pub mod linear;
-pub mod model;
 pub mod neural;
 pub mod signature;
 mod slices;

@@ -1,5 +1,6 @@
 //! A function of each number, `y_i = s(x_i)`, or a gated linear unit, `y = u sigmoid(v)` for `x = (u, v)`. No weights.
 
+use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
 use super::signal::misplaced;
@@ -37,12 +38,13 @@ impl Function {
     }
 
     /// The function of a row.
-    pub fn apply(self, x: &[f32], y: &mut [f32]) {
+    pub fn apply<T: Float>(self, x: &[T], y: &mut [T]) {
+        let (zero, one) = (T::zero(), T::one());
         match self {
             Self::Silu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x * sigmoid(x)),
-            Self::Relu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(0.0)),
+            Self::Relu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(zero)),
             Self::Tanh => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.tanh()),
-            Self::Softplus => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(0.0) + (-x.abs()).exp().ln_1p()),
+            Self::Softplus => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(zero) + (one + (-x.abs()).exp()).ln()),
             Self::Glu => {
                 let (u, v) = x.split_at(x.len() / 2);
                 y.iter_mut().zip(u.iter().zip(v)).for_each(|(y, (&u, &v))| *y = u * sigmoid(v));
@@ -50,35 +52,34 @@ impl Function {
         }
     }
 
-    /// The gradient in `x` from that in `y`, added to `dx`.
-    pub fn reverse(self, x: &[f32], dy: &[f32], dx: &mut [f32]) {
-        let slope = |x: f32| match self {
-            Self::Silu => {
-                let s = sigmoid(x);
-                s * (1.0 + x * (1.0 - s))
-            }
-            Self::Relu => f32::from(u8::from(x > 0.0)),
-            Self::Tanh => {
-                let t = x.tanh();
-                1.0 - t * t
-            }
-            Self::Softplus | Self::Glu => sigmoid(x),
+    /// The gradient in `x` from that in `y`.
+    pub fn reverse<T: Float>(self, x: &[T], dy: &[T], dx: &mut [T]) {
+        let (zero, one) = (T::zero(), T::one());
+        let each = |dx: &mut [T], slope: fn(T) -> T| {
+            dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx = dy * slope(x));
         };
-        if self == Self::Glu {
-            let n = dy.len();
-            for i in 0..n {
-                let s = sigmoid(x[n + i]);
-                dx[i] += dy[i] * s;
-                dx[n + i] += dy[i] * x[i] * s * (1.0 - s);
+        match self {
+            Self::Silu => each(dx, |x| {
+                let s = sigmoid(x);
+                s * (T::one() + x * (T::one() - s))
+            }),
+            Self::Relu => dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx = if x > zero { dy } else { zero }),
+            Self::Tanh => each(dx, |x| T::one() - x.tanh() * x.tanh()),
+            Self::Softplus => each(dx, sigmoid),
+            Self::Glu => {
+                let n = dy.len();
+                for i in 0..n {
+                    let s = sigmoid(x[n + i]);
+                    dx[i] = dy[i] * s;
+                    dx[n + i] = dy[i] * x[i] * s * (one - s);
+                }
             }
-            return;
         }
-        dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx += dy * slope(x));
     }
 }
 
-fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
+fn sigmoid<T: Float>(x: T) -> T {
+    T::one() / (T::one() + (-x).exp())
 }
 
 impl Layer for Activation {

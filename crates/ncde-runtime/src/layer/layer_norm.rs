@@ -3,13 +3,14 @@
 //! Linear flows may grow without bound on series unlike those of training; what comes after this layer does not.
 //! Weights, with `affine`: `gain` and `offset`, `[width]`, 1 and 0 at first.
 
+use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// What is added to the variance of a row before it is divided by its root.
-pub const NORM_EPSILON: f32 = 1e-5;
+pub const NORM_EPSILON: f64 = 1e-5;
 
 /// Layer normalisation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,10 +60,11 @@ impl Step for NormStep {
 
 impl LayerNorm {
     /// The mean of a row, and what its distances from it are multiplied with.
-    pub fn moments(x: &[f32]) -> (f32, f32) {
-        let n = x.len() as f32;
-        let mean = x.iter().sum::<f32>() / n;
-        let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
-        (mean, 1.0 / (variance + NORM_EPSILON).sqrt())
+    pub fn moments<T: Float>(x: &[T]) -> (T, T) {
+        let share = T::one() / T::from(x.len()).unwrap_or_else(T::one);
+        let sum = |of: &dyn Fn(T) -> T| x.iter().fold(T::zero(), |sum, &x| sum + of(x)) * share;
+        let mean = sum(&|x| x);
+        let variance = sum(&|x| (x - mean) * (x - mean));
+        (mean, T::one() / (variance + T::from(NORM_EPSILON).unwrap_or_else(T::zero)).sqrt())
     }
 }

@@ -219,7 +219,7 @@ pub fn method(solver: Solver) -> Method {
 ///
 /// # Errors
 /// If the sizes make no sense.
-pub fn generic_field(network: &Network) -> Result<field::Network, Error> {
+pub fn generic_field(network: &Network) -> Result<field::Network, ncde_solve::Error> {
     let function = |activation| match activation {
         Activation::Silu => field::Activation::Silu,
         Activation::Relu => field::Activation::Relu,
@@ -230,7 +230,7 @@ pub fn generic_field(network: &Network) -> Result<field::Network, Error> {
     let hidden = hidden.map(|(l, &width)| field::Layer { width, activation: function(network.activation_of(l)) });
     let activation = if network.last() == Last::Tanh { field::Activation::Tanh } else { field::Activation::Identity };
     let last = field::Layer { width: network.channels() * network.hidden(), activation };
-    Ok(field::Network::from_layers(network.hidden(), network.channels(), hidden.chain([last]).collect())?)
+    field::Network::from_layers(network.hidden(), network.channels(), hidden.chain([last]).collect())
 }
 
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use burn::backend::Autodiff;
-use burn::backend::autodiff::NodeId;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn::backend::autodiff::grads::Gradients;
@@ -13,6 +12,7 @@ use burn::tensor::ops::FloatTensor;
 use ncde_kernels::{Brackets, Commutators, Controls, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
+use crate::slices::{register, unknown};
 
 /// What the reverse pass of a recurrence needs: its arguments and its states.
 #[derive(Debug, Clone)]
@@ -36,11 +36,6 @@ impl<B: LinearOps> Kept<B> {
             }
         })
     }
-}
-
-/// A reverse pass cannot fail, but it must not pass a wrong gradient on: NaN is seen by every check after it.
-fn unknown<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
-    B::float_mul_scalar(of, f64::NAN.into())
 }
 
 fn controls(tracked: bool) -> Controls {
@@ -118,13 +113,6 @@ impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
         for (parent, gradient) in ops.parents.into_iter().zip(both) {
             register::<B>(parent.map(|node| node.id), Some(gradient), grads);
         }
-    }
-}
-
-/// Hands a gradient to a parent that is tracked.
-fn register<B: Backend>(parent: Option<NodeId>, gradient: Option<FloatTensor<B>>, grads: &mut Gradients) {
-    if let (Some(parent), Some(gradient)) = (parent, gradient) {
-        grads.register::<B>(parent, gradient);
     }
 }
 

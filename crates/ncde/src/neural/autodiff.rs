@@ -12,6 +12,7 @@ use burn::tensor::ops::FloatTensor;
 use ncde_kernels::neural::Controls;
 
 use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Solve};
+use crate::slices::{register, unknown};
 
 /// What the reverse pass needs: the arguments and the states.
 #[derive(Debug, Clone)]
@@ -38,16 +39,9 @@ impl<B: NeuralOps> Backward<B, 3> for Reverse {
                 initial: unknown::<B>(arrays.initial),
             });
         for (parent, gradient) in ops.parents.into_iter().zip([Some(of.parameters), of.coefficients, Some(of.initial)]) {
-            if let (Some(parent), Some(gradient)) = (parent, gradient) {
-                grads.register::<B>(parent.id, gradient);
-            }
+            register::<B>(parent.map(|node| node.id), gradient, grads);
         }
     }
-}
-
-/// A reverse pass cannot fail, but it must not pass a wrong gradient on: NaN is seen by every check after it.
-fn unknown<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
-    B::float_mul_scalar(of, f64::NAN.into())
 }
 
 impl<B: NeuralOps, C: CheckpointStrategy> NeuralOps for Autodiff<B, C> {

@@ -7,9 +7,10 @@
 //!
 //! Both take the same steps, and both reverse passes are exact for them.
 
-use ncde_kernels::neural::{self as kernel, Activation, Controls, Depth, Last, Network, Solver};
-use ncde_solve::field::{self as generic, Layer};
-use ncde_solve::solve::{Method, RowSteps};
+use ncde_kernels::neural::{self as kernel, Controls, Depth, Network, Solver};
+use ncde_runtime::layer::{generic_field, method};
+use ncde_solve::field as generic;
+use ncde_solve::solve::RowSteps;
 
 use super::Error;
 
@@ -84,7 +85,7 @@ impl Solve {
     fn through_generic(self, depth: usize) -> Result<Self, Error> {
         let network = self.kernel.network();
         let steps = RowSteps::new(network.channels(), depth, method(self.kernel.solver()))?;
-        let generic = Generic { field: field(network)?, steps };
+        let generic = Generic { field: generic_field(network)?, steps };
         Ok(Self { generic: Some(generic), ..self })
     }
 
@@ -128,32 +129,4 @@ impl Solve {
     pub(super) fn with_controls(self, controls: Controls) -> Self {
         Self { kernel: self.kernel.with_controls(controls), ..self }
     }
-}
-
-/// The same method of `ncde-solve`.
-fn method(solver: Solver) -> Method {
-    match solver {
-        Solver::Euler => Method::Euler,
-        Solver::Heun => Method::Heun,
-        Solver::Rk4 => Method::Rk4,
-    }
-}
-
-/// The network as `ncde-solve` writes it: the same parameters in the same order.
-fn field(network: &Network) -> Result<generic::Network, Error> {
-    let hidden = network.widths().iter().enumerate().map(|(l, &width)| {
-        let activation = match network.activation_of(l) {
-            Activation::Silu => generic::Activation::Silu,
-            Activation::Relu => generic::Activation::Relu,
-            Activation::Tanh => generic::Activation::Tanh,
-            Activation::Softplus => generic::Activation::Softplus,
-        };
-        Layer { width, activation }
-    });
-    let activation = match network.last() {
-        Last::Tanh => generic::Activation::Tanh,
-        Last::Linear => generic::Activation::Identity,
-    };
-    let last = Layer { width: network.channels() * network.hidden(), activation };
-    Ok(generic::Network::from_layers(network.hidden(), network.channels(), hidden.chain([last]).collect())?)
 }

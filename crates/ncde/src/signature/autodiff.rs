@@ -11,6 +11,7 @@ use burn::tensor::ops::FloatTensor;
 use ncde_signature::Signature;
 
 use super::{Error, Over, SignatureOps};
+use crate::slices::unknown;
 
 #[derive(Debug)]
 struct Reverse;
@@ -21,9 +22,7 @@ impl<B: SignatureOps> Backward<B, 1> for Reverse {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (transform, over, path) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            // A reverse pass cannot fail, but it must not pass a wrong gradient on: NaN is seen by every check after it.
-            B::signature_backward(&transform, over, path.clone(), gradient)
-                .unwrap_or_else(|_| B::float_mul_scalar(path, f64::NAN.into()))
+            B::signature_backward(&transform, over, path.clone(), gradient).unwrap_or_else(|_| unknown::<B>(path))
         });
     }
 }

@@ -1,0 +1,43 @@
+//! Dropout from our own streams: each number stays with probability `1 - p`, scaled by `1 / (1 - p)`.
+
+use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use crate::random::Stream;
+
+/// What a forward pass is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is dropped.
+    Predict,
+    /// Masks come from this stream: take another for each step of training.
+    Train(Stream),
+}
+
+impl Phase {
+    /// The phase of part `i` of a model.
+    #[must_use]
+    pub fn child(self, i: u64) -> Self {
+        match self {
+            Self::Predict => Self::Predict,
+            Self::Train(stream) => Self::Train(stream.child(i)),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct DropoutBatch {
+    pub(super) rate: f64,
+}
+
+impl<B: LayerBackend> Batch<B> for DropoutBatch {
+    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        let Phase::Train(stream) = context.phase else { return Ok(rows) };
+        if self.rate == 0.0 {
+            return Ok(rows);
+        }
+        let (shape, kept) = (rows.values.dims(), 1.0 / (1.0 - self.rate));
+        let size = shape.iter().product::<usize>() as u64;
+        let mask = (0..size).map(|i| if stream.uniform(i) < self.rate { 0.0 } else { kept }).collect();
+        let mask = rows.constant(mask, shape);
+        Ok(rows.with(rows.values.clone() * mask))
+    }
+}

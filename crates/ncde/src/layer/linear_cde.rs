@@ -1,0 +1,253 @@
+//! A structured Linear NCDE; see [`ncde_runtime::layer::LinearCde`].
+//!
+//! Cost: that of the recurrence in `ncde-kernels`. Memory: `O(batch x rows x H)`.
+
+use std::sync::Arc;
+
+use burn::tensor::Tensor;
+use burn::tensor::backend::Backend;
+use ncde_kernels::Commutators;
+use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
+
+use super::rows::{clear_padding, integers};
+use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use crate::dense;
+use crate::linear::{Arguments, generators, matrices, recurrence, vectors};
+
+#[derive(Debug)]
+pub(super) struct LinearCdeBatch {
+    spec: LinearCde,
+    prepared: Prepared,
+}
+
+/// What moves states from row to row: `[batch, steps, ...]`.
+struct Moves<B: Backend> {
+    lambda: Tensor<B, 3>,
+    /// What goes with the vectors that are added.
+    mu: Option<Tensor<B, 3>>,
+}
+
+/// The weights, as the recurrence takes them.
+struct Flow<B: Backend> {
+    a: Tensor<B, 1>,
+    /// `[vectors, H]`.
+    vectors: Option<Tensor<B, 2>>,
+}
+
+impl LinearCdeBatch {
+    pub(super) fn new(spec: &LinearCde, input: &Signal, fixed: &mut Values) -> Result<Self, Error> {
+        let mask = spec.structure.entries(spec.hidden)?.map(|_| fixed.take("mask")).transpose()?;
+        Ok(Self { spec: spec.clone(), prepared: spec.prepare(input, mask.as_deref())? })
+    }
+
+    /// Whether the first row moves the state, too.
+    fn first_drives(&self) -> bool {
+        self.spec.drive == (Drive::Tokens {}) && self.spec.initial == Initial::Learned
+    }
+
+    /// `h_0`: `[batch, 1, H]`.
+    fn start<B: LayerBackend>(&self, rows: &Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Tensor<B, 3>, Error> {
+        let batch = rows.values.dims()[0];
+        let start = own.weight::<1>("start")?;
+        if self.spec.initial == Initial::Learned {
+            return Ok(start.reshape([1, 1, self.spec.hidden]).expand([batch, 1, self.spec.hidden]));
+        }
+        let first = &self.prepared.first;
+        first_state(rows, (first.start, first.len()), own, context)
+    }
+
+    /// What the rows of the trunk, or branches after the rows before them, do to states.
+    fn moves<B: LayerBackend>(&self, rows: Tensor<B, 3>, before: Option<Tensor<B, 3>>, dt: Option<Tensor<B, 3>>) -> Moves<B> {
+        let driving = &self.prepared.driving;
+        let x = rows.narrow(2, driving.start, driving.len());
+        let with_time = |time: bool, dt: Tensor<B, 3>, x: Tensor<B, 3>| if time { Tensor::cat(vec![dt, x], 2) } else { x };
+        let omega = match (self.spec.drive, before.clone(), dt.clone()) {
+            (Drive::Increments { time }, Some(before), Some(dt)) => with_time(time, dt, x - before),
+            (Drive::Values { time }, Some(before), Some(dt)) => with_time(time, dt.clone(), spread(dt, &before) * before),
+            (Drive::Time {}, _, Some(dt)) => dt,
+            (Drive::Tokens {}, ..) => {
+                let [batch, steps, _] = x.dims();
+                Tensor::cat(vec![Tensor::ones([batch, steps, 1], (&x.device(), x.dtype())), x], 2)
+            }
+            (_, ..) => x,
+        };
+        let xi = match (self.spec.input, before, dt) {
+            (InputTerm::Values, Some(before), Some(dt)) => Some(spread(dt, &before) * before),
+            _ => None,
+        };
+        let omega = if self.spec.scale == 1.0 { omega } else { omega * self.spec.scale };
+        let Some(plan) = &self.prepared.plan else { return Moves { lambda: omega, mu: None } };
+        let mu = match self.spec.input {
+            InputTerm::None => None,
+            InputTerm::Path => Some(chosen(omega.clone(), plan.vector_places())),
+            InputTerm::Values => xi,
+        };
+        let width = omega.dims()[2];
+        let lambda = if plan.coefficients() == width { omega } else { omega.narrow(2, 0, plan.coefficients()) };
+        Moves { lambda, mu }
+    }
+
+    /// The matrices and vectors that coordinates multiply.
+    fn flow<B: LayerBackend>(&self, own: &Own<'_, B>) -> Result<Flow<B>, Error> {
+        let a = own.weight::<2>("a")?.flatten::<1>(0, 1);
+        let b = if self.spec.input == InputTerm::None { None } else { Some(own.weight::<2>("b")?) };
+        let Some(plan) = &self.prepared.plan else {
+            // The kernel has entry after entry, and the blocks side by side.
+            let block = self.prepared.commutators.map_or(1, |of| of.block);
+            let (channels, blocks) = (self.prepared.field.channels(), self.spec.hidden / block);
+            let mut columns = vec![beside(a.reshape([channels, blocks, block * block]))];
+            columns.extend(b.map(|b| beside(b.reshape([channels, blocks, block]))));
+            let all = Tensor::cat(columns, 1);
+            let count = all.dims().iter().product();
+            return Ok(Flow { a: all.reshape([count]), vectors: None });
+        };
+        let vectors = match (b, plan.vector_brackets()) {
+            (Some(b), Some(brackets)) => Some(vectors(brackets, a.clone(), b)?),
+            (b, _) => b,
+        };
+        let a = match plan.brackets() {
+            Some(brackets) => matrices(brackets, a)?,
+            None => a,
+        };
+        Ok(Flow { a, vectors })
+    }
+
+    /// States after each step, from `initial`, `[batch, 1, H]`: `[batch, steps, H]`. Past the length of a series its last state is repeated.
+    fn run<B: LayerBackend>(
+        &self,
+        flow: &Flow<B>,
+        initial: Tensor<B, 3>,
+        moves: Moves<B>,
+        lengths: &[usize],
+    ) -> Result<Tensor<B, 3>, Error> {
+        // A series without steps takes one that does nothing.
+        let idle = lengths.contains(&0);
+        let clear = |values: Tensor<B, 3>| if idle { clear_padding(values, lengths) } else { values };
+        let (lambda, mu) = (clear(moves.lambda), moves.mu.map(clear));
+        let [batch, steps, _] = lambda.dims();
+        let (a, coefficients, affine) = match self.prepared.commutators {
+            Some(of) => self.from_increments(of, flow, lambda)?,
+            None => {
+                let affine = match (&flow.vectors, mu) {
+                    (Some(vectors), Some(mu)) => {
+                        let places = mu.dims()[2];
+                        let beta = mu.reshape([batch * steps, places]).matmul(vectors.clone());
+                        Some(beta.reshape([batch, steps, 1, self.spec.hidden]))
+                    }
+                    _ => None,
+                };
+                (flow.a.clone(), lambda, affine)
+            }
+        };
+        let lengths: Arc<[usize]> = lengths.iter().map(|&own| own.max(1)).collect();
+        let all = lengths.iter().all(|&own| own == steps);
+        let arguments = Arguments { a, coefficients, initial, affine, lengths: if all { None } else { Some(lengths) } };
+        Ok(recurrence(&self.prepared.recurrence, arguments)?.reshape([batch, steps, self.spec.hidden]))
+    }
+
+    /// The generators of windows from their increments, without log-signature or bracket: coefficients of unit matrices.
+    ///
+    /// ```text
+    /// Omega = sum_k M_k + 1/2 sum_l (M_l P_l - P_l M_l),   M_k = sum_i x_k^i A^i,   P_l = M_1 + ... + M_{l-1}
+    /// ```
+    ///
+    /// The second level of the log-signature of a path with increments `x_1, ..., x_s` is half the sum of `x_k ⊗ x_l - x_l ⊗ x_k` over `k < l`. With the
+    /// matrices `A^j A^i - A^i A^j` of its brackets that is the sum above, from `s d` coefficients a window instead of `d (d + 1) / 2`.
+    /// Where the path is also added to the state, the same formula holds for `[[A^i, B^i], [0, 0]]`.
+    #[expect(clippy::type_complexity, reason = "the arguments of the recurrence")]
+    fn from_increments<B: LayerBackend>(
+        &self,
+        of: Commutators,
+        flow: &Flow<B>,
+        increments: Tensor<B, 3>,
+    ) -> Result<(Tensor<B, 1>, Tensor<B, 3>, Option<Tensor<B, 4>>), Error> {
+        let ([batch, windows, _], channels) = (increments.dims(), self.prepared.field.channels());
+        let (count, numbers, hidden) = (batch * windows, self.prepared.field.channel(0).len(), self.spec.hidden);
+        let row = flow.a.dims()[0] / channels;
+        let each = increments.reshape([count * of.steps, channels]).matmul(flow.a.clone().reshape([channels, row]));
+        let made = generators(of, each.reshape([count, of.steps, row]))?;
+        let units = LinearCde::units(of.block, numbers);
+        let units = Tensor::<B, 1>::from_data(burn::tensor::TensorData::new(units, [numbers * numbers]), &flow.a.device());
+        let affine = of.vectors.then(|| {
+            let beta = made.clone().narrow(1, numbers, hidden).reshape([count, of.block, hidden / of.block]);
+            beside(beta).reshape([batch, windows, 1, hidden])
+        });
+        let lambda = made.narrow(1, 0, numbers).reshape([batch, windows, numbers]);
+        Ok((units.cast(flow.a.dtype()), lambda, affine))
+    }
+}
+
+/// `h_0 = L (x_0, statics) + c` from the numbers of the first row that begin at `start`: `[batch, 1, H]`.
+pub(super) fn first_state<B: LayerBackend>(
+    rows: &Rows<B>,
+    (start, count): (usize, usize),
+    own: &Own<'_, B>,
+    context: &Context<B>,
+) -> Result<Tensor<B, 3>, Error> {
+    let mut first = vec![rows.values.clone().narrow(1, 0, 1).narrow(2, start, count)];
+    first.extend(context.statics.clone().map(|statics| statics.unsqueeze_dim(1)));
+    Ok(dense::affine(Tensor::cat(first, 2), own.weight("first")?, own.weight("start")?)?)
+}
+
+/// A column spread over as many as another tensor has.
+fn spread<B: Backend>(column: Tensor<B, 3>, like: &Tensor<B, 3>) -> Tensor<B, 3> {
+    column.repeat_dim(2, like.dims()[2])
+}
+
+/// `[n, x, y]` to `[n, y x]`.
+fn beside<B: Backend>(numbers: Tensor<B, 3>) -> Tensor<B, 2> {
+    numbers.swap_dims(1, 2).flatten(1, 2)
+}
+
+/// These places of each row; nothing is copied where they are all of them, in order.
+fn chosen<B: Backend>(all: Tensor<B, 3>, wanted: &[usize]) -> Tensor<B, 3> {
+    if wanted.iter().copied().eq(0..all.dims()[2]) {
+        return all;
+    }
+    let wanted = integers(wanted.iter().map(|&place| place as i64).collect(), &all.device());
+    all.select(2, wanted)
+}
+
+impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
+    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        let (start, flow) = (self.start(&rows, own, context)?, self.flow(own)?);
+        let (trunk, first) = (rows.trunk(), usize::from(!self.first_drives()));
+        let [batch, length, _] = trunk.dims();
+        let back = self.spec.drive.looks_back();
+        let spans = back.then(|| {
+            let all = rows.places.count() - 1;
+            rows.constant(rows.places.spans(), [batch, all, 1])
+        });
+        let states = if length > first {
+            let steps = length - first;
+            let before = back.then(|| trunk.clone().narrow(1, 0, steps));
+            let dt = spans.clone().map(|spans| spans.narrow(1, 0, steps));
+            let moves = self.moves(trunk.narrow(1, first, steps), before, dt);
+            let lengths: Vec<usize> = rows.places.lengths.iter().map(|own| own - first).collect();
+            Some(self.run(&flow, start.clone(), moves, &lengths)?)
+        } else {
+            None
+        };
+        let mut all: Vec<Tensor<B, 3>> = if first == 1 { vec![start] } else { Vec::new() };
+        all.extend(states);
+        let states = Tensor::cat(all, 1);
+        let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
+        let [_, count, width] = branches.dims();
+        let each = |x: Tensor<B, 3>| {
+            let width = x.dims()[2];
+            x.reshape([batch * count, 1, width])
+        };
+        let before = back.then(|| rows.branches(&rows.trunk()).map(|(_, before)| each(before))).flatten();
+        let dt = spans.map(|spans| each(spans.narrow(1, length - 1, count)));
+        let moves = self.moves(branches.reshape([batch * count, 1, width]), before, dt);
+        let ends = self.run(&flow, each(from), moves, &vec![1; batch * count])?;
+        Ok(rows.with(Tensor::cat(vec![states, ends.reshape([batch, count, self.spec.hidden])], 1)))
+    }
+
+    /// The mean over channels of the Euclidean norm of the channel's parameters.
+    fn penalty(&self, own: &Own<'_, B>) -> Option<Tensor<B, 1>> {
+        let squares = own.weight::<2>("a").ok()?.square().sum_dim(1);
+        // The square root has no slope at 0; a number that f32 still holds gives it one.
+        Some((squares.squeeze_dim::<1>(1) + 1e-30).sqrt().mean())
+    }
+}

@@ -1,0 +1,193 @@
+//! Layers on tensors: the batch form of the specs in [`ncde_runtime::layer`], with gradients.
+//!
+//! A batch holds series of different lengths, padded; what lies past the end of a series changes nothing of it. One file a layer, named as the
+//! spec's; `batch` in this file is the registry.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `rows` | [`Rows`]: the rows of a batch of series, and where they lie |
+//! | `network` | [`Network`]: a list of layers with its weights |
+//! | the others | a layer each |
+
+mod activation;
+mod beside;
+mod dropout;
+mod embedding;
+mod layer_norm;
+mod linear;
+mod linear_cde;
+mod network;
+mod neural_cde;
+mod pool;
+mod residual;
+mod rows;
+mod signature;
+mod standardise;
+mod windows;
+
+use std::fmt::Debug;
+
+use burn::tensor::Tensor;
+use burn::tensor::backend::Backend;
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{Signal, Values};
+
+pub use dropout::Phase;
+pub use network::{Network, Own};
+pub use rows::{Branches, Places, Rows};
+
+use crate::dense::DenseOps;
+use crate::linear::LinearOps;
+use crate::neural::NeuralOps;
+use crate::signature::SignatureOps;
+
+/// A backend that layers run on: one with all our operations.
+pub trait LayerBackend: DenseOps + LinearOps + NeuralOps + SignatureOps {}
+impl<B: DenseOps + LinearOps + NeuralOps + SignatureOps> LayerBackend for B {}
+
+/// What all layers of a pass share.
+#[derive(Debug, Clone)]
+pub struct Context<B: Backend> {
+    /// The static covariates of the series, scaled: `[batch, statics]`; none if there are none.
+    pub statics: Option<Tensor<B, 2>>,
+    /// What the pass is for.
+    pub phase: Phase,
+}
+
+impl<B: Backend> Context<B> {
+    /// A prediction of series without static covariates.
+    pub fn predict() -> Self {
+        Self { statics: None, phase: Phase::Predict }
+    }
+
+    /// That of part `i` of a model, which draws its own random numbers.
+    fn child(&self, i: usize) -> Self {
+        Self { statics: self.statics.clone(), phase: self.phase.child(i as u64) }
+    }
+}
+
+/// A layer on a batch of series.
+pub trait Batch<B: LayerBackend>: Debug + Send {
+    /// The rows it hands on.
+    ///
+    /// # Errors
+    /// If shapes do not fit, a number is not finite, or a state overflows.
+    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error>;
+
+    /// The penalty on its vector field, where it has one.
+    fn penalty(&self, _own: &Own<'_, B>) -> Option<Tensor<B, 1>> {
+        None
+    }
+
+    /// What fits its weights to the rows it is given, before training.
+    fn fitting(&self) -> Option<Box<dyn Fitting<B>>> {
+        None
+    }
+
+    /// A weight that is the largest value seen in the rows it hands on, once it is trained.
+    fn largest(&self, _output: &Rows<B>) -> Option<(&'static str, f64)> {
+        None
+    }
+}
+
+/// Fits weights to rows, one batch after the other.
+pub trait Fitting<B: Backend> {
+    /// Looks at the rows of a batch.
+    fn add(&mut self, rows: &Rows<B>);
+
+    /// The weights, by name.
+    fn finish(&self) -> Vec<(&'static str, Vec<f32>)>;
+}
+
+/// The registry: the batch form of a layer that is given rows like these; `fixed` are the values of its weights, of which it may keep those that
+/// are not trained.
+///
+/// # Errors
+/// If the settings make no sense.
+pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<B>>, Error> {
+    Ok(match spec {
+        LayerSpec::Windows(layer) => Box::new(windows::WindowsBatch::new(layer, input)?),
+        LayerSpec::LinearCde(layer) => Box::new(linear_cde::LinearCdeBatch::new(layer, input, fixed)?),
+        LayerSpec::NeuralCde(layer) => Box::new(neural_cde::NeuralCdeBatch::new(layer, input)?),
+        LayerSpec::Signature(layer) => Box::new(signature::SignatureBatch::new(layer, input)?),
+        LayerSpec::Embedding(_) => Box::new(embedding::EmbeddingBatch),
+        LayerSpec::Linear(_) => Box::new(linear::LinearBatch),
+        LayerSpec::Activation(layer) => Box::new(activation::ActivationBatch { function: layer.function }),
+        LayerSpec::LayerNorm(layer) => Box::new(layer_norm::LayerNormBatch { affine: layer.affine }),
+        LayerSpec::Standardise(_) => Box::new(standardise::StandardiseBatch),
+        LayerSpec::Dropout(layer) => Box::new(dropout::DropoutBatch { rate: layer.rate }),
+        LayerSpec::Residual(_) => Box::new(residual::ResidualBatch),
+        LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
+        LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
+    })
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A dense operation failed.
+    #[error(transparent)]
+    Dense(#[from] crate::dense::Error),
+
+    /// A recurrence failed.
+    #[error(transparent)]
+    Linear(#[from] crate::linear::Error),
+
+    /// A neural solve failed.
+    #[error(transparent)]
+    Neural(#[from] crate::neural::Error),
+
+    /// A log-signature of tensors failed.
+    #[error(transparent)]
+    Signature(#[from] crate::signature::Error),
+
+    /// A kernel refused its sizes.
+    #[error(transparent)]
+    Kernel(#[from] ncde_kernels::Error),
+
+    /// The spec of a model.
+    #[error(transparent)]
+    Runtime(#[from] ncde_runtime::Error),
+
+    /// There is no such log-signature.
+    #[error(transparent)]
+    Algebra(#[from] ncde_signature::Error),
+
+    /// A tensor of the wrong shape.
+    #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
+    Shape {
+        /// What was computed.
+        operation: &'static str,
+        /// Which tensor.
+        what: &'static str,
+        /// Its size.
+        seen: String,
+        /// The size it should have.
+        wanted: String,
+    },
+
+    /// A trained weight to which no gradient came.
+    #[error(
+        "weight `{name}` has no gradient: another thread differentiates at the same time, or the layer does not use it; take `ncde::graph::lock` \
+         around each pass forward and back"
+    )]
+    NoGradient {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Error {
+    /// Whether a state has grown out of all bounds.
+    pub fn is_overflow(&self) -> bool {
+        match self {
+            Self::Linear(crate::linear::Error::Kernel(kernel))
+            | Self::Neural(crate::neural::Error::Kernel(kernel))
+            | Self::Kernel(kernel) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),
+            Self::Neural(crate::neural::Error::Generic(solve)) => ncde_runtime::Error::Solve(solve.clone()).is_overflow(),
+            Self::Runtime(runtime) => runtime.is_overflow(),
+            _ => false,
+        }
+    }
+}

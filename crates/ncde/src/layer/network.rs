@@ -1,0 +1,326 @@
+//! A list of layers with its weights: `f_n(... f_2(f_1(x)) ...)`.
+
+use burn::tensor::backend::AutodiffBackend;
+use burn::tensor::{Tensor, TensorData};
+use ncde_runtime::layer::{self as spec, Signal, Values, Weight};
+use ncde_runtime::{LayerSpec, NamedWeight};
+
+use super::{Batch, Context, Error, Fitting, LayerBackend, Rows, batch};
+use crate::random::Stream;
+
+/// Layers one after the other.
+#[derive(Debug)]
+struct Chain<B: LayerBackend> {
+    layers: Vec<Placed<B>>,
+}
+
+/// A layer at its place.
+#[derive(Debug)]
+struct Placed<B: LayerBackend> {
+    layer: Box<dyn Batch<B>>,
+    /// Its own weights, in order; those of the layers inside it follow.
+    weights: Vec<Weight>,
+    inside: Chain<B>,
+    /// How many tensors it and those inside it have.
+    count: usize,
+}
+
+/// What a layer has of its own: its weights, and the layers inside it.
+#[derive(Debug)]
+pub struct Own<'a, B: LayerBackend> {
+    weights: &'a [Weight],
+    tensors: &'a [Tensor<B, 1>],
+    inside: &'a Chain<B>,
+}
+
+impl<B: LayerBackend> Own<'_, B> {
+    /// A weight by name, in its shape.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn weight<const D: usize>(&self, name: &str) -> Result<Tensor<B, D>, Error> {
+        let found = self.weights.iter().zip(self.tensors).find(|(weight, _)| weight.name == name);
+        match found {
+            Some((weight, tensor)) => {
+                let shape: [usize; D] = std::array::from_fn(|i| weight.shape.get(i).copied().unwrap_or(1));
+                Ok(tensor.clone().reshape(shape))
+            }
+            None => Err(ncde_runtime::Error::State(format!("there is no weight `{name}`")).into()),
+        }
+    }
+
+    /// The numbers of a weight that is not trained.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn numbers(&self, name: &str) -> Result<Vec<f32>, Error> {
+        Ok(self.weight::<1>(name)?.into_data().iter().collect())
+    }
+
+    /// What the layers inside make of rows.
+    ///
+    /// # Errors
+    /// If one of them fails.
+    pub fn inside(&self, rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        self.inside.forward(rows, &self.tensors[self.weights.len()..], context, usize::MAX)
+    }
+}
+
+impl<B: LayerBackend> Chain<B> {
+    fn new(layers: &[LayerSpec], input: &Signal, place: &str, values: &[NamedWeight]) -> Result<Self, Error> {
+        let mut all = Vec::with_capacity(layers.len());
+        let mut signal = input.clone();
+        for (i, layer) in layers.iter().enumerate() {
+            let weights = layer.layer().weights(&signal)?;
+            let mut fixed = Values::default();
+            for weight in &weights {
+                let name = format!("{place}{i}.{}", weight.name);
+                if let Some(own) = values.iter().find(|own| own.name == name).filter(|_| !weight.is_trained()) {
+                    fixed.insert(&weight.name, own.values.clone());
+                }
+            }
+            let inside = Self::new(layer.layer().inside(), &signal, &format!("{place}{i}.layers."), values)?;
+            let count = weights.len() + inside.layers.iter().map(|placed| placed.count).sum::<usize>();
+            all.push(Placed { layer: batch(layer, &signal, &mut fixed)?, weights, inside, count });
+            signal = layer.layer().output(&signal)?;
+        }
+        Ok(Self { layers: all })
+    }
+
+    /// Through the first `most` layers.
+    fn forward(
+        &self,
+        mut rows: Rows<B>,
+        mut tensors: &[Tensor<B, 1>],
+        context: &Context<B>,
+        most: usize,
+    ) -> Result<Rows<B>, Error> {
+        for (i, placed) in self.layers.iter().enumerate().take(most) {
+            let (own, rest) = tensors.split_at(placed.count);
+            rows = placed.layer.forward(rows, &placed.own(own), &context.child(i))?;
+            tensors = rest;
+        }
+        Ok(rows)
+    }
+
+    fn penalties(&self, mut tensors: &[Tensor<B, 1>], all: &mut Vec<Tensor<B, 1>>) {
+        for placed in &self.layers {
+            let (own, rest) = tensors.split_at(placed.count);
+            all.extend(placed.layer.penalty(&placed.own(own)));
+            placed.inside.penalties(&own[placed.weights.len()..], all);
+            tensors = rest;
+        }
+    }
+}
+
+impl<B: LayerBackend> Placed<B> {
+    fn own<'a>(&'a self, tensors: &'a [Tensor<B, 1>]) -> Own<'a, B> {
+        Own { weights: &self.weights, tensors, inside: &self.inside }
+    }
+}
+
+/// A list of layers with its weights.
+///
+/// ```
+/// use burn::backend::Flex;
+/// use burn::tensor::Tensor;
+/// use ncde::layer::{Context, Network, Places, Rows};
+/// use ncde_runtime::LayerSpec;
+/// use ncde_runtime::layer::{Linear, Over, Pool, Signal};
+/// let layers = [LayerSpec::Linear(Linear { outputs: 5 }), LayerSpec::Pool(Pool { over: Over::Mean })];
+/// let network = Network::<Flex>::drawn(&layers, &Signal::values(3), 0, &Default::default())?;
+/// // Two series of 3 channels, with 4 and 2 observations.
+/// let rows = Rows { values: Tensor::ones([2, 4, 3], &Default::default()), places: Places::regular(&[4, 2]).into() };
+/// assert_eq!(network.forward(rows, &Context::predict())?.values.dims(), [2, 1, 5]);
+/// # Ok::<(), ncde::layer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Network<B: LayerBackend> {
+    /// Its weights in order, by name.
+    weights: Vec<Weight>,
+    /// Their values, flat.
+    pub tensors: Vec<Tensor<B, 1>>,
+    chain: Chain<B>,
+}
+
+impl<B: LayerBackend> Network<B> {
+    /// Layers for rows like these, with weights drawn from a seed.
+    ///
+    /// # Errors
+    /// If the layers do not fit together.
+    pub fn drawn(layers: &[LayerSpec], input: &Signal, seed: u64, device: &B::Device) -> Result<Self, Error> {
+        let stream = Stream::new(seed, 2);
+        let weights = spec::weights(layers, input, "layers.")?.into_iter().enumerate();
+        let values: Vec<NamedWeight> = weights
+            .map(|(i, weight)| {
+                let values = weight.draw(&stream.child(i as u64));
+                NamedWeight { name: weight.name, shape: weight.shape, values }
+            })
+            .collect();
+        Self::with_values(layers, input, &values, device)
+    }
+
+    /// Layers for rows like these, with these weights, all of them in order.
+    ///
+    /// # Errors
+    /// If the layers do not fit together, or a weight is none of theirs.
+    pub fn with_values(layers: &[LayerSpec], input: &Signal, values: &[NamedWeight], device: &B::Device) -> Result<Self, Error> {
+        let weights = spec::weights(layers, input, "layers.")?;
+        let fits = |(weight, own): (&Weight, &NamedWeight)| weight.name == own.name && weight.count() == own.values.len();
+        if weights.len() != values.len() || !weights.iter().zip(values).all(fits) {
+            let (seen, wanted) = (format!("{} of them", values.len()), format!("the {} of these layers", weights.len()));
+            return Err(Error::Shape { operation: "network", what: "the list of weights", seen, wanted });
+        }
+        let tensor = |own: &NamedWeight| {
+            Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device)
+        };
+        Ok(Self {
+            tensors: values.iter().map(tensor).collect(),
+            chain: Chain::new(layers, input, "layers.", values)?,
+            weights,
+        })
+    }
+
+    /// The weights in order.
+    pub fn weights(&self) -> &[Weight] {
+        &self.weights
+    }
+
+    /// The weights with their values.
+    pub fn values(&self) -> Vec<NamedWeight> {
+        let value = |(weight, tensor): (&Weight, &Tensor<B, 1>)| NamedWeight {
+            name: weight.name.clone(),
+            shape: weight.shape.clone(),
+            values: tensor.to_data().iter().collect(),
+        };
+        self.weights.iter().zip(&self.tensors).map(value).collect()
+    }
+
+    /// How many numbers are trained.
+    pub fn parameters(&self) -> usize {
+        self.weights.iter().filter(|weight| weight.is_trained()).map(Weight::count).sum()
+    }
+
+    /// The outputs of a batch.
+    ///
+    /// # Shapes
+    /// Rows `[batch, places, width]` to `[batch, places, outputs]`, or after `pool` `[batch, 1, outputs]`.
+    ///
+    /// # Errors
+    /// If shapes do not fit, a number is not finite, or a state overflows.
+    pub fn forward(&self, rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        rows.check()?;
+        self.chain.forward(rows, &self.tensors, context, usize::MAX)
+    }
+
+    /// The sum of the penalties on vector fields; none if there are none.
+    pub fn penalty(&self) -> Option<Tensor<B, 1>> {
+        let mut all = Vec::new();
+        self.chain.penalties(&self.tensors, &mut all);
+        all.into_iter().reduce(|sum, own| sum + own)
+    }
+
+    /// Fits what is fitted and not trained, layer by layer, to batches of training data.
+    ///
+    /// # Errors
+    /// If a layer before it fails.
+    pub fn fit(&mut self, batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>) -> Result<(), Error> {
+        let mut first = 0;
+        for i in 0..self.chain.layers.len() {
+            let placed = &self.chain.layers[i];
+            if let Some(mut fitting) = placed.layer.fitting() {
+                batches(&mut |rows, context| {
+                    fitting.add(&self.chain.forward(rows, &self.tensors, &context, i)?);
+                    Ok(())
+                })?;
+                for (name, values) in Fitting::finish(&*fitting) {
+                    self.set(first, i, name, values);
+                }
+            }
+            first += self.chain.layers[i].count;
+        }
+        Ok(())
+    }
+
+    /// Sets what is the largest value seen of a layer's rows, over batches of training data.
+    ///
+    /// # Errors
+    /// If a layer fails.
+    pub fn measure(&mut self, batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>) -> Result<(), Error> {
+        let measures = |weight: &Weight| weight.name.ends_with(".radius");
+        if !self.weights.iter().any(measures) {
+            return Ok(());
+        }
+        let mut most: Vec<f64> = vec![0.0; self.tensors.len()];
+        batches(&mut |rows, context| self.chain.largest(rows, &self.tensors, 0, &context, &mut most).map(|_| ()))?;
+        let device = self.tensors[0].device();
+        for (i, weight) in self.weights.iter().enumerate().filter(|(_, weight)| measures(weight)) {
+            debug_assert_eq!(weight.count(), 1);
+            self.tensors[i] = Tensor::from_data(TensorData::new(vec![most[i] as f32], [1]), &device);
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, first: usize, layer: usize, name: &str, values: Vec<f32>) {
+        let found = self.chain.layers[layer].weights.iter().position(|weight| weight.name == name);
+        if let Some(i) = found {
+            let device = self.tensors[first + i].device();
+            let count = values.len();
+            self.tensors[first + i] = Tensor::from_data(TensorData::new(values, [count]), &device);
+        }
+    }
+}
+
+impl<B: LayerBackend> Chain<B> {
+    /// Forward, with the largest value that each weight of that kind stands for.
+    fn largest(
+        &self,
+        mut rows: Rows<B>,
+        tensors: &[Tensor<B, 1>],
+        mut first: usize,
+        context: &Context<B>,
+        most: &mut [f64],
+    ) -> Result<Rows<B>, Error> {
+        let mut rest = tensors;
+        for (i, placed) in self.layers.iter().enumerate() {
+            let (own, after) = rest.split_at(placed.count);
+            let context = context.child(i);
+            placed.inside.largest(rows.clone(), &own[placed.weights.len()..], first + placed.weights.len(), &context, most)?;
+            rows = placed.layer.forward(rows, &placed.own(own), &context)?;
+            if let Some((name, value)) = placed.layer.largest(&rows)
+                && let Some(j) = placed.weights.iter().position(|weight| weight.name == name)
+            {
+                most[first + j] = most[first + j].max(value);
+            }
+            first += placed.count;
+            rest = after;
+        }
+        Ok(rows)
+    }
+}
+
+impl<B: LayerBackend + AutodiffBackend> Network<B> {
+    /// Begins a pass: the weights of a network without gradients become variables.
+    pub fn track<I: LayerBackend>(&mut self, from: &Network<I>)
+    where
+        B: AutodiffBackend<InnerBackend = I>,
+    {
+        self.tensors = from.tensors.iter().zip(&self.weights).map(|(tensor, weight)| {
+            let tensor = Tensor::from_inner(tensor.clone());
+            if weight.is_trained() { tensor.require_grad() } else { tensor }
+        }).collect();
+    }
+
+    /// The gradients of the trained weights, in order.
+    ///
+    /// # Errors
+    /// If one is missing.
+    pub fn gradients(&self, gradients: &B::Gradients) -> Result<Vec<Option<Tensor<B::InnerBackend, 1>>>, Error> {
+        let gradient = |(weight, tensor): (&Weight, &Tensor<B, 1>)| match tensor.grad(gradients) {
+            _ if !weight.is_trained() => Ok(None),
+            Some(gradient) => Ok(Some(gradient)),
+            None => Err(Error::NoGradient { name: weight.name.clone() }),
+        };
+        self.weights.iter().zip(&self.tensors).map(gradient).collect()
+    }
+}

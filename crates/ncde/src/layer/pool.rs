@@ -1,0 +1,39 @@
+//! One row for the series as a whole; see [`ncde_runtime::layer::Pool`].
+
+use std::sync::Arc;
+
+use burn::tensor::Tensor;
+use ncde_runtime::layer::Over;
+
+use super::rows::integers;
+use super::{Batch, Context, Error, LayerBackend, Own, Places, Rows};
+
+#[derive(Debug)]
+pub(super) struct PoolBatch {
+    pub(super) over: Over,
+}
+
+impl<B: LayerBackend> Batch<B> for PoolBatch {
+    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+        let x = rows.trunk();
+        let [batch, trunk, width] = x.dims();
+        let lengths = &rows.places.lengths;
+        let values: Tensor<B, 3> = match self.over {
+            Over::Last => {
+                let last = lengths.iter().enumerate().map(|(b, own)| (b * trunk + own - 1) as i64).collect();
+                let last = integers(last, &x.device());
+                x.reshape([batch * trunk, width]).select(0, last).unsqueeze_dim(1)
+            }
+            // A sum over rows is a matrix product: that is fast, and padding counts nothing.
+            Over::Mean => {
+                let share = |own: usize| (0..trunk).map(move |t| if t < own { 1.0 / own as f64 } else { 0.0 });
+                let shares = lengths.iter().flat_map(|&own| share(own)).collect();
+                rows.constant(shares, [batch, 1, trunk]).matmul(x)
+            }
+        };
+        let count = rows.places.count();
+        let times = lengths.iter().enumerate().map(|(b, own)| rows.places.times[b * count + own - 1]).collect();
+        let places = Places { lengths: vec![1; batch], trunk: 1, times, branches: None };
+        Ok(Rows { values, places: Arc::new(places) })
+    }
+}

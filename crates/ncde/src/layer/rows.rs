@@ -1,0 +1,137 @@
+//! The rows of a batch of series, and where they lie.
+//!
+//! ```text
+//! values[b] = (row_0, ..., row_{n_b - 1}, padding up to the trunk;  branch_0, ..., branch_{m - 1})
+//! ```
+//!
+//! The rows of the *trunk* follow each other. A *branch* is a row that follows a row of the trunk, its parent, but that nothing follows: what is known in
+//! the middle of a window, where an output is asked for. Layers that treat every row by itself need not tell them apart.
+
+use std::sync::Arc;
+
+use burn::tensor::backend::Backend;
+use burn::tensor::{Bool, Int, Tensor, TensorData};
+
+use super::Error;
+
+/// The rows of a batch of series.
+#[derive(Debug, Clone)]
+pub struct Rows<B: Backend> {
+    /// `[batch, trunk + branches, width]`.
+    pub values: Tensor<B, 3>,
+    /// Where they lie.
+    pub places: Arc<Places>,
+}
+
+/// Where the rows of a batch lie.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Places {
+    /// How many rows of the trunk each series has, at least 1.
+    pub lengths: Vec<usize>,
+    /// How many the trunk has with padding.
+    pub trunk: usize,
+    /// The time of each place, `[batch, trunk + branches]`.
+    pub times: Vec<f64>,
+    /// The rows beside the trunk.
+    pub branches: Option<Branches>,
+}
+
+/// Rows that nothing follows, as many for each series; padding follows row 0 and is not read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branches {
+    /// How many each series has.
+    pub count: usize,
+    /// The row of the trunk that each one follows, `[batch, count]`.
+    pub parents: Vec<usize>,
+}
+
+impl Places {
+    /// Series of these lengths at times 0, 1, 2, ...; the trunk is as long as the longest.
+    pub fn regular(lengths: &[usize]) -> Self {
+        let trunk = lengths.iter().copied().max().unwrap_or(1).max(1);
+        let times = lengths.iter().flat_map(|_| (0..trunk).map(|t| t as f64)).collect();
+        Self { lengths: lengths.to_vec(), trunk, times, branches: None }
+    }
+
+    /// How many series.
+    pub fn batch(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// How many rows a series has with padding.
+    pub fn count(&self) -> usize {
+        self.trunk + self.branches.as_ref().map_or(0, |branches| branches.count)
+    }
+
+    /// The time since the row before, for the rows of the trunk from the second on and then for branches: `[batch, count - 1]`.
+    pub(super) fn spans(&self) -> Vec<f64> {
+        let count = self.count();
+        let mut spans = Vec::with_capacity(self.times.len());
+        for (b, times) in self.times.chunks_exact(count).enumerate() {
+            spans.extend(times[..self.trunk].windows(2).map(|two| two[1] - two[0]));
+            if let Some(branches) = &self.branches {
+                let parents = &branches.parents[b * branches.count..(b + 1) * branches.count];
+                spans.extend(times[self.trunk..].iter().zip(parents).map(|(time, &parent)| time - times[parent]));
+            }
+        }
+        spans
+    }
+}
+
+impl<B: Backend> Rows<B> {
+    /// Other values at the same places.
+    #[must_use]
+    pub fn with(&self, values: Tensor<B, 3>) -> Self {
+        Self { values, places: self.places.clone() }
+    }
+
+    /// The rows of the trunk.
+    pub fn trunk(&self) -> Tensor<B, 3> {
+        if self.places.branches.is_none() { self.values.clone() } else { self.values.clone().narrow(1, 0, self.places.trunk) }
+    }
+
+    /// The branches, and for each series the rows of the trunk among `of`, `[batch, trunk, width]`, that they follow.
+    pub(super) fn branches(&self, of: &Tensor<B, 3>) -> Option<(Tensor<B, 3>, Tensor<B, 3>)> {
+        let branches = self.places.branches.as_ref()?;
+        let own = self.values.clone().narrow(1, self.places.trunk, branches.count);
+        let [batch, trunk, width] = of.dims();
+        let parents = branches.parents.iter().enumerate().map(|(i, parent)| (i / branches.count * trunk + parent) as i64);
+        let parents: Tensor<B, 1, Int> = integers(parents.collect(), &of.device());
+        let before = of.clone().reshape([batch * trunk, width]).select(0, parents);
+        Some((own, before.reshape([batch, branches.count, width])))
+    }
+
+    /// A constant of the same number type and on the same device.
+    pub(super) fn constant<const D: usize>(&self, values: Vec<f64>, shape: [usize; D]) -> Tensor<B, D> {
+        Tensor::from_data(TensorData::new(values, shape), (&self.values.device(), self.values.dtype()))
+    }
+
+    /// Refuses places that are not those of the values.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let ([batch, count, _], places) = (self.values.dims(), &*self.places);
+        let wanted = [places.batch(), places.count()];
+        let lengths = places.lengths.iter().all(|&own| (1..=places.trunk).contains(&own));
+        if [batch, count] == wanted && lengths && places.times.len() == batch * count {
+            return Ok(());
+        }
+        let wanted = format!("[{}, {}], and every length from 1 to {}", wanted[0], wanted[1], places.trunk);
+        Err(Error::Shape { operation: "layers", what: "the batch of rows", seen: format!("[{batch}, {count}] rows"), wanted })
+    }
+}
+
+/// A tensor of whole numbers.
+pub(super) fn integers<B: Backend>(values: Vec<i64>, device: &B::Device) -> Tensor<B, 1, Int> {
+    let count = values.len();
+    Tensor::from_data(TensorData::new(values, [count]), device)
+}
+
+/// Sets everything after the length of each series to 0, `[batch, steps, channels]`; also what is not a number.
+pub(super) fn clear_padding<B: Backend>(values: Tensor<B, 3>, lengths: &[usize]) -> Tensor<B, 3> {
+    let [batch, steps, channels] = values.dims();
+    if lengths.iter().all(|&length| length >= steps) {
+        return values;
+    }
+    let past: Vec<bool> = lengths.iter().flat_map(|&length| (0..steps).map(move |t| t >= length)).collect();
+    let past = Tensor::<B, 3, Bool>::from_data(TensorData::new(past, [batch, steps, 1]), &values.device());
+    values.mask_fill(past.expand([batch, steps, channels]), 0.0)
+}
