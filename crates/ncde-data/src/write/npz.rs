@@ -1,4 +1,4 @@
-//! `.npz`: everything a dataset has, in the arrays that the reader knows; shorter series are padded with NaN, and those of tokens with 0.
+//! `.npz`: everything a dataset has, in the arrays that the reader knows; shorter series are padded with NaN, tokens with 0.
 
 use std::io::{self, Seek, Write};
 
