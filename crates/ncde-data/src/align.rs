@@ -3,6 +3,7 @@
 use crate::dataset::numbered;
 use crate::error::{Place, hint, listed, shown};
 use crate::label::Lookup;
+use crate::text::number;
 use crate::{Case, Dataset, Error, Schema, Targets};
 
 /// Where a column of the result comes from.
@@ -11,8 +12,8 @@ enum From {
     Static(usize),
     /// A category that this file never has: 0, but missing where its fellows `name=...` are.
     Unseen(Box<From>),
-    /// A category of a column that holds only numbers in this file: whether it is this one.
-    Number(Box<From>, f64),
+    /// A category of a column that holds numbers or tokens in this file: whether the value is one of these.
+    OneOf(Box<From>, Vec<f64>),
 }
 
 impl From {
@@ -24,9 +25,9 @@ impl From {
                 let x = fellow.at(case, row);
                 if x.is_nan() { x } else { 0.0 }
             }
-            Self::Number(column, category) => {
+            Self::OneOf(column, values) => {
                 let x = column.at(case, row);
-                if x.is_nan() { x } else { f64::from(u8::from(x == *category)) }
+                if x.is_nan() { x } else { f64::from(u8::from(values.contains(&x))) }
             }
         }
     }
@@ -38,22 +39,29 @@ impl Dataset {
     /// Channels and statics are found by name, in whatever order they are, and columns that the model does not know are
     /// dropped. Files without names of their own (`.ts`, `.arff`, `.npy`) are matched by number. Of a text column, categories
     /// that this file does not have are zero. A static covariate may be a channel here, if it does not change within a case,
-    /// and the other way round. Classes are matched by name, or as numbers.
+    /// and the other way round. Classes are matched by name, or as numbers. Tokens get the numbers they have in the model's
+    /// vocabulary; one that it does not have is `<unknown>`, if the vocabulary has that.
     ///
     /// ```
     /// use ncde_data::{ReadOptions, Schema, read_bytes};
     /// let data = read_bytes("new.csv", b"time,b,a,c\n0,1,2,3\n", &ReadOptions::default())?;
-    /// let schema = Schema { channels: vec!["a".into(), "b".into()], statics: vec![], classes: vec![] };
+    /// let schema = Schema { channels: vec!["a".into(), "b".into()], statics: vec![], classes: vec![], vocabulary: None };
     /// assert_eq!(data.aligned(&schema)?.cases[0].values, [2.0, 1.0]);
     /// # Ok::<(), ncde_data::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] or [`Error::Unnamed`] if a column is not there, [`Error::NotStatic`], [`Error::UnknownClass`].
+    /// [`Error::Missing`] or [`Error::Unnamed`] if a column is not there, [`Error::NotStatic`], [`Error::UnknownClass`],
+    /// [`Error::UnknownToken`], [`Error::NoToken`], [`Error::Tokens`] if the model takes numbers.
     pub fn aligned(mut self, schema: &Schema) -> Result<Self, Error> {
-        if self.channels != schema.channels || self.statics != schema.statics {
+        let is_same = self.channels == schema.channels && self.statics == schema.statics;
+        if !is_same || (self.vocabulary.is_some() && schema.vocabulary.is_none()) {
             self.align_columns(schema)?;
+        }
+        match &schema.vocabulary {
+            Some(vocabulary) => self.translate(vocabulary)?,
+            None => self.vocabulary = None,
         }
         let targets = std::mem::replace(&mut self.targets, Targets::None);
         self.targets = self.align_targets(targets, schema)?;
@@ -62,6 +70,11 @@ impl Dataset {
 
     fn align_columns(&mut self, schema: &Schema) -> Result<(), Error> {
         let is_unnamed = self.channels == numbered(self.channels.len()) || schema.channels == numbered(schema.channels.len());
+        if let (Some(tokens), None) = (&self.vocabulary, &schema.vocabulary)
+            && (is_unnamed || self.channels.iter().any(|name| schema.channels.contains(name)))
+        {
+            return Err(Error::Tokens { name: self.name.clone(), tokens: listed(tokens) });
+        }
         let channels = if is_unnamed {
             if self.channels.len() != schema.channels.len() {
                 return Err(Error::Unnamed {
@@ -72,10 +85,13 @@ impl Dataset {
                 });
             }
             (0..self.channels.len()).map(From::Channel).collect()
+        } else if schema.vocabulary.is_some() {
+            let own = |name: &str| self.channels.iter().position(|other| other == name).map(From::Channel);
+            self.find_all(&schema.channels, "channel", own)?
         } else {
-            self.find_all(&schema.channels, "channel")?
+            self.find_all(&schema.channels, "channel", |name| self.find(name))?
         };
-        let statics = self.find_all(&schema.statics, "static covariate")?;
+        let statics = self.find_all(&schema.statics, "static covariate", |name| self.find(name))?;
         let width = self.channels.len();
         for case in &mut self.cases {
             let rows = || (0..case.len()).map(|i| case.row(i, width));
@@ -95,7 +111,7 @@ impl Dataset {
         Ok(())
     }
 
-    fn find_all(&self, names: &[String], what: &'static str) -> Result<Vec<From>, Error> {
+    fn find_all(&self, names: &[String], what: &'static str, find: impl Fn(&str) -> Option<From>) -> Result<Vec<From>, Error> {
         let missing = |name: &String| {
             let seen: Vec<&String> = self.channels.iter().chain(&self.statics).collect();
             Error::Missing {
@@ -106,19 +122,27 @@ impl Dataset {
                 hint: hint(name, &seen),
             }
         };
-        names.iter().map(|name| self.find(name).ok_or_else(|| missing(name))).collect()
+        names.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect()
     }
 
     fn find(&self, name: &str) -> Option<From> {
         let exact = |name: &str| self.position(|other| other == name);
-        exact(name).or_else(|| {
+        // Numbers of tokens mean nothing by themselves.
+        let is_number = |from: &From| self.vocabulary.is_none() || !matches!(from, From::Channel(_));
+        exact(name).filter(is_number).or_else(|| {
             let (column, category) = name.split_once('=')?;
             let fellow = |other: &str| other.strip_prefix(column).is_some_and(|rest| rest.starts_with('='));
             if let Some(fellow) = self.position(fellow) {
                 return Some(From::Unseen(Box::new(fellow)));
             }
-            let category = category.parse().unwrap_or(f64::NAN);
-            exact(column).map(|from| From::Number(Box::new(from), category))
+            let of = match &self.vocabulary {
+                Some(vocabulary) if self.channels.iter().any(|name| name == column) => {
+                    let is_this = |i: &usize| number::category(&vocabulary[*i]) == category;
+                    (0..vocabulary.len()).filter(is_this).map(|i| i as f64).collect()
+                }
+                _ => category.parse().into_iter().collect(),
+            };
+            exact(column).map(|from| From::OneOf(Box::new(from), of))
         })
     }
 

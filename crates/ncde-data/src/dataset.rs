@@ -131,6 +131,8 @@ pub struct Dataset {
     pub cases: Vec<Case>,
     /// What is to be predicted.
     pub targets: Targets,
+    /// The tokens, if series are of tokens: then there is one channel, and its values are numbers `0, 1, ...` of entries here.
+    pub vocabulary: Option<Vec<String>>,
 }
 
 /// What a model was trained on: the names, in order. Another file is brought into this form by [`Dataset::aligned`].
@@ -142,12 +144,20 @@ pub struct Schema {
     pub statics: Vec<String>,
     /// The names of the classes; none if the model predicts numbers.
     pub classes: Vec<String>,
+    /// The tokens, if series are of tokens.
+    #[serde(default)]
+    pub vocabulary: Option<Vec<String>>,
 }
 
 impl Dataset {
     /// The names, in order.
     pub fn schema(&self) -> Schema {
-        Schema { channels: self.channels.clone(), statics: self.statics.clone(), classes: self.targets.classes().to_vec() }
+        Schema {
+            channels: self.channels.clone(),
+            statics: self.statics.clone(),
+            classes: self.targets.classes().to_vec(),
+            vocabulary: self.vocabulary.clone(),
+        }
     }
 
     /// Some of the cases, in this order, with their targets. Class names are kept, even of classes that no case has.
@@ -162,6 +172,7 @@ impl Dataset {
     ///     times: Clock::Index,
     ///     cases: vec![case("a", 1.0), case("b", 2.0)],
     ///     targets: Targets::Values { name: "y".into(), of: vec![10.0, 20.0] },
+    ///     vocabulary: None,
     /// };
     /// let one = all.subset(&[1]);
     /// assert_eq!(one.cases[0].values, [2.0]);
@@ -179,6 +190,7 @@ impl Dataset {
             times: self.times,
             cases: indices.iter().map(|&i| self.cases[i].clone()).collect(),
             targets: self.targets.subset(indices),
+            vocabulary: self.vocabulary.clone(),
         }
     }
 }

@@ -203,6 +203,42 @@ pub enum Error {
         /// The classes that are known.
         known: String,
     },
+    /// A token that the vocabulary does not have.
+    #[error("{at}: token `{seen}` at observation {observation} of case `{case}` is not known; known are {known}; {fix}")]
+    UnknownToken {
+        /// Where.
+        at: Box<Place>,
+        /// The token.
+        seen: String,
+        /// The observation, counted from 1.
+        observation: usize,
+        /// The case.
+        case: String,
+        /// The tokens that are known.
+        known: String,
+        /// What to try.
+        fix: String,
+    },
+    /// An observation without a token.
+    #[error("{at}: observation {observation} of case `{case}` has no token; {fix}")]
+    NoToken {
+        /// Where.
+        at: Box<Place>,
+        /// The observation, counted from 1.
+        observation: usize,
+        /// The case.
+        case: String,
+        /// What to try.
+        fix: &'static str,
+    },
+    /// Tokens where a model takes numbers.
+    #[error("`{name}` holds tokens such as {tokens}, but the model was trained on numbers; give it numbers")]
+    Tokens {
+        /// The dataset.
+        name: String,
+        /// Its tokens.
+        tokens: String,
+    },
     /// Some cases have a label, this one has none.
     #[error("{at}: case `{case}` has no label, but others have one; label it or remove it")]
     NoLabel {

@@ -7,12 +7,13 @@ use crate::{Case, Dataset, Error, Targets};
 
 impl Dataset {
     /// This dataset and another one after it. Classes that only the other one has come last; an id that is taken gets a
-    /// number at its end.
+    /// number at its end. Tokens get the numbers they have in this dataset's vocabulary.
     ///
     /// # Errors
     ///
-    /// [`Error::Join`] if columns, clocks or the kinds of targets differ.
-    pub fn concat(mut self, other: Self) -> Result<Self, Error> {
+    /// [`Error::Join`] if columns, clocks or the kinds of targets differ, or one holds tokens and the other numbers;
+    /// [`Error::UnknownToken`] if the other holds a token that this one does not know.
+    pub fn concat(mut self, mut other: Self) -> Result<Self, Error> {
         let differ = |what, seen: String, with: String| Error::Join {
             first: self.name.clone(),
             second: other.name.clone(),
@@ -22,6 +23,10 @@ impl Dataset {
         };
         if self.channels != other.channels {
             return Err(differ("channels", listed(&self.channels), listed(&other.channels)));
+        }
+        let values = |data: &Self| if data.vocabulary.is_some() { "tokens" } else { "numbers" };
+        if values(&self) != values(&other) {
+            return Err(differ("values", values(&self).into(), values(&other).into()));
         }
         if self.statics != other.statics {
             return Err(differ("static covariates", listed(&self.statics), listed(&other.statics)));
@@ -39,6 +44,9 @@ impl Dataset {
         let kinds = (kind(&self.targets), kind(&other.targets));
         if kinds.0 != kinds.1 {
             return Err(differ("targets", kinds.0.into(), kinds.1.into()));
+        }
+        if let Some(vocabulary) = &self.vocabulary {
+            other.translate(vocabulary)?;
         }
         let mut taken: HashMap<String, usize> = self.cases.iter().map(|case| (case.id.clone(), 1)).collect();
         for mut case in other.cases {

@@ -17,7 +17,8 @@
 //! | a folder of csv files | a file each | as csv | as csv, or `labels.csv` |
 //! | `.npz`, `.npy` (numpy) | first axis | array `times`, or counted | array `y` |
 //!
-//! or from gzip of these. Files are parsed as they are read, lines of `.ts` and `.arff` in parallel, so memory is that of the
+//! or from gzip of these. If the only channel holds words, or the caller asks for tokens, its values are numbers of tokens of the
+//! dataset's `vocabulary`. Files are parsed as they are read, lines of `.ts` and `.arff` in parallel, so memory is that of the
 //! numbers. Every error says what was seen, what was wanted, where, and what to try.
 //!
 //! ```
@@ -45,6 +46,7 @@ pub mod npy;
 mod read;
 pub mod summary;
 mod text;
+mod vocabulary;
 mod write;
 
 pub use dataset::{Case, Clock, Dataset, Schema, Targets};
@@ -52,4 +54,5 @@ pub use error::{Error, Place};
 pub use label::Task;
 pub use read::{Format, ReadOptions, read, read_bytes};
 pub use summary::Summary;
+pub use vocabulary::UNKNOWN;
 pub use write::write;

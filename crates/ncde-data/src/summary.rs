@@ -9,6 +9,9 @@ use crate::join::first_of_equals;
 use crate::text::time::written;
 use crate::{Clock, Dataset, Targets};
 
+/// Tokens that are shown.
+const MOST_TOKENS: usize = 10;
+
 /// Rows of a table that are shown; the rest is counted.
 const MOST_ROWS: usize = 40;
 
@@ -98,6 +101,34 @@ fn columns<'a>(names: &[String], rows: impl Iterator<Item = &'a [f64]>) -> Vec<C
     tallies.iter().zip(names).map(|(tally, name)| tally.column(name)).collect()
 }
 
+/// The tokens of series of tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tokens {
+    /// How many entries the vocabulary has.
+    pub vocabulary: usize,
+    /// How many of them are there.
+    pub seen: usize,
+    /// How many observations there are, a token each.
+    pub observations: usize,
+    /// The commonest ones, with the number of observations of each.
+    pub commonest: Vec<(String, usize)>,
+}
+
+impl Tokens {
+    fn of(vocabulary: &[String], values: impl Iterator<Item = f64>) -> Self {
+        let mut counts = vec![0; vocabulary.len()];
+        for x in values.filter(|x| !x.is_nan()) {
+            if let Some(count) = counts.get_mut(x as usize) {
+                *count += 1;
+            }
+        }
+        let mut order: Vec<usize> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
+        let commonest = order.iter().take(MOST_TOKENS).map(|&i| (vocabulary[i].clone(), counts[i])).collect();
+        Self { vocabulary: vocabulary.len(), seen: order.len(), observations: counts.iter().sum(), commonest }
+    }
+}
+
 /// What is to be predicted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -147,8 +178,11 @@ pub struct Summary {
     pub steps: Option<Spread>,
     /// Which share of all values is missing, from 0 to 1.
     pub missing: f64,
-    /// The channels.
+    /// The channels; one of tokens has no least, mean or greatest value.
     pub channels: Vec<Column>,
+    /// The tokens, if series are of tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
     /// The static covariates.
     pub statics: Vec<Column>,
     /// What is to be predicted.
@@ -182,7 +216,17 @@ impl Dataset {
             times: first.zip(last),
             steps: Spread::of(steps),
             missing: missing as f64 / all as f64,
-            channels: columns(&self.channels, rows),
+            channels: match &self.vocabulary {
+                None => columns(&self.channels, rows),
+                Some(_) => {
+                    let plain = |column| Column { min: None, mean: None, max: None, ..column };
+                    columns(&self.channels, rows).into_iter().map(plain).collect()
+                }
+            },
+            tokens: self.vocabulary.as_ref().map(|vocabulary| {
+                let values = self.cases.iter().flat_map(|case| case.values.iter().copied());
+                Tokens::of(vocabulary, values)
+            }),
             statics: columns(&self.statics, self.cases.iter().map(|case| case.statics.as_slice())),
             target: self.target(),
         }
@@ -230,8 +274,14 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "  missing      {} of values", percent(self.missing))?;
         writeln!(f, "  duplicates   {}", if self.duplicates == 0 { "none".into() } else { counted(self.duplicates, "case") })?;
+        if let Some(tokens) = &self.tokens {
+            writeln!(f, "  tokens       {} in the vocabulary, {} of them seen", tokens.vocabulary, tokens.seen)?;
+        }
         self.show_target(f)?;
-        table(f, "channel", &self.channels)?;
+        match &self.tokens {
+            Some(tokens) => show_tokens(f, tokens)?,
+            None => table(f, "channel", &self.channels)?,
+        }
         table(f, "static covariate", &self.statics)
     }
 }
@@ -262,6 +312,18 @@ impl Summary {
             writeln!(f, "  {:<28}{count:>13}{:>10}", short(name, 26), percent(*count as f64 / all as f64))?;
         }
         rest(f, classes.len())
+    }
+}
+
+fn show_tokens(f: &mut fmt::Formatter<'_>, tokens: &Tokens) -> fmt::Result {
+    writeln!(f, "\n  {:<28}{:>13}{:>10}", "commonest token", "observations", "share")?;
+    for (token, count) in &tokens.commonest {
+        let share = *count as f64 / tokens.observations.max(1) as f64;
+        writeln!(f, "  {:<28}{count:>13}{:>10}", short(token, 26), percent(share))?;
+    }
+    match tokens.seen - tokens.commonest.len() {
+        0 => Ok(()),
+        more => writeln!(f, "  ... and {more} more"),
     }
 }
 

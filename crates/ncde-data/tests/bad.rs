@@ -24,6 +24,7 @@ fn options(words: &[&str]) -> ReadOptions {
             "labels" => options.labels = Some(folder().join(value)),
             "id" => options.id = text,
             "time" => options.time = text,
+            "tokens" => options.tokens = text,
             "label" => options.label = text,
             "statics" => options.statics = Some(value.split(',').map(Into::into).collect()),
             "format" => options.format = Some(value.parse().unwrap()),

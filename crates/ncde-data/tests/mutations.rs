@@ -96,6 +96,10 @@ fn assert_sound(data: &Dataset) {
         assert!(case.times.windows(2).all(|two| two[0] < two[1]));
         assert!(case.values.iter().chain(&case.statics).all(|x| !x.is_infinite()));
     }
+    if let Some(vocabulary) = &data.vocabulary {
+        let is_token = |x: &f64| *x >= 0.0 && x.fract() == 0.0 && *x < vocabulary.len() as f64;
+        assert!(data.channels.len() == 1 && data.cases.iter().all(|case| case.values.iter().all(is_token)));
+    }
     let lengths = |of: Vec<usize>| assert!(of.iter().zip(&data.cases).all(|(length, case)| *length == case.len()));
     match &data.targets {
         Targets::None => {}
@@ -168,6 +172,7 @@ fn csv() {
         "id,time,age,unit,x,label\na,0,30,kg,1.5,u\na,1,30,g,,u\nb,0,40,kg,2,v\nb,2,40,?,3,v\n",
         "date,x,target\n2020-01-01,1,0.5\n2020-01-01T12:00:00Z,NA,\n2020-01-02,3,2.5\n",
         "case;t;\"a;b\"\n1;0;1\n2;0;2\n1;1;3\n",
+        "id,time,word,label\na,0,the,u\na,1,cat,v\nb,0,\"a, b\",u\nb,2,9,u\n",
     ];
     survives(Format::Csv, &texts(&seeds), 3_000);
 }
@@ -197,7 +202,17 @@ fn npz() {
     ];
     let mut out = Cursor::new(Vec::new());
     write_npz(&arrays, &mut out).unwrap();
-    survives(Format::Npz, &[out.into_inner()], 1_000);
+    let tokens = [
+        ("X", Array { shape: vec![2, 2], data: Data::Int(vec![0, 2, 1, 1]) }),
+        ("vocabulary", text(&["a", "b", "<unknown>"])),
+        ("lengths", Array { shape: vec![2], data: Data::Int(vec![2, 1]) }),
+    ];
+    let mut more = Cursor::new(Vec::new());
+    write_npz(&tokens, &mut more).unwrap();
+    let words = [("X", Array { shape: vec![2, 2, 1], ..text(&["the", "cat", "sat", ""]) }), tokens[2].clone()];
+    let mut most = Cursor::new(Vec::new());
+    write_npz(&words, &mut most).unwrap();
+    survives(Format::Npz, &[out.into_inner(), more.into_inner(), most.into_inner()], 1_000);
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn dataset(kinds: &'static [Kind], most_statics: usize) -> impl Strategy<Value =
                     times: clock,
                     cases: cases.iter().enumerate().map(id).collect(),
                     targets,
+                    vocabulary: None,
                 }
             })
         })

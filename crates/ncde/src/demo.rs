@@ -27,6 +27,7 @@ pub fn turns(seed: u64) -> Dataset {
         times: Clock::Numbers,
         cases,
         targets: Targets::Classes { names: names.map(String::from).to_vec(), of },
+        vocabulary: None,
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
         ..ReadOptions::default()
     };
     let data = ncde_data::read(&args.data, &options)?;
-    let schema = Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes };
+    let schema = Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: None };
     let data = data.aligned(&schema)?;
     let predictions = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&mut model, &data)?))?;
     Ok(Said { spec, data, predictions })

@@ -2,16 +2,18 @@
 //!
 //! | array | shape | what |
 //! | --- | --- | --- |
-//! | `X`, `data`, `values`, or the only one with 3 axes | `[cases, length, channels]` or `[cases, length]` | values, NaN missing |
+//! | `X`, `data`, `values`, or the only one with 3 axes | `[cases, length, channels]` or `[cases, length]` | values, NaN missing; tokens |
 //! | `y`, `labels`, `label`, `target`, `targets` | `[cases]` or `[cases, length]` | classes or numbers |
 //! | `times` | `[length]` or `[cases, length]` | numbers, or ISO 8601 text |
 //! | `lengths` | `[cases]` | how much of each series is there |
 //! | `ids`, `channels`, `classes` | `[cases]`, `[channels]`, `[classes]` | names; with `classes`, `y` counts them from 0 |
+//! | `vocabulary` | `[tokens]` | tokens; with it, integers in `X` count them from 0 |
 //! | `statics`, `static_names` | `[cases, statics]`, `[statics]` | covariates of whole cases |
 //! | `name`, `clock`, `target_name` | one text | the name; `dates` if times are seconds since 1970; the name of the target |
 
 mod labels;
 mod series;
+mod tokens;
 
 use std::io::{Cursor, Read, Seek};
 
@@ -26,7 +28,8 @@ const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];
 
 /// Reads an `.npy` file: values only.
 pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
-    super::refuse(&source, "an .npy file", options)?;
+    let by_tokens = ReadOptions { tokens: None, ..options.clone() };
+    super::refuse(&source, "an .npy file", &by_tokens)?;
     let array = npy::read(&source.file, source.reader, None)?;
     let arrays = Arrays { file: source.file, values: (String::new(), array), ..Arrays::default() };
     series::dataset(arrays, name, options)
@@ -54,6 +57,7 @@ struct Arrays {
     ids: Option<(String, Vec<String>)>,
     channels: Option<Vec<String>>,
     classes: Option<Vec<String>>,
+    vocabulary: Option<Vec<String>>,
     statics: Option<Array>,
     static_names: Option<Vec<String>>,
     name: Option<String>,
@@ -73,6 +77,7 @@ impl Default for Arrays {
             ids: None,
             channels: None,
             classes: None,
+            vocabulary: None,
             statics: None,
             static_names: None,
             name: None,
@@ -113,6 +118,7 @@ impl Arrays {
         let mut texts = |name: &str| plain(name)?.map(|array| text(file, name, array)).transpose();
         let channels = texts("channels")?;
         let classes = texts("classes")?;
+        let vocabulary = if let Data::F32(_) | Data::F64(_) = values.1.data { None } else { texts("vocabulary")? };
         let static_names = texts("static_names")?;
         let mut word = |name: &str| Ok::<_, Error>(texts(name)?.and_then(|texts| texts.into_iter().next()));
         let name = word("name")?;
@@ -120,7 +126,22 @@ impl Arrays {
         let target = word("target_name")?;
         let ids = ids.map(|(name, array)| Ok::<_, Error>((name.clone(), ids_of(file, &name, array)?))).transpose()?;
         let file = file.into();
-        Ok(Self { file, values, labels, times, lengths, ids, channels, classes, statics, static_names, name, clock, target })
+        Ok(Self {
+            file,
+            values,
+            labels,
+            times,
+            lengths,
+            ids,
+            channels,
+            classes,
+            vocabulary,
+            statics,
+            static_names,
+            name,
+            clock,
+            target,
+        })
     }
 
     /// The array that holds the series.

@@ -29,7 +29,7 @@ pub(super) fn attach(mut data: Dataset, file: &str, labels: &Path, options: &Rea
         };
         data.targets = column.of_cases(&seen, options.task, |i| data.cases[i].id.clone(), place)?;
     }
-    let (names, numbers) = expand(&table);
+    let (names, numbers) = expand(&table)?;
     if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {
         return Err(Error::Header {
             at: Place::line(&shown_labels, 1),

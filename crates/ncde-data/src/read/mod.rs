@@ -39,6 +39,9 @@ pub struct ReadOptions {
     /// those that look it. A file for a model that is trained already is read with the statics of its
     /// [`Schema`](crate::Schema).
     pub statics: Option<Vec<String>>,
+    /// The column (csv) that holds tokens, which may be integers or words; for arrays of integers (npz, npy) any name asks that
+    /// they are tokens. By default the only channel holds tokens if it holds text.
+    pub tokens: Option<String>,
     /// Whether labels are classes or numbers.
     pub task: Option<Task>,
 }
@@ -143,6 +146,7 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
         ("time", options.time.is_some()),
         ("label", in_labels(options.label.is_some())),
         ("statics", in_labels(options.statics.as_ref().is_some_and(|statics| !statics.is_empty()))),
+        ("tokens", options.tokens.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),

@@ -214,6 +214,6 @@ impl<'a> Rows<'a> {
         let task = if self.kind == LabelKind::Target { task.or(Some(Task::Regression)) } else { task };
         let targets = self.labels.of_cases(&self.seen, task, |i| self.cases[i].id.clone(), place)?;
         let channels = numbered(self.dimensions.unwrap_or(0));
-        Ok(Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets })
+        Ok(Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets, vocabulary: None })
     }
 }

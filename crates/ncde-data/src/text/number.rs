@@ -4,6 +4,8 @@
 //! or quotient rounds once: the right answer (Clinger, 1990). Nearly all numbers in files are such; the standard library
 //! reads the rest.
 
+use std::borrow::Cow;
+
 /// What a cell holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
@@ -45,6 +47,14 @@ pub(crate) fn cell(text: &[u8]) -> Cell {
     match str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()) {
         Some(x) if x.is_finite() => Cell::Number(x),
         _ => Cell::Other,
+    }
+}
+
+/// The name of a category: the same number has the same, however it is written.
+pub(crate) fn category(text: &str) -> Cow<'_, str> {
+    match cell(text.as_bytes()) {
+        Cell::Number(x) => Cow::Owned((x + 0.0).to_string()),
+        Cell::Missing | Cell::Other => Cow::Borrowed(text),
     }
 }
 

@@ -27,6 +27,9 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     if let Some(text) = names.iter().copied().chain(ids).find(|text| !is_plain(text)) {
         return cannot(format!("the name `{}` is blank or has blanks around it", shown(text.as_bytes())), "rename it");
     }
+    if let Some(token) = data.vocabulary.iter().flatten().find(|token| !is_plain(token)) {
+        return cannot(format!("the token `{}` is blank or has blanks around it", shown(token.as_bytes())), "write npz");
+    }
     let is_class = |name: &String| is_plain(name) && cell(name.as_bytes()) != Cell::Missing;
     let bad: Vec<&String> = data.targets.classes().iter().filter(|name| !is_class(name)).collect();
     if !bad.is_empty() {
@@ -53,8 +56,13 @@ pub(super) fn write(data: &Dataset, out: &mut impl Write) -> io::Result<()> {
                 write!(out, ",{}", time::written(t, data.times))?;
             }
             for &x in case.row(i, data.channels.len()) {
-                write!(out, ",")?;
-                number(out, x, "")?;
+                match data.token(x) {
+                    Some(token) => write!(out, ",{}", written(token))?,
+                    None => {
+                        write!(out, ",")?;
+                        number(out, x, "")?;
+                    }
+                }
             }
             for &x in &case.statics {
                 write!(out, ",")?;

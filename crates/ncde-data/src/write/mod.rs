@@ -6,9 +6,11 @@
 //! | static covariates | on first rows | no place | kept |
 //! | labels of observations | kept | no place | kept |
 //! | order of classes | sorted when read | kept | kept |
+//! | tokens | words | no place | numbers, and the words of the vocabulary |
 //!
 //! What a format has no place for is an error, but for ids and names in `.ts`. A csv file does not say which columns are
-//! static: give the reader their names, or let it find them.
+//! static: give the reader their names, or let it find them. Nor does it say that integers are tokens, or `NA`: give the
+//! reader the name of the column; its vocabulary is made of the tokens that are there.
 
 mod csv;
 mod npz;
@@ -21,6 +23,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::error::shown;
 use crate::{Dataset, Error, Format};
 
 /// Writes a dataset.
@@ -39,6 +42,7 @@ use crate::{Dataset, Error, Format};
 ///
 /// [`Error::CannotHold`] if the format has no place for something, [`Error::Write`] if writing fails.
 pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
+    check_tokens(data, format)?;
     match format {
         Format::Csv => csv::check(data)?,
         Format::Ts => ts::check(data)?,
@@ -81,6 +85,25 @@ fn packed(data: &Dataset, file: File, format: Format) -> io::Result<()> {
 
 fn cannot(data: &Dataset, format: Format, why: String, fix: &'static str) -> Error {
     Error::CannotHold { name: data.name.clone(), format: format.extension(), why, fix }
+}
+
+/// With a vocabulary there is one channel, and each value is a token.
+fn check_tokens(data: &Dataset, format: Format) -> Result<(), Error> {
+    if data.vocabulary.is_none() {
+        return Ok(());
+    }
+    if data.channels.len() != 1 {
+        let why = format!("it has a vocabulary and {} channels", data.channels.len());
+        return Err(cannot(data, format, why, "tokens are one channel"));
+    }
+    for case in &data.cases {
+        if let Some(i) = case.values.iter().position(|&x| data.token(x).is_none()) {
+            let (x, id) = (case.values[i], shown(case.id.as_bytes()));
+            let why = format!("observation {} of case `{id}` is `{x}`, which is no token", i + 1);
+            return Err(cannot(data, format, why, "values must count the vocabulary from 0"));
+        }
+    }
+    Ok(())
 }
 
 /// A number as readers take it; `missing` if there is none.

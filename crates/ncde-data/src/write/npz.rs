@@ -1,4 +1,4 @@
-//! `.npz`: everything a dataset has, in the arrays that the reader knows; shorter series are padded with NaN.
+//! `.npz`: everything a dataset has, in the arrays that the reader knows; shorter series are padded with NaN, tokens with 0.
 
 use std::io::{self, Seek, Write};
 
@@ -12,7 +12,8 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     }
     let ends_in_zero = |text: &&String| text.ends_with('\0');
     let ids = data.cases.iter().map(|case| &case.id);
-    let texts = ids.chain(&data.channels).chain(&data.statics).chain(data.targets.classes()).chain([&data.name]);
+    let texts = ids.chain(&data.channels).chain(&data.statics).chain(data.targets.classes());
+    let texts = texts.chain(data.vocabulary.iter().flatten()).chain([&data.name]);
     match { texts }.find(ends_in_zero) {
         None => Ok(()),
         Some(text) => Err(cannot(data, Format::Npz, format!("the name {text:?} ends in a zero byte"), "rename it")),
@@ -28,8 +29,12 @@ pub(super) fn write(data: &Dataset, out: impl Write + Seek) -> io::Result<()> {
         values.extend(&case.values);
         values.resize((k + 1) * length * channels, f64::NAN);
     }
+    let values = match &data.vocabulary {
+        Some(_) => Data::Int(values.into_iter().map(|x| x as i64).collect()),
+        None => Data::F64(values),
+    };
     let mut arrays = vec![
-        ("X", Array { shape: vec![cases, length, channels], data: Data::F64(values) }),
+        ("X", Array { shape: vec![cases, length, channels], data: values }),
         ("ids", texts(data.cases.iter().map(|case| case.id.clone()).collect())),
         ("channels", texts(data.channels.clone())),
         ("name", Array { shape: vec![], data: Data::Text(vec![data.name.clone()]) }),
@@ -53,6 +58,9 @@ pub(super) fn write(data: &Dataset, out: impl Write + Seek) -> io::Result<()> {
         let statics = data.cases.iter().flat_map(|case| case.statics.iter().copied()).collect();
         arrays.push(("statics", Array { shape: vec![cases, data.statics.len()], data: Data::F64(statics) }));
         arrays.push(("static_names", texts(data.statics.clone())));
+    }
+    if let Some(vocabulary) = &data.vocabulary {
+        arrays.push(("vocabulary", texts(vocabulary.clone())));
     }
     targets(data, length, &mut arrays);
     write_npz(&arrays, out)

@@ -12,6 +12,9 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     if data.channels.is_empty() {
         return cannot("it has no channels", "write npz");
     }
+    if data.vocabulary.is_some() {
+        return cannot("it holds tokens", "write csv or npz");
+    }
     if !data.statics.is_empty() {
         return cannot("it has static covariates", "write csv or npz");
     }

@@ -207,6 +207,7 @@ impl DataConfig {
             time: self.time_column.clone(),
             label: self.label_column.clone(),
             statics: self.statics.clone(),
+            tokens: None,
             task: match self.task {
                 Some(TaskName::Classification) => Some(ncde_data::Task::Classification),
                 Some(TaskName::Regression) => Some(ncde_data::Task::Regression),

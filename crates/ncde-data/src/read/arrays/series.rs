@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::ReadOptions;
-use super::{Arrays, place, wrong_shape};
+use super::{Arrays, place, tokens, wrong_shape};
 use crate::dataset::numbered;
 use crate::error::{hint, listed, shown};
 use crate::npy::{Array, Data};
@@ -15,7 +15,7 @@ use crate::{Case, Clock, Dataset, Error, Targets};
 pub(super) struct Sizes {
     pub(super) cases: usize,
     pub(super) length: usize,
-    channels: usize,
+    pub(super) channels: usize,
 }
 
 pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
@@ -31,7 +31,12 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     } else {
         arrays.targets(sizes, &lengths, &ids, options.task)?
     };
-    let values = values(&file, arrays.values, sizes, &lengths)?;
+    let (values, vocabulary) = if tokens::are_meant(&arrays, sizes, options) {
+        let (values, vocabulary) = tokens::numbers(&arrays, sizes, &lengths, &ids)?;
+        (values, Some(vocabulary))
+    } else {
+        (values(&file, arrays.values, sizes, &lengths)?, None)
+    };
     if let (None, Some(wanted)) = (&options.labels, &options.statics)
         && let Some(missing) = wanted.iter().find(|name| !static_names.contains(name))
     {
@@ -46,7 +51,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     let parts = ids.into_iter().zip(times).zip(values).zip(statics);
     let cases = parts.map(|(((id, times), values), statics)| Case { id, times, values, statics }).collect();
     let name = arrays.name.unwrap_or_else(|| name.into());
-    Ok(Dataset { name, channels, statics: static_names, times: clock, cases, targets })
+    Ok(Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary })
 }
 
 fn sizes(file: &str, (name, array): &(String, Array)) -> Result<Sizes, Error> {
@@ -207,7 +212,8 @@ fn statics(arrays: &mut Arrays, sizes: Sizes) -> Result<(Vec<String>, Vec<Vec<f6
 
 fn values(file: &str, (name, array): (String, Array), sizes: Sizes, lengths: &[usize]) -> Result<Vec<Vec<f64>>, Error> {
     let Some(numbers) = array.data.into_f64() else {
-        return Err(Error::Array { at: place(file, &name), seen: "it holds text".into(), wanted: "numbers".into() });
+        let seen = format!("it holds text in {} channels", sizes.channels);
+        return Err(Error::Array { at: place(file, &name), seen, wanted: "numbers, or tokens in one channel".into() });
     };
     let size = sizes.length * sizes.channels;
     if let Some(i) = numbers.iter().position(|x| x.is_infinite()) {

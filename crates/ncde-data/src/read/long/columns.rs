@@ -40,6 +40,7 @@ pub(in super::super) struct Wanted<'a> {
     id: Option<&'a str>,
     time: Option<&'a str>,
     label: Option<&'a str>,
+    tokens: Option<&'a str>,
     kind: Kind<'a>,
 }
 
@@ -57,7 +58,13 @@ enum Kind<'a> {
 impl<'a> Wanted<'a> {
     pub(in super::super) fn series(options: &'a ReadOptions) -> Self {
         let kind = options.labels.as_deref().map_or(Kind::Series, Kind::SeriesOnly);
-        Self { id: options.id.as_deref(), time: options.time.as_deref(), label: options.label.as_deref(), kind }
+        Self {
+            id: options.id.as_deref(),
+            time: options.time.as_deref(),
+            label: options.label.as_deref(),
+            tokens: options.tokens.as_deref(),
+            kind,
+        }
     }
 
     pub(in super::super) fn of_folder(options: &'a ReadOptions) -> Self {
@@ -65,7 +72,7 @@ impl<'a> Wanted<'a> {
     }
 
     pub(in super::super) fn labels(options: &'a ReadOptions) -> Self {
-        Self { id: options.id.as_deref(), time: None, label: options.label.as_deref(), kind: Kind::Labels }
+        Self { id: options.id.as_deref(), time: None, label: options.label.as_deref(), tokens: None, kind: Kind::Labels }
     }
 }
 
@@ -75,6 +82,8 @@ pub(in super::super) struct Columns {
     pub(in super::super) separator: u8,
     pub(in super::super) names: Vec<String>,
     pub(in super::super) roles: Vec<Role>,
+    /// The column that is asked for as tokens: the index among those with values.
+    pub(in super::super) tokens: Option<usize>,
 }
 
 impl Columns {
@@ -113,7 +122,9 @@ pub(in super::super) fn read(lines: &mut Lines<'_>, wanted: &Wanted<'_>) -> Resu
         }
         check(&names, at)?;
         let roles = roles(&file, &names, wanted)?;
-        return Ok(Columns { separator, names, roles });
+        let named = wanted.tokens.and_then(|tokens| names.iter().position(|name| name == tokens));
+        let tokens = named.and_then(|i| if let Role::Value(k) = roles[i] { Some(k) } else { None });
+        return Ok(Columns { separator, names, roles, tokens });
     }
 }
 
@@ -151,7 +162,8 @@ fn check(names: &[String], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
 }
 
 fn roles(file: &str, names: &[String], wanted: &Wanted<'_>) -> Result<Vec<Role>, Error> {
-    let find = |role, asked: Option<&str>, known: &[&str]| find(file, names, role, asked, known);
+    let tokens = find(file, names, None, "tokens", wanted.tokens, &[])?;
+    let find = |role, asked: Option<&str>, known: &[&str]| find(file, names, tokens, role, asked, known);
     let id = match wanted.kind {
         // The option may name a column that only the series have.
         Kind::Labels => find("ids", wanted.id.filter(|id| names.iter().any(|name| name == id)), &IDS)?.or(Some(0)),
@@ -220,9 +232,23 @@ fn of_folder(file: &str, names: &[String], wanted: &Wanted<'_>) -> Result<Option
     }
 }
 
-/// The column that is asked for, or the only one that is called as such columns are.
-fn find(file: &str, names: &[String], role: &'static str, asked: Option<&str>, known: &[&str]) -> Result<Option<usize>, Error> {
+/// The column that is asked for, or the only one that is called as such columns are; never that of tokens.
+fn find(
+    file: &str,
+    names: &[String],
+    tokens: Option<usize>,
+    role: &'static str,
+    asked: Option<&str>,
+    known: &[&str],
+) -> Result<Option<usize>, Error> {
     if let Some(asked) = asked {
+        if let Some(i) = tokens.filter(|&i| names[i] == asked) {
+            return Err(Error::Header {
+                at: Place::line(file, 0),
+                seen: format!("column `{}` is to hold both tokens and {role}", shown(names[i].as_bytes())),
+                fix: "name two columns".into(),
+            });
+        }
         let found = names.iter().position(|name| name == asked);
         return found.map(Some).ok_or_else(|| Error::NoColumn {
             file: file.into(),
@@ -232,7 +258,7 @@ fn find(file: &str, names: &[String], role: &'static str, asked: Option<&str>, k
             hint: hint(asked, names),
         });
     }
-    let found: Vec<usize> = (0..names.len()).filter(|&i| is_one_of(&names[i], known)).collect();
+    let found: Vec<usize> = (0..names.len()).filter(|&i| Some(i) != tokens && is_one_of(&names[i], known)).collect();
     if found.len() > 1 {
         let names: Vec<&str> = found.iter().map(|&i| names[i].as_str()).collect();
         return Err(Error::SeveralColumns { file: file.into(), role, names: listed(&names) });

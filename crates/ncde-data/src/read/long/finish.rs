@@ -1,45 +1,60 @@
-//! From gathered rows to a dataset: which columns are static, categories to channels, labels to targets.
+//! From gathered rows to a dataset: which columns are static, categories to channels or tokens, labels to targets.
 //!
 //! A column is static if, in every case, its values do not differ and stand on the first row only (of all cases) or on all
 //! rows (of all cases); if cases differ in it; and if some case with two rows or more has it. If that would leave no channel,
-//! none is static.
+//! none is static. If one channel is left and it holds text, its texts are tokens.
 
 use super::super::ReadOptions;
 use super::table::{Column, ColumnKind, Raw, Table};
-use crate::error::{Place, hint, listed};
+use crate::error::{Place, hint, listed, shown};
 use crate::label::{Label, Labels};
 use crate::text::number::{self, Cell};
 use crate::{Case, Clock, Dataset, Error, Targets};
 
 /// One column of the dataset: a number as it is, or whether a category is this one.
-struct Output {
+struct Output<'a> {
     from: usize,
+    column: &'a Column,
     name: String,
     category: Option<usize>,
 }
 
-impl Output {
+impl Output<'_> {
     fn of(&self, row: &[f64]) -> f64 {
         let x = row[self.from];
         match self.category {
             Some(_) if x.is_nan() => x,
-            Some(category) => f64::from(u8::from(x == category as f64)),
+            Some(category) => f64::from(u8::from(self.column.same(x) == category as f64)),
             None => x,
         }
     }
 }
 
+impl Column {
+    /// A number that is the same for all that is the same: texts count as their categories.
+    fn same(&self, x: f64) -> f64 {
+        match &self.kind {
+            ColumnKind::Texts(texts) => texts.category(x) as f64,
+            ColumnKind::Empty | ColumnKind::Numbers => x,
+        }
+    }
+}
+
 /// The columns that these become, categories in order.
-fn outputs(columns: &[Column], which: impl Fn(usize) -> bool) -> Vec<Output> {
+fn outputs(columns: &[Column], which: impl Fn(usize) -> bool) -> Result<Vec<Output<'_>>, Error> {
     let mut outputs = Vec::new();
     for (from, column) in columns.iter().enumerate().filter(|(i, _)| which(*i)) {
         match &column.kind {
-            ColumnKind::Empty | ColumnKind::Numbers => outputs.push(Output { from, name: column.name.clone(), category: None }),
-            ColumnKind::Categories(names) => {
+            ColumnKind::Empty | ColumnKind::Numbers => {
+                outputs.push(Output { from, column, name: column.name.clone(), category: None });
+            }
+            ColumnKind::Texts(texts) => {
+                let names = texts.categories()?;
                 let mut order: Vec<usize> = (0..names.len()).collect();
                 order.sort_by(|&a, &b| by_number_or_name(&names[a], &names[b]));
                 let output = |category: usize| Output {
                     from,
+                    column,
                     name: format!("{}={}", column.name, names[category]),
                     category: Some(category),
                 };
@@ -47,7 +62,7 @@ fn outputs(columns: &[Column], which: impl Fn(usize) -> bool) -> Vec<Output> {
             }
         }
     }
-    outputs
+    Ok(outputs)
 }
 
 fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
@@ -60,11 +75,11 @@ fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 /// All columns of a table with one row a case: their names, and the numbers of each case.
-pub(in super::super) fn expand(table: &Table) -> (Vec<String>, Vec<Vec<f64>>) {
-    let outputs = outputs(&table.columns, |_| true);
+pub(in super::super) fn expand(table: &Table) -> Result<(Vec<String>, Vec<Vec<f64>>), Error> {
+    let outputs = outputs(&table.columns, |_| true)?;
     let of = |case: &Raw| outputs.iter().map(|output| output.of(&case.values)).collect();
     let numbers = table.cases.iter().map(of).collect();
-    (outputs.into_iter().map(|output| output.name).collect(), numbers)
+    Ok((outputs.into_iter().map(|output| output.name).collect(), numbers))
 }
 
 impl Table {
@@ -75,8 +90,9 @@ impl Table {
             Some(names) => self.named(names, options)?,
             None => self.found(),
         };
-        let channels = outputs(&self.columns, |i| !is_static[i]);
-        let statics = outputs(&self.columns, |i| is_static[i]);
+        let vocabulary = self.token_column(&is_static)?.map(|column| self.number_tokens(column)).transpose()?;
+        let channels = outputs(&self.columns, |i| !is_static[i])?;
+        let statics = outputs(&self.columns, |i| is_static[i])?;
         let is_plain = channels.len() == self.columns.len() && channels.iter().all(|output| output.category.is_none());
         let width = self.columns.len();
         let mut cases = Vec::with_capacity(self.cases.len());
@@ -99,6 +115,7 @@ impl Table {
             times: self.clock.unwrap_or(Clock::Index),
             cases,
             targets,
+            vocabulary,
         })
     }
 
@@ -112,6 +129,13 @@ impl Table {
                 columns.iter().position(|column| name.strip_prefix(column).is_some_and(|rest| rest.starts_with('=')))
             });
             match found {
+                Some(i) if self.tokens == Some(i) => {
+                    return Err(Error::Header {
+                        at: Place::line(self.file(), 0),
+                        seen: format!("column `{}` is to hold tokens and to be static", shown(columns[i].as_bytes())),
+                        fix: "leave it out of the statics".into(),
+                    });
+                }
                 Some(i) => is_static[i] = true,
                 None if options.labels.is_some() => {}
                 None => {
@@ -127,7 +151,7 @@ impl Table {
         }
         for (i, column) in columns.iter().enumerate().filter(|(i, _)| is_static[*i]) {
             for case in &self.cases {
-                let mut present = present(case, i, columns.len()).map(|(_, x)| x);
+                let mut present = present(case, i, columns.len()).map(|(_, x)| self.columns[i].same(x));
                 if let Some(first) = present.next()
                     && let Some(second) = present.find(|x| *x != first)
                 {
@@ -141,7 +165,7 @@ impl Table {
     /// Which columns look static.
     fn found(&self) -> Vec<bool> {
         let width = self.columns.len();
-        let is_static: Vec<bool> = (0..width).map(|i| self.looks_static(i)).collect();
+        let is_static: Vec<bool> = (0..width).map(|i| self.tokens != Some(i) && self.looks_static(i)).collect();
         if is_static.iter().all(|&is_static| is_static) { vec![false; width] } else { is_static }
     }
 
@@ -152,6 +176,7 @@ impl Table {
             let mut first = None;
             let mut count = 0;
             for (i, x) in present(case, column, self.columns.len()) {
+                let x = self.columns[column].same(x);
                 if *first.get_or_insert(x) != x {
                     return false;
                 }

@@ -2,12 +2,14 @@
 //!
 //! Rows are gathered by id, and times must increase within a case. Without an id column there is one case, without times
 //! observations are counted. A text column becomes one channel `name=value` for each of its values, 1 where it has that
-//! value. A label that is the same on all rows of each case, or stands on its first or last row only, is one of the whole
-//! case; any other is one of observations.
+//! value; if it is the only channel, its texts are tokens. A label that is the same on all rows of each case, or stands on its
+//! first or last row only, is one of the whole case; any other is one of observations.
 
 pub(super) mod columns;
 mod finish;
 mod table;
+mod texts;
+mod tokens;
 
 pub(super) use columns::{Columns, Wanted, is_label};
 pub(super) use finish::expand;

@@ -1,12 +1,14 @@
 //! Rows of a csv file, gathered by case as they are read.
 //!
 //! What the first cell of a column that is not missing holds decides: a number makes a column of numbers, in which text is
-//! an error (most likely a slip); text makes a column of categories, which are kept as numbers `0, 1, ...` until the end.
+//! an error (most likely a slip); text makes a column of texts, which are kept as numbers `0, 1, ...` until the end. In a column
+//! that is asked for as tokens every cell is text, and only a blank one is missing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::columns::{Columns, Role};
+use super::texts::Texts;
 use crate::Error;
 use crate::dataset::Clock;
 use crate::error::{Place, shown};
@@ -15,9 +17,6 @@ use crate::text::cells::cells;
 use crate::text::lines::{Lines, utf8};
 use crate::text::number::{self, Cell};
 use crate::text::time::{time, written};
-
-/// More different texts than this are no categories.
-const MOST_CATEGORIES: usize = 256;
 
 /// What to try if quotes are wrong.
 pub(super) const QUOTES: &str = "write a quote inside quotes as `\"\"`, and keep a cell on one line";
@@ -44,7 +43,7 @@ pub(in super::super) enum ColumnKind {
     /// Only missing values so far.
     Empty,
     Numbers,
-    Categories(Vec<String>),
+    Texts(Texts),
 }
 
 /// A case, so far.
@@ -52,7 +51,7 @@ pub(in super::super) enum ColumnKind {
 pub(in super::super) struct Raw {
     pub(in super::super) id: String,
     pub(in super::super) times: Vec<f64>,
-    /// `[rows, columns]`; a category is its number.
+    /// `[rows, columns]`; a text is its number.
     pub(in super::super) values: Vec<f64>,
     pub(in super::super) labels: Vec<Label>,
     /// The file and the line of its first row.
@@ -68,6 +67,8 @@ pub(in super::super) struct Table {
     pub(in super::super) cases: Vec<Raw>,
     pub(in super::super) labels: Option<Labels>,
     pub(in super::super) clock: Option<Clock>,
+    /// The column that is asked for as tokens.
+    pub(in super::super) tokens: Option<usize>,
     has_times: bool,
     by_id: HashMap<String, usize>,
     current: usize,
@@ -75,14 +76,16 @@ pub(in super::super) struct Table {
 
 impl Table {
     pub(in super::super) fn new(columns: &Columns, rule: Rule) -> Self {
-        let column = |name| Column { name, kind: ColumnKind::Empty };
+        let kind = |k: usize| if columns.tokens == Some(k) { ColumnKind::Texts(Texts::default()) } else { ColumnKind::Empty };
+        let column = |(k, name)| Column { name, kind: kind(k) };
         Self {
             rule,
             files: vec![],
-            columns: columns.values().into_iter().map(column).collect(),
+            columns: columns.values().into_iter().enumerate().map(column).collect(),
             cases: vec![],
             labels: columns.of(Role::Label).map(Labels::new),
             clock: None,
+            tokens: columns.tokens,
             has_times: columns.of(Role::Time).is_some(),
             by_id: HashMap::new(),
             current: 0,
@@ -115,7 +118,8 @@ impl Table {
         Ok(())
     }
 
-    fn file(&self) -> &str {
+    /// The file that is being read, or the last one.
+    pub(super) fn file(&self) -> &str {
         self.files.last().map_or("", String::as_str)
     }
 
@@ -227,49 +231,45 @@ impl Table {
         Ok(())
     }
 
-    /// The number of a cell, or of its category.
+    /// The number of a cell, or of its text.
     fn value(&mut self, row: &Row<'_>, column: usize, k: usize, cell: &[u8]) -> Result<f64, Error> {
+        if self.tokens == Some(k) {
+            return self.text(row, column, k, cell);
+        }
         let read = number::cell(cell);
         if let ColumnKind::Empty = self.columns[k].kind {
             match read {
                 Cell::Missing => {}
                 Cell::Number(_) => self.columns[k].kind = ColumnKind::Numbers,
-                Cell::Other => self.columns[k].kind = ColumnKind::Categories(vec![]),
+                Cell::Other => self.columns[k].kind = ColumnKind::Texts(Texts::default()),
             }
         }
         match (&self.columns[k].kind, read) {
             (_, Cell::Missing) => Ok(f64::NAN),
-            (ColumnKind::Categories(_), _) => self.category(row, column, k, cell),
+            (ColumnKind::Texts(_), _) => self.text(row, column, k, cell),
             (_, Cell::Number(x)) => Ok(x),
             (_, Cell::Other) => Err(Error::NotANumber {
                 at: self.at(row, column),
                 seen: shown(cell),
-                fix: match cell.contains(&b',') {
-                    true => "write a decimal point, not a comma",
-                    false => "the cells above it are numbers: write one, or leave it blank where it is missing",
+                fix: match (cell.contains(&b','), self.columns.len()) {
+                    (true, _) => "write a decimal point, not a comma",
+                    (false, 1) => {
+                        "the cells above it are numbers: write one, leave it blank where it is missing, or name the column as that of tokens"
+                    }
+                    (false, _) => "the cells above it are numbers: write one, or leave it blank where it is missing",
                 },
             }),
         }
     }
 
-    fn category(&mut self, row: &Row<'_>, column: usize, k: usize, cell: &[u8]) -> Result<f64, Error> {
-        let text = utf8(cell, || self.at(row, column))?.trim();
-        // The same number is the same category, however it is written.
-        let text = match number::cell(cell) {
-            Cell::Number(x) => Cow::Owned((x + 0.0).to_string()),
-            Cell::Missing | Cell::Other => Cow::Borrowed(text),
-        };
-        let ColumnKind::Categories(known) = &mut self.columns[k].kind else {
-            return Ok(f64::NAN);
-        };
-        if let Some(index) = known.iter().position(|category| *category == text) {
-            return Ok(index as f64);
+    fn text(&mut self, row: &Row<'_>, column: usize, k: usize, cell: &[u8]) -> Result<f64, Error> {
+        let file = self.files.last().map_or("", String::as_str);
+        let place = || Place::field(file, row.line, format!("column `{}`", row.columns.names[column]));
+        let text = utf8(cell, place)?.trim();
+        match &mut self.columns[k].kind {
+            ColumnKind::Texts(texts) if !text.is_empty() => Ok(texts.number(text, place) as f64),
+            _ => Ok(f64::NAN),
         }
-        if known.len() == MOST_CATEGORIES {
-            return Err(Error::TooManyCategories { at: self.at(row, column), limit: MOST_CATEGORIES });
-        }
-        known.push(text.into_owned());
-        Ok((known.len() - 1) as f64)
     }
 }
 

@@ -1,0 +1,132 @@
+//! The tokens of an array: one integer or text for each observation.
+
+use std::collections::BTreeSet;
+
+use super::super::ReadOptions;
+use super::series::Sizes;
+use super::{Arrays, place, wrong_shape};
+use crate::Error;
+use crate::error::shown;
+use crate::npy::Data;
+use crate::vocabulary::{NO_TOKEN, Seen, Tokens};
+
+/// Whether the values are tokens: the caller says so, the file names a vocabulary, or they are text.
+pub(super) fn are_meant(arrays: &Arrays, sizes: Sizes, options: &ReadOptions) -> bool {
+    let is_text = matches!(arrays.values.1.data, Data::Text(_));
+    options.tokens.is_some() || arrays.vocabulary.is_some() || (is_text && sizes.channels == 1)
+}
+
+/// The numbers of tokens of each case, and the vocabulary.
+pub(super) fn numbers(
+    arrays: &Arrays,
+    sizes: Sizes,
+    lengths: &[usize],
+    ids: &[String],
+) -> Result<(Vec<Vec<f64>>, Vec<String>), Error> {
+    let (name, array) = &arrays.values;
+    if sizes.channels != 1 {
+        let wanted = "[cases, length] or [cases, length, 1], as each observation is one token".into();
+        return Err(wrong_shape(&arrays.file, name, &array.shape, wanted));
+    }
+    let own = Own { arrays, sizes, lengths, ids };
+    match (&array.data, &arrays.vocabulary) {
+        (Data::Int(entries), Some(vocabulary)) => Ok((own.counted(entries, vocabulary.len())?, distinct(arrays, vocabulary)?)),
+        (Data::Int(entries), None) => Ok(own.integers(entries)),
+        (Data::Text(entries), Some(vocabulary)) => {
+            let vocabulary = distinct(arrays, vocabulary)?;
+            let tokens = Tokens::new(&vocabulary);
+            let at = || place(&arrays.file, name);
+            let numbers = own.texts(entries, |text, case, step| tokens.number(text, at, &ids[case], step))?;
+            Ok((numbers, vocabulary))
+        }
+        (Data::Text(entries), None) => {
+            let mut seen = Seen::default();
+            let mut numbers = own.texts(entries, |text, _, _| Ok(seen.number(text)))?;
+            let (vocabulary, places) = seen.vocabulary();
+            for x in numbers.iter_mut().flatten() {
+                *x = places[*x as usize] as f64;
+            }
+            Ok((numbers, vocabulary))
+        }
+        (Data::F32(_) | Data::F64(_), _) => Err(Error::Array {
+            at: place(&arrays.file, name),
+            seen: "it holds floats".into(),
+            wanted: "integers or text, as tokens are: save it with `.astype(\"int64\")`".into(),
+        }),
+    }
+}
+
+/// The vocabulary of a file, in which every token stands once.
+fn distinct(arrays: &Arrays, vocabulary: &[String]) -> Result<Vec<String>, Error> {
+    let mut seen = BTreeSet::new();
+    match vocabulary.iter().find(|token| !seen.insert(token.as_str())) {
+        None => Ok(vocabulary.to_vec()),
+        Some(twice) => Err(Error::Array {
+            at: place(&arrays.file, "vocabulary"),
+            seen: format!("`{}` is there twice", shown(twice.as_bytes())),
+            wanted: "tokens that differ".into(),
+        }),
+    }
+}
+
+/// Where the entries of each case are; what is beyond its length is padding.
+struct Own<'a> {
+    arrays: &'a Arrays,
+    sizes: Sizes,
+    lengths: &'a [usize],
+    ids: &'a [String],
+}
+
+impl Own<'_> {
+    fn cases<'e, T>(&self, entries: &'e [T]) -> impl Iterator<Item = &'e [T]> {
+        let length = self.sizes.length;
+        self.lengths.iter().enumerate().map(move |(case, &own)| &entries[case * length..case * length + own])
+    }
+
+    /// Integers that count a vocabulary.
+    fn counted(&self, entries: &[i64], size: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let number = |case: usize, step: usize, entry: i64| match usize::try_from(entry) {
+            Ok(number) if number < size => Ok(number as f64),
+            _ => Err(Error::Array {
+                at: place(&self.arrays.file, &self.arrays.values.0),
+                seen: format!("entry [{case}, {step}] (counted from 0) is `{entry}`"),
+                wanted: format!("a token from 0 to below {size}, as `vocabulary` names so many"),
+            }),
+        };
+        let of = |(case, own): (usize, &[i64])| own.iter().enumerate().map(|(step, &x)| number(case, step, x)).collect();
+        self.cases(entries).enumerate().map(of).collect()
+    }
+
+    /// Integers that are tokens themselves.
+    fn integers(&self, entries: &[i64]) -> (Vec<Vec<f64>>, Vec<String>) {
+        let distinct: BTreeSet<i64> = self.cases(entries).flatten().copied().collect();
+        let distinct: Vec<i64> = distinct.into_iter().collect();
+        let number = |x: &i64| distinct.partition_point(|known| known < x) as f64;
+        let numbers = self.cases(entries).map(|own| own.iter().map(number).collect()).collect();
+        (numbers, distinct.iter().map(i64::to_string).collect())
+    }
+
+    fn texts(
+        &self,
+        entries: &[String],
+        mut number: impl FnMut(&str, usize, usize) -> Result<usize, Error>,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let mut numbers = Vec::with_capacity(self.lengths.len());
+        for (case, own) in self.cases(entries).enumerate() {
+            let mut of = Vec::with_capacity(own.len());
+            for (step, text) in own.iter().enumerate() {
+                if text.is_empty() {
+                    return Err(Error::NoToken {
+                        at: place(&self.arrays.file, &self.arrays.values.0),
+                        observation: step + 1,
+                        case: shown(self.ids[case].as_bytes()),
+                        fix: NO_TOKEN,
+                    });
+                }
+                of.push(number(text, case, step)? as f64);
+            }
+            numbers.push(of);
+        }
+        Ok(numbers)
+    }
+}

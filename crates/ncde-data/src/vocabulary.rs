@@ -1,0 +1,176 @@
+//! Series of discrete tokens: each observation is an entry of a vocabulary `v_0, v_1, ...`.
+//!
+//! The only channel holds the number `k` of a token `v_k`. Integers come first, by size, then words in lexicographic order, so
+//! that a vocabulary does not depend on the order of rows. Tokens are texts as they stand: `7` and `007` are two. A vocabulary
+//! with the entry `<unknown>` takes every token that it does not have for that one.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use crate::error::{Place, closest, listed, shown};
+use crate::{Dataset, Error, Schema};
+
+/// The entry of a vocabulary that stands for every token it does not have.
+pub const UNKNOWN: &str = "<unknown>";
+
+/// What to try if a token is missing.
+pub(crate) const NO_TOKEN: &str = "write one, or remove the observation";
+
+/// Texts, numbered as they are first seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    by_text: HashMap<String, usize>,
+}
+
+impl Seen {
+    pub(crate) fn number(&mut self, text: &str) -> usize {
+        if let Some(&number) = self.by_text.get(text) {
+            return number;
+        }
+        let number = self.by_text.len();
+        self.by_text.insert(text.into(), number);
+        number
+    }
+
+    /// The vocabulary, and by the number that a text had the one it has there.
+    pub(crate) fn vocabulary(self) -> (Vec<String>, Vec<usize>) {
+        let mut texts: Vec<(String, usize)> = self.by_text.into_iter().collect();
+        texts.sort_by(|(a, _), (b, _)| order(a, b));
+        let mut places = vec![0; texts.len()];
+        for (place, (_, number)) in texts.iter().enumerate() {
+            places[*number] = place;
+        }
+        (texts.into_iter().map(|(text, _)| text).collect(), places)
+    }
+}
+
+/// Integers by size, then words.
+fn order(a: &str, b: &str) -> Ordering {
+    match (a.parse::<i128>(), b.parse::<i128>()) {
+        (Ok(x), Ok(y)) => x.cmp(&y).then_with(|| a.cmp(b)),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
+    }
+}
+
+/// The numbers of tokens by their texts.
+pub(crate) struct Tokens<'a> {
+    vocabulary: &'a [String],
+    by_text: HashMap<&'a str, usize>,
+    unknown: Option<usize>,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn new(vocabulary: &'a [String]) -> Self {
+        let by_text: HashMap<&str, usize> = vocabulary.iter().enumerate().map(|(i, text)| (text.as_str(), i)).collect();
+        let unknown = by_text.get(UNKNOWN).copied();
+        Self { vocabulary, by_text, unknown }
+    }
+
+    /// The number of a token; `step` is its observation, counted from 0.
+    pub(crate) fn number(&self, text: &str, at: impl FnOnce() -> Box<Place>, case: &str, step: usize) -> Result<usize, Error> {
+        self.by_text.get(text).copied().or(self.unknown).ok_or_else(|| Error::UnknownToken {
+            at: at(),
+            seen: shown(text.as_bytes()),
+            observation: step + 1,
+            case: shown(case.as_bytes()),
+            known: listed(self.vocabulary),
+            fix: match closest(text, self.vocabulary) {
+                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
+                None => format!("correct it, or train with the entry `{UNKNOWN}` in the vocabulary"),
+            },
+        })
+    }
+}
+
+impl Schema {
+    /// The number of a token, as a value of the only channel: that of `<unknown>` if the vocabulary has this entry but not the
+    /// token. `None` of a token that is not known, and if there is no vocabulary. It looks through the vocabulary.
+    ///
+    /// ```
+    /// use ncde_data::{ReadOptions, read_bytes};
+    /// let data = read_bytes("x.csv", b"id,time,word\na,0,the\na,1,cat\n", &ReadOptions::default())?;
+    /// assert_eq!(data.schema().token("the"), Some(1));
+    /// assert_eq!(data.schema().token("dog"), None);
+    /// assert_eq!(data.with_unknown().schema().token("dog"), Some(2));
+    /// # Ok::<(), ncde_data::Error>(())
+    /// ```
+    pub fn token(&self, text: &str) -> Option<usize> {
+        let vocabulary = self.vocabulary.as_ref()?;
+        let place = |wanted: &str| vocabulary.iter().position(|token| token == wanted);
+        place(text).or_else(|| place(UNKNOWN))
+    }
+}
+
+impl Dataset {
+    /// The dataset with `<unknown>` as the last entry of its vocabulary, so that a model takes tokens that it was not trained
+    /// on. Nothing changes if that is there, or if there is no vocabulary.
+    #[must_use]
+    pub fn with_unknown(mut self) -> Self {
+        if let Some(vocabulary) = &mut self.vocabulary
+            && !vocabulary.iter().any(|token| token == UNKNOWN)
+        {
+            vocabulary.push(UNKNOWN.into());
+        }
+        self
+    }
+
+    /// The token that a value stands for.
+    pub(crate) fn token(&self, value: f64) -> Option<&str> {
+        let is_number = value >= 0.0 && value.fract() == 0.0;
+        self.vocabulary.as_ref().filter(|_| is_number)?.get(value as usize).map(String::as_str)
+    }
+
+    /// Values become numbers of tokens of this vocabulary. Without one of its own, numbers are tokens as they are written.
+    pub(crate) fn translate(&mut self, wanted: &[String]) -> Result<(), Error> {
+        if self.vocabulary.as_deref() == Some(wanted) {
+            return Ok(());
+        }
+        let tokens = Tokens::new(wanted);
+        let at = || Place::line(&self.name, 0);
+        let mut known: HashMap<u64, usize> = HashMap::new();
+        let mut numbers = Vec::with_capacity(self.cases.len());
+        for case in &self.cases {
+            let mut own = Vec::with_capacity(case.values.len());
+            for (step, &x) in case.values.iter().enumerate() {
+                if x.is_nan() {
+                    let case = shown(case.id.as_bytes());
+                    return Err(Error::NoToken { at: at(), observation: step + 1, case, fix: NO_TOKEN });
+                }
+                let number = match known.get(&x.to_bits()) {
+                    Some(&number) => number,
+                    None => {
+                        let written = (x + 0.0).to_string();
+                        let number = tokens.number(self.token(x).unwrap_or(&written), at, &case.id, step)?;
+                        known.insert(x.to_bits(), number);
+                        number
+                    }
+                };
+                own.push(number as f64);
+            }
+            numbers.push(own);
+        }
+        for (case, own) in self.cases.iter_mut().zip(numbers) {
+            case.values = own;
+        }
+        self.vocabulary = Some(wanted.to_vec());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_come_first_and_by_size() {
+        let mut seen = Seen::default();
+        let texts = ["the", "10", "9", "B", "-3", "a", "007", "7", "9.5", "10"];
+        let numbers: Vec<usize> = texts.iter().map(|text| seen.number(text)).collect();
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 1]);
+        let (vocabulary, places) = seen.vocabulary();
+        assert_eq!(vocabulary, ["-3", "007", "7", "9", "10", "9.5", "B", "a", "the"]);
+        assert!(texts.iter().zip(&numbers).all(|(text, &number)| vocabulary[places[number]] == *text));
+    }
+}
