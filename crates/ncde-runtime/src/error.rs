@@ -74,7 +74,9 @@ pub enum Error {
     },
 
     /// An output that is not a number: a state has grown out of all bounds.
-    #[error("output {place} is {value}: a state has grown out of all bounds; the series is unlike those of training, or the model is unstable")]
+    #[error(
+        "output {place} is {value}: a state has grown out of all bounds; the series is unlike those of training, or the model is unstable"
+    )]
     Overflow {
         /// Which output, from 0.
         place: usize,
@@ -112,9 +114,7 @@ impl Error {
                 Self::Layer { layer: format!("{place} ({name})"), problem: format!("`{setting}` is {problem}") }
             }
             // A layer inside another has been named already.
-            Self::Layer { layer, problem } if layer.contains('(') => {
-                Self::Layer { layer: format!("{place}.{layer}"), problem }
-            }
+            Self::Layer { layer, problem } if layer.contains('(') => Self::Layer { layer: format!("{place}.{layer}"), problem },
             Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
             Self::Kernel(source) => Self::Layer { layer: format!("{place} ({name})"), problem: source.to_string() },
             other => other,
@@ -125,7 +125,9 @@ impl Error {
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Overflow { .. } => true,
-            Self::Kernel(source) => matches!(source, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::NotFinite { .. }),
+            Self::Kernel(source) => {
+                matches!(source, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::NotFinite { .. })
+            }
             _ => false,
         }
     }

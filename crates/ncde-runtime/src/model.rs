@@ -202,9 +202,9 @@ impl ModelSpec {
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => Prediction::Value(scaling.undo(outputs.first().copied().unwrap_or(f64::NAN))),
-            Task::Forecast { .. } => Prediction::Values(
-                outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(y)).collect(),
-            ),
+            Task::Forecast { .. } => {
+                Prediction::Values(outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(y)).collect())
+            }
         }
     }
 }

@@ -86,7 +86,10 @@ impl Layer for Activation {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let width = input.numbers("activation")?;
         if self.function == Function::Glu && !width.is_multiple_of(2) {
-            return Err(misplaced("activation", format!("`glu` halves rows, but they have {width} numbers; give it an even count")));
+            return Err(misplaced(
+                "activation",
+                format!("`glu` halves rows, but they have {width} numbers; give it an even count"),
+            ));
         }
         Ok(input.with_width(self.function.width(width)))
     }

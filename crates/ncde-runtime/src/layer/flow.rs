@@ -59,7 +59,10 @@ impl LinearStep {
             (None, Some(of)) => {
                 let (channels, blocks) = (prepared.field.channels(), hidden / of.block);
                 let columns = columns(&a, b.as_deref(), channels, blocks, of.block);
-                (LinearCde::units(of.block, prepared.field.channel(0).len()), Generator::Increments { of, columns, channels, blocks })
+                (
+                    LinearCde::units(of.block, prepared.field.channel(0).len()),
+                    Generator::Increments { of, columns, channels, blocks },
+                )
             }
             (None, None) => return Err(Error::State("a linear CDE without a plan".into())),
         };

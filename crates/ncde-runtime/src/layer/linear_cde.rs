@@ -25,7 +25,9 @@ use serde::{Deserialize, Serialize};
 
 use super::flow::LinearStep;
 use super::signal::{at_least_one, misplaced, refuse};
-use super::{Chain, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Step, StructureSpec, Values, Weight};
+use super::{
+    Chain, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Step, StructureSpec, Values, Weight,
+};
 use crate::Error;
 
 /// A structured Linear NCDE.
@@ -101,7 +103,9 @@ impl LinearCde {
                 let driving = match form {
                     Form::LogSignature { .. } => 0..coordinates,
                     Form::Increments {} => channels..coordinates,
-                    Form::Hermite {} => return Err(misplaced("linear-cde", "windows of the form `hermite` are for a `neural-cde`")),
+                    Form::Hermite {} => {
+                        return Err(misplaced("linear-cde", "windows of the form `hermite` are for a `neural-cde`"));
+                    }
                 };
                 Ok((channels, driving, coordinates..coordinates + channels))
             }
@@ -184,7 +188,10 @@ impl LinearCde {
         let Some(Forget { octaves }) = self.forget else { return Ok(Init::Pieces(pieces)) };
         let Some(diagonal) = self.structure.diagonal(field) else {
             let name = field.structure().name();
-            return refuse("forget", format!("set, but {name} matrices have no diagonal of their own; leave it out, or use `block`"));
+            return refuse(
+                "forget",
+                format!("set, but {name} matrices have no diagonal of their own; leave it out, or use `block`"),
+            );
         };
         let rate = |j: usize| match (j as f64 + 0.5) / field.hidden() as f64 {
             share if share < 0.25 => 0.0,

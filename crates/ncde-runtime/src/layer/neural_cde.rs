@@ -179,19 +179,16 @@ impl Layer for NeuralCde {
         let route = match self.depth(input)? {
             depth @ (1 | 2) => Route::Fused {
                 solve: Box::new(
-                    Solve::new(network)
-                        .with_depth(if depth == 2 { Depth::Two } else { Depth::One })
-                        .with_solver(self.solver),
+                    Solve::new(network).with_depth(if depth == 2 { Depth::Two } else { Depth::One }).with_solver(self.solver),
                 ),
                 reads: self.reads(),
                 dt: vec![1.0 / self.steps as f32; self.steps],
                 control: Vec::new(),
                 states: Vec::new(),
             },
-            depth => Route::Generic {
-                steps: RowSteps::new(channels, depth, method(self.solver))?,
-                field: generic_field(&network)?,
-            },
+            depth => {
+                Route::Generic { steps: RowSteps::new(channels, depth, method(self.solver))?, field: generic_field(&network)? }
+            }
         };
         Ok(Box::new(NeuralStep {
             spec: self.clone(),

@@ -101,8 +101,7 @@ impl Plan {
         let (brackets, places) = match route {
             Route::Letters | Route::Brackets => {
                 let table = lyndon(channels, depth)?;
-                let brackets =
-                    if input { Brackets::of_path(field, &table)? } else { Brackets::new(field, 0, &table)? };
+                let brackets = if input { Brackets::of_path(field, &table)? } else { Brackets::new(field, 0, &table)? };
                 (brackets, (0..table.len()).collect())
             }
             Route::Words => {

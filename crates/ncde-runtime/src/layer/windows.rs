@@ -107,7 +107,10 @@ struct WindowStep {
 #[derive(Debug)]
 enum Content {
     Sum,
-    Log { online: Box<Online<f64>>, length: usize },
+    Log {
+        online: Box<Online<f64>>,
+        length: usize,
+    },
     Increments,
     /// The slope before, then `x` and `m`.
     Hermite,

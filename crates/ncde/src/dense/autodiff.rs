@@ -52,7 +52,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseNorm {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let x = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::layer_norm_backward(x.clone(), None, dy).map_or_else(|_| unknown::<B>(x), |of| of.x)
+            B::norm_rows_backward(x.clone(), None, dy).map_or_else(|_| unknown::<B>(x), |of| of.x)
         });
     }
 }
@@ -66,8 +66,10 @@ impl<B: DenseOps> Backward<B, 3> for ReverseAffineNorm {
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (x, gain) = ops.state;
         let dy = grads.consume::<B>(&ops.node);
-        let of = B::layer_norm_backward(x.clone(), Some(gain.clone()), dy)
-            .unwrap_or_else(|_| NormGradients { x: unknown::<B>(x), affine: Some([unknown::<B>(gain.clone()), unknown::<B>(gain)]) });
+        let of = B::norm_rows_backward(x.clone(), Some(gain.clone()), dy).unwrap_or_else(|_| NormGradients {
+            x: unknown::<B>(x),
+            affine: Some([unknown::<B>(gain.clone()), unknown::<B>(gain)]),
+        });
         let [gain, offset] = of.affine.map_or([None, None], |pair| pair.map(Some));
         for (parent, gradient) in ops.parents.into_iter().zip([Some(of.x), gain, offset]) {
             register::<B>(parent.map(|node| node.id), gradient, grads);
@@ -114,22 +116,22 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
         Err(Error::SecondOrder)
     }
 
-    fn layer_norm(x: FloatTensor<Self>, affine: Option<[FloatTensor<Self>; 2]>) -> Result<FloatTensor<Self>, Error> {
+    fn norm_rows(x: FloatTensor<Self>, affine: Option<[FloatTensor<Self>; 2]>) -> Result<FloatTensor<Self>, Error> {
         let Some([gain, offset]) = affine else {
-            let output = B::layer_norm(x.primitive.clone(), None)?;
+            let output = B::norm_rows(x.primitive.clone(), None)?;
             return Ok(match ReverseNorm.prepare::<C>([x.node]).compute_bound().stateful() {
                 OpsKind::Tracked(prep) => prep.finish(x.primitive, output),
                 OpsKind::UnTracked(prep) => prep.finish(output),
             });
         };
-        let output = B::layer_norm(x.primitive.clone(), Some([gain.primitive.clone(), offset.primitive]))?;
+        let output = B::norm_rows(x.primitive.clone(), Some([gain.primitive.clone(), offset.primitive]))?;
         Ok(match ReverseAffineNorm.prepare::<C>([x.node, gain.node, offset.node]).compute_bound().stateful() {
             OpsKind::Tracked(prep) => prep.finish((x.primitive, gain.primitive), output),
             OpsKind::UnTracked(prep) => prep.finish(output),
         })
     }
 
-    fn layer_norm_backward(
+    fn norm_rows_backward(
         _: FloatTensor<Self>,
         _: Option<FloatTensor<Self>>,
         _: FloatTensor<Self>,

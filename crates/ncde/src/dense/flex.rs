@@ -37,11 +37,11 @@ impl DenseOps for Flex {
         dispatch!(x, reverse(function, &x, &gradient))
     }
 
-    fn layer_norm(x: FlexTensor, affine: Option<[FlexTensor; 2]>) -> Result<FlexTensor, Error> {
+    fn norm_rows(x: FlexTensor, affine: Option<[FlexTensor; 2]>) -> Result<FlexTensor, Error> {
         dispatch!(x, norm(&x, affine.as_ref()))
     }
 
-    fn layer_norm_backward(x: FlexTensor, gain: Option<FlexTensor>, gradient: FlexTensor) -> Result<NormGradients<Self>, Error> {
+    fn norm_rows_backward(x: FlexTensor, gain: Option<FlexTensor>, gradient: FlexTensor) -> Result<NormGradients<Self>, Error> {
         dispatch!(x, norm_backward(&x, gain.as_ref(), &gradient))
     }
 
@@ -50,7 +50,7 @@ impl DenseOps for Flex {
     }
 
     fn sum_squares(x: &FlexTensor) -> Result<f64, Error> {
-        dispatch!(x, sum_squares(x))
+        dispatch!(*x, sum_squares(x))
     }
 
     fn update(adam: Adam, weight: [FlexTensor; 3], gradient: FlexTensor) -> Result<[FlexTensor; 3], Error> {
@@ -190,7 +190,7 @@ fn scale<T: Real>(x: &FlexTensor, shift: &[f32], factor: &[f32]) -> Result<FlexT
 
 fn sum_squares<T: Real>(x: &FlexTensor) -> Result<f64, Error> {
     let x = x.to_contiguous();
-    Ok(slice::<T>(&x)?.iter().map(|x| x.to_f64().unwrap_or(f64::NAN).powi(2)).sum())
+    Ok(slice::<T>(&x)?.iter().map(|x| x.elem::<f64>().powi(2)).sum())
 }
 
 fn update<T: Real>(adam: Adam, weight: &[FlexTensor; 3], gradient: &FlexTensor) -> Result<[FlexTensor; 3], Error> {
@@ -198,7 +198,8 @@ fn update<T: Real>(adam: Adam, weight: &[FlexTensor; 3], gradient: &FlexTensor) 
     let [weight, mean, square] = weight;
     let shape = weight.shape();
     let contiguous = [weight, mean, square, gradient].map(FlexTensor::to_contiguous);
-    let [mut w, mut m, mut v] = [slice::<T>(&contiguous[0])?.to_vec(), slice::<T>(&contiguous[1])?.to_vec(), slice::<T>(&contiguous[2])?.to_vec()];
+    let [mut w, mut m, mut v] =
+        [slice::<T>(&contiguous[0])?.to_vec(), slice::<T>(&contiguous[1])?.to_vec(), slice::<T>(&contiguous[2])?.to_vec()];
     let [b1, b2] = Adam::BETA;
     let corrected = |beta: f64| 1.0 / (1.0 - beta.powi(i32::try_from(adam.step).unwrap_or(i32::MAX)));
     let (mean_share, square_share) = (cast(corrected(b1)), cast(corrected(b2)));

@@ -66,7 +66,7 @@ pub fn activation<B: DenseOps>(function: Function, x: Tensor<B, 3>) -> Result<Te
 /// # Errors
 /// As for [`affine`].
 pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]>) -> Result<Tensor<B, 3>, Error> {
-    Ok(tensor(B::layer_norm(primitive(x), affine.map(|pair| pair.map(primitive)))?))
+    Ok(tensor(B::norm_rows(primitive(x), affine.map(|pair| pair.map(primitive)))?))
 }
 
 /// `factor * (x - shift)`, column by column; the constants have no gradient.

@@ -69,13 +69,13 @@ pub trait DenseOps: Backend {
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn layer_norm(x: FloatTensor<Self>, affine: Option<[FloatTensor<Self>; 2]>) -> Result<FloatTensor<Self>, Error>;
+    fn norm_rows(x: FloatTensor<Self>, affine: Option<[FloatTensor<Self>; 2]>) -> Result<FloatTensor<Self>, Error>;
 
     /// The gradients in `x`, gain and offset.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn layer_norm_backward(
+    fn norm_rows_backward(
         x: FloatTensor<Self>,
         gain: Option<FloatTensor<Self>>,
         gradient: FloatTensor<Self>,

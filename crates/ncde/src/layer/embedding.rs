@@ -14,7 +14,12 @@ impl<B: LayerBackend> Batch<B> for EmbeddingBatch {
         let tokens: Vec<i64> = rows.values.to_data().iter::<f64>().map(|token| token as i64).collect();
         if let Some(token) = tokens.iter().find(|&&token| token < 0 || token >= vocabulary as i64) {
             let wanted = format!("a number below {vocabulary}");
-            return Err(Error::Shape { operation: "embedding", what: "the batch of tokens", seen: format!("token {token}"), wanted });
+            return Err(Error::Shape {
+                operation: "embedding",
+                what: "the batch of tokens",
+                seen: format!("token {token}"),
+                wanted,
+            });
         }
         let y = weight.select(0, integers(tokens, &rows.values.device())).reshape([batch, places, width]);
         Ok(rows.with(y))

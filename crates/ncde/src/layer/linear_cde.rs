@@ -98,7 +98,7 @@ impl LinearCdeBatch {
             let mut columns = vec![beside(a.reshape([channels, blocks, block * block]))];
             columns.extend(b.map(|b| beside(b.reshape([channels, blocks, block]))));
             let all = Tensor::cat(columns, 1);
-            let count = all.dims().iter().product();
+            let count = all.shape().num_elements();
             return Ok(Flow { a: all.reshape([count]), vectors: None });
         };
         let vectors = match (b, plan.vector_brackets()) {

@@ -171,14 +171,8 @@ impl<B: LayerBackend> Network<B> {
             let (seen, wanted) = (format!("{} of them", values.len()), format!("the {} of these layers", weights.len()));
             return Err(Error::Shape { operation: "network", what: "the list of weights", seen, wanted });
         }
-        let tensor = |own: &NamedWeight| {
-            Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device)
-        };
-        Ok(Self {
-            tensors: values.iter().map(tensor).collect(),
-            chain: Chain::new(layers, input, "layers.", values)?,
-            weights,
-        })
+        let tensor = |own: &NamedWeight| Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device);
+        Ok(Self { tensors: values.iter().map(tensor).collect(), chain: Chain::new(layers, input, "layers.", values)?, weights })
     }
 
     /// The weights in order.
@@ -224,7 +218,10 @@ impl<B: LayerBackend> Network<B> {
     ///
     /// # Errors
     /// If a layer before it fails.
-    pub fn fit(&mut self, batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>) -> Result<(), Error> {
+    pub fn fit(
+        &mut self,
+        batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut first = 0;
         for i in 0..self.chain.layers.len() {
             let placed = &self.chain.layers[i];
@@ -246,7 +243,10 @@ impl<B: LayerBackend> Network<B> {
     ///
     /// # Errors
     /// If a layer fails.
-    pub fn measure(&mut self, batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>) -> Result<(), Error> {
+    pub fn measure(
+        &mut self,
+        batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let measures = |weight: &Weight| weight.name.ends_with(".radius");
         if !self.weights.iter().any(measures) {
             return Ok(());
@@ -305,10 +305,15 @@ impl<B: LayerBackend + AutodiffBackend> Network<B> {
     where
         B: AutodiffBackend<InnerBackend = I>,
     {
-        self.tensors = from.tensors.iter().zip(&self.weights).map(|(tensor, weight)| {
-            let tensor = Tensor::from_inner(tensor.clone());
-            if weight.is_trained() { tensor.require_grad() } else { tensor }
-        }).collect();
+        self.tensors = from
+            .tensors
+            .iter()
+            .zip(&self.weights)
+            .map(|(tensor, weight)| {
+                let tensor = Tensor::from_inner(tensor.clone());
+                if weight.is_trained() { tensor.require_grad() } else { tensor }
+            })
+            .collect();
     }
 
     /// The gradients of the trained weights, in order.
