@@ -62,9 +62,7 @@ impl Failure {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
             Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
-            Self::Train(
-                ncde::train::Error::NotFinite { .. } | ncde::train::Error::Step { .. } | ncde::train::Error::File { .. },
-            ) => ExitCode::from(1),
+            Self::Train(error) if error.is_failure() => ExitCode::from(1),
             Self::Data(_)
             | Self::Train(_)
             | Self::Runtime(_)

@@ -125,8 +125,13 @@ impl Error {
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Overflow { .. } => true,
+            Self::Solve(source) => matches!(source, ncde_solve::Error::NotFinite { .. }),
             Self::Kernel(source) => {
-                matches!(source, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::NotFinite { .. })
+                {
+                    // Observations are finite: numbers that are not come from the layer before.
+                    use ncde_kernels::Error as Kernel;
+                    matches!(source, Kernel::Exploded { .. } | Kernel::SolveExploded { .. } | Kernel::NotFinite { .. })
+                }
             }
             _ => false,
         }

@@ -40,5 +40,5 @@ pub use error::Error;
 pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
-pub use spec::{At, FORMAT, ModelSpec, Task, UNKNOWN, WeightsSpec};
+pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

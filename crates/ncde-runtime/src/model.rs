@@ -5,6 +5,7 @@
 //! ```
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub const SPEC: &str = "model.json";
 #[derive(Debug)]
 pub struct Model {
     spec: ModelSpec,
+    weights: Arc<[NamedWeight]>,
     chain: Chain,
     /// What a push or a look at an open window works on: a series changes only if that succeeds.
     scratch: Vec<f64>,
@@ -85,10 +87,28 @@ impl Model {
     ///
     /// # Errors
     /// If they do not fit together.
-    pub fn new(spec: ModelSpec, mut weights: Weights) -> Result<Self, Error> {
+    pub fn new(spec: ModelSpec, weights: Weights) -> Result<Self, Error> {
+        let all = weights.all().into();
+        Self::with(spec, weights, all)
+    }
+
+    fn with(spec: ModelSpec, mut weights: Weights, all: Arc<[NamedWeight]>) -> Result<Self, Error> {
         let chain = spec.chain(&mut weights)?;
         weights.finish()?;
-        Ok(Self { scratch: vec![0.0; chain.memory()], spec, chain })
+        Ok(Self { scratch: vec![0.0; chain.memory()], weights: all, spec, chain })
+    }
+
+    /// The same model with working memory of its own, for another thread.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn twin(&self) -> Result<Self, Error> {
+        Self::with(self.spec.clone(), Weights::of(self.weights.to_vec()), self.weights.clone())
+    }
+
+    /// The weights by name, with their values.
+    pub fn weights(&self) -> &[NamedWeight] {
+        &self.weights
     }
 
     /// A model whose weights are drawn from a seed and not trained.

@@ -10,9 +10,6 @@ use crate::weights::Weights;
 /// The format that this version writes and reads.
 pub const FORMAT: u32 = 2;
 
-/// The entry of a vocabulary that stands for every token that is not in it.
-pub const UNKNOWN: &str = "<unknown>";
-
 /// A model without its weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,6 +111,18 @@ impl ModelSpec {
             None => Rows::Values(self.preparation.width()),
         };
         Signal { rows, statics: self.statics.len(), pooled: false }
+    }
+
+    /// The layers in a few words: `windows, beside [linear-cde, layer-norm], linear, activation, pool, linear`.
+    pub fn detail(&self) -> String {
+        fn list(layers: &[LayerSpec]) -> String {
+            let one = |spec: &LayerSpec| match spec.layer().inside() {
+                [] => spec.name(),
+                inside => format!("{} [{}]", spec.name(), list(inside)),
+            };
+            layers.iter().map(one).collect::<Vec<_>>().join(", ")
+        }
+        list(&self.layers)
     }
 
     /// All weights in order, by name: `layers.2.a`.

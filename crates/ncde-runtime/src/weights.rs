@@ -79,11 +79,11 @@ impl Weights {
         Self { path: WEIGHTS.into(), all }
     }
 
-    /// Names and shapes, by name.
-    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
-        let mut shapes: Vec<_> = self.all.iter().map(|(name, weight)| (name.clone(), weight.shape.clone())).collect();
-        shapes.sort();
-        shapes
+    /// All of them, by name.
+    pub fn all(&self) -> Vec<NamedWeight> {
+        let mut all: Vec<NamedWeight> = self.all.values().cloned().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
 
     /// The weight of this name, which must have this shape.

@@ -51,6 +51,6 @@ pub mod linear;
 pub mod neural;
 pub mod signature;
 mod slices;
-//pub mod train;
+pub mod train;
 
 pub use ncde_runtime::random;

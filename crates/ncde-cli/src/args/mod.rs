@@ -6,9 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use model::{
-    BadLine, DataArgs, EvalArgs, InspectArgs, ModelKind, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs,
-};
+pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
 
 /// Neural controlled differential equations: from a time-series file to a trained model, a report and live predictions.
 #[derive(Debug, Parser)]

@@ -13,7 +13,9 @@ Examples:
   ncde train --data Vowels_TRAIN.ts --test Vowels_TEST.ts --out runs/vowels
       a block-diagonal SLiCE with every default decided from the data
   ncde train --model log-ncde --data Vowels_TRAIN.ts --set solver_steps=4
-      a Log-NCDE; `ncde`, `nrde` and `signature` are the others
+      a Log-NCDE; `ncde`, `nrde`, `stack` and `signature` are the others
+  ncde train --data words.csv --set tokens=word --model stack --set blocks=1
+      blocks of SLiCEs on a column of tokens
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
       long CSV (id, time, channels...) with labels in a second file
   ncde train --data walks.csv --set task=forecast --set horizon=5
@@ -49,11 +51,11 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Which model
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub(crate) model: Option<ModelKind>,
+    /// Which model; `stack` for tokens and `slice` for numbers by default
+    #[arg(long, value_parser = models(), value_name = "NAME")]
+    pub(crate) model: Option<String>,
 
-    /// The structure of the matrices of a `slice`
+    /// The structure of the matrices of a `slice` or `stack`
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) structure: Option<super::StructureName>,
 
@@ -94,18 +96,10 @@ pub(crate) struct TrainArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModelKind {
-    /// A structured Linear NCDE
-    Slice,
-    /// A neural CDE along a smooth path through the observations
-    Ncde,
-    /// A neural rough differential equation: a network onto the log-signature
-    Nrde,
-    /// A neural CDE by the Log-ODE method: a network and its Lie brackets
-    LogNcde,
-    /// A linear model of signature features
-    Signature,
+/// The presets, with what each is.
+fn models() -> clap::builder::PossibleValuesParser {
+    let one = |(name, about): (&'static str, &'static str)| clap::builder::PossibleValue::new(name).help(about);
+    clap::builder::PossibleValuesParser::new(ncde::train::presets().map(one).collect::<Vec<_>>())
 }
 
 /// Data for a model that is there.

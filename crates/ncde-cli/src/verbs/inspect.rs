@@ -1,51 +1,54 @@
 //! `ncde inspect`: what a saved model is.
 
-use ncde_runtime::{Architecture, Missing, Model, ModelSpec, NeuralKind, Task, WEIGHTS, Weights};
-use ncde_solve::field::VectorField;
+use ncde_runtime::layer::{NeuralCde, Signal, generic_field};
+use ncde_runtime::{LayerSpec, Missing, Model, NamedWeight, Task};
 use ncde_solve::lip;
 
 use crate::args::InspectArgs;
 use crate::error::Failure;
 use crate::output;
 
+/// A bound of the Lip(2) norm of a neural field, or why there is none.
+struct LipBound {
+    /// The place of the layer.
+    place: String,
+    /// The largest `|h|` seen in training.
+    radius: f64,
+    /// The logarithm of the bound on the ball of that radius, to base 10.
+    log10: Result<f64, String>,
+}
+
 pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
     let spec = model.spec();
-    let weights = Weights::read(&args.model.join(WEIGHTS), &spec.weights)?;
-    let shapes = weights.shapes();
-    let bound = lip_bound(spec, weights)?;
-    let parameters: usize = shapes.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum();
+    let trained: usize =
+        spec.all_weights()?.iter().filter(|weight| weight.is_trained()).map(ncde_runtime::layer::Weight::count).sum();
+    let bounds = bounds(&model)?;
     if args.json {
         let shapes: serde_json::Map<String, serde_json::Value> =
-            shapes.into_iter().map(|(name, shape)| (name, shape.into())).collect();
-        let line = serde_json::json!({ "spec": spec, "parameters": parameters, "weights": shapes, "lip2_log10": bound.as_ref().and_then(|b| b.as_ref().ok()) });
+            model.weights().iter().map(|weight| (weight.name.clone(), weight.shape.clone().into())).collect();
+        let line = serde_json::json!({
+            "spec": spec, "parameters": trained, "weights": shapes,
+            "lip2_log10": bounds.first().and_then(|bound| bound.log10.as_ref().ok()),
+        });
         return output::data(|out| writeln!(out, "{line}"));
     }
-    let lip = match bound {
-        Some(Ok(log10)) => format!("at most 10^{log10:.1} on that ball"),
-        Some(Err(problem)) => format!("no bound: {problem}"),
-        None => String::new(),
-    };
     output::data(|out| {
         let row = |out: &mut dyn std::io::Write, name: &str, value: String| writeln!(out, "{name:12} {value}");
-        match &spec.model {
-            Architecture::Slice(slice) => {
-                row(out, "model", format!("slice, {:?}", slice.structure))?;
-                row(out, "states", slice.hidden.to_string())?;
-                row(out, "windows", format!("{} observations, log-signature of depth {}", slice.window, slice.depth))?;
-            }
-            Architecture::Neural(neural) => {
-                row(out, "model", format!("{}, H = {}", neural.kind.name(), neural.hidden))?;
-                row(out, "field", format!("{} hidden layers of {}, {:?}", neural.layers, neural.width, neural.activation))?;
-                let windows = format!("{} observations, log-signature of depth {}", neural.window, neural.kind.depth());
-                row(out, "windows", if neural.kind == NeuralKind::Ncde { "none, a smooth path".into() } else { windows })?;
-                row(out, "solver", format!("{:?}, steps in each window: {}", neural.solver, neural.steps))?;
-                row(out, "states", format!("|h| <= {:.4} in training", neural.radius))?;
-                row(out, "Lip(2) norm", lip.clone())?;
-            }
-            Architecture::Signature(signature) => {
-                row(out, "model", format!("linear in the signature of depth {}", signature.depth))?;
-            }
+        row(out, "model", spec.name.clone())?;
+        for (i, layer) in spec.layers.iter().enumerate() {
+            list(out, &format!("{i}"), layer)?;
+        }
+        for LipBound { place, radius, log10 } in &bounds {
+            row(out, "states", format!("|h| <= {radius:.4} in training, of {place}"))?;
+            row(
+                out,
+                "Lip(2) norm",
+                match log10 {
+                    Ok(log10) => format!("at most 10^{log10:.1} on that ball"),
+                    Err(problem) => format!("no bound: {problem}"),
+                },
+            )?;
         }
         match &spec.task {
             Task::Classification { classes, .. } => row(out, "classes", classes.join(", "))?,
@@ -53,29 +56,72 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
             Task::Forecast { horizon } => row(out, "forecast", format!("{horizon} observations ahead"))?,
         }
         row(out, "channels", spec.channels.join(", "))?;
+        if let Some(tokens) = &spec.vocabulary {
+            row(out, "tokens", format!("{}: {}", tokens.len(), tokens.iter().take(12).cloned().collect::<Vec<_>>().join(", ")))?;
+        }
         if !spec.statics.is_empty() {
             row(out, "statics", spec.statics.join(", "))?;
         }
         let gaps = match spec.preparation.missing {
-            Missing::Refuse => "refused",
-            Missing::Forward => "filled forward",
+            Missing::Refuse {} => "refused",
+            Missing::Forward {} => "filled forward",
             Missing::Counts { .. } => "filled forward and counted",
         };
         row(out, "gaps", gaps.into())?;
         row(out, "time", if spec.preparation.time.is_some() { "a channel" } else { "not a channel" }.into())?;
-        row(out, "parameters", parameters.to_string())?;
-        for (name, shape) in &shapes {
+        row(out, "parameters", trained.to_string())?;
+        for NamedWeight { name, shape, .. } in model.weights() {
             row(out, "", format!("{name} {shape:?}"))?;
         }
         Ok(())
     })
 }
 
-/// The logarithm, base 10, of a bound of the Lip(2) norm of a neural field on the ball of the states seen in training, or why there is none.
-fn lip_bound(spec: &ModelSpec, mut weights: Weights) -> Result<Option<Result<f64, String>>, Failure> {
-    let Architecture::Neural(neural) = &spec.model else { return Ok(None) };
-    let field = neural.field(spec.preparation.width())?;
-    let parameters = weights.take("field", &[field.parameters()])?;
-    let bound = lip::bound(&field, &parameters, neural.radius, 2.0);
-    Ok(Some(bound.map(|bound| bound.whole()).map_err(|e| e.to_string())))
+/// A layer with its settings on a line, and those inside it below.
+fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io::Result<()> {
+    let mut settings = serde_json::to_value(spec).unwrap_or_default();
+    if let Some(map) = settings.as_object_mut() {
+        map.remove("layer");
+        map.remove("layers");
+    }
+    let settings = settings.to_string().replace(['{', '}', '"'], "").replace(',', ", ").replace(':', ": ");
+    writeln!(out, "{:12} {place} {} {settings}", "", spec.name())?;
+    for (i, inside) in spec.layer().inside().iter().enumerate() {
+        list(out, &format!("{place}.{i}"), inside)?;
+    }
+    Ok(())
+}
+
+/// The bounds of all neural fields.
+fn bounds(model: &Model) -> Result<Vec<LipBound>, Failure> {
+    fn visit(
+        layers: &[LayerSpec],
+        input: &Signal,
+        place: &str,
+        all: &mut Vec<(String, NeuralCde, Signal)>,
+    ) -> Result<(), Failure> {
+        let mut signal = input.clone();
+        for (i, spec) in layers.iter().enumerate() {
+            let place = format!("{place}{i}");
+            if let LayerSpec::NeuralCde(neural) = spec {
+                all.push((place.clone(), neural.clone(), signal.clone()));
+            }
+            visit(spec.layer().inside(), &signal, &format!("{place}.layers."), all)?;
+            signal = spec.layer().output(&signal)?;
+        }
+        Ok(())
+    }
+    let mut all = Vec::new();
+    visit(&model.spec().layers, &model.spec().signal(), "layers.", &mut all)?;
+    let values =
+        |name: String| model.weights().iter().find(|weight| weight.name == name).map_or(&[][..], |weight| &weight.values);
+    let one = |(place, neural, signal): (String, NeuralCde, Signal)| {
+        let field = generic_field(&neural.network(&signal)?).map_err(ncde_runtime::Error::from)?;
+        let radius = values(format!("{place}.radius")).first().copied().map_or(0.0, f64::from);
+        let log10 = lip::bound(&field, values(format!("{place}.field")), radius, 2.0)
+            .map(|bound| bound.whole())
+            .map_err(|e| e.to_string());
+        Ok(LipBound { place, radius, log10 })
+    };
+    all.into_iter().map(one).collect()
 }

@@ -20,7 +20,7 @@ pub(crate) struct Said {
 
 /// Loads the model, brings the file into the form it was trained on, and predicts.
 pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
-    let mut model = Model::load(&args.model)?;
+    let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let classes = match &spec.task {
         Task::Classification { classes, .. } => classes.clone(),
@@ -29,6 +29,7 @@ pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
     let options = ReadOptions {
         labels: args.labels.clone(),
         statics: (!spec.statics.is_empty()).then(|| spec.statics.clone()),
+        tokens: spec.vocabulary.as_ref().and(spec.channels.first().cloned()),
         task: match &spec.task {
             Task::Classification { .. } => Some(ncde_data::Task::Classification),
             Task::Regression { .. } => Some(ncde_data::Task::Regression),
@@ -37,9 +38,10 @@ pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
         ..ReadOptions::default()
     };
     let data = ncde_data::read(&args.data, &options)?;
-    let schema = Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: None };
+    let schema =
+        Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: spec.vocabulary.clone() };
     let data = data.aligned(&schema)?;
-    let predictions = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&mut model, &data)?))?;
+    let predictions = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&model, &data)?))?;
     Ok(Said { spec, data, predictions })
 }
 

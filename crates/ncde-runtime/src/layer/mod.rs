@@ -110,7 +110,7 @@ pub trait Layer: Debug {
 }
 
 /// A layer that takes one row at a time. What it remembers of a series is a fixed count of numbers that the caller keeps.
-pub trait Step: Debug + Send {
+pub trait Step: Debug + Send + Sync {
     /// How many numbers it remembers; all are 0 before the first row.
     fn memory(&self) -> usize {
         0

@@ -1,22 +1,22 @@
 //! What survives `kill -9`: one file, written beside its target and renamed, so that it is always whole.
 //!
 //! ```text
-//! "ncde checkpoint 1\n", length of the JSON (u64), JSON, weights and moments of the optimiser, CRC-32 of all before (u32)
+//! "ncde checkpoint 2\n", length of the JSON (u64), JSON, numbers (f32), CRC-32 of all before (u32); all little-endian
 //! ```
+//!
+//! The numbers are all weights in order, then the two means of Adam of the trained ones, then the best weights, if there are some.
 
 use std::path::{Path, PathBuf};
 
-use burn::record::{BinBytesRecorder, FullPrecisionSettings, Record, Recorder};
 use ncde_report::record::{Best, Point};
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::store::write_whole;
-use crate::model::ModelBackend;
 
 /// The name of the file in the directory of a run.
 const CHECKPOINT: &str = "checkpoint.bin";
-const MAGIC: &[u8] = b"ncde checkpoint 1\n";
+const MAGIC: &[u8] = b"ncde checkpoint 2\n";
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub(super) struct Progress {
     pub(super) best: Option<Best>,
     /// The validation loss at the best step, which decides between equal metrics.
     pub(super) best_loss: f64,
-    /// The sum of the losses since the last look, and how many.
+    /// The sum of the losses since the last evaluation, and how many.
     pub(super) losses: (f64, usize),
 }
 
@@ -39,26 +39,20 @@ fn path(directory: &Path) -> PathBuf {
     directory.join(CHECKPOINT)
 }
 
-fn recorder() -> BinBytesRecorder<FullPrecisionSettings, Vec<u8>> {
-    BinBytesRecorder::default()
-}
-
 /// Writes it.
-pub(super) fn save<B: ModelBackend>(directory: &Path, progress: &Progress, record: impl Record<B>) -> Result<(), Error> {
+pub(super) fn save(directory: &Path, progress: &Progress, numbers: &[f32]) -> Result<(), Error> {
     let path = path(directory);
-    let failed = |problem: String| Error::File { path: path.clone(), problem };
-    let json = serde_json::to_vec(progress).map_err(|e| failed(e.to_string()))?;
-    let tensors = Recorder::<B>::record(&recorder(), record, ()).map_err(|e| failed(e.to_string()))?;
+    let json = serde_json::to_vec(progress).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
     let mut bytes = MAGIC.to_vec();
     bytes.extend((json.len() as u64).to_le_bytes());
     bytes.extend(json);
-    bytes.extend(tensors);
+    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
     bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     write_whole(&path, &bytes)
 }
 
 /// Reads it; none if there is none.
-pub(super) fn load<B: ModelBackend, R: Record<B>>(directory: &Path, device: &B::Device) -> Result<Option<(Progress, R)>, Error> {
+pub(super) fn load(directory: &Path) -> Result<Option<(Progress, Vec<f32>)>, Error> {
     let path = path(directory);
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
@@ -75,10 +69,10 @@ pub(super) fn load<B: ModelBackend, R: Record<B>>(directory: &Path, device: &B::
     }
     let rest = body.strip_prefix(MAGIC).ok_or_else(damaged)?;
     let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
-    let (json, tensors) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+    let (json, numbers) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
     let progress = serde_json::from_slice(json).map_err(|_| damaged())?;
-    let record = Recorder::<B>::load(&recorder(), tensors.to_vec(), device).map_err(|_| damaged())?;
-    Ok(Some((progress, record)))
+    let numbers = numbers.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    Ok(Some((progress, numbers)))
 }
 
 /// Removes it.

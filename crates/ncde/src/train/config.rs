@@ -13,34 +13,37 @@
 
 use std::path::PathBuf;
 
+use ncde_runtime::LayerSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::names::{
-    ActivationChoice, ClassWeights, LastChoice, MissingName, ModelName, OptimizerName, ReadoutName, Scale, Schedule,
-    SolverChoice, SplitBy, StructureName, TaskName, TransitionChoice,
-};
+use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
+use super::preset;
 
 /// Declares a table of the configuration: optional keys, their names and meanings, and nothing else allowed.
 macro_rules! table {
-    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident { $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(default, deny_unknown_fields)]
-        pub struct $name {
-            $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
+        $vis struct $name {
+            $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] $vis $key: Option<$type>,)*
         }
 
         impl $name {
             /// The keys of this table, and what they mean.
-            pub const KEYS: &[(&str, &str)] = &[$((stringify!($key), concat!($($doc),*)),)*];
+            $vis const KEYS: &[$crate::train::config::Keys] = &[$((stringify!($key), concat!($($doc),*)),)*];
         }
     };
 }
+pub(super) use table;
+
+/// A key and its meaning.
+pub(super) type Keys = (&'static str, &'static str);
 
 table! {
     /// `[data]`: where series come from, and which of them are for what.
-    DataConfig {
+    pub DataConfig {
         /// The file to train on, or a folder with one CSV a case.
         train: PathBuf,
         /// A file to test on.
@@ -57,11 +60,15 @@ table! {
         label_column: String,
         /// The columns that are static covariates.
         statics: Vec<String>,
+        /// The column that holds tokens: words, or integers that stand for something.
+        tokens: String,
+        /// Whether a token that training did not see is taken for `<unknown>`; no by default: it is an error.
+        unknown: bool,
         /// What is predicted: `classification`, `regression` or `forecast`.
         task: TaskName,
         /// How many observations ahead a forecast looks.
         horizon: usize,
-        /// What decides which cases are tested on: the `files`, chance (`random`), or chance as the `thesis`'s code draws it.
+        /// What decides which cases are tested on: the `files`, chance (`random`), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
         split: SplitBy,
         /// The share of cases to validate on.
         validation: f64,
@@ -80,7 +87,7 @@ table! {
 
 table! {
     /// `[prepare]`: how observations become a path.
-    PrepareConfig {
+    pub PrepareConfig {
         /// How channels are scaled: `standard` (mean 0, deviation 1), `min-max` (to the range from -1 to 1) or `none`.
         scale: Scale,
         /// Whether time is a channel of the path.
@@ -90,66 +97,30 @@ table! {
     }
 }
 
-table! {
-    /// `[model]`: what is trained.
-    ModelConfig {
-        /// Which model: `slice`, `ncde`, `nrde`, `log-ncde` or `signature`.
-        name: ModelName,
-        /// The number of hidden states.
-        hidden: usize,
-        /// The matrices of a `slice`: `block`, `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`.
-        structure: StructureName,
-        /// The size of blocks, or of the dense block behind a diagonal.
-        block: usize,
-        /// The rank of the low-rank part of `dplr`.
-        rank: usize,
-        /// `H^(1 + epsilon)` entries of a sparse matrix.
-        epsilon: f64,
-        /// The depth of log-signatures or signatures.
-        depth: usize,
-        /// How many observations make up a Log-ODE window.
-        window: usize,
-        /// A step of the flow: `exp`, exact, or `euler`, to first order.
-        transition: TransitionChoice,
-        /// What the log-signatures that drive a `slice` are multiplied with.
-        log_scale: f64,
-        /// The width of the hidden layers of the vector field of an `ncde`, `nrde` or `log-ncde`.
-        field_width: usize,
-        /// How many hidden layers the vector field has.
-        field_layers: usize,
-        /// What follows each of them: `silu`, `relu`, `tanh` or `softplus`.
-        activation: ActivationChoice,
-        /// What follows the last layer of the field: `tanh` or `linear`.
-        last: LastChoice,
-        /// How the equation is solved: `euler`, `heun` or `rk4`.
-        solver: SolverChoice,
-        /// In how many steps a window is solved.
-        solver_steps: usize,
-        /// The standard deviation of the entries of `A`, times the root of the block size; for a network, what its first weights are
-        /// multiplied with.
-        init: f64,
-        /// Which states are read: their `mean` or the `last`.
-        readout: ReadoutName,
-        /// Whether the path is also added to the state.
-        input: bool,
-        /// Whether states begin by forgetting, each at a rate of its own.
-        forget: bool,
-        /// Whether the readout sees states with mean 0 and variance 1.
-        norm: bool,
-        /// Whether the readout sees each window beside the state.
-        skip: bool,
-        /// The share of what the hidden layers of the readout make that is dropped in training.
-        dropout: f64,
-        /// The width of the hidden layers of the readout.
-        head_width: usize,
-        /// How many hidden layers the readout has; 0 for a linear one.
-        head_layers: usize,
-    }
+/// `[model]`: what is trained, a preset with its own keys or a list of layers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelConfig {
+    /// Which preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The keys of the preset.
+    #[serde(flatten)]
+    pub keys: toml::Table,
+    /// The layers of a model of one's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerSpec>,
 }
+
+/// The keys of `[model]` that are not a preset's.
+const MODEL_KEYS: &[Keys] = &[
+    ("name", " Which model: `slice`, `stack`, `ncde`, `nrde`, `log-ncde` or `signature`."),
+    ("layers", " The layers of a model of one's own, one `[[model.layers]]` each, in place of a name."),
+];
 
 table! {
     /// `[train]`: how it is trained.
-    TrainConfig {
+    pub TrainConfig {
         /// The most steps.
         steps: usize,
         /// Series a step.
@@ -207,7 +178,7 @@ impl DataConfig {
             time: self.time_column.clone(),
             label: self.label_column.clone(),
             statics: self.statics.clone(),
-            tokens: None,
+            tokens: self.tokens.clone(),
             task: match self.task {
                 Some(TaskName::Classification) => Some(ncde_data::Task::Classification),
                 Some(TaskName::Regression) => Some(ncde_data::Task::Regression),
@@ -217,11 +188,15 @@ impl DataConfig {
     }
 }
 
-/// A table: its name, and its keys with their meanings.
-type Keys = (&'static str, &'static [(&'static str, &'static str)]);
-
-pub(super) const TABLES: &[Keys] =
-    &[("data", DataConfig::KEYS), ("prepare", PrepareConfig::KEYS), ("model", ModelConfig::KEYS), ("train", TrainConfig::KEYS)];
+/// The tables, with the keys of each and their meanings; those of all presets, or of one.
+pub(super) fn tables(preset: Option<&str>) -> [(&'static str, Vec<Keys>); 4] {
+    [
+        ("data", DataConfig::KEYS.to_vec()),
+        ("prepare", PrepareConfig::KEYS.to_vec()),
+        ("model", MODEL_KEYS.iter().copied().chain(preset::keys(preset)).collect()),
+        ("train", TrainConfig::KEYS.to_vec()),
+    ]
+}
 
 impl Config {
     /// Reads TOML.
@@ -268,11 +243,12 @@ impl Config {
 }
 
 fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
-    let Some((_, keys)) = TABLES.iter().find(|(table, _)| *table == name) else {
+    let tables = tables(None);
+    let Some((_, keys)) = tables.iter().find(|(table, _)| *table == name) else {
         if let Some(table) = home(name) {
             return Err(config(format!("key `{name}` stands outside of a table; it belongs to `[{table}]`")));
         }
-        let names: Vec<String> = TABLES.iter().map(|(table, _)| format!("[{table}]")).collect();
+        let names: Vec<String> = tables.iter().map(|(table, _)| format!("[{table}]")).collect();
         return Err(config(format!("there is no table `[{name}]`; there are {}", names.join(", "))));
     };
     let Some(table) = value.as_table() else {
@@ -286,10 +262,10 @@ fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
 
 /// The only table that has this key.
 fn home(key: &str) -> Option<&'static str> {
-    TABLES.iter().find(|(_, keys)| has(keys, key)).map(|(table, _)| *table)
+    tables(None).into_iter().find(|(_, keys)| has(keys, key)).map(|(table, _)| table)
 }
 
-fn has(keys: &[(&str, &str)], key: &str) -> bool {
+fn has(keys: &[Keys], key: &str) -> bool {
     keys.iter().any(|(own, _)| *own == key)
 }
 
@@ -298,7 +274,8 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
     if let Some(right) = home(key) {
         return config(format!("key `{key}`{place} belongs to `[{right}]`"));
     }
-    let all = TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, _)| (*table, *key)));
+    let tables = tables(None);
+    let all = tables.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, _)| (*table, *key)));
     let scored = all.map(|(own, close)| {
         // In the same table first.
         (strsim::jaro_winkler(key, close) + if Some(own) == table { 0.05 } else { 0.0 }, own, close)
@@ -307,7 +284,7 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
     match best {
         Some((_, own, close)) => config(format!("there is no key `{key}`{place}; did you mean `{close}` of `[{own}]`?")),
         None => {
-            let keys = TABLES.iter().find(|(own, _)| Some(*own) == table).map_or(&[][..], |(_, keys)| keys);
+            let keys = tables.iter().find(|(own, _)| Some(*own) == table).map_or(&[][..], |(_, keys)| keys);
             let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
             let list = if names.is_empty() { String::new() } else { format!("; there are {}", names.join(", ")) };
             config(format!("there is no key `{key}`{place}{list}"))
@@ -327,7 +304,7 @@ mod tests {
     fn keys_are_read_and_written() {
         let text = "[model]\nname = \"slice\"\nhidden = 32\n\n[train]\nrate = 0.001\nschedule = \"cosine\"\n";
         let config = Config::from_toml(text).unwrap();
-        assert_eq!((config.model.hidden, config.train.schedule), (Some(32), Some(Schedule::Cosine)));
+        assert_eq!((config.model.keys["hidden"].as_integer(), config.train.schedule), (Some(32), Some(Schedule::Cosine)));
         assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
     }
 
@@ -337,8 +314,8 @@ mod tests {
         for assignment in ["train.rate=0.5", "hidden = 8", "model.structure=walsh-hadamard", "statics=[\"age\"]"] {
             config.set(assignment).unwrap();
         }
-        assert_eq!((config.train.rate, config.model.hidden), (Some(0.5), Some(8)));
-        assert_eq!(config.model.structure, Some(StructureName::WalshHadamard));
+        assert_eq!((config.train.rate, config.model.keys["hidden"].as_integer()), (Some(0.5), Some(8)));
+        assert_eq!(config.model.keys["structure"].as_str(), Some("walsh-hadamard"));
         assert_eq!(config.data.statics, Some(vec!["age".to_owned()]));
     }
 
@@ -349,8 +326,9 @@ mod tests {
             ("[model]\nrate = 3\n", "key `rate` in `[model]` belongs to `[train]`"),
             ("hidden = 3\n", "it belongs to `[model]`"),
             ("[mdoel]\n", "there is no table `[mdoel]`"),
-            ("[model]\nhidden = \"many\"\n", "invalid type"),
-            ("[model]\nstructure = \"blok\"\n", "unknown variant `blok`"),
+            ("[train]\nsteps = \"many\"\n", "invalid type"),
+            ("[train]\nschedule = \"cosin\"\n", "unknown variant `cosin`"),
+            ("[[model.layers]]\nlayer = \"lineer\"\n", "unknown variant `lineer`"),
             ("[train]\nxyzzy = 1\n", "there are steps, batch"),
             ("[train\n", "TOML parse error"),
         ];

@@ -29,7 +29,7 @@ pub enum Error {
 
     /// A layer.
     #[error(transparent)]
-    Model(#[from] crate::model::Error),
+    Layer(#[from] crate::layer::Error),
 
     /// A saved model.
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub enum Error {
     /// The loss is not a number any more.
     #[error(
         "the loss is {loss} at step {step}, in a batch of the cases {cases}; try a smaller learning rate (`--set rate={rate:.0e}`), \
-         clipping (`--set clip=1`) or smaller initial matrices (`--set init={init}`)"
+         clipping (`--set clip=1`) or smaller first weights (`--set init=...`)"
     )]
     NotFinite {
         /// What it is.
@@ -53,13 +53,11 @@ pub enum Error {
         cases: String,
         /// A rate to try.
         rate: f64,
-        /// A deviation to try.
-        init: f64,
     },
 
     /// A step failed.
     #[error(
-        "step {step}, in a batch of the cases {cases}: {source}; try a smaller learning rate (`--set rate={rate:.0e}`) or smaller initial matrices (`--set init={init}`)"
+        "step {step}, in a batch of the cases {cases}: {source}; try a smaller learning rate (`--set rate={rate:.0e}`) or smaller first weights (`--set init=...`)"
     )]
     Step {
         /// Where.
@@ -70,8 +68,6 @@ pub enum Error {
         source: Box<Error>,
         /// A rate to try.
         rate: f64,
-        /// A deviation to try.
-        init: f64,
     },
 
     /// Training went wrong, but had been good before.
@@ -86,7 +82,7 @@ pub enum Error {
     /// A test case on which the trained model grows out of all bounds.
     #[error(
         "{source}. The model and `run.json` are saved, without a result on the test part; is this case like the others (`ncde data FILE`)? If so, \
-         try smaller initial matrices (`--set init=0.1`) or fewer steps"
+         try smaller first weights (`--set init=0.1`) or fewer steps"
     )]
     Untested {
         /// Which one, and why.
@@ -115,21 +111,18 @@ impl Error {
 
     /// Whether a state grew out of all bounds, in training or in a saved model.
     pub(super) fn is_overflow(&self) -> bool {
-        use crate::{linear, model, neural};
         match self {
-            Self::Model(
-                model::Error::Linear(linear::Error::Kernel(kernel))
-                | model::Error::Neural(neural::Error::Kernel(kernel))
-                | model::Error::Kernel(kernel),
-            )
-            | Self::Case { source: ncde_runtime::Error::Kernel(kernel), .. } => {
-                matches!(kernel, ncde_kernels::Error::Exploded { .. } | ncde_kernels::Error::SolveExploded { .. })
-            }
-            Self::Model(model::Error::Neural(neural::Error::Generic(solve)))
-            | Self::Case { source: ncde_runtime::Error::Solve(solve), .. } => {
-                matches!(solve, ncde_solve::Error::NotFinite { .. })
-            }
+            Self::Layer(source) => source.is_overflow(),
+            Self::Case { source, .. } | Self::Runtime(source) => source.is_overflow(),
             _ => false,
         }
+    }
+
+    /// Whether the run itself went wrong, not what it was asked to do.
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFinite { .. } | Self::Step { .. } | Self::Stopped { .. } | Self::Untested { .. } | Self::File { .. }
+        ) || self.is_overflow()
     }
 }

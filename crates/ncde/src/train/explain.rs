@@ -7,18 +7,19 @@
 //! # Not set: `rank`. The rank of the low-rank part of `dplr`.
 //! ```
 
-use super::config::{Config, TABLES};
+use super::config::{Config, tables};
 
 impl Config {
     /// As TOML with comments: what each key means, and those that are not set behind them.
     pub fn explained(&self) -> String {
         let text = self.to_toml();
         let mut out = String::new();
-        for (table, keys) in TABLES {
+        let preset = if self.model.layers.is_empty() { self.model.name.as_deref() } else { Some("layers") };
+        for (table, keys) in tables(preset) {
             let own = section(&text, table);
             out.push_str(&format!("{}[{table}]\n", if out.is_empty() { "" } else { "\n" }));
             let line = |key: &str| own.iter().find(|line| line.split_once(" = ").is_some_and(|(seen, _)| seen == key));
-            for (key, meaning) in *keys {
+            for (key, meaning) in &keys {
                 if let Some(line) = line(key) {
                     out.push_str(&format!("#{meaning}\n{line}\n"));
                 }
@@ -26,9 +27,21 @@ impl Config {
             for (key, meaning) in keys.iter().filter(|(key, _)| line(key).is_none()) {
                 out.push_str(&format!("# Not set: `{key}`.{meaning}\n"));
             }
+            if table == "model" {
+                out.push_str(&own_layers(&text));
+            }
         }
         out
     }
+}
+
+/// The tables of a model's own layers, as they are.
+fn own_layers(text: &str) -> String {
+    let own = text
+        .lines()
+        .skip_while(|line| !line.starts_with("[[model.layers"))
+        .take_while(|line| !line.starts_with('[') || line.starts_with("[[model.layers") || line.starts_with("[model.layers"));
+    own.map(|line| format!("{line}\n")).collect()
 }
 
 /// The lines of a table.
@@ -51,7 +64,7 @@ mod tests {
         assert_eq!(Config::from_toml(&text).unwrap(), config);
         assert!(text.contains("\n# The number of hidden states.\nhidden = 32\n"), "{text}");
         assert!(text.contains("\n# Not set: `rank`. The rank"), "{text}");
-        for (key, meaning) in TABLES.iter().flat_map(|(_, keys)| *keys) {
+        for (key, meaning) in tables(None).iter().flat_map(|(_, keys)| keys) {
             assert!(meaning.starts_with(' ') && meaning.ends_with('.'), "{key}: {meaning:?}");
             assert!(text.contains(&format!("\n{key} = ")) || text.contains(&format!("\n# Not set: `{key}`. ")), "{key}");
         }

@@ -79,8 +79,8 @@ pub(super) fn fit(data: &Dataset, train: &[usize], scale: Scale, time: bool, mis
         (Scale::Standard | Scale::None, true) => Scaling { shift: 0.0, factor: 1.0 / longest },
     });
     let missing = match missing {
-        MissingName::Refuse => Missing::Refuse,
-        MissingName::Forward => Missing::Forward,
+        MissingName::Refuse => Missing::Refuse {},
+        MissingName::Forward => Missing::Forward {},
         MissingName::Counts => {
             let n = train.len().max(1) as f64;
             Missing::Counts { factors: spreads.iter().map(|s| 1.0 / (s.count as f64 / n).max(1.0)).collect() }

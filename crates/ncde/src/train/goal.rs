@@ -9,9 +9,10 @@ use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{Preparation, Task, softmax};
+use ncde_runtime::{At, Preparation, Scaling, Task, softmax};
 
 use super::names::ClassWeights;
+use crate::layer::Rows;
 
 /// A probability is never taken for less: a case whose state has grown out of all bounds does not decide a step (as in the thesis's code).
 const FLOOR: f64 = 1e-8;
@@ -22,53 +23,76 @@ pub(super) struct Goal {
     /// How many numbers a model puts out at each place.
     pub(super) outputs: usize,
     classes: bool,
-    /// For each case, by place.
-    places: Vec<Vec<Place>>,
+    /// For each case.
+    targets: Vec<Vec<(Place, Target)>>,
     class_weights: Vec<f64>,
+}
+
+/// Where an output is, see [`Places`](crate::layer::Places).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A row of the trunk.
+    Trunk(usize),
+    /// A row in the middle of a window.
+    Branch(usize),
 }
 
 /// What an output should be.
 #[derive(Debug, Clone, PartialEq)]
-enum Place {
-    Unknown,
+enum Target {
     Class(usize),
     Values(Vec<f32>),
 }
 
+/// The observations of a case at which there is something to learn.
+pub(super) fn labelled(data: &Dataset, task: &Task, case: usize) -> Vec<usize> {
+    let length = data.cases[case].len();
+    let has = |t: &usize| match (task, &data.targets) {
+        (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => of[case][*t].is_some(),
+        (Task::Regression { .. }, Targets::ValueSteps { of, .. }) => !of[case][*t].is_nan(),
+        (Task::Forecast { horizon }, _) => t + horizon < length,
+        _ => false,
+    };
+    (0..length).filter(has).collect()
+}
+
 impl Goal {
-    /// The targets of a dataset. `window` observations pass from one output to the next, where outputs are asked for at each.
+    /// The targets of a dataset; windows hold `window` observations, where outputs are asked for at each.
     pub(super) fn new(data: &Dataset, task: &Task, preparation: &Preparation, window: usize) -> Self {
-        let outputs = task.outputs(data.channels.len());
         let channels = data.channels.len();
-        let value = |y: f64, scale: &ncde_runtime::Scaling| {
-            if y.is_nan() { Place::Unknown } else { Place::Values(vec![scale.apply(y) as f32]) }
-        };
-        let places = (0..data.cases.len()).map(|i| {
-            let case = &data.cases[i];
-            let ends = || ends(case.len(), window);
-            match (task, &data.targets) {
-                (Task::Classification { .. }, Targets::Classes { of, .. }) => vec![Place::Class(of[i])],
-                (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => {
-                    ends().map(|t| of[i][t].map_or(Place::Unknown, Place::Class)).collect()
-                }
-                (Task::Regression { scaling, .. }, Targets::Values { of, .. }) => vec![value(of[i], scaling)],
-                (Task::Regression { scaling, .. }, Targets::ValueSteps { of, .. }) => {
-                    ends().map(|t| value(of[i][t], scaling)).collect()
-                }
-                (Task::Forecast { horizon }, _) => ends()
-                    .map(|t| match t + horizon {
-                        later if later < case.len() => {
-                            let row = case.row(later, channels).iter().zip(&preparation.channels);
-                            Place::Values(row.map(|(&x, scaling)| scaling.apply(x) as f32).collect())
-                        }
-                        _ => Place::Unknown,
-                    })
-                    .collect(),
-                _ => Vec::new(),
+        let outputs = task.outputs(channels);
+        let target = |i: usize, t: usize| match (task, &data.targets) {
+            (Task::Classification { .. }, Targets::Classes { of, .. }) => Some(Target::Class(of[i])),
+            (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => of[i][t].map(Target::Class),
+            (Task::Regression { scaling, .. }, Targets::Values { of, .. }) => number(of[i], scaling),
+            (Task::Regression { scaling, .. }, Targets::ValueSteps { of, .. }) => number(of[i][t], scaling),
+            (Task::Forecast { horizon }, _) => {
+                let row = data.cases[i].row(t + horizon, channels).iter().zip(&preparation.channels);
+                Some(Target::Values(row.map(|(&x, scaling)| scaling.apply(x) as f32).collect()))
             }
-        });
+            _ => None,
+        };
+        let of = |i: usize| -> Vec<(Place, Target)> {
+            if task.at() == At::End {
+                return target(i, 0).map(|target| (Place::Trunk(0), target)).into_iter().collect();
+            }
+            let (mut branches, last) = (0, data.cases[i].len() - 1);
+            labelled(data, task, i)
+                .into_iter()
+                .filter_map(|t| {
+                    // As the features have them: ends of windows in the trunk, the others beside it.
+                    let place = if t % window == 0 || t == last {
+                        Place::Trunk(t.div_ceil(window))
+                    } else {
+                        branches += 1;
+                        Place::Branch(branches - 1)
+                    };
+                    Some((place, target(i, t)?))
+                })
+                .collect()
+        };
         let classes = matches!(task, Task::Classification { .. });
-        Self { outputs, classes, places: places.collect(), class_weights: vec![1.0; outputs] }
+        Self { outputs, classes, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
     /// Every class counts the same in the loss, with the shares that classes have in these cases.
@@ -77,8 +101,8 @@ impl Goal {
             return;
         }
         let mut counts = vec![0.0; self.outputs];
-        for place in train.iter().flat_map(|&i| &self.places[i]) {
-            if let Place::Class(class) = place {
+        for (_, target) in train.iter().flat_map(|&i| &self.targets[i]) {
+            if let Target::Class(class) = target {
                 counts[*class] += 1.0;
             }
         }
@@ -87,22 +111,22 @@ impl Goal {
         self.class_weights = counts.iter().map(|&count| if count > 0.0 { all / (present * count) } else { 0.0 }).collect();
     }
 
-    /// The loss of outputs, `[batch, places, outputs]`, for these cases.
-    pub(super) fn loss<B: Backend>(&self, outputs: Tensor<B, 3>, cases: &[usize]) -> Tensor<B, 1> {
+    /// The loss of the outputs for these cases, and the weight of what it is the mean of.
+    pub(super) fn loss<B: Backend>(&self, rows: Rows<B>, cases: &[usize]) -> (Tensor<B, 1>, f64) {
+        let (outputs, trunk) = (rows.values, rows.places.trunk);
         let [batch, places, width] = outputs.dims();
         let mut weights = vec![0.0_f32; batch * places * width];
         let mut targets = if self.classes { Vec::new() } else { vec![0.0_f32; batch * places * width] };
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
-            for (p, place) in self.places[case].iter().enumerate() {
-                let at = (b * places + p) * width;
-                match place {
-                    Place::Unknown => {}
-                    Place::Class(class) => {
+            for (place, target) in &self.targets[case] {
+                let at = (b * places + place.index(trunk)) * width;
+                match target {
+                    Target::Class(class) => {
                         weights[at + class] = self.class_weights[*class] as f32;
                         sum += self.class_weights[*class];
                     }
-                    Place::Values(values) => {
+                    Target::Values(values) => {
                         for (k, &y) in values.iter().enumerate().filter(|(_, y)| !y.is_nan()) {
                             targets[at + k] = y;
                             weights[at + k] = 1.0;
@@ -116,43 +140,68 @@ impl Goal {
         let tensor = |values: Vec<f32>| Tensor::<B, 3>::from_data(TensorData::new(values, [batch, places, width]), &device);
         let weights = tensor(weights);
         let share = 1.0 / f64::max(sum, 1e-30);
-        if self.classes {
+        let loss = if self.classes {
             let p = log_softmax(outputs, 2).exp();
             (weights * (p + FLOOR).log()).sum() * -share
         } else {
             ((outputs - tensor(targets)).square() * weights).sum() * share
-        }
+        };
+        (loss, sum)
     }
 
-    /// How good outputs are, in the units of training: `[places, outputs]` for each of these cases.
-    pub(super) fn metrics(&self, outputs: &[Vec<f32>], cases: &[usize]) -> Metrics {
-        let (mut predicted, mut values, mut truth, mut classes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (own, &case) in outputs.iter().zip(cases) {
-            for (outputs, place) in own.chunks_exact(self.outputs).zip(&self.places[case]) {
-                match place {
-                    Place::Unknown => {}
-                    Place::Class(class) => {
-                        predicted.extend(softmax(outputs));
-                        classes.push(*class);
+    /// The outputs of a batch where there is a target, with it.
+    pub(super) fn collect<B: Backend>(&self, rows: &Rows<B>, cases: &[usize], into: &mut Predicted) {
+        let [_, places, width] = rows.values.dims();
+        let values: Vec<f64> = rows.values.to_data().iter().collect();
+        for (b, &case) in cases.iter().enumerate() {
+            for (place, target) in &self.targets[case] {
+                let outputs = &values[(b * places + place.index(rows.places.trunk)) * width..][..width];
+                match target {
+                    Target::Class(class) => {
+                        into.probabilities.extend(softmax(outputs));
+                        into.classes.push(*class);
                     }
-                    Place::Values(wanted) => {
+                    Target::Values(wanted) => {
                         for (&y, &wanted) in outputs.iter().zip(wanted).filter(|(_, wanted)| !wanted.is_nan()) {
-                            values.push(f64::from(y));
-                            truth.push(f64::from(wanted));
+                            into.values.push(y);
+                            into.truth.push(f64::from(wanted));
                         }
                     }
                 }
             }
         }
+    }
+
+    /// How good outputs are, in the units of training.
+    pub(super) fn metrics(&self, of: &Predicted) -> Metrics {
         if self.classes {
-            Metrics::Classification(Classification::of(&predicted, self.outputs, &classes))
+            Metrics::Classification(Classification::of(&of.probabilities, self.outputs, &of.classes))
         } else {
-            Metrics::Regression(Regression::of(&values, &truth))
+            Metrics::Regression(Regression::of(&of.values, &of.truth))
         }
     }
 }
 
-/// The observations at which outputs are asked for: the first, then the last of each window.
-pub(super) fn ends(length: usize, window: usize) -> impl Iterator<Item = usize> {
-    (0..1 + (length - 1).div_ceil(window)).map(move |k| (k * window).min(length - 1))
+/// Outputs and targets, side by side.
+#[derive(Debug, Default)]
+pub(super) struct Predicted {
+    probabilities: Vec<f64>,
+    classes: Vec<usize>,
+    values: Vec<f64>,
+    truth: Vec<f64>,
+}
+
+impl Place {
+    /// Its place in a batch whose trunk has so many rows.
+    fn index(self, trunk: usize) -> usize {
+        match self {
+            Self::Trunk(k) => k,
+            Self::Branch(j) => trunk + j,
+        }
+    }
+}
+
+/// A number to be predicted; none where there is no label.
+fn number(y: f64, scaling: &Scaling) -> Option<Target> {
+    (!y.is_nan()).then(|| Target::Values(vec![scaling.apply(y) as f32]))
 }

@@ -30,8 +30,10 @@ names! {
         Files,
         /// Chance; a test file is joined to the training file first.
         Random,
-        /// Chance as the thesis's code draws it from the seed (Threefry), so that both can be run on the same parts.
-        Thesis,
+        /// Chance as the thesis's code draws it from the seed with JAX 0.5 or later (partitionable Threefry), so that both can be run on the same
+        /// parts. `thesis` is the same.
+        #[serde(rename = "thesis-jax-0.5", alias = "thesis")]
+        ThesisJax05,
     }
 }
 names! {
@@ -57,34 +59,6 @@ names! {
     }
 }
 names! {
-    /// The models.
-    ModelName {
-        /// A structured Linear NCDE.
-        Slice,
-        /// A neural CDE along a smooth path through the observations.
-        Ncde,
-        /// A neural rough differential equation.
-        Nrde,
-        /// A neural CDE by the Log-ODE method.
-        LogNcde,
-        /// A linear model of signature features.
-        Signature,
-    }
-}
-
-impl ModelName {
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Slice => "slice",
-            Self::Ncde => "ncde",
-            Self::Nrde => "nrde",
-            Self::LogNcde => "log-ncde",
-            Self::Signature => "signature",
-        }
-    }
-}
-names! {
     /// The structures of a `slice`.
     StructureName {
         /// Equal dense blocks.
@@ -103,55 +77,45 @@ names! {
         WalshHadamard,
     }
 }
-names! {
-    /// A step of the flow.
-    TransitionChoice {
-        /// The matrix exponential.
-        Exp,
-        /// `I + Omega`.
-        Euler,
+impl StructureName {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Dense => "dense",
+            Self::Diagonal => "diagonal",
+            Self::DiagonalDense => "diagonal-dense",
+            Self::Dplr => "dplr",
+            Self::Sparse => "sparse",
+            Self::WalshHadamard => "walsh-hadamard",
+        }
     }
 }
 names! {
-    /// What follows the hidden layers of a vector field.
-    ActivationChoice {
-        /// `z / (1 + e^-z)`.
-        Silu,
-        /// `max(z, 0)`.
-        Relu,
-        /// `tanh z`.
+    /// What drives a block of a `stack`.
+    BlockDrive {
+        /// The constant 1, and rows themselves.
+        Tokens,
+        /// Time, and differences of rows.
+        Increments,
+    }
+}
+names! {
+    /// What the first row of a `stack` does.
+    FirstRow {
+        /// It sets the initial state.
+        Starts,
+        /// It drives a learned state, as all other rows do.
+        Drives,
+    }
+}
+names! {
+    /// The function of the mixing layer of a block.
+    BlockActivation {
+        /// `tanh(W y + c)`.
         Tanh,
-        /// `ln(1 + e^z)`.
-        Softplus,
-    }
-}
-names! {
-    /// What follows the last layer of a vector field.
-    LastChoice {
-        /// `tanh z`.
-        Tanh,
-        /// Nothing.
-        Linear,
-    }
-}
-names! {
-    /// How an equation is solved.
-    SolverChoice {
-        /// Order 1, one evaluation a step.
-        Euler,
-        /// Order 2, two evaluations.
-        Heun,
-        /// Order 4, four evaluations.
-        Rk4,
-    }
-}
-names! {
-    /// Which states are read.
-    ReadoutName {
-        /// The mean of all.
-        Mean,
-        /// The last.
-        Last,
+        /// `u sigmoid(v)`, `(u, v) = W y + c`.
+        Glu,
     }
 }
 names! {

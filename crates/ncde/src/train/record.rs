@@ -21,15 +21,15 @@ impl Run {
         [command, started, stopped]: [&str; 3],
         parameters: usize,
     ) -> Result<(RunRecord, Option<Error>), Error> {
-        let mut model = Model::load(directory)?;
-        let mut of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>), Error> {
+        let model = Model::load(directory)?;
+        let of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>), Error> {
             let data = self.data.subset(cases);
-            let predictions = predict_all(&mut model, &data)?;
+            let predictions = predict_all(&model, &data)?;
             Ok((data, predictions))
         };
         let validation = match of(&self.parts.validation) {
             Ok((data, predicted)) => score(&self.spec.task, &data, &predicted),
-            // Seen in training as well, and said there: such a look has no metric.
+            // Seen in training as well, and said there: such an evaluation has no metric.
             Err(error) if error.is_overflow() => None,
             Err(error) => return Err(error),
         };
@@ -61,7 +61,7 @@ impl Run {
             seed: self.settings.seed,
             threads: rayon::current_num_threads(),
             data,
-            model: ModelSummary { name: self.spec.model.name().into(), detail: self.settings.detail(), parameters },
+            model: ModelSummary { name: self.spec.name.clone(), detail: self.spec.detail(), parameters },
             config: self.settings.config.to_toml(),
             history: progress.history.clone(),
             best: progress.best.clone(),

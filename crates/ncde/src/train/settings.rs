@@ -1,10 +1,9 @@
 //! What a run does: every default, decided from the data.
 
 use ncde_data::{Dataset, Targets};
-use ncde_runtime::{Architecture, At, Scaling, StructureConfig, Task};
+use ncde_runtime::{At, Scaling, Task};
 
 use super::Error;
-use super::architecture::architecture;
 use super::config::Config;
 use super::fit::scaling;
 use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
@@ -22,7 +21,7 @@ const FEW_CASES: usize = 200;
 /// | `data.stratified` | yes, if there are classes and the split is not the thesis's |
 /// | `prepare.scale`, `prepare.time` | min-max, yes |
 /// | `prepare.missing` | counts if a value is missing, else forward |
-/// | `model` | see `architecture` |
+/// | `model` | see `preset` |
 /// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
 /// | `train.weight_decay`, `train.clip`, `train.metric` | 1 (`adamw`), 1, loss or mse |
 /// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
@@ -44,16 +43,6 @@ pub struct Settings {
     pub time: bool,
     /// Missing values.
     pub missing: MissingName,
-    /// How many channels the path has that drives the model.
-    pub width: usize,
-    /// The model.
-    pub model: Architecture,
-    /// The deviation of the entries of `A`, or what the first weights of a network are multiplied with.
-    pub init: f64,
-    /// Whether states begin by forgetting.
-    pub forget: bool,
-    /// The share of features that is dropped in training.
-    pub dropout: f64,
     /// The most steps.
     pub steps: usize,
     /// Series a step.
@@ -72,7 +61,7 @@ pub struct Settings {
     pub class_weights: ClassWeights,
     /// The largest norm of a gradient; 0 for no limit.
     pub clip: f64,
-    /// Steps between two looks at the validation part.
+    /// Steps between two evaluations of the validation part.
     pub evaluate_every: usize,
     /// Steps without improvement after which training stops; 0 for never.
     pub patience: usize,
@@ -108,7 +97,7 @@ impl Settings {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
         }
         let classes = matches!(data.targets, Targets::Classes { .. });
-        let thesis = split == SplitBy::Thesis;
+        let thesis = split == SplitBy::ThesisJax05;
         let stratified = *d.stratified.get_or_insert(classes && !thesis) && classes;
         if thesis && (stratified || d.folds.is_some() || d.fold.is_some()) {
             return refuse("data.split", "`thesis`, whose parts are neither stratified nor folds; use `random` for those");
@@ -129,24 +118,23 @@ impl Settings {
         let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), thesis, seed };
 
         let p = &mut config.prepare;
-        let scale = *p.scale.get_or_insert(Scale::MinMax);
-        let time = *p.time.get_or_insert(true);
+        let tokens = data.vocabulary.is_some();
+        let scale = *p.scale.get_or_insert(if tokens { Scale::None } else { Scale::MinMax });
+        let time = *p.time.get_or_insert(!tokens);
+        if tokens && (time || scale != Scale::None) {
+            return refuse(
+                "prepare.time",
+                "true, or `prepare.scale` is set, but the data are tokens, which are taken as they are",
+            );
+        }
         let gaps = data.cases.iter().any(|case| case.values.iter().any(|x| x.is_nan()));
         let missing = *p.missing.get_or_insert(if gaps { MissingName::Counts } else { MissingName::Forward });
-        let counts = if missing == MissingName::Counts { data.channels.len() } else { 0 };
-        let width = data.channels.len() + usize::from(time) + counts;
-        if width == 0 {
+        if data.channels.is_empty() && !time {
             return Err(Error::Unfit(
                 "the data has no channels, and `prepare.time` is false: there is nothing to drive a model".into(),
             ));
         }
 
-        let (model, init) = architecture(&mut config.model, seed, data, &task, width)?;
-
-        let dropout = *config.model.dropout.get_or_insert(0.0);
-        if !(0.0..1.0).contains(&dropout) {
-            return refuse("model.dropout", format!("{dropout}; it is a share, from 0 to below 1"));
-        }
         let t = &mut config.train;
         let steps = at_least("train.steps", *t.steps.get_or_insert(1500), 1)?;
         let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
@@ -191,11 +179,6 @@ impl Settings {
             scale,
             time,
             missing,
-            width,
-            model,
-            init,
-            forget: config.model.forget.unwrap_or(false),
-            dropout,
             steps,
             batch,
             rate,
@@ -228,40 +211,17 @@ impl Settings {
             }
         }
     }
-
-    /// The model in a few words.
-    pub fn detail(&self) -> String {
-        match &self.model {
-            Architecture::Slice(slice) => {
-                let structure = match &slice.structure {
-                    StructureConfig::Block { block } => format!("blocks of {block}"),
-                    StructureConfig::DiagonalDense { block } => format!("diagonal, then a block of {block}"),
-                    StructureConfig::Dplr { rank } => format!("diagonal and rank {rank}"),
-                    StructureConfig::Sparse { epsilon } => format!("sparse, epsilon {epsilon}"),
-                    StructureConfig::WalshHadamard { .. } => "Walsh-Hadamard".into(),
-                    StructureConfig::Dense => "dense".into(),
-                    StructureConfig::Diagonal => "diagonal".into(),
-                    StructureConfig::Blocks { sizes } => format!("blocks of {sizes:?}"),
-                };
-                format!("{structure}, H = {}, depth {}, windows of {}", slice.hidden, slice.depth, slice.window)
-            }
-            Architecture::Neural(neural) => format!(
-                "H = {}, {} hidden layers of {}, depth {}, windows of {}, {} steps in each",
-                neural.hidden,
-                neural.layers,
-                neural.width,
-                neural.kind.depth(),
-                neural.window,
-                neural.steps
-            ),
-            Architecture::Signature(signature) => format!("linear, signature of depth {}", signature.depth),
-        }
-    }
 }
 
 fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
     let horizon = config.data.horizon;
     let forecast = config.data.task == Some(TaskName::Forecast) || (config.data.task.is_none() && horizon.is_some());
+    if forecast && data.vocabulary.is_some() {
+        return refuse(
+            "data.task",
+            "`forecast`, but the data are tokens; give the next token as a label at each observation instead",
+        );
+    }
     if forecast {
         let horizon = at_least("data.horizon", horizon.unwrap_or(1), 1)?;
         let longest = data.cases.iter().map(ncde_data::Case::len).max().unwrap_or(0);

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{At, Model, ModelSpec, Prediction, SPEC, Task, WEIGHTS, Weight, to_bytes};
+use ncde_runtime::{At, Model, ModelSpec, NamedWeight, Prediction, SPEC, Task, WEIGHTS, to_bytes};
+use rayon::prelude::*;
 
 use super::Error;
 
@@ -20,7 +21,7 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Writes weights and description.
-pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[Weight]) -> Result<(), Error> {
+pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[NamedWeight]) -> Result<(), Error> {
     let (bytes, remembered) = to_bytes(weights)?;
     spec.weights = remembered;
     let path = directory.join(SPEC);
@@ -29,26 +30,32 @@ pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[Weigh
     write_whole(&path, (text + "\n").as_bytes())
 }
 
-/// What a model says of every case: one prediction, or one for each observation.
+/// What a model says of every case: one prediction, or one for each observation. Cases are predicted side by side; threads change nothing.
 ///
 /// # Errors
 /// If an observation cannot be taken; the case is named.
-pub fn predict_all(model: &mut Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
+pub fn predict_all(model: &Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
     let steps = model.spec().task.at() == At::Steps;
-    let predict = |case: &ncde_data::Case| -> Result<Vec<Prediction>, ncde_runtime::Error> {
+    let predict = |model: &mut Model, case: &ncde_data::Case| -> Result<Vec<Prediction>, ncde_runtime::Error> {
         let mut series = model.start(&case.statics)?;
         let mut predictions = Vec::with_capacity(if steps { case.len() } else { 1 });
         for (i, &time) in case.times.iter().enumerate() {
             model.push(&mut series, time, case.row(i, data.channels.len()))?;
             if steps || i + 1 == case.len() {
-                predictions.push(model.predict(&mut series)?);
+                predictions.push(model.predict(&series)?);
             }
         }
         Ok(predictions)
     };
-    let mut predict = predict;
-    let named = |case: &ncde_data::Case, source| Error::Case { id: case.id.clone(), source };
-    data.cases.iter().map(|case| predict(case).map_err(|e| named(case, e))).collect()
+    let each = |model: &mut Result<Model, ncde_runtime::Error>, case: &ncde_data::Case| {
+        let model = model.as_mut().map_err(|e| Error::Runtime(e.clone()))?;
+        predict(model, case).map_err(|source| Error::Case { id: case.id.clone(), source })
+    };
+    // One model for each piece of the work: a model has working memory.
+    let pieces = data.cases.len().div_ceil(rayon::current_num_threads()).max(1);
+    let all: Vec<Result<Vec<Prediction>, Error>> =
+        data.cases.par_iter().with_min_len(pieces.min(64)).map_init(|| model.twin(), each).collect();
+    all.into_iter().collect()
 }
 
 /// How good predictions are; none if the data has no labels of this kind.

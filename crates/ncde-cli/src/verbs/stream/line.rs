@@ -1,5 +1,7 @@
 //! One line of input as an observation: a JSON object, or cells of CSV below a header.
 
+use std::collections::HashMap;
+
 use ncde_runtime::ModelSpec;
 use serde::Deserialize;
 
@@ -48,7 +50,32 @@ pub(super) struct Reader {
     format: Format,
     channels: Vec<String>,
     statics: Vec<String>,
+    tokens: Option<Tokens>,
     record: csv::StringRecord,
+}
+
+/// The numbers of tokens, for a model of tokens.
+struct Tokens {
+    numbers: HashMap<String, usize>,
+}
+
+impl Tokens {
+    fn new(vocabulary: &[String]) -> Self {
+        Self { numbers: vocabulary.iter().enumerate().map(|(i, token)| (token.clone(), i)).collect() }
+    }
+
+    fn number(&self, token: &str) -> Result<f64, String> {
+        let found = self.numbers.get(token).or_else(|| self.numbers.get(ncde_data::UNKNOWN));
+        found.map(|&i| i as f64).ok_or_else(|| {
+            let mut known: Vec<&str> = self.numbers.keys().map(String::as_str).collect();
+            known.sort_unstable();
+            known.truncate(8);
+            format!(
+                "token `{token}` is not one the model was trained on ({}, ...); train with `--set unknown=true` to allow others",
+                known.join(", ")
+            )
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -58,11 +85,19 @@ struct Line {
     id: Option<Id>,
     time: Option<f64>,
     #[serde(default)]
-    values: Vec<Option<f64>>,
+    values: Vec<Option<Value>>,
     #[serde(default)]
     statics: Option<Vec<Option<f64>>>,
     #[serde(default)]
     end: bool,
+}
+
+/// A number, or a token.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Number(f64),
+    Text(String),
 }
 
 #[derive(Deserialize)]
@@ -78,6 +113,7 @@ impl Reader {
             format: Format::Unknown,
             channels: spec.channels.clone(),
             statics: spec.statics.clone(),
+            tokens: spec.vocabulary.as_deref().map(Tokens::new),
             record: csv::StringRecord::new(),
         }
     }
@@ -102,19 +138,26 @@ impl Reader {
             }
         }
         match &self.format {
-            Format::Csv(columns) => row(columns, cells(text, &mut self.record)?).map(Some),
-            Format::Json | Format::Unknown => object(text).map(Some),
+            Format::Csv(columns) => row(columns, cells(text, &mut self.record)?, self.tokens.as_ref()).map(Some),
+            Format::Json | Format::Unknown => object(text, self.tokens.as_ref()).map(Some),
         }
     }
 }
 
-fn object(text: &[u8]) -> Result<Observation, String> {
+fn object(text: &[u8], tokens: Option<&Tokens>) -> Result<Observation, String> {
     let wanted = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}";
     let line: Line = serde_json::from_slice(text).map_err(|e| format!("{e}; {wanted}"))?;
     if line.time.is_none() && !line.end {
         return Err(format!("there is no `time`; {wanted}"));
     }
     let numbers = |values: Vec<Option<f64>>| values.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect();
+    let value = |value: Option<Value>| match (value, tokens) {
+        (None, _) => Ok(f64::NAN),
+        (Some(Value::Number(x)), None) => Ok(x),
+        (Some(Value::Number(x)), Some(tokens)) => tokens.number(&x.to_string()),
+        (Some(Value::Text(token)), Some(tokens)) => tokens.number(&token),
+        (Some(Value::Text(text)), None) => Err(format!("`{text}` is not a number; {wanted}")),
+    };
     Ok(Observation {
         id: match line.id {
             None => String::new(),
@@ -122,7 +165,7 @@ fn object(text: &[u8]) -> Result<Observation, String> {
             Some(Id::Number(number)) => number.to_string(),
         },
         time: line.time.map_or(When::Never, When::At),
-        values: numbers(line.values),
+        values: line.values.into_iter().map(value).collect::<Result<_, _>>()?,
         statics: line.statics.map(numbers),
         end: line.end,
     })
@@ -158,7 +201,7 @@ fn columns(header: &csv::StringRecord, channels: &[String], statics: &[String]) 
     })
 }
 
-fn row(columns: &Columns, cells: &csv::StringRecord) -> Result<Observation, String> {
+fn row(columns: &Columns, cells: &csv::StringRecord, tokens: Option<&Tokens>) -> Result<Observation, String> {
     if cells.len() != columns.width {
         return Err(format!("{} cells, but the header has {}", cells.len(), columns.width));
     }
@@ -170,7 +213,10 @@ fn row(columns: &Columns, cells: &csv::StringRecord) -> Result<Observation, Stri
     Ok(Observation {
         id: columns.id.map_or(String::new(), |i| cells[i].to_owned()),
         time: columns.time.map_or(Ok(When::Next), |i| number(i).map(When::At))?,
-        values: numbers(&columns.channels)?,
+        values: match tokens {
+            None => numbers(&columns.channels)?,
+            Some(tokens) => columns.channels.iter().map(|&i| tokens.number(&cells[i])).collect::<Result<_, _>>()?,
+        },
         statics: columns.statics.as_deref().map(numbers).transpose()?,
         end: false,
     })

@@ -99,7 +99,7 @@ fn take(model: &mut Model, all: &mut HashMap<String, Series>, line: &Observation
             let missing = vec![f64::NAN; model.spec().statics.len()];
             let mut series = model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
             model.push(&mut series, time, &line.values).map_err(words)?;
-            let prediction = model.predict(&mut series).map_err(words)?;
+            let prediction = model.predict(&series).map_err(words)?;
             all.insert(line.id.clone(), series);
             prediction
         }

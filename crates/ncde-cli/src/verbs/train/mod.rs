@@ -4,11 +4,12 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use ncde::train::{Config, Outcome, Run};
 use ncde_data::Dataset;
 use ncde_report::{Glyphs, RunRecord};
 
-use crate::args::{Device, ModelKind, StructureName, TrainArgs};
+use crate::args::{Device, TrainArgs};
 use crate::error::Failure;
 use crate::{output, threads};
 use progress::Progress;
@@ -46,11 +47,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
 fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure> {
     let (parts, settings) = (run.parts(), run.settings());
     output::talk(&format!(
-        "{} cases to train on, {} to validate, {} to test; {}",
+        "{} cases to train on, {} to validate, {} to test; {}: {}",
         parts.train.len(),
         parts.validation.len(),
         parts.test.len(),
-        settings.detail()
+        run.spec().name,
+        run.spec().detail()
     ));
     let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -116,25 +118,11 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
             config.set(assignment)?;
         }
     }
-    if let Some(model) = args.model {
-        config.set(match model {
-            ModelKind::Slice => "model.name=slice",
-            ModelKind::Ncde => "model.name=ncde",
-            ModelKind::Nrde => "model.name=nrde",
-            ModelKind::LogNcde => "model.name=log-ncde",
-            ModelKind::Signature => "model.name=signature",
-        })?;
+    if let Some(model) = &args.model {
+        config.set(&format!("model.name={model}"))?;
     }
-    if let Some(structure) = args.structure {
-        config.set(match structure {
-            StructureName::Diagonal => "model.structure=diagonal",
-            StructureName::Block => "model.structure=block",
-            StructureName::DiagonalDense => "model.structure=diagonal-dense",
-            StructureName::Dense => "model.structure=dense",
-            StructureName::Dplr => "model.structure=dplr",
-            StructureName::Sparse => "model.structure=sparse",
-            StructureName::WalshHadamard => "model.structure=walsh-hadamard",
-        })?;
+    if let Some(structure) = args.structure.and_then(|structure| structure.to_possible_value()) {
+        config.set(&format!("model.structure={}", structure.get_name()))?;
     }
     config.train.steps = args.steps.or(config.train.steps);
     config.train.seed = args.seed.or(config.train.seed);

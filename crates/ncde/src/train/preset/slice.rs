@@ -1,0 +1,143 @@
+//! `slice`: a structured Linear NCDE over Log-ODE windows.
+
+use ncde_kernels::{Bound, Transition};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{
+    Drive, Forget, Form, Initial, InputTerm, LinearCde, Over, Scale, StructureSpec, Windows, ends, usual_basis,
+};
+
+use super::head::{Head, MOST_BESIDE};
+use super::{Facts, Preset};
+use crate::train::Error;
+use crate::train::config::table;
+use crate::train::names::StructureName;
+use crate::train::settings::{at_least, positive, refuse};
+
+table! {
+    /// The keys of `slice`; with the defaults that are not 0 or false.
+    pub(in crate::train) SliceKeys {
+        /// The number of hidden states; 64 by default.
+        hidden: usize,
+        /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`.
+        structure: StructureName,
+        /// The size of blocks (4), or of the dense block behind a diagonal (16).
+        block: usize,
+        /// The rank of the low-rank part of `dplr`; 4 by default.
+        rank: usize,
+        /// `H^(1 + epsilon)` entries of a sparse matrix; 0.5 by default.
+        epsilon: f64,
+        /// The range of the diagonals of `walsh-hadamard`: `tanh` (the default) or `none`.
+        bound: Bound,
+        /// The depth of log-signatures: 2, or 1 where that takes too much memory or windows hold one observation.
+        depth: usize,
+        /// How many observations make up a Log-ODE window: about 64 windows a series; 1 where every observation is predicted at.
+        window: usize,
+        /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
+        transition: Transition,
+        /// What log-signatures are multiplied with; 1 by default.
+        log_scale: f64,
+        /// The standard deviation of the first entries of the matrices, times the root of the block size; 0.25 by default.
+        init: f64,
+        /// Whether the path is also added to the state; yes by default.
+        input: bool,
+        /// Whether states begin with rates of forgetting, from none to one window; by default with `input`, where time is a channel and matrices have a diagonal.
+        forget: bool,
+        /// Whether the head sees states with mean 0 and variance 1; yes by default.
+        norm: bool,
+        /// Whether the head sees each window and its last observation beside the state; yes by default.
+        skip: bool,
+        /// Which states are read: their `mean` (the default) or the `last`.
+        readout: Over,
+        /// The share of what the last layer reads that is dropped in training.
+        dropout: f64,
+        /// The width of the hidden layers of the head; as many as states by default.
+        head_width: usize,
+        /// How many hidden layers the head has, 1 by default; 0 for a linear one.
+        head_layers: usize,
+    }
+}
+
+/// A structure from its keys; fills those it has.
+pub(super) fn structure(
+    name: &mut Option<StructureName>,
+    hidden: usize,
+    (block, rank, epsilon, bound): (&mut Option<usize>, &mut Option<usize>, &mut Option<f64>, &mut Option<Bound>),
+) -> Result<StructureSpec, Error> {
+    let name = *name.get_or_insert(StructureName::Block);
+    let spec = match name {
+        StructureName::Block => StructureSpec::Block { block: *block.get_or_insert(4) },
+        StructureName::Dense => StructureSpec::Dense {},
+        StructureName::Diagonal => StructureSpec::Diagonal {},
+        StructureName::DiagonalDense => StructureSpec::DiagonalDense { block: *block.get_or_insert(16.min(hidden)) },
+        StructureName::Dplr => StructureSpec::Dplr { rank: *rank.get_or_insert(4) },
+        StructureName::Sparse => StructureSpec::Sparse { epsilon: *epsilon.get_or_insert(0.5) },
+        StructureName::WalshHadamard => StructureSpec::WalshHadamard { bound: *bound.get_or_insert(Bound::Tanh) },
+    };
+    let (blocks, low, sparse, hadamard) = (
+        matches!(name, StructureName::Block | StructureName::DiagonalDense),
+        name == StructureName::Dplr,
+        name == StructureName::Sparse,
+        name == StructureName::WalshHadamard,
+    );
+    let set = [
+        ("block", block.is_some() && !blocks),
+        ("rank", rank.is_some() && !low),
+        ("epsilon", epsilon.is_some() && !sparse),
+        ("bound", bound.is_some() && !hadamard),
+    ];
+    match set.into_iter().find(|(_, foreign)| *foreign) {
+        Some((key, _)) => refuse(
+            &format!("model.{key}"),
+            format!("set, but the structure `{name}` has none; leave it out", name = name.as_str()),
+        ),
+        None => Ok(spec),
+    }
+}
+
+impl Preset for SliceKeys {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        facts.path(name)?;
+        let width = facts.width();
+        let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
+        let window = facts.window(&mut self.window)?;
+        let depth = facts.depth(&mut self.depth, window)?;
+        let structure =
+            structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
+        let field = structure.field(hidden, width, None)?;
+        let form = Form::LogSignature { depth, basis: usual_basis(&field, depth) };
+        let coordinates = form.coordinates(width, window)?;
+        let increment_is_enough = self.skip == Some(false) || coordinates > MOST_BESIDE;
+        let short = depth == 2 && increment_is_enough && LinearCde::short_windows_pay(field.structure(), width, window);
+        let input = *self.input.get_or_insert(true);
+        let diagonal =
+            !matches!(structure, StructureSpec::Dense {} | StructureSpec::Sparse { .. } | StructureSpec::WalshHadamard { .. });
+        let forget = *self.forget.get_or_insert(input && facts.time && diagonal);
+        if forget && !facts.time {
+            return refuse("model.forget", "true, but time is no channel (`prepare.time` is false), and states forget with time");
+        }
+        let windows = facts.lengths.last().map_or(1, |&longest| ends(longest, window).count() - 1);
+        let cde = LinearCde {
+            hidden,
+            structure,
+            drive: Drive::Windows {},
+            input: if input { InputTerm::Path } else { InputTerm::None },
+            initial: Initial::First,
+            transition: *self.transition.get_or_insert(Transition::Exp),
+            scale: positive("model.log_scale", *self.log_scale.get_or_insert(1.0))?,
+            init: Scale::Scaled { deviation: positive("model.init", *self.init.get_or_insert(0.25))? },
+            forget: forget.then(|| Forget { octaves: (windows.max(2) as f64).log2() }),
+        };
+        let head = Head {
+            readout: &mut self.readout,
+            norm: &mut self.norm,
+            skip: &mut self.skip,
+            dropout: &mut self.dropout,
+            head_width: &mut self.head_width,
+            head_layers: &mut self.head_layers,
+        };
+        let form = if short { Form::Increments {} } else { form };
+        let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
+        layers.extend(head.layers(LayerSpec::LinearCde(cde), hidden, if short { width } else { coordinates }, facts)?);
+        Ok(layers)
+    }
+}

@@ -1,0 +1,120 @@
+//! `stack`: `SLiCE` blocks on tokens or values.
+//!
+//! ```text
+//! y = SLiCE(x) + x,   z = y + act(W y + c),   out = dropout(norm(z)),   act = tanh or GLU            a block
+//! ```
+//!
+//! The recurrence of a block has as many states as rows have numbers. Thesis, "Implementation Details" of Structured Linear NCDEs.
+
+use ncde_kernels::{Bound, Transition};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{
+    Activation, Drive, Dropout, Embedding, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, Residual, Rows,
+    Scale,
+};
+
+use super::head::read;
+use super::slice::structure;
+use super::{Facts, Preset};
+use crate::train::Error;
+use crate::train::config::table;
+use crate::train::names::{BlockActivation, BlockDrive, FirstRow, StructureName};
+use crate::train::settings::{at_least, positive, refuse};
+
+table! {
+    /// The keys of `stack`.
+    pub(in crate::train) StackKeys {
+        /// How many blocks there are; 2 by default.
+        blocks: usize,
+        /// The number of hidden states of each block, and of the numbers between blocks; 64 by default.
+        hidden: usize,
+        /// How many numbers stand for a token, before a linear layer to `hidden` where that is another number.
+        embedding: usize,
+        /// What drives a block: `tokens`, the constant 1 and its rows (the default), or `increments` of its rows.
+        drive: BlockDrive,
+        /// What a step is multiplied with: 1/40 by default, 1 for `increments`.
+        step: f64,
+        /// What the first row does: it `starts` the state (the default) or `drives` it from a learned one, as all others.
+        first: FirstRow,
+        /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`.
+        structure: StructureName,
+        /// The size of blocks (4), or of the dense block behind a diagonal (16).
+        block: usize,
+        /// The rank of the low-rank part of `dplr`; 4 by default.
+        rank: usize,
+        /// `H^(1 + epsilon)` entries of a sparse matrix; 0.5 by default.
+        epsilon: f64,
+        /// The range of the diagonals of `walsh-hadamard`: `tanh` (the default) or `none`.
+        bound: Bound,
+        /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
+        transition: Transition,
+        /// The standard deviation of the first entries of the matrices, times the root of the block size; 1 by default.
+        init: f64,
+        /// The function of a block's mixing layer: `tanh` (the default) or `glu`.
+        block_activation: BlockActivation,
+        /// Which rows are read: the `last` (the default) or the `mean`.
+        readout: Over,
+        /// The share of the numbers behind each block that is dropped in training.
+        dropout: f64,
+    }
+}
+
+impl Preset for StackKeys {
+    fn layers(&mut self, _: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
+        let blocks = at_least("model.blocks", *self.blocks.get_or_insert(2), 1)?;
+        let drive = *self.drive.get_or_insert(BlockDrive::Tokens);
+        let usual = if drive == BlockDrive::Tokens { 1.0 / 40.0 } else { 1.0 };
+        let scale = positive("model.step", *self.step.get_or_insert(usual))?;
+        let first = *self.first.get_or_insert(FirstRow::Starts);
+        let rate = *self.dropout.get_or_insert(0.0);
+        if !(0.0..1.0).contains(&rate) {
+            return refuse("model.dropout", format!("{rate}; it is a share, from 0 to below 1"));
+        }
+        let structure =
+            structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
+        let cde = LinearCde {
+            hidden,
+            structure,
+            drive: if drive == BlockDrive::Tokens { Drive::Tokens {} } else { Drive::Increments { time: true } },
+            input: InputTerm::None,
+            initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
+            transition: *self.transition.get_or_insert(Transition::Exp),
+            scale,
+            init: Scale::Scaled { deviation: positive("model.init", *self.init.get_or_insert(1.0))? },
+            forget: None,
+        };
+        let activation = *self.block_activation.get_or_insert(BlockActivation::Tanh);
+        let (wide, function) = match activation {
+            BlockActivation::Tanh => (hidden, Function::Tanh),
+            BlockActivation::Glu => (2 * hidden, Function::Glu),
+        };
+        let linear = |outputs| LayerSpec::Linear(Linear { outputs });
+        let mut layers = Vec::new();
+        let width = match facts.signal.rows {
+            Rows::Tokens { .. } => {
+                let width = at_least("model.embedding", *self.embedding.get_or_insert(hidden), 1)?;
+                layers.push(LayerSpec::Embedding(Embedding { width }));
+                width
+            }
+            _ if self.embedding.is_some() => {
+                return refuse("model.embedding", "set, but the data are numbers, not tokens; leave it out");
+            }
+            _ => 0,
+        };
+        if width != hidden {
+            layers.push(linear(hidden));
+        }
+        for _ in 0..blocks {
+            let mix = vec![linear(wide), LayerSpec::Activation(Activation { function })];
+            layers.push(LayerSpec::Residual(Residual { layers: vec![LayerSpec::LinearCde(cde.clone())] }));
+            layers.push(LayerSpec::Residual(Residual { layers: mix }));
+            layers.push(LayerSpec::LayerNorm(LayerNorm { affine: true }));
+            if rate > 0.0 {
+                layers.push(LayerSpec::Dropout(Dropout { rate }));
+            }
+        }
+        self.readout.get_or_insert(Over::Last);
+        read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)
+    }
+}
