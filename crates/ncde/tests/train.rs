@@ -4,6 +4,8 @@
 use ncde::demo::turns;
 use ncde::train::{Config, Error, Event, Outcome, Run};
 use ncde_data::{Dataset, Targets};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::Form;
 
 fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
@@ -24,7 +26,7 @@ fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
 
 #[test]
 fn the_saved_model_says_what_the_trained_one_said() {
-    let cases: [&[&str]; 14] = [
+    let cases: [&[&str]; 20] = [
         &[],
         &["window=7", "depth=3"],
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
@@ -39,11 +41,17 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["name=log-ncde", "depth=2", "window=5", "solver_steps=3", "init=0.5", "skip=false"],
         &["name=log-ncde", "depth=3", "window=20", "init=0.5", "field_width=8", "hidden=4"],
         &["name=signature"],
+        &["name=stack", "blocks=2", "block=2"],
+        &["name=stack", "blocks=1", "drive=increments", "block_activation=glu", "readout=mean", "dropout=0.1"],
+        &["name=stack", "blocks=1", "first=drives", "structure=dense", "transition=euler", "step=0.1"],
+        &["structure=sparse", "epsilon=0.3", "input=false"],
+        &["structure=diagonal", "depth=2", "window=4"],
+        &["name=nrde", "window=7", "depth=1", "head_layers=0"],
     ];
     for settings in cases {
         let mut own = config(settings);
         if settings.contains(&"name=signature") {
-            own.model.hidden = None;
+            own.model.keys.remove("hidden");
         }
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(&own, small(), None).unwrap();
@@ -69,18 +77,18 @@ fn wide() -> Dataset {
 }
 
 #[test]
-fn short_windows_of_many_channels_are_saved_as_log_signatures() {
-    for (more, steps) in [
-        (["window=2", "skip=true", "block=2", "input=false"], 2),
-        (["window=2", "skip=true", "block=2", "input=true"], 2),
-        (["window=3", "skip=false", "block=4", "input=true"], 3),
+fn short_windows_of_many_channels_come_as_increments() {
+    for more in [
+        ["window=2", "skip=true", "block=2", "input=false"],
+        ["window=2", "skip=true", "block=2", "input=true"],
+        ["window=3", "skip=false", "block=4", "input=true"],
     ] {
         let settings = ["depth=2", "log_scale=0.3", "missing=forward"].iter().chain(&more).copied();
         let own = config(&settings.collect::<Vec<_>>());
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(&own, wide(), None).unwrap();
-        let structure = ncde_kernels::Structure::blocks(8, if steps == 2 { 2 } else { 4 }).unwrap();
-        assert!(ncde::model::short_windows_pay(&structure, 31, steps));
+        let LayerSpec::Windows(windows) = &run.spec().layers[0] else { panic!("{}", run.spec().detail()) };
+        assert_eq!(windows.form, Form::Increments {});
         let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
         let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
         assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
@@ -124,10 +132,17 @@ fn what_cannot_be_trained_on_is_told() {
     assert!(message(&["split=files"], small()).contains("there is no test file"));
     assert!(message(&["readout=mean", "task=forecast"], small()).contains("at every observation"));
     assert!(message(&["hidden=9"], small()).contains('9'));
-    assert!(message(&["name=log-ncde", "block=4"], small()).contains("`log-ncde`, which has no `block`; `slice` has"));
+    assert!(
+        message(&["name=log-ncde", "block=4"], small()).contains("`log-ncde`, which has no `block`; `slice`, `stack` have one")
+    );
     assert!(message(&["solver=rk4"], small()).contains("`slice`, which has no `solver`"));
     assert!(message(&["name=ncde", "window=4"], small()).contains("one observation at a time; use `log-ncde`"));
     assert!(message(&["name=log-ncde", "depth=2", "activation=relu"], small()).contains("use `silu`"));
+    assert!(message(&["structure=dplr", "block=4"], small()).contains("the structure `dplr` has none"));
+    assert!(message(&["structure=dense", "forget=true"], small()).contains("no diagonal of their own"));
+    assert!(message(&["forget=true", "time=false"], small()).contains("states forget with time"));
+    assert!(message(&["name=stack", "embedding=4"], small()).contains("not tokens"));
+    assert!(message(&["name=slise"], small()).contains("there are `slice`, `stack`"));
     assert!(message(&["name=nrde", "solver_steps=0"], small()).contains("`model.solver_steps` is 0"));
     assert!(message(&["name=log-ncde", "init=1e9", "last=linear", "window=2"], small()).contains("--set init="));
 }
@@ -182,8 +197,8 @@ fn the_largest_state_of_a_neural_model_is_kept() {
     let run = Run::new(&config(&["name=log-ncde", "init=1.0"]), small(), None).unwrap();
     run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap();
     let model = ncde_runtime::Model::load(folder.path()).unwrap();
-    let ncde_runtime::Architecture::Neural(neural) = &model.spec().model else { panic!("{:?}", model.spec()) };
-    assert!(neural.radius > 0.1 && neural.radius < 100.0, "{}", neural.radius);
+    let radius = model.weights().iter().find(|weight| weight.name.ends_with(".radius")).unwrap().values[0];
+    assert!(radius > 0.1 && radius < 100.0, "{radius}");
 }
 
 #[test]
@@ -231,4 +246,115 @@ fn what_was_asked_for_is_done() {
     assert_eq!(record.data.removed_duplicates, 60);
     let quick = train(&["minutes=0.0001", "steps=100000", "evaluate_every=50000"], small()).unwrap().record;
     assert_eq!(quick.stopped, "time");
+}
+
+/// Bits, and whether their sum so far is odd: a label at every observation, or only where `keep` says.
+fn bits(cases: u64, length: u64, keep: impl Fn(u64) -> bool) -> Dataset {
+    let mut data = small();
+    data.channels = vec!["bit".into()];
+    data.vocabulary = Some(vec!["0".into(), "1".into()]);
+    data.cases.clear();
+    let mut of = Vec::new();
+    for case in 0..cases {
+        let stream = ncde::random::Stream::new(case, 9);
+        let word: Vec<u64> = (0..length - case % 3).map(|t| stream.bits(t) & 1).collect();
+        let parity = word.iter().scan(0, |sum, bit| {
+            *sum ^= bit;
+            Some(*sum)
+        });
+        of.push(parity.zip(0..).map(|(odd, t)| keep(t).then_some(odd as usize)).collect());
+        data.cases.push(ncde_data::Case {
+            id: format!("word-{case}"),
+            times: (0..word.len()).map(|t| t as f64).collect(),
+            values: word.iter().map(|&bit| bit as f64).collect(),
+            statics: Vec::new(),
+        });
+    }
+    data.targets = Targets::ClassSteps { names: vec!["even".into(), "odd".into()], of };
+    data
+}
+
+#[test]
+fn tokens_are_embedded_and_a_model_of_numbers_refuses_them() {
+    let data = bits(40, 9, |_| true);
+    let record = train(&["name=stack", "blocks=1", "block=2"], data.clone()).unwrap().record;
+    let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
+    assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
+    assert!(train(&["name=slice"], data.clone()).unwrap_err().to_string().contains("the data are tokens; use `stack`"));
+    assert!(train(&["name=stack", "time=true"], data).unwrap_err().to_string().contains("the data are tokens"));
+}
+
+#[test]
+fn labels_in_the_middle_of_windows_are_learned_from_as_they_are_predicted() {
+    let mut data = bits(40, 23, |t| t % 4 != 1);
+    data.vocabulary = None;
+    for settings in [
+        &["window=5", "depth=2"][..],
+        &["window=4", "depth=2", "input=false", "norm=false", "skip=false", "head_layers=0"],
+        &["window=3", "name=log-ncde", "depth=2", "init=0.5"],
+        &["window=3", "name=nrde", "depth=2"],
+        &["window=30"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(&config(settings), data.clone(), None).unwrap();
+        let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+        let (best, saved) = (record.best.unwrap().value, record.validation.unwrap());
+        // Every label counts: the saved model is scored at each, and so was the trained one.
+        assert_eq!(
+            saved.cases(),
+            run.parts().validation.iter().map(|&i| data.cases[i].len() - (data.cases[i].len() + 2) / 4).sum::<usize>()
+        );
+        let saved = saved.get("loss").unwrap();
+        assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{settings:?}: {best} {saved}");
+    }
+}
+
+#[test]
+fn a_composition_of_ones_own_is_trained_saved_and_checked() {
+    let toml = |layers: &str| format!("[data]\nvalidation = 0.2\n[train]\nsteps = 8\nevaluate_every = 4\n{layers}");
+    let own = toml(
+        r#"
+        [[model.layers]]
+        layer = "linear"
+        outputs = 6
+        [[model.layers]]
+        layer = "residual"
+        [[model.layers.layers]]
+        layer = "linear-cde"
+        hidden = 6
+        structure = { kind = "block", block = 3 }
+        drive = { kind = "increments", time = true }
+        initial = "first"
+        [[model.layers]]
+        layer = "pool"
+        over = "mean"
+        [[model.layers]]
+        layer = "linear"
+        "#,
+    );
+    let config = Config::from_toml(&own).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(&config, small(), None).unwrap();
+    assert_eq!(
+        (run.spec().name.as_str(), run.spec().detail().as_str()),
+        ("layers", "linear, residual [linear-cde], pool, linear")
+    );
+    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
+    assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
+    // What is printed can be given back.
+    let printed = run.settings().config.explained();
+    assert_eq!(Config::from_toml(&printed).unwrap(), run.settings().config);
+
+    let wrong = |layers: &str| Run::new(&Config::from_toml(&toml(layers)).unwrap(), small(), None).unwrap_err().to_string();
+    let message = wrong("[[model.layers]]\nlayer = \"linear\"\n");
+    assert!(message.contains("`pool` is needed"), "{message}");
+    let message = wrong(
+        "[[model.layers]]\nlayer = \"pool\"\nover = \"mean\"\n[[model.layers]]\nlayer = \"windows\"\nwindow = 2\nform = { kind = \"increments\" }\n",
+    );
+    assert!(message.contains("layers.1 (windows)") && message.contains("after `pool`"), "{message}");
+    let message = wrong("[[model.layers]]\nlayer = \"embedding\"\nwidth = 2\n");
+    assert!(message.contains("layers.0 (embedding)") && message.contains("use `linear`"), "{message}");
+    let message = Config::from_toml(&toml("[[model.layers]]\nlayer = \"linear\"\nwidth = 2\n")).unwrap_err().to_string();
+    assert!(message.contains("unknown field `width`"), "{message}");
 }
