@@ -233,7 +233,11 @@ fn flow(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
         ("log-signature", "hall") if form["depth"] != 1 => return narrow(dice, layers, given),
         _ => false,
     };
-    layers.push(if neural { neural_cde(dice, given, width) } else { linear_cde(dice, given, width, json!({"kind": "windows"})) });
+    layers.push(if neural {
+        neural_cde(dice, given, width)
+    } else {
+        linear_cde(dice, given, width, &json!({"kind": "windows"}))
+    });
     *given = given.with(width);
 }
 
@@ -278,10 +282,10 @@ fn driven(dice: &mut Dice, given: &Given, hidden: usize) -> Value {
         3 => json!({"kind": "increments"}),
         kind => json!({"kind": if kind == 4 { "values" } else { "increments" }, "time": dice.chance(0.8)}),
     };
-    linear_cde(dice, given, hidden, drive)
+    linear_cde(dice, given, hidden, &drive)
 }
 
-fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: Value) -> Value {
+fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &Value) -> Value {
     let form = given.windows.clone().filter(|_| drive["kind"] == "windows").map(|(_, form)| form);
     // What suits windows: any structure at depth 1; blocks for brackets; all but diagonal for words; equal blocks for increments.
     let (closed, open) = match &form {

@@ -34,7 +34,7 @@ fn weights(spec: &ModelSpec, seed: u64, dice: &mut Dice) -> Vec<NamedWeight> {
         }
         if weight.role == Role::Fixed {
             // The entries of a mask may come in any order.
-            values.chunks_mut(weight.shape[1]).for_each(|row| row.reverse());
+            values.chunks_mut(weight.shape[1]).for_each(<[f32]>::reverse);
         }
         NamedWeight { name: weight.name, shape: weight.shape, values }
     };
@@ -113,4 +113,39 @@ fn random_models_predict_what_a_second_reader_computes() {
     assert!(*distance < 1e-5, "model {seed} differs by {distance}:\n{text}");
     // Hardly a series ends because a state has grown out of all bounds, and every setting of every layer was met.
     assert!(cut * 100 < worst.len() && seen.len() == SETTINGS && seen.values().all(|&n| n >= 10), "{cut} cut, {seen:#?}");
+}
+
+/// The weights of a safetensors file: the length of its header, the header, numbers.
+fn safetensors(bytes: &[u8]) -> reader::Weights {
+    let (length, rest) = bytes.split_at(8);
+    let (header, numbers) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+    let header: serde_json::Value = serde_json::from_slice(header).unwrap();
+    let weight = |(name, entry): (&String, &serde_json::Value)| {
+        assert_eq!(entry["dtype"], "F32");
+        let place = |i: usize| reader::count(&entry["data_offsets"][i]);
+        let number = |four: &[u8]| f64::from(f32::from_le_bytes(four.try_into().unwrap()));
+        (name.clone(), numbers[place(0)..place(1)].chunks(4).map(number).collect())
+    };
+    header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__").map(weight).collect()
+}
+
+#[test]
+fn fixtures_predict_what_a_second_reader_computes() {
+    let mut models = 0;
+    for folder in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures")).unwrap() {
+        let folder = folder.unwrap().path();
+        let Ok(expected) = std::fs::read_to_string(folder.join("expected.json")) else { continue };
+        let json = std::fs::read_to_string(folder.join("model.json")).unwrap();
+        let weights = safetensors(&std::fs::read(folder.join("model.safetensors")).unwrap());
+        let cases: Vec<serde_json::Value> = serde_json::from_str(&expected).unwrap();
+        for case in cases {
+            let statics: Vec<Option<f64>> = serde_json::from_value(case["statics"].clone()).unwrap();
+            let series: Vec<Observation> = serde_json::from_value(case["observations"].clone()).unwrap();
+            let wanted: Vec<Vec<f64>> = serde_json::from_value(case["predictions"].clone()).unwrap();
+            let distance = distance(&reader::predictions(&json, &weights, &statics, &series), &wanted);
+            assert!(distance < 1e-5, "{}: {distance}", folder.display());
+        }
+        models += 1;
+    }
+    assert_eq!(models, 9);
 }
