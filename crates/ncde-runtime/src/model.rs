@@ -189,10 +189,13 @@ impl Model {
     /// # Errors
     /// If it is not.
     pub fn check(&self, series: &Series) -> Result<(), Error> {
+        let outputs = self.spec.task.outputs(self.spec.channels.len());
+        let came_out = series.track.observations > 0 && series.open.is_none();
         let sizes = [
             ("channels", series.track.knot.len(), self.spec.preparation.width()),
             ("static covariates", series.statics.len(), self.spec.statics.len()),
             ("numbers remembered", series.memory.len(), self.chain.memory()),
+            ("outputs", if came_out { series.outputs.len() } else { outputs }, outputs),
         ];
         match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
             Some((what, seen, wanted)) => Err(Error::State(format!("{seen} {what}, but the model has {wanted}"))),
@@ -248,9 +251,34 @@ fn read_spec(path: &Path) -> Result<ModelSpec, Error> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::File { path: path.into(), problem: e.to_string() })?;
     let corrupt =
         |e: serde_json::Error| Error::Corrupt { path: path.into(), problem: format!("not the description of a model: {e}") };
-    let head: Head = serde_json::from_str(&text).map_err(corrupt)?;
+    // Serde takes a list for an object, value by value; a description has objects by name alone.
+    let no_object = |place: &str| {
+        let problem = format!("not the description of a model: {place} is a list or a value, but an object is wanted");
+        Error::Corrupt { path: path.into(), problem }
+    };
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(corrupt)?;
+    if !value.is_object() {
+        return Err(no_object("it"));
+    }
+    let head = Head::deserialize(&value).map_err(corrupt)?;
     if head.format != FORMAT {
         return Err(Error::Format { path: path.into(), seen: head.format, known: FORMAT, writer: head.ncde });
     }
-    serde_json::from_str(&text).map_err(corrupt)
+    let spec: ModelSpec = serde_json::from_str(&text).map_err(corrupt)?;
+    match serde_json::to_value(&spec).ok().and_then(|again| list_for_object(&value, &again)) {
+        None => Ok(spec),
+        Some(place) => Err(no_object(&format!("`{}`", place.trim_end_matches('/')))),
+    }
+}
+
+/// Where a list stands in `read` that is an object in `wanted`.
+fn list_for_object(read: &serde_json::Value, wanted: &serde_json::Value) -> Option<String> {
+    use serde_json::Value::{Array, Object};
+    let below = |key: String, read, wanted| list_for_object(read, wanted).map(|rest| format!("{key}/{rest}"));
+    match (read, wanted) {
+        (Array(_), Object(_)) => Some(String::new()),
+        (Array(read), Array(wanted)) => read.iter().zip(wanted).enumerate().find_map(|(i, (r, w))| below(i.to_string(), r, w)),
+        (Object(read), Object(wanted)) => read.iter().find_map(|(key, r)| below(key.clone(), r, wanted.get(key)?)),
+        _ => None,
+    }
 }

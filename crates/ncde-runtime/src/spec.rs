@@ -1,10 +1,12 @@
 //! What a saved model is: everything but its weights. `model.json` holds it.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
-use crate::prepare::{Preparation, Scaling};
+use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
 
 /// The format that this version writes and reads.
@@ -153,14 +155,39 @@ impl ModelSpec {
         if let Some((what, seen, wanted)) = counts.into_iter().find(|(_, seen, wanted)| seen != wanted) {
             return corrupt(format!("scalings of {seen} {what}, but there are {wanted}"));
         }
-        for (what, names) in [("channel", &self.channels), ("static covariate", &self.statics)] {
-            let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
-            if let Some((_, name)) = twice {
-                return corrupt(format!("two {what}s are called `{name}`"));
+        if let Missing::Counts { factors } = &self.preparation.missing
+            && factors.len() != channels
+        {
+            return corrupt(format!("{} factors of counts, but there are {channels} channels", factors.len()));
+        }
+        let none = Vec::new();
+        let (classes, target) = match &self.task {
+            Task::Classification { classes, .. } => (classes, None),
+            Task::Regression { scaling, .. } => (&none, Some(scaling)),
+            Task::Forecast { horizon: 0 } => {
+                return corrupt("a horizon of 0; a forecast is of at least 1 observation later".into());
+            }
+            Task::Forecast { .. } => (&none, None),
+        };
+        let preparation = &self.preparation;
+        let mut scalings = preparation.channels.iter().chain(&preparation.statics).chain(&preparation.time).chain(target);
+        if let Some(scaling) = scalings.find(|scaling| !(scaling.shift.is_finite() && scaling.factor.is_normal())) {
+            return corrupt(format!("a scaling with the factor {} and the shift {}", scaling.factor, scaling.shift));
+        }
+        let tokens = self.vocabulary.as_ref().unwrap_or(&none);
+        let lists =
+            [("channels", &self.channels), ("static covariates", &self.statics), ("classes", classes), ("tokens", tokens)];
+        for (what, names) in lists {
+            let mut seen = HashSet::new();
+            if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
+                return corrupt(format!("two {what} are called `{name}`"));
             }
         }
         if self.vocabulary.as_ref().is_some_and(|tokens| tokens.is_empty() || channels != 1 || self.preparation.width() != 1) {
             return corrupt(format!("a vocabulary, but knots of {} numbers; tokens are one", self.preparation.width()));
+        }
+        if self.vocabulary.is_some() && preparation.channels[0] != Scaling::IDENTITY {
+            return corrupt("a vocabulary, but the channel is scaled; tokens are numbers as they are".into());
         }
         if self.layers.is_empty() {
             return corrupt("no layers".into());

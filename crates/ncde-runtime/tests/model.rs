@@ -1,52 +1,40 @@
-//! Predictions: the same for a series whole, cut, resumed, or among others; and right, against plain matrices.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+//! Predictions: the same for a series whole, cut, resumed, or among others.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod common;
 
-use common::{all, model, observations};
-use ncde_runtime::{Model, Prediction, Series};
-
-fn probabilities(prediction: Prediction) -> Vec<f64> {
-    match prediction {
-        Prediction::Class { probabilities, .. } => probabilities,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn feed(model: &mut Model, rows: &[(f64, [f64; 2])]) -> Series {
-    let mut series = model.start(&[61.0]).unwrap();
-    for (time, values) in rows {
-        model.push(&mut series, *time, values).unwrap();
-    }
-    series
-}
+use common::{all, feed, model, numbers, observations};
+use ncde_runtime::Series;
+use serde_json::json;
 
 #[test]
 fn a_prediction_is_that_of_the_series_cut_there() {
-    for architecture in all() {
-        let mut model = model(architecture);
+    for spec in all() {
+        let mut model = model(&spec);
         let rows = observations(1, 23);
         let mut series = model.start(&[61.0]).unwrap();
         for n in 1..=rows.len() {
             model.push(&mut series, rows[n - 1].0, &rows[n - 1].1).unwrap();
-            let live = model.predict(&mut series).unwrap();
+            let before = series.clone();
+            let live = model.predict(&series).unwrap();
             // Asking changes nothing.
-            assert_eq!(model.predict(&mut series).unwrap(), live);
-            let mut cut = feed(&mut model, &rows[..n]);
-            assert_eq!(model.predict(&mut cut).unwrap(), live);
-            assert!((probabilities(live).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            assert_eq!((model.predict(&series).unwrap(), &series), (live.clone(), &before));
+            let cut = feed(&mut model, &rows[..n]);
+            assert_eq!(model.predict(&cut).unwrap(), live);
+            assert!((numbers(live).iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }
+        assert_eq!((series.observations(), series.time()), (23, Some(rows[22].0)));
     }
 }
 
 #[test]
 fn series_share_a_model_and_survive_a_file() {
-    for architecture in all() {
-        let mut model = model(architecture);
+    for spec in all() {
+        let mut model = model(&spec);
         let (first, second) = (observations(1, 17), observations(2, 17));
         let alone = [&first, &second].map(|rows| {
-            let mut series = feed(&mut model, rows);
-            model.predict(&mut series).unwrap()
+            let series = feed(&mut model, rows);
+            model.predict(&series).unwrap()
         });
         let mut both = [model.start(&[61.0]).unwrap(), model.start(&[61.0]).unwrap()];
         for i in 0..17 {
@@ -59,7 +47,7 @@ fn series_share_a_model_and_survive_a_file() {
                 *series = read;
             }
         }
-        for (series, alone) in both.iter_mut().zip(alone) {
+        for (series, alone) in both.iter().zip(alone) {
             assert_eq!(model.predict(series).unwrap(), alone);
         }
     }
@@ -67,8 +55,8 @@ fn series_share_a_model_and_survive_a_file() {
 
 #[test]
 fn a_bad_observation_changes_nothing() {
-    for architecture in all() {
-        let mut model = model(architecture);
+    for spec in all() {
+        let mut model = model(&spec);
         let rows = observations(3, 9);
         let mut series = feed(&mut model, &rows);
         let before = series.clone();
@@ -81,16 +69,30 @@ fn a_bad_observation_changes_nothing() {
 }
 
 #[test]
+fn a_state_that_grows_out_of_all_bounds_is_an_error_and_changes_nothing() {
+    let mut json = serde_json::to_value(&all()[2]).unwrap();
+    json["layers"][1]["scale"] = 1e6.into();
+    let mut model = model(&common::spec(json));
+    let rows = observations(3, 2);
+    let mut series = feed(&mut model, &rows[..1]);
+    let before = series.clone();
+    let error = model.push(&mut series, rows[1].0, &rows[1].1).unwrap_err();
+    assert!(error.is_overflow(), "{error}");
+    assert_eq!(series, before);
+}
+
+#[test]
 fn static_covariates_and_missing_ones_count() {
-    for architecture in all() {
-        let mut model = model(architecture);
+    // Models with an initial state that reads them, or with signatures.
+    for spec in all() {
+        let mut model = model(&spec);
         let rows = observations(4, 5);
         let mut of = |age: f64| {
             let mut series = model.start(&[age]).unwrap();
             for (time, values) in &rows {
                 model.push(&mut series, *time, values).unwrap();
             }
-            model.predict(&mut series).unwrap()
+            model.predict(&series).unwrap()
         };
         assert_ne!(of(20.0), of(80.0));
         // Missing is the mean of training.
@@ -99,14 +101,55 @@ fn static_covariates_and_missing_ones_count() {
 }
 
 #[test]
+fn statics_that_are_too_many_or_infinite_are_refused() {
+    let model = model(&all()[0]);
+    for (statics, wanted) in
+        [(vec![], "0 static covariates, but the model has 1"), (vec![f64::INFINITY], "static covariate 1 is inf")]
+    {
+        let message = model.start(&statics).unwrap_err().to_string();
+        assert!(message.contains(wanted), "{message}");
+    }
+}
+
+#[test]
 fn a_state_of_another_model_is_refused() {
     let models = all();
-    let saved = feed(&mut model(models[1].clone()), &observations(1, 4));
+    let saved = feed(&mut model(&models[1]), &observations(1, 4));
     for other in [&models[0], &models[2]] {
-        let message = model(other.clone()).check(&saved).unwrap_err().to_string();
+        let message = model(other).check(&saved).unwrap_err().to_string();
         assert!(message.contains("was it saved by another model?"), "{message}");
     }
-    let mut model = model(models[1].clone());
-    let mut empty = model.start(&[1.0]).unwrap();
-    assert!(model.predict(&mut empty).unwrap_err().to_string().contains("no observation yet"));
+    let mut model = model(&models[1]);
+    let mut json = serde_json::to_value(&saved).unwrap();
+    json["open"] = 17.into();
+    let message = model.check(&serde_json::from_value(json).unwrap()).unwrap_err().to_string();
+    assert!(message.contains("a layer that the model does not have"), "{message}");
+    let mut json = serde_json::to_value(&saved).unwrap();
+    json["outputs"] = json!([1.0]);
+    let message = model.check(&serde_json::from_value(json).unwrap()).unwrap_err().to_string();
+    assert!(message.contains("1 outputs, but the model has 3"), "{message}");
+    let empty = model.start(&[1.0]).unwrap();
+    assert!(model.predict(&empty).unwrap_err().to_string().contains("no observation yet"));
+}
+
+#[test]
+fn tokens_are_whole_numbers_below_their_count() {
+    let mut json = common::json(&json!([
+        {"layer": "embedding", "width": 3},
+        {"layer": "pool", "over": "last"},
+        {"layer": "linear", "outputs": 3},
+    ]));
+    json["channels"] = json!(["token"]);
+    json["vocabulary"] = json!(["a", "b", "<unknown>"]);
+    json["preparation"] = json!({
+        "channels": [{"shift": 0.0, "factor": 1.0}], "statics": [{"shift": 50.0, "factor": 0.1}], "time": null, "missing": {"kind": "refuse"},
+    });
+    let mut model = model(&common::spec(json));
+    let mut series = model.start(&[61.0]).unwrap();
+    model.push(&mut series, 0.0, &[2.0]).unwrap();
+    for token in [3.0, -1.0, 0.5] {
+        let message = model.push(&mut series, 1.0, &[token]).unwrap_err().to_string();
+        assert!(message.contains("the model knows tokens 0 to 2"), "{message}");
+    }
+    assert_eq!(series.observations(), 1);
 }

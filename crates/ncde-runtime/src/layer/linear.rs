@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::signal::refuse;
+use super::signal::{at_least_one, refuse};
 use super::{Chain, Init, Layer, Row, Signal, Step, Values, Weight};
 use crate::Error;
 
@@ -23,6 +23,7 @@ impl Layer for Linear {
         if self.outputs == 0 {
             return refuse("outputs", "missing or 0; only the last layer of a model may leave it out");
         }
+        at_least_one(&[("outputs", self.outputs)])?;
         Ok(input.with_width(self.outputs))
     }
 

@@ -30,6 +30,9 @@ use super::signal::{at_least_one, misplaced, refuse};
 use super::{Chain, Form, Init, Layer, Role, Row, Signal, Step, Values, Weight};
 use crate::Error;
 
+/// The most hidden layers of a network.
+const MOST_LAYERS: usize = 1 << 10;
+
 /// A model whose vector field is a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,6 +99,9 @@ impl NeuralCde {
     /// If the sizes make no sense.
     pub fn network(&self, input: &Signal) -> Result<Network, Error> {
         at_least_one(&[("hidden", self.hidden), ("width", self.width), ("steps", self.steps)])?;
+        if self.layers > MOST_LAYERS {
+            return refuse("layers", format!("{}; at most {MOST_LAYERS} are possible", self.layers));
+        }
         let (channels, depth, coordinates) = self.sizes(input)?;
         let columns = if self.kind == NeuralKind::Nrde { coordinates } else { channels };
         if self.kind == NeuralKind::LogNcde {

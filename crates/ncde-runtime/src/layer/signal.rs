@@ -101,10 +101,17 @@ pub(crate) fn refuse<T>(setting: &'static str, problem: impl Into<String>) -> Re
     Err(Error::Setting { setting, problem: problem.into() })
 }
 
-/// A size of a layer, which is at least 1.
+/// The largest size of a layer. Sizes are looked at before memory is asked for: a damaged file is an error, not the end of the program.
+pub(crate) const MOST: usize = 1 << 20;
+
+/// The most numbers of a row.
+pub(crate) const MOST_NUMBERS: usize = 1 << 26;
+
+/// Sizes of a layer, which are at least 1.
 pub(crate) fn at_least_one(sizes: &[(&'static str, usize)]) -> Result<(), Error> {
-    match sizes.iter().find(|(_, size)| *size == 0) {
-        Some((setting, _)) => refuse(setting, "0; at least 1 is needed"),
+    match sizes.iter().find(|(_, size)| !(1..=MOST).contains(size)) {
+        Some((setting, 0)) => refuse(setting, "0; at least 1 is needed"),
+        Some((setting, size)) => refuse(setting, format!("{size}; at most {MOST} is possible")),
         None => Ok(()),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ncde_signature::{Memory, Online, Signature};
 use serde::{Deserialize, Serialize};
 
+use super::signal::{MOST_NUMBERS, misplaced};
 use super::{Chain, Layer, Row, Signal, Step, Values};
 use crate::Error;
 
@@ -31,6 +32,10 @@ impl SignatureFeatures {
 impl Layer for SignatureFeatures {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
+        if transform.len() > MOST_NUMBERS {
+            let problem = format!("a signature has {} numbers; at most {MOST_NUMBERS} are possible", transform.len());
+            return Err(misplaced("signature", problem));
+        }
         Ok(input.with_width(input.width() + input.statics + transform.len()))
     }
 

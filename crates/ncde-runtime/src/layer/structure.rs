@@ -29,6 +29,9 @@ use super::Init;
 use super::signal::refuse;
 use crate::Error;
 
+/// The most states with sparse matrices: `row H + column` is a whole number below `2^24`, all of which `f32` can tell apart.
+const MOST_SPARSE: usize = 1 << 12;
+
 /// A structure, without the number of states.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
@@ -90,6 +93,10 @@ impl StructureSpec {
     /// If `epsilon` is not between 0 and 1.
     pub fn entries(&self, hidden: usize) -> Result<Option<usize>, Error> {
         match *self {
+            Self::Sparse { .. } if hidden > MOST_SPARSE => refuse(
+                "hidden",
+                format!("{hidden}; sparse matrices have at most {MOST_SPARSE} rows, or places in them are no `f32`"),
+            ),
             Self::Sparse { epsilon } if (0.0..=1.0).contains(&epsilon) => {
                 Ok(Some(((hidden as f64).powf(1.0 + epsilon).round() as usize).clamp(1, hidden * hidden)))
             }
@@ -109,12 +116,24 @@ impl StructureSpec {
             Self::Dense {} => Structure::Dense { hidden },
             Self::Diagonal {} => Structure::Diagonal { hidden },
             Self::Block { block } => Structure::blocks(hidden, *block)?,
-            Self::Blocks { sizes } => Structure::Block { sizes: sizes.clone() },
+            Self::Blocks { sizes } => {
+                if let Some(size) = sizes.iter().find(|size| **size > hidden) {
+                    return refuse("structure", format!("a block of {size} states, but `hidden` is {hidden}"));
+                }
+                Structure::Block { sizes: sizes.clone() }
+            }
             Self::DiagonalDense { block } => Structure::DiagonalDense { hidden, block: *block },
             Self::Dplr { rank } => Structure::Dplr { hidden, rank: *rank },
             Self::WalshHadamard { bound } => Structure::WalshHadamard { hidden, bound: *bound },
             Self::Sparse { .. } => {
                 let entries = self.entries(hidden)?.unwrap_or(1);
+                let wrong = |place: &&f32| !(**place >= 0.0 && **place < (hidden * hidden) as f32 && place.fract() == 0.0);
+                if let Some(place) = mask.and_then(|mask| mask.iter().find(wrong)) {
+                    return refuse(
+                        "mask",
+                        format!("{place} somewhere, which is no place `row {hidden} + column` of a {hidden} x {hidden} matrix"),
+                    );
+                }
                 let place = |&place: &f32| (place as usize / hidden, place as usize % hidden);
                 let own = |k: usize| match mask {
                     Some(mask) => mask[k * entries..(k + 1) * entries].iter().map(place).collect(),

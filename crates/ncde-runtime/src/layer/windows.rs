@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ncde_signature::{Basis, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{at_least_one, misplaced, refuse};
+use super::signal::{MOST_NUMBERS, misplaced, refuse};
 use super::signature::{advance, value};
 use super::{Chain, Layer, Row, Rows, Signal, Step, Values};
 use crate::Error;
@@ -57,17 +57,24 @@ impl Form {
     /// # Errors
     /// If there is no log-signature of that depth.
     pub fn coordinates(&self, channels: usize, window: usize) -> Result<usize, Error> {
-        match *self {
-            Self::LogSignature { depth, basis } => Ok(Signature::log(channels, depth, basis)?.len()),
-            Self::Increments {} => Ok((1 + window) * channels),
-            Self::Hermite {} => Ok(2 * channels),
+        let coordinates = match *self {
+            Self::LogSignature { depth, basis } => Signature::log(channels, depth, basis)?.len(),
+            Self::Increments {} => window.saturating_add(1).saturating_mul(channels),
+            Self::Hermite {} => 2 * channels,
+        };
+        if coordinates > MOST_NUMBERS {
+            let problem = format!("a window has {coordinates} numbers; at most {MOST_NUMBERS} are possible");
+            return Err(misplaced("windows", problem));
         }
+        Ok(coordinates)
     }
 }
 
 impl Layer for Windows {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
-        at_least_one(&[("window", self.window)])?;
+        if self.window == 0 {
+            return refuse("window", "0; at least 1 is needed");
+        }
         let channels = input.sequence("windows")?;
         if let Rows::Windows { .. } = input.rows {
             return Err(misplaced("windows", "it is given windows already; one such layer is enough"));

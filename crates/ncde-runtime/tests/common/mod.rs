@@ -4,162 +4,139 @@
 
 use std::path::Path;
 
-use ncde_kernels::Transition;
-use ncde_kernels::neural::{Activation, Last, Solver};
+use ncde_runtime::layer::Role;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{
-    Architecture, At, FORMAT, Head, Input, Missing, Model, ModelSpec, NeuralKind, NeuralSpec, Norm, Over, Preparation, ReadSpec,
-    SPEC, Scaling, SignatureSpec, Skip, SliceSpec, StructureConfig, Task, WEIGHTS, Weight, WeightsSpec, sizes, to_bytes,
-};
+use ncde_runtime::{Model, ModelSpec, NamedWeight, Prediction, SPEC, Series, WEIGHTS, to_bytes};
+use serde_json::{Value, json};
 
 pub(crate) const CHANNELS: usize = 2;
 
-pub(crate) fn slice(structure: StructureConfig, depth: usize, window: usize, over: Over) -> Architecture {
-    let head = Head::Network { width: 5, layers: 1 };
-    let (masks, transition) = (Stream::new(3, 0).key(), Transition::Exp);
-    Architecture::Slice(SliceSpec {
-        hidden: 8,
-        structure,
-        masks,
-        depth,
-        window,
-        scale: 0.5,
-        input: Input::None,
-        transition,
-        read: ReadSpec { over, head, norm: Norm::None, skip: Skip::None },
+/// A model of two channels with gaps, a static covariate and three classes.
+pub(crate) fn json(layers: &Value) -> Value {
+    json!({
+        "format": 2,
+        "ncde": "0.1.0",
+        "name": "layers",
+        "weights": {"bytes": 0, "crc32": 0},
+        "channels": ["x", "y"],
+        "statics": ["age"],
+        "task": {"kind": "classification", "classes": ["a", "b", "c"], "at": "end"},
+        "preparation": {
+            "channels": [{"shift": 0.1, "factor": 0.7}, {"shift": -0.2, "factor": 0.4}],
+            "statics": [{"shift": 50.0, "factor": 0.1}],
+            "time": {"shift": 0.0, "factor": 0.3},
+            "missing": {"kind": "counts", "factors": [0.1, 0.1]},
+        },
+        "layers": layers,
+    })
+}
+
+pub(crate) fn spec(json: Value) -> ModelSpec {
+    serde_json::from_value(json).unwrap()
+}
+
+pub(crate) fn windows(window: usize, depth: usize, basis: &str) -> Value {
+    json!({"layer": "windows", "window": window, "form": {"kind": "log-signature", "depth": depth, "basis": basis}})
+}
+
+/// A model of Log-ODE windows, what it makes of a window beside that window, and a network with one hidden layer as its head.
+pub(crate) fn slice() -> ModelSpec {
+    let flow = linear_cde(&json!({"kind": "block", "block": 4}), "path");
+    spec(json(&json!([
+        windows(3, 2, "lyndon"),
+        {"layer": "beside", "coordinates": 5, "layers": [flow, {"layer": "layer-norm"}]},
+        {"layer": "linear", "outputs": 5},
+        {"layer": "activation", "function": "silu"},
+        {"layer": "pool", "over": "mean"},
+        {"layer": "linear", "outputs": 3},
+    ])))
+}
+
+fn linear_cde(structure: &Value, input: &str) -> Value {
+    let drive = json!({"kind": "windows"});
+    json!({"layer": "linear-cde", "hidden": 8, "structure": structure, "drive": drive, "input": input, "initial": "first", "scale": 0.5})
+}
+
+fn neural_cde(kind: &str, solver: &str) -> Value {
+    json!({
+        "layer": "neural-cde", "kind": kind, "hidden": 5, "width": 7, "layers": 2, "activation": "silu", "before_last": "tanh",
+        "last": "tanh", "solver": solver, "steps": 3, "init": 1.0,
     })
 }
 
 /// Every kind of model.
-pub(crate) fn all() -> Vec<Architecture> {
-    let mut all = vec![Architecture::Signature(SignatureSpec { depth: 3 })];
+pub(crate) fn all() -> Vec<ModelSpec> {
+    let model = |layers: Vec<Value>, over: &str| {
+        let head = [json!({"layer": "pool", "over": over}), json!({"layer": "linear", "outputs": 3})];
+        spec(json(&layers.into_iter().chain(head).collect()))
+    };
+    let mut all = vec![model(vec![json!({"layer": "signature", "depth": 2}), json!({"layer": "standardise"})], "last"), slice()];
     let structures = [
-        StructureConfig::Block { block: 4 },
-        StructureConfig::Dense,
-        StructureConfig::Diagonal,
-        StructureConfig::DiagonalDense { block: 3 },
-        StructureConfig::Dplr { rank: 2 },
-        StructureConfig::Sparse { epsilon: 0.5 },
-        StructureConfig::WalshHadamard { bound: ncde_kernels::Bound::Tanh },
+        (json!({"kind": "dense"}), "lyndon"),
+        (json!({"kind": "diagonal"}), "lyndon"),
+        (json!({"kind": "diagonal-dense", "block": 3}), "lyndon"),
+        (json!({"kind": "blocks", "sizes": [3, 5]}), "lyndon"),
+        (json!({"kind": "dplr", "rank": 2}), "expanded"),
+        (json!({"kind": "sparse", "epsilon": 0.5}), "expanded"),
+        (json!({"kind": "walsh-hadamard"}), "expanded"),
     ];
-    for (i, structure) in structures.into_iter().enumerate() {
-        let over = [Over::Mean, Over::Last, Over::EveryStep][i % 3];
-        let mut model = slice(structure, 1 + i % 3, 1 + 2 * (i % 3), over);
-        if let Architecture::Slice(slice) = &mut model
-            && i % 2 == 0
-        {
-            slice.read.skip = Skip::Window { coordinates: 4 };
-            slice.read.norm = Norm::Layer;
-            slice.input = Input::Path;
-        }
-        all.push(model);
+    for (i, (structure, basis)) in structures.iter().enumerate() {
+        let flow = linear_cde(structure, ["none", "path"][i % 2]);
+        all.push(model(vec![windows(1 + i % 3, 1 + (i + 1) % 2, basis), flow], ["mean", "last"][i % 2]));
     }
-    for (i, kind) in [NeuralKind::Ncde, NeuralKind::Nrde { depth: 3 }]
-        .into_iter()
-        .chain((1..=3).map(|depth| NeuralKind::LogNcde { depth }))
-        .enumerate()
-    {
-        all.push(neural(kind, [Over::Mean, Over::Last][i % 2], [Solver::Heun, Solver::Rk4, Solver::Euler][i % 3]));
+    let increments = json!({"layer": "windows", "window": 4, "form": {"kind": "increments"}});
+    all.push(model(vec![increments, linear_cde(&json!({"kind": "block", "block": 4}), "path")], "mean"));
+    let hermite = json!({"layer": "windows", "window": 1, "form": {"kind": "hermite"}});
+    all.push(model(vec![hermite, neural_cde("ncde", "rk4")], "mean"));
+    all.push(model(vec![windows(3, 2, "lyndon"), neural_cde("nrde", "heun")], "last"));
+    for depth in 1..=3 {
+        all.push(model(vec![windows(2, depth, "lyndon"), neural_cde("log-ncde", "euler")], "mean"));
+    }
+    // A weight without numbers.
+    let flow = linear_cde(&json!({"kind": "dense"}), "none");
+    all.push(model(vec![windows(2, 1, "lyndon"), json!({"layer": "beside", "coordinates": 0, "layers": [flow]})], "mean"));
+    // Windows of a flow over windows, and flows that rows drive.
+    let driven = |drive: Value| json!({"layer": "linear-cde", "hidden": 3, "structure": {"kind": "dense"}, "drive": drive, "initial": "first"});
+    let narrow = json!({"layer": "linear", "outputs": 3});
+    let two =
+        vec![windows(2, 2, "lyndon"), linear_cde(&json!({"kind": "dense"}), "none"), narrow.clone(), windows(3, 1, "lyndon")];
+    all.push(model([two, vec![driven(json!({"kind": "windows"}))]].concat(), "mean"));
+    for drive in [
+        json!({"kind": "tokens"}),
+        json!({"kind": "increments", "time": true}),
+        json!({"kind": "values"}),
+        json!({"kind": "time"}),
+    ] {
+        let residual = json!({"layer": "residual", "layers": [driven(drive)]});
+        all.push(model(vec![narrow.clone(), residual], "last"));
     }
     all
 }
 
-/// A network with two hidden layers.
-pub(crate) fn neural(kind: NeuralKind, over: Over, solver: Solver) -> Architecture {
-    let window = if kind == NeuralKind::Ncde { 1 } else { 3 };
-    Architecture::Neural(NeuralSpec {
-        kind,
-        hidden: 5,
-        width: 7,
-        layers: 2,
-        activation: Activation::Silu,
-        before_last: Activation::Tanh,
-        last: Last::Tanh,
-        solver,
-        steps: 3,
-        window,
-        read: ReadSpec { over, head: Head::Linear, norm: Norm::Layer, skip: Skip::Window { coordinates: 3 } },
-        radius: 2.0,
-    })
-}
-
-pub(crate) fn spec(model: Architecture) -> ModelSpec {
-    ModelSpec {
-        format: FORMAT,
-        ncde: "0.1.0".into(),
-        weights: WeightsSpec { bytes: 0, crc32: 0 },
-        channels: vec!["x".into(), "y".into()],
-        statics: vec!["age".into()],
-        task: Task::Classification { classes: ["a", "b", "c"].map(String::from).to_vec(), at: At::End },
-        preparation: Preparation {
-            channels: vec![Scaling { shift: 0.1, factor: 0.7 }, Scaling { shift: -0.2, factor: 0.4 }],
-            statics: vec![Scaling { shift: 50.0, factor: 0.1 }],
-            time: Some(Scaling { shift: 0.0, factor: 0.3 }),
-            missing: Missing::Counts { factors: vec![0.1, 0.1] },
-        },
-        model,
-    }
-}
-
-pub(crate) fn weights(spec: &ModelSpec) -> Vec<Weight> {
-    let width = spec.preparation.width();
-    let first = width + spec.statics.len();
-    let outputs = spec.task.outputs(CHANNELS);
-    let mut shapes: Vec<(String, Vec<usize>)> = match &spec.model {
-        Architecture::Slice(slice) => {
-            let field = slice.structure.field(slice.hidden, width, &Stream::from_key(slice.masks)).unwrap();
-            vec![
-                ("a".into(), vec![field.parameters()]),
-                ("start".into(), vec![1, slice.hidden]),
-                ("first".into(), vec![first, slice.hidden]),
-            ]
-            .into_iter()
-            .chain((slice.input == Input::Path).then(|| ("b".into(), vec![width, slice.hidden])))
-            .collect()
+/// As they are drawn; what would be fitted is random too.
+pub(crate) fn weights(spec: &ModelSpec) -> Vec<NamedWeight> {
+    let stream = Stream::new(11, 2);
+    let draw = |(i, weight): (usize, ncde_runtime::layer::Weight)| {
+        let stream = stream.child(i as u64);
+        let mut values = weight.draw(&stream);
+        if matches!(weight.role, Role::Fitted | Role::Undecayed) {
+            (0..).zip(&mut values).for_each(|(i, x)| *x += 0.2 * stream.normal(i) as f32);
         }
-        Architecture::Neural(neural) => vec![
-            ("field".into(), vec![neural.network(width).unwrap().parameters()]),
-            ("start".into(), vec![1, neural.hidden]),
-            ("first".into(), vec![first, neural.hidden]),
-        ],
-        Architecture::Signature(signature) => {
-            let features = first + (1..=signature.depth).map(|n| width.pow(n as u32)).sum::<usize>();
-            vec![("shift".into(), vec![features]), ("factor".into(), vec![features])]
-        }
+        NamedWeight { name: weight.name, shape: weight.shape, values }
     };
-    let layers = match &spec.model {
-        Architecture::Slice(slice) => sizes(slice.read.head, slice.hidden + slice.read.skip.width(width), outputs),
-        Architecture::Neural(neural) => sizes(neural.read.head, neural.hidden + neural.read.skip.width(width), outputs),
-        Architecture::Signature(_) => vec![shapes[0].1[0], outputs],
-    };
-    if let Some(ReadSpec { skip: Skip::Window { coordinates }, .. }) = spec.model.read() {
-        shapes.push(("skip".into(), vec![*coordinates]));
-    }
-    for (i, pair) in layers.windows(2).enumerate() {
-        shapes.push((format!("readout.{i}.weight"), pair.to_vec()));
-        shapes.push((format!("readout.{i}.bias"), vec![pair[1]]));
-    }
-    let stream = Stream::new(11, 0);
-    let draw = |(k, (name, shape)): (usize, (String, Vec<usize>))| {
-        let count: usize = shape.iter().product();
-        let values = (0..count as u64).map(|i| 0.4 * stream.child(k as u64).normal(i) as f32).collect();
-        Weight { name, shape, values }
-    };
-    shapes.into_iter().enumerate().map(draw).collect()
+    spec.all_weights().unwrap().into_iter().enumerate().map(draw).collect()
 }
 
-pub(crate) fn write(folder: &Path, mut spec: ModelSpec, weights: &[Weight]) {
+pub(crate) fn write(folder: &Path, mut spec: ModelSpec, weights: &[NamedWeight]) {
     let (bytes, remembered) = to_bytes(weights).unwrap();
     spec.weights = remembered;
     std::fs::write(folder.join(WEIGHTS), bytes).unwrap();
-    std::fs::write(folder.join(SPEC), serde_json::to_string(&spec).unwrap()).unwrap();
+    std::fs::write(folder.join(SPEC), serde_json::to_string_pretty(&spec).unwrap() + "\n").unwrap();
 }
 
-pub(crate) fn model(architecture: Architecture) -> Model {
+pub(crate) fn model(spec: &ModelSpec) -> Model {
     let folder = tempfile::tempdir().unwrap();
-    let spec = spec(architecture);
-    let weights = weights(&spec);
-    write(folder.path(), spec, &weights);
+    write(folder.path(), spec.clone(), &weights(spec));
     Model::load(folder.path()).unwrap()
 }
 
@@ -173,4 +150,22 @@ pub(crate) fn observations(seed: u64, length: usize) -> Vec<(f64, [f64; CHANNELS
         (time, [value(1), value(2)])
     };
     (0..length as u64).map(row).collect()
+}
+
+/// All numbers of a prediction.
+pub(crate) fn numbers(prediction: Prediction) -> Vec<f64> {
+    match prediction {
+        Prediction::Class { probabilities, .. } => probabilities,
+        Prediction::Value(value) => vec![value],
+        Prediction::Values(values) => values,
+    }
+}
+
+/// The series after these observations.
+pub(crate) fn feed(model: &mut Model, rows: &[(f64, [f64; 2])]) -> Series {
+    let mut series = model.start(&[61.0]).unwrap();
+    for (time, values) in rows {
+        model.push(&mut series, *time, values).unwrap();
+    }
+    series
 }

@@ -1,0 +1,372 @@
+//! Random models over all layers and settings, and random series for them.
+
+use ncde_runtime::random::Stream;
+use serde_json::{Value, json};
+
+use super::reader::Observation;
+
+/// Random choices, one after the other.
+pub(crate) struct Dice {
+    stream: Stream,
+    place: u64,
+}
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { stream: Stream::new(seed, 77), place: 0 }
+    }
+
+    pub(crate) fn uniform(&mut self) -> f64 {
+        self.place += 1;
+        self.stream.uniform(self.place)
+    }
+
+    pub(crate) fn normal(&mut self) -> f64 {
+        let (u, v) = (self.uniform(), self.uniform());
+        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    fn chance(&mut self, p: f64) -> bool {
+        self.uniform() < p
+    }
+
+    /// From `low` to `high`, both included.
+    pub(crate) fn whole(&mut self, low: usize, high: usize) -> usize {
+        low + (self.uniform() * (high - low + 1) as f64) as usize
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.whole(0, all.len() - 1)]
+    }
+}
+
+/// The rows that the next layer is given.
+#[derive(Clone)]
+struct Given {
+    width: usize,
+    /// Coordinates and form of windows.
+    windows: Option<(usize, Value)>,
+    statics: usize,
+    pooled: bool,
+}
+
+impl Given {
+    fn with(&self, width: usize) -> Self {
+        Self { width, windows: None, ..self.clone() }
+    }
+}
+
+/// `model.json`, without the size of its weights.
+pub(crate) fn model(dice: &mut Dice) -> Value {
+    let tokens = dice.chance(0.15);
+    let channels = if tokens { 1 } else { dice.whole(1, 3) };
+    let statics = dice.whole(0, 2);
+    let (timed, missing) =
+        (!tokens && dice.chance(0.7), if tokens { "refuse" } else { dice.one_of(&["refuse", "forward", "counts"]) });
+    let scaling = |dice: &mut Dice| json!({"shift": 0.3 * dice.normal(), "factor": 0.3 + 0.5 * dice.uniform()});
+    let identity = json!({"shift": 0.0, "factor": 1.0});
+    let scalings = |dice: &mut Dice, n: usize| (0..n).map(|_| if tokens { identity.clone() } else { scaling(dice) }).collect();
+    let mut missing = json!({"kind": missing});
+    if missing["kind"] == "counts" {
+        missing["factors"] = (0..channels).map(|_| 0.1 + 0.2 * dice.uniform()).collect();
+    }
+    let width = usize::from(timed) + channels * if missing["kind"] == "counts" { 2 } else { 1 };
+    let preparation = json!({
+        "channels": Value::Array(scalings(dice, channels)),
+        "statics": Value::Array(scalings(dice, statics)),
+        "time": if timed { scaling(dice) } else { Value::Null },
+        "missing": missing,
+    });
+    let at = dice.one_of(&["end", "steps"]);
+    let task = match dice.whole(0, 3) {
+        0 => json!({"kind": "classification", "classes": Value::from(&["a", "b", "c"][..dice.whole(2, 3)]), "at": at}),
+        1 if at == "steps" && !tokens => json!({"kind": "forecast", "horizon": dice.whole(1, 4)}),
+        _ => json!({"kind": "regression", "target": "y", "at": at, "scaling": scaling(dice)}),
+    };
+    let outputs = match task["kind"].as_str() {
+        Some("classification") => task["classes"].as_array().map_or(0, Vec::len),
+        Some("forecast") => channels,
+        _ => 1,
+    };
+
+    let (mut layers, mut given) = (Vec::new(), Given { width, windows: None, statics, pooled: false });
+    if tokens {
+        given = given.with(dice.whole(2, 4));
+        layers.push(json!({"layer": "embedding", "width": given.width}));
+    }
+    for stage in 0..dice.whole(1, 4) {
+        if stage > 0 {
+            // What flows drive must not grow out of all bounds.
+            layers.push(json!({"layer": "activation", "function": "tanh"}));
+            given = given.with(given.width);
+        }
+        sequence(dice, &mut layers, &mut given);
+    }
+    if at == "end" {
+        layers.push(json!({"layer": "pool", "over": dice.one_of(&["last", "mean"])}));
+        given = Given { pooled: true, ..given.with(given.width) };
+    }
+    for _ in 0..dice.whole(0, 2) {
+        plain(dice, &mut layers, &mut given);
+    }
+    layers.push(json!({"layer": "linear", "outputs": outputs}));
+    let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>();
+    let mut model = json!({
+        "format": 2, "ncde": "0.1.0", "name": "layers", "weights": {"bytes": 0, "crc32": 0},
+        "channels": names("x", channels), "statics": names("s", statics),
+        "task": task, "preparation": preparation, "layers": layers,
+    });
+    if tokens {
+        model["vocabulary"] = names("token", dice.whole(2, 5)).into();
+    }
+    model
+}
+
+/// A layer for rows one after the other, or several.
+fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    match dice.whole(0, 7) {
+        0..=2 => {
+            windows(dice, layers, given);
+            match dice.whole(0, 3) {
+                0 => nested(dice, layers, given),
+                1 => beside(dice, layers, given),
+                _ => flow(dice, layers, given),
+            }
+        }
+        3 | 4 => {
+            let width = dice.whole(2, 6);
+            layers.push(driven(dice, given, width));
+            *given = given.with(width);
+        }
+        5 if given.width <= 6 => {
+            let depth = dice.whole(1, if given.width <= 3 { 3 } else { 2 });
+            layers.push(json!({"layer": "signature", "depth": depth}));
+            let words: usize = (1..=depth).map(|n| given.width.pow(n as u32)).sum();
+            *given = given.with(given.width + given.statics + words);
+            narrow(dice, layers, given);
+        }
+        6 => nested(dice, layers, given),
+        _ => plain(dice, layers, given),
+    }
+}
+
+/// Few enough numbers for what comes next.
+fn narrow(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    let width = dice.whole(2, 5);
+    layers.push(json!({"layer": "linear", "outputs": width}));
+    *given = given.with(width);
+}
+
+/// A layer for single rows.
+fn plain(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    let even = given.width.is_multiple_of(2);
+    match dice.whole(0, 5) {
+        0 | 1 => narrow(dice, layers, given),
+        2 => {
+            let function = dice.one_of(&["silu", "relu", "tanh", "softplus", "glu"][..if even { 5 } else { 4 }]);
+            layers.push(json!({"layer": "activation", "function": function}));
+            *given = given.with(if function == "glu" { given.width / 2 } else { given.width });
+        }
+        3 => {
+            // The norm of one number, or of two alike, says nothing but rounding.
+            narrow(dice, layers, given);
+            layers.push(json!({"layer": "linear", "outputs": 4}));
+            layers.push(if dice.chance(0.5) {
+                json!({"layer": "layer-norm", "affine": true})
+            } else {
+                json!({"layer": "layer-norm"})
+            });
+            *given = given.with(4);
+        }
+        4 => {
+            layers.push(json!({"layer": "standardise"}));
+            *given = given.with(given.width);
+        }
+        _ => {
+            layers.push(json!({"layer": "dropout", "rate": 0.5}));
+            *given = given.with(given.width);
+        }
+    }
+}
+
+/// Coordinates of a log-signature.
+fn coordinates(d: usize, depth: usize, basis: &str) -> usize {
+    let words = |n: u32| d.pow(n);
+    let lie = |n: usize| match n {
+        1 => d,
+        2 => d * (d - 1) / 2,
+        3 => (words(3) - d) / 3,
+        _ => (words(4) - words(2)) / 4,
+    };
+    (1..=depth).map(|n| if basis == "expanded" { words(n as u32) } else { lie(n) }).sum()
+}
+
+fn windows(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    if given.windows.is_some() || given.width > 7 {
+        narrow(dice, layers, given);
+    }
+    let d = given.width;
+    let kind = dice.one_of(&["log-signature", "log-signature", "increments", "hermite"]);
+    let window = if kind == "hermite" { 1 } else { dice.whole(1, 5) };
+    let mut form = json!({"kind": kind});
+    let numbers = match kind {
+        "log-signature" => {
+            let depth = dice.whole(1, [4, 4, 4, 3, 2, 2, 2, 2][d]);
+            let basis = dice.one_of(&["lyndon", "lyndon", "expanded", "hall"]);
+            (form["depth"], form["basis"]) = (depth.into(), basis.into());
+            coordinates(d, depth, basis)
+        }
+        "increments" => (1 + window) * d,
+        _ => 2 * d,
+    };
+    layers.push(json!({"layer": "windows", "window": window, "form": form}));
+    *given = Given { windows: Some((numbers, form)), ..given.with(numbers + d) };
+}
+
+/// A layer that windows drive, where there is one for their form.
+fn flow(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    let (form, width) = (given.windows.clone().map_or(Value::Null, |(_, form)| form), dice.whole(2, 6));
+    let text = |key: &str| form.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let neural = match (text("kind").as_str(), text("basis").as_str()) {
+        ("hermite", _) => true,
+        ("log-signature", "lyndon") => dice.chance(0.5),
+        ("log-signature", "hall") if form["depth"] != 1 => return narrow(dice, layers, given),
+        _ => false,
+    };
+    layers.push(if neural {
+        neural_cde(dice, given, width)
+    } else {
+        linear_cde(dice, given, width, &json!({"kind": "windows"}))
+    });
+    *given = given.with(width);
+}
+
+/// Layers that hand on rows of `width` numbers, one for each.
+fn inside(dice: &mut Dice, given: &Given, width: usize) -> Vec<Value> {
+    let (mut layers, mut given) = (Vec::new(), given.clone());
+    match &given.windows {
+        Some(_) if dice.chance(0.8) => flow(dice, &mut layers, &mut given),
+        _ if !given.pooled && dice.chance(0.4) => {
+            layers.push(driven(dice, &given, 3));
+            given = given.with(3);
+        }
+        _ => plain(dice, &mut layers, &mut given),
+    }
+    if given.width != width || dice.chance(0.5) {
+        layers.push(json!({"layer": "linear", "outputs": width}));
+    }
+    if dice.chance(0.2) {
+        layers.push(json!({"layer": "residual", "layers": [{"layer": "activation", "function": "tanh"}]}));
+    }
+    layers
+}
+
+fn nested(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    layers.push(json!({"layer": "residual", "layers": inside(dice, given, given.width)}));
+    *given = given.with(given.width);
+}
+
+fn beside(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    let (numbers, _) = given.windows.clone().unwrap();
+    let (width, seen) = (dice.whole(2, 4), dice.whole(0, numbers));
+    layers.push(json!({"layer": "beside", "coordinates": seen, "layers": inside(dice, given, width)}));
+    *given = given.with(width + seen + given.width - numbers);
+}
+
+/// A linear CDE that rows drive.
+fn driven(dice: &mut Dice, given: &Given, hidden: usize) -> Value {
+    let drive = match dice.whole(0, 6) {
+        0 => json!({"kind": "tokens"}),
+        1 => json!({"kind": "time"}),
+        2 => json!({"kind": "values"}),
+        3 => json!({"kind": "increments"}),
+        kind => json!({"kind": if kind == 4 { "values" } else { "increments" }, "time": dice.chance(0.8)}),
+    };
+    linear_cde(dice, given, hidden, &drive)
+}
+
+fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &Value) -> Value {
+    let form = given.windows.clone().filter(|_| drive["kind"] == "windows").map(|(_, form)| form);
+    // What suits windows: any structure at depth 1; blocks for brackets; all but diagonal for words; equal blocks for increments.
+    let (closed, open) = match &form {
+        Some(form) if form["kind"] == "increments" => (vec!["dense", "diagonal", "block"], vec![]),
+        Some(form) if form["depth"] == 1 => {
+            (vec!["dense", "diagonal", "block", "blocks", "diagonal-dense"], vec!["dplr", "sparse", "walsh-hadamard"])
+        }
+        Some(form) if form["basis"] == "expanded" => {
+            (vec!["dense", "block", "blocks", "diagonal-dense"], vec!["dplr", "sparse", "walsh-hadamard"])
+        }
+        Some(_) => (vec!["dense", "diagonal", "block", "blocks", "diagonal-dense"], vec![]),
+        None => (vec!["dense", "diagonal", "block", "blocks", "diagonal-dense"], vec!["dplr", "sparse", "walsh-hadamard"]),
+    };
+    let mut kind = if open.is_empty() || dice.chance(0.5) { dice.one_of(&closed) } else { dice.one_of(&open) };
+    if kind == "walsh-hadamard" && !hidden.is_power_of_two() {
+        kind = "dplr";
+    }
+    let mut structure = json!({"kind": kind});
+    match kind {
+        "block" => {
+            let divisors: Vec<usize> = (1..=hidden).filter(|b| hidden.is_multiple_of(*b)).collect();
+            structure["block"] = dice.one_of(&divisors).into();
+        }
+        "blocks" => structure["sizes"] = json!([1, hidden - 1]),
+        "diagonal-dense" => structure["block"] = dice.whole(1, hidden).into(),
+        "dplr" => structure["rank"] = dice.whole(1, hidden.min(3)).into(),
+        "sparse" => structure["epsilon"] = dice.uniform().into(),
+        "walsh-hadamard" if dice.chance(0.7) => structure["bound"] = dice.one_of(&["none", "tanh"]).into(),
+        _ => {}
+    }
+    let looks_back = ["increments", "values", "time"].contains(&drive["kind"].as_str().unwrap_or(""));
+    let mut layer = json!({
+        "layer": "linear-cde", "hidden": hidden, "structure": structure, "drive": drive,
+        "initial": dice.one_of(&["first", "learned"]),
+    });
+    if dice.chance(0.7) {
+        layer["input"] = dice.one_of(&["none", "path", "values"][..if looks_back { 3 } else { 2 }]).into();
+    }
+    if dice.chance(0.5) {
+        layer["transition"] = dice.one_of(&["exp", "euler"]).into();
+    }
+    if dice.chance(0.5) {
+        layer["scale"] = (0.3 + dice.uniform()).into();
+    }
+    if dice.chance(0.5) {
+        layer["init"] = json!({"kind": "scaled", "deviation": 0.1 + 0.4 * dice.uniform()});
+    }
+    if ["diagonal", "block", "blocks", "diagonal-dense", "dplr"].contains(&kind) && dice.chance(0.2) {
+        layer["forget"] = json!({"octaves": 1.0});
+    }
+    layer
+}
+
+fn neural_cde(dice: &mut Dice, given: &Given, hidden: usize) -> Value {
+    let form = given.windows.clone().map_or(Value::Null, |(_, form)| form);
+    let kind = if form["kind"] == "hermite" { "ncde" } else { dice.one_of(&["nrde", "log-ncde"]) };
+    let smooth = kind == "log-ncde" && form["depth"] != 1;
+    let mut activation = || dice.one_of(&["silu", "tanh", "softplus", "relu"][..if smooth { 3 } else { 4 }]);
+    let (activation, before_last) = (activation(), activation());
+    json!({
+        "layer": "neural-cde", "kind": kind, "hidden": hidden, "width": dice.whole(1, 6), "layers": dice.whole(0, 3),
+        "activation": activation, "before_last": before_last, "last": dice.one_of(&["tanh", "linear"]),
+        "solver": dice.one_of(&["euler", "heun", "rk4"]), "steps": dice.whole(1, 3), "init": 1.0,
+    })
+}
+
+/// A ragged series at irregular times, with gaps where the model takes them; statics, of which one may be missing.
+pub(crate) fn series(dice: &mut Dice, model: &Value) -> (Vec<Option<f64>>, Vec<Observation>) {
+    let (channels, gaps) = (model["channels"].as_array().unwrap().len(), model["preparation"]["missing"]["kind"] != "refuse");
+    let statics = model["statics"].as_array().unwrap().len();
+    let statics = (0..statics).map(|_| if dice.chance(0.2) { None } else { Some(dice.normal()) }).collect();
+    let vocabulary = model.get("vocabulary").map(|tokens| tokens.as_array().unwrap().len());
+    let mut time = 10.0 * dice.normal();
+    let mut row = |dice: &mut Dice| {
+        time += 0.05 + dice.uniform();
+        let value = |dice: &mut Dice| match vocabulary {
+            Some(n) => Some(dice.whole(0, n - 1) as f64),
+            None if gaps && dice.chance(0.25) => None,
+            None => Some(dice.normal()),
+        };
+        (time, (0..channels).map(|_| value(dice)).collect())
+    };
+    (statics, (0..dice.whole(1, 13)).map(|_| row(dice)).collect())
+}

@@ -1,0 +1,151 @@
+//! A second reader of `docs/model-format.md`, with naive loops in `f64`, against the library on random models.
+//!
+//! The reader knows the text and nothing else: signatures are products of tensor exponentials, flows are Taylor series of full matrices, brackets of
+//! networks come from numbers that carry derivatives, and every prediction is computed anew from the series cut there.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on stops")]
+
+mod algebra;
+mod draw;
+mod linear;
+mod neural;
+mod reader;
+
+use std::collections::BTreeMap;
+
+use draw::Dice;
+use ncde_runtime::layer::Role;
+use ncde_runtime::random::Stream;
+use ncde_runtime::{Model, ModelSpec, NamedWeight, Prediction, Weights};
+use reader::Observation;
+
+const MODELS: u64 = 600;
+
+/// How many different words stand in their layers: names of layers, of functions, of structures and so on.
+const SETTINGS: usize = 64;
+
+/// The weights of a model, as they are drawn; those that would be fitted or begin as constants are moved, or errors in them would not show.
+fn weights(spec: &ModelSpec, seed: u64, dice: &mut Dice) -> Vec<NamedWeight> {
+    let stream = Stream::new(seed, 2);
+    let all = spec.all_weights().unwrap().into_iter().enumerate();
+    let draw = |(i, weight): (usize, ncde_runtime::layer::Weight)| {
+        let mut values = weight.draw(&stream.child(i as u64));
+        if matches!(weight.role, Role::Fitted | Role::Undecayed) {
+            values.iter_mut().for_each(|x| *x += 0.3 * dice.normal() as f32);
+        }
+        if weight.role == Role::Fixed {
+            // The entries of a mask may come in any order.
+            values.chunks_mut(weight.shape[1]).for_each(<[f32]>::reverse);
+        }
+        NamedWeight { name: weight.name, shape: weight.shape, values }
+    };
+    all.map(draw).collect()
+}
+
+/// What the library predicts after each observation.
+fn library(model: &mut Model, statics: &[Option<f64>], series: &[Observation]) -> Vec<Vec<f64>> {
+    let plain = |values: &[Option<f64>]| values.iter().map(|x| x.unwrap_or(f64::NAN)).collect::<Vec<_>>();
+    let mut state = model.start(&plain(statics)).unwrap();
+    let mut all = Vec::new();
+    for (time, values) in series {
+        match model.push(&mut state, *time, &plain(values)) {
+            Err(error) if error.is_overflow() => break,
+            pushed => pushed.unwrap(),
+        }
+        all.push(match model.predict(&state).unwrap() {
+            Prediction::Class { probabilities, .. } => probabilities,
+            Prediction::Value(value) => vec![value],
+            Prediction::Values(values) => values,
+        });
+    }
+    all
+}
+
+/// The largest difference of two lists of predictions, relative to the largest number of the second (at least 1).
+fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
+    assert_eq!(ours.iter().map(Vec::len).collect::<Vec<_>>(), theirs.iter().map(Vec::len).collect::<Vec<_>>());
+    let largest = theirs.iter().flatten().fold(1.0_f64, |most, x| most.max(x.abs()));
+    let pairs = ours.iter().flatten().zip(theirs.iter().flatten());
+    pairs.fold(0.0, |most, (a, b)| if (a - b).abs() / largest <= most { most } else { (a - b).abs() / largest })
+}
+
+/// The names of all layers and settings in a model, to know what was drawn.
+fn settings(value: &serde_json::Value, seen: &mut BTreeMap<String, usize>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                if let Some(text) = value.as_str() {
+                    *seen.entry(format!("{key} {text}")).or_default() += 1;
+                }
+                settings(value, seen);
+            }
+        }
+        serde_json::Value::Array(all) => all.iter().for_each(|value| settings(value, seen)),
+        _ => {}
+    }
+}
+
+#[test]
+fn random_models_predict_what_a_second_reader_computes() {
+    let (mut seen, mut worst, mut cut) = (BTreeMap::new(), Vec::new(), 0);
+    for seed in 0..MODELS {
+        let dice = &mut Dice::new(seed);
+        let json = draw::model(dice);
+        let text = json.to_string();
+        let spec: ModelSpec = serde_json::from_str(&text).unwrap_or_else(|e| panic!("model {seed}: {e}\n{text}"));
+        spec.check().unwrap_or_else(|e| panic!("model {seed}: {e}\n{text}"));
+        settings(&json["layers"], &mut seen);
+        let weights = weights(&spec, seed, dice);
+        let wide = |weight: &NamedWeight| (weight.name.clone(), weight.values.iter().map(|&x| f64::from(x)).collect());
+        let named = weights.iter().map(wide).collect();
+        let mut model = Model::new(spec, Weights::of(weights)).unwrap_or_else(|e| panic!("model {seed}: {e}\n{text}"));
+        for _ in 0..2 {
+            let (statics, series) = draw::series(dice, &json);
+            let theirs = reader::predictions(&text, &named, &statics, &series);
+            let ours = library(&mut model, &statics, &series);
+            cut += usize::from(ours.len() < theirs.len());
+            worst.push((distance(&ours, &theirs[..ours.len()]), seed, text.clone()));
+        }
+    }
+    worst.sort_by(|a: &(f64, u64, String), b| b.0.total_cmp(&a.0));
+    let (distance, seed, text) = &worst[0];
+    println!("{} series, worst {distance:.1e} (model {seed}), median {:.1e}", worst.len(), worst[worst.len() / 2].0);
+    println!("{seen:#?}");
+    assert!(*distance < 1e-5, "model {seed} differs by {distance}:\n{text}");
+    // Hardly a series ends because a state has grown out of all bounds, and every setting of every layer was met.
+    assert!(cut * 100 < worst.len() && seen.len() == SETTINGS && seen.values().all(|&n| n >= 10), "{cut} cut, {seen:#?}");
+}
+
+/// The weights of a safetensors file: the length of its header, the header, numbers.
+fn safetensors(bytes: &[u8]) -> reader::Weights {
+    let (length, rest) = bytes.split_at(8);
+    let (header, numbers) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+    let header: serde_json::Value = serde_json::from_slice(header).unwrap();
+    let weight = |(name, entry): (&String, &serde_json::Value)| {
+        assert_eq!(entry["dtype"], "F32");
+        let place = |i: usize| reader::count(&entry["data_offsets"][i]);
+        let number = |four: &[u8]| f64::from(f32::from_le_bytes(four.try_into().unwrap()));
+        (name.clone(), numbers[place(0)..place(1)].chunks(4).map(number).collect())
+    };
+    header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__").map(weight).collect()
+}
+
+#[test]
+fn fixtures_predict_what_a_second_reader_computes() {
+    let mut models = 0;
+    for folder in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures")).unwrap() {
+        let folder = folder.unwrap().path();
+        let Ok(expected) = std::fs::read_to_string(folder.join("expected.json")) else { continue };
+        let json = std::fs::read_to_string(folder.join("model.json")).unwrap();
+        let weights = safetensors(&std::fs::read(folder.join("model.safetensors")).unwrap());
+        let cases: Vec<serde_json::Value> = serde_json::from_str(&expected).unwrap();
+        for case in cases {
+            let statics: Vec<Option<f64>> = serde_json::from_value(case["statics"].clone()).unwrap();
+            let series: Vec<Observation> = serde_json::from_value(case["observations"].clone()).unwrap();
+            let wanted: Vec<Vec<f64>> = serde_json::from_value(case["predictions"].clone()).unwrap();
+            let distance = distance(&reader::predictions(&json, &weights, &statics, &series), &wanted);
+            assert!(distance < 1e-5, "{}: {distance}", folder.display());
+        }
+        models += 1;
+    }
+    assert_eq!(models, 9);
+}
