@@ -19,6 +19,7 @@
 //! | `dropout` | nothing in a prediction | `dropout` |
 //! | `residual` | `y = x + f(x)`, `f` a list of layers | `residual` |
 //! | `beside` | `y = (f(x), s x_1..n, knot)`: what a head sees beside a state | `beside` |
+//! | `convolution` | `y_t = sum_{j<k} w_j x_{t-j} + b`, each channel by itself | `convolution` |
 //! | `pool` | the last row of a series, or the mean of all | `pool` |
 //!
 //! A new layer is a file here, a file in `ncde::layer`, and a line in each registry: the list in `registry!` below, and `batch` there.
@@ -26,6 +27,7 @@
 mod activation;
 mod beside;
 mod chain;
+mod convolution;
 mod drive;
 mod dropout;
 mod embedding;
@@ -51,6 +53,7 @@ use serde::{Deserialize, Serialize};
 pub use activation::{Activation, Function};
 pub use beside::Beside;
 pub use chain::{Chain, Ended, weights};
+pub use convolution::Convolution;
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
@@ -185,6 +188,8 @@ registry! {
     Residual(Residual),
     /// A list of layers, with what they were given beside what they make of it.
     Beside(Beside),
+    /// A causal convolution of each channel by itself.
+    Convolution(Convolution),
     /// The last row, or the mean of all.
     Pool(Pool),
 }

@@ -11,6 +11,7 @@
 
 mod activation;
 mod beside;
+mod convolution;
 mod dropout;
 mod embedding;
 mod layer_norm;
@@ -118,6 +119,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Dropout(layer) => Box::new(dropout::DropoutBatch { rate: layer.rate }),
         LayerSpec::Residual(_) => Box::new(residual::ResidualBatch),
         LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
+        LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
     })
 }
