@@ -82,7 +82,7 @@ pub(crate) fn columns(spec: &ModelSpec) -> Vec<String> {
 }
 
 /// A prediction as cells.
-pub(crate) fn cells(spec: &ModelSpec, prediction: &Prediction) -> Vec<String> {
+fn cells(spec: &ModelSpec, prediction: &Prediction) -> Vec<String> {
     match prediction {
         Prediction::Class { class, probabilities } => {
             std::iter::once(class_name(spec, *class)).chain(probabilities.iter().map(|p| format!("{p:.6}"))).collect()

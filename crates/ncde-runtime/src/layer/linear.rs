@@ -2,6 +2,7 @@
 //!
 //! Weights: `weight` `[inputs, outputs]`, `bias` `[outputs]`, both uniform on `±1 / sqrt(inputs)` at first. Cost a row: `inputs x outputs`.
 
+use ncde_simd::{Kernel, Number, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{at_least_one, refuse};
@@ -60,8 +61,22 @@ impl Step for LinearStep {
 
 /// `y += W^T x`.
 pub(crate) fn affine(x: &[f64], weight: &[f32], y: &mut [f32]) {
-    for (&x, row) in x.iter().zip(weight.chunks_exact(y.len())) {
-        let x = x as f32;
-        y.iter_mut().zip(row).for_each(|(y, &w)| *y += x * w);
+    dispatch(Affine { x, weight, y });
+}
+
+struct Affine<'a> {
+    x: &'a [f64],
+    weight: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl Kernel for Affine<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        for (&x, row) in self.x.iter().zip(self.weight.chunks_exact(self.y.len())) {
+            f32::axpy(simd, self.y, x as f32, row);
+        }
     }
 }

@@ -6,7 +6,7 @@ use ncde_runtime::{ModelSpec, Prediction, Task};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::verbs::predict::{cells, columns};
+use crate::verbs::predict::{class_name, columns};
 
 pub(super) struct Writer {
     spec: ModelSpec,
@@ -24,15 +24,38 @@ impl Writer {
             serde_json::to_writer(&mut *out, &Line { id, time, prediction, spec: &self.spec })?;
             return out.write_all(b"\n");
         }
-        let mut writer = csv::Writer::from_writer(out);
         if !self.begun {
             self.begun = true;
-            writer.write_record(["id", "time"].map(String::from).into_iter().chain(columns(&self.spec)))?;
+            out.write_all(b"id,time")?;
+            columns(&self.spec).iter().try_for_each(|name| cell(out, name))?;
+            out.write_all(b"\n")?;
         }
-        writer.write_record([id.to_owned(), time.to_string()].into_iter().chain(cells(&self.spec, prediction)))?;
-        // Into the buffer behind it, which is flushed when there is nothing left to read.
-        writer.into_inner().map(|_| ()).map_err(|e| io::Error::other(e.to_string()))
+        quoted(out, id)?;
+        write!(out, ",{time}")?;
+        match prediction {
+            Prediction::Class { class, probabilities } => {
+                cell(out, &class_name(&self.spec, *class))?;
+                probabilities.iter().try_for_each(|p| write!(out, ",{p:.6}"))?;
+            }
+            Prediction::Value(value) => write!(out, ",{value}")?,
+            Prediction::Values(values) => values.iter().try_for_each(|value| write!(out, ",{value}"))?,
+        }
+        out.write_all(b"\n")
     }
+}
+
+/// The next cell of a line. A CSV writer is made for whole files: to make one for each line takes as long as to predict.
+fn cell(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(b",")?;
+    quoted(out, text)
+}
+
+/// A text, in quotes where CSV needs them.
+fn quoted(out: &mut impl Write, text: &str) -> io::Result<()> {
+    if text.contains([',', '"', '\n', '\r']) {
+        return write!(out, "\"{}\"", text.replace('"', "\"\""));
+    }
+    out.write_all(text.as_bytes())
 }
 
 struct Line<'a> {
