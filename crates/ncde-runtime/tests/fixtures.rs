@@ -32,7 +32,11 @@ fn models() -> Vec<(&'static str, ModelSpec)> {
     let pool = |over: &str| json!({"layer": "pool", "over": over});
     let linear = |outputs: usize| json!({"layer": "linear", "outputs": outputs});
     let activation = |function: &str| json!({"layer": "activation", "function": function});
-    let flow = |drive: Value, structure: Value, hidden: usize, initial: &str| json!({"layer": "linear-cde", "hidden": hidden, "structure": structure, "drive": drive, "input": "path", "initial": initial});
+    let flow = |drive: Value, structure: Value, hidden: usize, initial: &str| {
+        json!({
+            "layer": "linear-cde", "hidden": hidden, "structure": structure, "drive": drive, "input": "path", "initial": initial,
+        })
+    };
     let slice = flow(json!({"kind": "windows"}), json!({"kind": "block", "block": 2}), 6, "first");
     let beside = |coordinates: usize, flow: &Value| json!({"layer": "beside", "coordinates": coordinates, "layers": [flow, {"layer": "layer-norm"}]});
     let neural = |kind: &str, solver: &str| {

@@ -134,7 +134,7 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             }
         }
         3 | 4 => {
-            let width = dice.whole(2, 6);
+            let width = states(dice);
             layers.push(driven(dice, given, width));
             *given = given.with(width);
         }
@@ -148,6 +148,11 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
         6 => nested(dice, layers, given),
         _ => plain(dice, layers, given),
     }
+}
+
+/// Mostly few, sometimes more than fit a register.
+fn states(dice: &mut Dice) -> usize {
+    if dice.chance(0.08) { dice.one_of(&[8, 15, 16, 20, 24, 32]) } else { dice.whole(2, 6) }
 }
 
 /// Few enough numbers for what comes next.
@@ -225,7 +230,7 @@ fn windows(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
 
 /// A layer that windows drive, where there is one for their form.
 fn flow(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
-    let (form, width) = (given.windows.clone().map_or(Value::Null, |(_, form)| form), dice.whole(2, 6));
+    let (form, mut width) = (given.windows.clone().map_or(Value::Null, |(_, form)| form), states(dice));
     let text = |key: &str| form.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
     let neural = match (text("kind").as_str(), text("basis").as_str()) {
         ("hermite", _) => true,
@@ -233,6 +238,9 @@ fn flow(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
         ("log-signature", "hall") if form["depth"] != 1 => return narrow(dice, layers, given),
         _ => false,
     };
+    if neural {
+        width = width.min(8);
+    }
     layers.push(if neural {
         neural_cde(dice, given, width)
     } else {

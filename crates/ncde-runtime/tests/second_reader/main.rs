@@ -68,6 +68,24 @@ fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
     pairs.fold(0.0, |most, (a, b)| if (a - b).abs() / largest <= most { most } else { (a - b).abs() / largest })
 }
 
+/// How far predictions move if each weight moves by about the last bit of an `f32`.
+fn condition(json: &str, weights: &reader::Weights, statics: &[Option<f64>], series: &[Observation]) -> f64 {
+    let still = reader::predictions(json, weights, statics, series);
+    let moved = |seed: u64| {
+        let dice = &mut Dice::new(seed);
+        let mut names: Vec<&String> = weights.keys().collect();
+        names.sort();
+        let mut shake = |x: &f64| x * (1.0 + 6e-8 * dice.normal());
+        let moved = names.into_iter().map(|name| {
+            // The places of a mask are no numbers to round.
+            let values = &weights[name];
+            (name.clone(), if name.ends_with(".mask") { values.clone() } else { values.iter().map(&mut shake).collect() })
+        });
+        distance(&reader::predictions(json, &moved.collect(), statics, series), &still)
+    };
+    (0..4).map(moved).fold(0.0, f64::max)
+}
+
 /// The names of all layers and settings in a model, to know what was drawn.
 fn settings(value: &serde_json::Value, seen: &mut BTreeMap<String, usize>) {
     match value {
@@ -96,21 +114,32 @@ fn random_models_predict_what_a_second_reader_computes() {
         settings(&json["layers"], &mut seen);
         let weights = weights(&spec, seed, dice);
         let wide = |weight: &NamedWeight| (weight.name.clone(), weight.values.iter().map(|&x| f64::from(x)).collect());
-        let named = weights.iter().map(wide).collect();
+        let named: reader::Weights = weights.iter().map(wide).collect();
         let mut model = Model::new(spec, Weights::of(weights)).unwrap_or_else(|e| panic!("model {seed}: {e}\n{text}"));
         for _ in 0..2 {
             let (statics, series) = draw::series(dice, &json);
             let theirs = reader::predictions(&text, &named, &statics, &series);
             let ours = library(&mut model, &statics, &series);
             cut += usize::from(ours.len() < theirs.len());
-            worst.push((distance(&ours, &theirs[..ours.len()]), seed, text.clone()));
+            let distance = distance(&ours, &theirs[..ours.len()]);
+            // Where a state explodes, the rounding of a weight moves predictions far; the rounding in between may move them as far.
+            if distance.is_nan() || distance > 1e-6 {
+                let allowed = 1e-6 + 10.0 * condition(&text, &named, &statics, &series[..ours.len()]);
+                assert!(distance < allowed, "model {seed} differs by {distance}, but {allowed} is allowed:\n{text}");
+            }
+            worst.push((distance, seed, text.clone()));
         }
     }
     worst.sort_by(|a: &(f64, u64, String), b| b.0.total_cmp(&a.0));
     let (distance, seed, text) = &worst[0];
-    println!("{} series, worst {distance:.1e} (model {seed}), median {:.1e}", worst.len(), worst[worst.len() / 2].0);
+    let above = worst.iter().filter(|(distance, ..)| *distance > 1e-6).count();
+    println!(
+        "{} series, {above} above 1e-6, worst {distance:.1e} (model {seed}), median {:.1e}",
+        worst.len(),
+        worst[worst.len() / 2].0
+    );
     println!("{seen:#?}");
-    assert!(*distance < 1e-5, "model {seed} differs by {distance}:\n{text}");
+    assert!(*distance < 1e-4, "model {seed} differs by {distance}:\n{text}");
     // Hardly a series ends because a state has grown out of all bounds, and every setting of every layer was met.
     assert!(cut * 100 < worst.len() && seen.len() == SETTINGS && seen.values().all(|&n| n >= 10), "{cut} cut, {seen:#?}");
 }
@@ -143,7 +172,7 @@ fn fixtures_predict_what_a_second_reader_computes() {
             let series: Vec<Observation> = serde_json::from_value(case["observations"].clone()).unwrap();
             let wanted: Vec<Vec<f64>> = serde_json::from_value(case["predictions"].clone()).unwrap();
             let distance = distance(&reader::predictions(&json, &weights, &statics, &series), &wanted);
-            assert!(distance < 1e-5, "{}: {distance}", folder.display());
+            assert!(distance < 1e-6, "{}: {distance}", folder.display());
         }
         models += 1;
     }

@@ -84,8 +84,10 @@ fn prediction(model: &Value, y: &[f64]) -> Vec<f64> {
     let task = &model["task"];
     match text(&task["kind"]) {
         "classification" => {
-            let sum: f64 = y.iter().map(|y| y.exp()).sum();
-            y.iter().map(|y| y.exp() / sum).collect()
+            // Logits of thousands have exponentials beyond `f64`, but only their differences count.
+            let most = y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = y.iter().map(|y| (y - most).exp()).sum();
+            y.iter().map(|y| (y - most).exp() / sum).collect()
         }
         "regression" => vec![unscale(&task["scaling"], y[0])],
         "forecast" => {
