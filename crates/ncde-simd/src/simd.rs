@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pulp::WithSimd;
 
+use crate::Float;
+
 /// An instruction set, as a type.
 pub use pulp::{Scalar, Simd};
 
@@ -46,11 +48,25 @@ static WIDEST: AtomicU8 = AtomicU8::new(Instructions::Avx512 as u8);
 /// Runs `kernel` with the widest instructions this machine has.
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    choose::<K, true>(kernel)
+}
+
+/// As [`dispatch`], for a kernel over numbers of type `T`: with AVX2 at most for `f64`, as what trains and predicts is `f32`, and a kernel
+/// that is not compiled for an instruction set is not waited for.
+#[inline]
+pub fn dispatch_for<T: Float, K: Kernel>(kernel: K) -> K::Output {
+    if const { size_of::<T>() == size_of::<f32>() } { choose::<K, true>(kernel) } else { choose::<K, false>(kernel) }
+}
+
+/// A function of its own: plain instructions are those of any caller, so that the compiler would put all of the kernel into each.
+#[inline(never)]
+fn choose<K: Kernel, const AVX512: bool>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         let widest = WIDEST.load(Ordering::Relaxed);
         #[cfg(feature = "avx512")]
-        if widest >= Instructions::Avx512 as u8
+        if AVX512
+            && widest >= Instructions::Avx512 as u8
             && let Some(simd) = pulp::x86::V4::try_new()
         {
             return call(simd, kernel);
