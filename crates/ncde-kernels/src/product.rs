@@ -88,7 +88,7 @@ impl<R: Number, const TRANSPOSED: bool> Kernel for Strip<'_, R, TRANSPOSED> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { a, b, out, stride } = self;
-        if S::REGISTER_COUNT >= 32 {
+        if const { S::REGISTER_COUNT >= 32 } {
             match b.wide {
                 4 => rows::<S, R, 4, TRANSPOSED>(simd, a, b, out, stride),
                 3 => rows::<S, R, 3, TRANSPOSED>(simd, a, b, out, stride),
@@ -139,13 +139,13 @@ fn tile<S: Simd, R: Number, const M: usize, const N: usize, const TRANSPOSED: bo
     out: &mut [R],
     stride: usize,
 ) -> usize {
-    let mut sums = [[R::zero(); N]; M];
+    let mut sums = const { [[R::ZEROS; N]; M] };
     let mut at = 0;
     if TRANSPOSED {
         for l in 0..a.inner {
             if let (Some(a), Some(b)) = (a.values[l * a.stride..].first_chunk::<M>(), b.values[at..].first_chunk::<N>()) {
                 for i in 0..M {
-                    let x = R::splat(a[i]);
+                    let x = R::splat(simd, a[i]);
                     for j in 0..N {
                         sums[i][j] = b[j].fma(simd, x, sums[i][j]);
                     }
@@ -161,7 +161,7 @@ fn tile<S: Simd, R: Number, const M: usize, const N: usize, const TRANSPOSED: bo
         for l in 0..a.inner {
             if let Some(b) = b.values[at..].first_chunk::<N>() {
                 for i in 0..M {
-                    let x = R::splat(rows[i][l]);
+                    let x = R::splat(simd, rows[i][l]);
                     for j in 0..N {
                         sums[i][j] = b[j].fma(simd, x, sums[i][j]);
                     }
@@ -204,7 +204,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
         let Self { a, b, width, columns, out } = self;
         for (a, out) in a.chunks(ROWS * width).zip(out.chunks_mut(ROWS * columns)) {
             let rows = out.len() / columns;
-            let mut sums = [[R::zero(); MOST_COLUMNS]; ROWS];
+            let mut sums = const { [[R::ZEROS; MOST_COLUMNS]; ROWS] };
             for first in (0..width).step_by(SPAN) {
                 let span = SPAN.min(width - first);
                 for i in (0..rows).step_by(4) {
@@ -247,7 +247,7 @@ impl<R: Number> Span<'_, R> {
     #[inline(always)]
     fn add<S: Simd, const M: usize, const N: usize>(self, simd: S, sums: &mut [[R; MOST_COLUMNS]; ROWS], i: usize, k: usize) {
         let (mut left, mut right): ([&[R]; M], [&[R]; N]) = ([&[]; M], [&[]; N]);
-        let mut own = [[R::zero(); N]; M];
+        let mut own = const { [[R::ZEROS; N]; M] };
         for m in 0..M {
             left[m] = &self.a[m * self.width..][..self.span];
             own[m].copy_from_slice(&sums[i + m][k..k + N]);
@@ -281,7 +281,7 @@ mod tests {
 
     fn registers(x: &[f32]) -> Vec<R> {
         let pack = |x: &[f32]| {
-            let mut r = R::zero();
+            let mut r = R::ZEROS;
             x.iter().enumerate().for_each(|(i, &x)| r.set_lane(i, x));
             r
         };
@@ -307,7 +307,7 @@ mod tests {
     fn products_are_sums() {
         for (rows, inner, width) in [(1, 1, 1), (6, 5, 4), (7, 3, 5), (11, 9, 7), (23, 2, 9)] {
             let (a, b) = (numbers(rows * inner, 0.7), numbers(inner * width * 16, 1.3));
-            let (mut out, mut sums) = (vec![R::zero(); rows * width], vec![R::splat(1.0); inner * width]);
+            let (mut out, mut sums) = (vec![R::ZEROS; rows * width], vec![R::ONES; inner * width]);
             dispatch(All(&a, &b, [rows, inner, width], &mut out, &mut sums));
             let c = |i: usize, j: usize| out[i * width + j / 16].lane(j % 16);
             for j in 0..width * 16 {

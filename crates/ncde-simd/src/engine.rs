@@ -4,30 +4,32 @@
 //! Whoever only predicts calls two or three of them and should not wait for the others. So a crate of kernels has a feature
 //! `precompiled`, on by default. Without it only the entries marked `#[always(f32)]` (or `f64`) are compiled there, for that type alone;
 //! the others are `#[inline]`, which is to say compiled in the crate that calls them, if one does. Nothing else depends on the
-//! feature: the same functions are there, and they compute the same.
+//! feature: the same functions are there, and they compute the same. Entries marked `#[never]` are compiled where they are called, always.
 
 /// Makes a trait `Engine`, implemented for `f32` and `f64`, of functions `fn name(arg: Type) -> Result = path::of::the_kernel;`, in
 /// which `Self` is the number type. A crate's public `Float` has it as a supertrait.
 ///
 /// `#[always(f32)]` in front of one: compiled here for `f32` even without the feature `precompiled`, which that crate must have.
+/// `#[never]`: not even with it.
 #[macro_export]
 macro_rules! engine {
-    ($($(#[always($always:ident)])? fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
+    ($($(#[$when:ident $(($always:ident))?])? fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
         /// What [`Float`](crate::Float) can have computed.
         #[doc(hidden)]
         pub trait Engine: $crate::Float {
             $(fn $name($($arg: $type),*) $(-> $result)?;)*
         }
         impl Engine for f32 {
-            $($crate::engine!(@entry f32 $($always)?; fn $name($($arg: $type),*) $(-> $result)? = $kernel);)*
+            $($crate::engine!(@entry f32 $($when $($always)?)?; fn $name($($arg: $type),*) $(-> $result)? = $kernel);)*
         }
         impl Engine for f64 {
-            $($crate::engine!(@entry f64 $($always)?; fn $name($($arg: $type),*) $(-> $result)? = $kernel);)*
+            $($crate::engine!(@entry f64 $($when $($always)?)?; fn $name($($arg: $type),*) $(-> $result)? = $kernel);)*
         }
     };
-    (@entry f32 f32; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
-    (@entry f64 f64; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
-    (@entry $t:ident $($always:ident)?; $($entry:tt)*) => {
+    (@entry f32 always f32; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
+    (@entry f64 always f64; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
+    (@entry $t:ident never; $($entry:tt)*) => { $crate::engine!(@compiled inline; $($entry)*); };
+    (@entry $t:ident $(always $always:ident)?; $($entry:tt)*) => {
         $crate::engine!(@compiled cfg_attr(feature = "precompiled", inline(never)), cfg_attr(not(feature = "precompiled"), inline); $($entry)*);
     };
     (@compiled $($where:meta),*; fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path) => {

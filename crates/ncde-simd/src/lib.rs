@@ -23,4 +23,4 @@ mod simd;
 
 pub use float::Float;
 pub use number::{Lanes, Number};
-pub use simd::{Kernel, Scalar, Simd, Vector, call, dispatch, everywhere};
+pub use simd::{Instructions, Kernel, Scalar, Simd, Vector, call, dispatch, dispatch_for, everywhere, with_each};

@@ -3,7 +3,12 @@
 //! A [`Kernel`] is compiled once per instruction set; inside it, a token `S` names the registers and [`Vector`] the few
 //! operations we need on them, the same for `f32` and `f64`.
 
-use pulp::{Arch, WithSimd};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use pulp::WithSimd;
+
+use crate::Float;
 
 /// An instruction set, as a type.
 pub use pulp::{Scalar, Simd};
@@ -26,10 +31,90 @@ impl<K: Kernel> WithSimd for Compiled<K> {
     }
 }
 
+/// The instruction sets that [`dispatch`] chooses from, the plainest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Instructions {
+    /// Those that every processor of the architecture has.
+    Plain,
+    /// Registers of 32 bytes, multiply-adds.
+    Avx2,
+    /// Registers of 64 bytes, twice as many.
+    Avx512,
+}
+
+/// The widest instructions that [`dispatch`] may choose.
+static WIDEST: AtomicU8 = AtomicU8::new(Instructions::Avx512 as u8);
+
 /// Runs `kernel` with the widest instructions this machine has.
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
-    Arch::new().dispatch(Compiled(kernel))
+    choose::<K, true>(kernel)
+}
+
+/// As [`dispatch`], for a kernel over numbers of type `T`: with AVX2 at most for `f64`, as what trains and predicts is `f32`, and a kernel
+/// that is not compiled for an instruction set is not waited for.
+#[inline]
+pub fn dispatch_for<T: Float, K: Kernel>(kernel: K) -> K::Output {
+    if const { size_of::<T>() == size_of::<f32>() } { choose::<K, true>(kernel) } else { choose::<K, false>(kernel) }
+}
+
+/// A function of its own: plain instructions are those of any caller, so that the compiler would put all of the kernel into each.
+#[inline(never)]
+fn choose<K: Kernel, const AVX512: bool>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let widest = WIDEST.load(Ordering::Relaxed);
+        #[cfg(feature = "avx512")]
+        if AVX512
+            && widest >= Instructions::Avx512 as u8
+            && let Some(simd) = pulp::x86::V4::try_new()
+        {
+            return call(simd, kernel);
+        }
+        if widest >= Instructions::Avx2 as u8
+            && let Some(simd) = pulp::x86::V3::try_new()
+        {
+            return call(simd, kernel);
+        }
+        call(Scalar, kernel)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    pulp::Arch::new().dispatch(Compiled(kernel))
+}
+
+/// Runs `f` with [`dispatch`] held to each instruction set that this machine has, the plainest first. For tests of whole entry points:
+/// the choice is that of all threads, so those who compute meanwhile are held to it as well.
+pub fn with_each<T>(mut f: impl FnMut(Instructions) -> T) -> Vec<T> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    struct Restore;
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            WIDEST.store(Instructions::Avx512 as u8, Ordering::Relaxed);
+        }
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _restore = Restore;
+    let sets = [Instructions::Plain, Instructions::Avx2, Instructions::Avx512];
+    let has = |set: Instructions| {
+        WIDEST.store(set as u8, Ordering::Relaxed);
+        dispatch(Chosen) == set
+    };
+    sets.into_iter().filter(|&set| has(set)).map(&mut f).collect()
+}
+
+/// The instruction set, of those on x86-64, that a kernel runs with.
+struct Chosen;
+
+impl Kernel for Chosen {
+    type Output = Instructions;
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Instructions {
+        match S::F32_LANES {
+            16 => Instructions::Avx512,
+            8 => Instructions::Avx2,
+            _ => Instructions::Plain,
+        }
+    }
 }
 
 /// Runs `kernel` with the caller's instructions, but as a function of its own: inlining everything everywhere takes minutes to

@@ -15,7 +15,7 @@ mod series;
 
 pub use error::Error;
 
-use ncde_simd::{Kernel, Simd, dispatch};
+use ncde_simd::{Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
 
 use crate::Float;
@@ -227,7 +227,7 @@ fn piece(n: usize) -> usize {
 pub(crate) fn exp_unchecked<T: ncde_simd::Float>(n: usize, x: &[T]) -> Vec<T> {
     let mut out = vec![T::ZERO; x.len()];
     let matrices = out.par_chunks_exact_mut(n * n).zip(x.par_chunks_exact(n * n)).with_min_len(piece(n));
-    matrices.for_each_init(|| Workspace::new(n, 1), |workspace, (out, x)| dispatch(One { workspace, x, out }));
+    matrices.for_each_init(|| Workspace::new(n, 1), |workspace, (out, x)| dispatch_for::<T, _>(One { workspace, x, out }));
     out
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn derivative_unchecked<T: ncde_simd::Float>(n: usize, x: &[T], e: &[
         |(workspace, pair), ((out, x), e)| {
             pair[..n * n].copy_from_slice(x);
             pair[n * n..].copy_from_slice(e);
-            dispatch(One { workspace, x: pair, out });
+            dispatch_for::<T, _>(One { workspace, x: pair, out });
         },
     );
     out

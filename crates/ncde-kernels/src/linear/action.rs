@@ -12,8 +12,7 @@
 //! z_m = g,   z_{j-1} = g + X^T z_j / j,   dh = g + X^T z_1,   dc = z_1,   dX = z_1 h^T + sum_{j > 1} z_j w_{j-1}^T / j
 //! ```
 
-use ncde_simd::{Float, Kernel, Number, Simd, dispatch};
-use rayon::prelude::*;
+use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
 
 use super::dplr::Dplr;
 use super::grams::Grams;
@@ -69,51 +68,6 @@ impl Step {
         self.transition == Transition::Exp && self.affine == Affine::Exact
     }
 
-    /// Fills the trail: `h, w_1, ..., w_m` of every stage, then the new state. The operator has been set.
-    #[inline(always)]
-    fn run<T: Float, S: Simd, O: Operator<T>>(
-        self,
-        simd: S,
-        a: &[T],
-        operator: &mut O,
-        (h, beta): (&[T], Option<&[T]>),
-        scratch: &mut Scratch<T>,
-        derivatives: bool,
-    ) -> Series {
-        let need = Need { derivatives, affine: beta.is_some() && self.inside() };
-        let series = self.series(operator, scratch.degrees, need);
-        let (hidden, Series { stages, terms }) = (scratch.hidden, series);
-        let part = T::from_f64(1.0 / stages as f64);
-        scratch.trail.resize(((terms + 1) * stages + 1) * hidden, T::ZERO);
-        scratch.trail[..hidden].copy_from_slice(h);
-        for stage in 0..stages {
-            let own = &mut scratch.trail[stage * (terms + 1) * hidden..][..(terms + 2) * hidden];
-            let (own, next) = own.split_at_mut((terms + 1) * hidden);
-            for j in 1..=terms {
-                let (before, w) = own.split_at_mut(j * hidden);
-                let w = &mut w[..hidden];
-                operator.apply(simd, a, &before[(j - 1) * hidden..], w);
-                if let (1, Some(beta), true) = (j, beta, self.inside()) {
-                    T::axpy(simd, w, T::ONE, beta);
-                }
-                scale(simd, w, part * T::from_f64(1.0 / j as f64));
-            }
-            next.fill(T::ZERO);
-            // The smallest terms first.
-            for w in own.chunks_exact(hidden).rev() {
-                T::axpy(simd, next, T::ONE, w);
-            }
-        }
-        if series.is_hopeless() {
-            scratch.trail.fill(T::from_f64(f64::NAN));
-        }
-        if let (Some(beta), false) = (beta, self.inside()) {
-            let end = scratch.trail.len() - hidden;
-            T::axpy(simd, &mut scratch.trail[end..], T::ONE, beta);
-        }
-        series
-    }
-
     /// One step of one state. The operator has been set.
     #[inline(always)]
     pub(crate) fn forward<T: Float, S: Simd, O: Operator<T>>(
@@ -125,7 +79,7 @@ impl Step {
         beta: Option<&[T]>,
         scratch: &mut Scratch<T>,
     ) {
-        self.run(simd, a, operator, (h, beta), scratch, false);
+        call(simd, Trail { step: self, a, operator, h, beta, scratch: &mut *scratch, derivatives: false });
         let end = scratch.trail.len() - scratch.hidden;
         h.copy_from_slice(&scratch.trail[end..]);
     }
@@ -141,7 +95,8 @@ impl Step {
         (g, mut dbeta): (&mut [T], Option<&mut [T]>),
         scratch: &mut Scratch<T>,
     ) {
-        let Series { stages, terms } = self.run(simd, a, operator, (h, beta), scratch, true);
+        let trail = Trail { step: self, a, operator: &mut *operator, h, beta, scratch: &mut *scratch, derivatives: true };
+        let Series { stages, terms } = call(simd, trail);
         let Scratch { hidden, trail, z, next, .. } = scratch;
         let hidden = *hidden;
         let part = T::from_f64(1.0 / stages as f64);
@@ -166,6 +121,58 @@ impl Step {
         if stages == 0 {
             g.fill(T::from_f64(f64::NAN));
         }
+    }
+}
+
+/// Fills the trail of the scratch memory: `h, w_1, ..., w_m` of every stage, then the new state. The operator has been set. A function of
+/// its own, as all passes have it in common.
+struct Trail<'a, T, O> {
+    step: Step,
+    a: &'a [T],
+    operator: &'a mut O,
+    h: &'a [T],
+    beta: Option<&'a [T]>,
+    scratch: &'a mut Scratch<T>,
+    derivatives: bool,
+}
+
+impl<T: Float, O: Operator<T>> Kernel for Trail<'_, T, O> {
+    type Output = Series;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Series {
+        let Self { step, a, operator, h, beta, scratch, derivatives } = self;
+        let need = Need { derivatives, affine: beta.is_some() && step.inside() };
+        let series = step.series(operator, scratch.degrees, need);
+        let (hidden, Series { stages, terms }) = (scratch.hidden, series);
+        let part = T::from_f64(1.0 / stages as f64);
+        scratch.trail.resize(((terms + 1) * stages + 1) * hidden, T::ZERO);
+        scratch.trail[..hidden].copy_from_slice(h);
+        for stage in 0..stages {
+            let own = &mut scratch.trail[stage * (terms + 1) * hidden..][..(terms + 2) * hidden];
+            let (own, next) = own.split_at_mut((terms + 1) * hidden);
+            for j in 1..=terms {
+                let (before, w) = own.split_at_mut(j * hidden);
+                let w = &mut w[..hidden];
+                operator.apply(simd, a, &before[(j - 1) * hidden..], w);
+                if let (1, Some(beta), true) = (j, beta, step.inside()) {
+                    T::axpy(simd, w, T::ONE, beta);
+                }
+                scale(simd, w, part * T::from_f64(1.0 / j as f64));
+            }
+            next.fill(T::ZERO);
+            // The smallest terms first.
+            for w in own.chunks_exact(hidden).rev() {
+                T::axpy(simd, next, T::ONE, w);
+            }
+        }
+        if series.is_hopeless() {
+            scratch.trail.fill(T::from_f64(f64::NAN));
+        }
+        if let (Some(beta), false) = (beta, step.inside()) {
+            let end = scratch.trail.len() - hidden;
+            T::axpy(simd, &mut scratch.trail[end..], T::ONE, beta);
+        }
+        series
     }
 }
 
@@ -299,13 +306,13 @@ fn forward_with<T: Float, O: Operator<T> + Send>(
     states: &mut [T],
 ) {
     let hidden = recurrence.field().hidden();
-    states.par_chunks_exact_mut(input.length * input.columns * hidden).enumerate().for_each_init(
-        || (operator(), Scratch::new(hidden)),
-        |(operator, scratch), (b, states)| {
-            let series = One { recurrence, input, a, operator, scratch, b };
-            dispatch(Forward { series, states });
-        },
-    );
+    plan::each_series(states, input.length * input.columns * hidden, &|| {
+        let (mut operator, mut scratch) = (operator(), Scratch::new(hidden));
+        Box::new(move |b, states| {
+            let series = One { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
+            dispatch_for::<T, _>(Forward { series, states });
+        })
+    });
 }
 
 /// The gradients.
@@ -334,12 +341,12 @@ fn backward_with<T: Float, O: Operator<T> + Send>(
 ) {
     let hidden = recurrence.field().hidden();
     let shards = plan::shards(input.batch, size_of_val(a));
-    let sums = plan::rows(recurrence, input, &shards, gradients, |Shard { first, rows }| {
+    let sums = plan::rows(recurrence, input, &shards, gradients, &|Shard { first, rows }| {
         let (mut operator, mut scratch, mut da) = (operator(), Scratch::new(hidden), vec![T::ZERO; a.len()]);
         for (i, out) in rows.into_iter().enumerate() {
             let b = first + i;
             let series = One { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
-            dispatch(Backward { series, states, gradient, da: &mut da, out });
+            dispatch_for::<T, _>(Backward { series, states, gradient, da: &mut da, out });
         }
         da
     });

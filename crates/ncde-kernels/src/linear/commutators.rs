@@ -12,7 +12,7 @@
 //! Shapes: `[windows, steps, numbers]` to `[windows, numbers]`. A row holds entry after entry of the blocks, `[b, b, blocks]`, and then the vector,
 //! `[b, blocks]`: one register has the same entry of several blocks. Cost a window: `4 s b^3` multiplications a block, twice that back.
 
-use ncde_simd::{Float, Kernel, Number, Simd, dispatch};
+use ncde_simd::{Float, Kernel, Number, Simd, dispatch_for};
 use rayon::prelude::*;
 
 use crate::Error;
@@ -77,7 +77,7 @@ impl Commutators {
 pub(crate) fn forward<T: Float>(of: &Commutators, numbers: usize, each: &[T]) -> Vec<T> {
     let mut out = vec![T::ZERO; each.len() / of.steps];
     let tasks = out.par_chunks_mut(WINDOWS * numbers).zip(each.par_chunks(WINDOWS * of.steps * numbers));
-    tasks.for_each(|(out, each)| dispatch(Forward { of: *of, numbers, each, out }));
+    tasks.for_each(|(out, each)| dispatch_for::<T, _>(Forward { of: *of, numbers, each, out }));
     out
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn backward<T: Float>(of: &Commutators, numbers: usize, each: &[T], g
     let mut out = vec![T::ZERO; each.len()];
     let chunk = WINDOWS * of.steps * numbers;
     let tasks = out.par_chunks_mut(chunk).zip(each.par_chunks(chunk)).zip(gradient.par_chunks(WINDOWS * numbers));
-    tasks.for_each(|((out, each), gradient)| dispatch(Backward { of: *of, numbers, each, gradient, out }));
+    tasks.for_each(|((out, each), gradient)| dispatch_for::<T, _>(Backward { of: *of, numbers, each, gradient, out }));
     out
 }
 
@@ -152,10 +152,11 @@ impl Group {
     }
 }
 
-/// `b`, known to the compiler where it is usual.
+/// `b`, known to the compiler where it is usual and there are registers.
 macro_rules! with_size {
     ($b:expr, $run:ident($($argument:expr),*)) => {
         match $b {
+            b if S::IS_SCALAR => $run($($argument),*, b),
             2 => $run($($argument),*, 2),
             4 => $run($($argument),*, 4),
             b => $run($($argument),*, b),
@@ -183,9 +184,9 @@ impl<T: Float> Kernel for Forward<'_, T> {
 fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
     let Forward { of, numbers, each, out } = job;
     let count = of.each();
-    let zero = T::Register::zero();
-    let factor = T::Register::splat(T::from_f64(of.factor));
-    let minus_one = T::Register::splat(-T::ONE);
+    let zero = T::Register::ZEROS;
+    let factor = T::Register::splat(simd, T::from_f64(of.factor));
+    let minus_one = T::Register::splat(simd, -T::ONE);
     let [mut m, mut sum, mut minus, mut area] = [(); 4].map(|()| vec![zero; count]);
     for group in Group::all::<T::Register>(numbers / count, out.len() / numbers) {
         for own in [&mut sum, &mut minus, &mut area] {
@@ -243,9 +244,9 @@ impl<T: Float> Kernel for Backward<'_, T> {
 fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
     let Backward { of, numbers, each, gradient, out } = job;
     let (count, size) = (of.each(), b * b);
-    let zero = T::Register::zero();
-    let factor = T::Register::splat(T::from_f64(of.factor));
-    let minus_one = T::Register::splat(-T::ONE);
+    let zero = T::Register::ZEROS;
+    let factor = T::Register::splat(simd, T::from_f64(of.factor));
+    let minus_one = T::Register::splat(simd, -T::ONE);
     // The gradient, times c and times -c; what comes later; an increment and its gradient.
     let [mut g, mut up, mut down, mut later, mut m, mut dm] = [(); 6].map(|()| vec![zero; count]);
     let mut before = vec![zero; of.steps * count];

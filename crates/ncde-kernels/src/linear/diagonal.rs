@@ -33,7 +33,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
                 if let Some(beta) = chunk.beta {
                     let beta = &beta[t * each..(t + 1) * each][own];
                     for j in 0..class.g {
-                        let factor = if chunk.inside { phi(omega[j]).0 } else { R::splat(T::ONE) };
+                        let factor = if chunk.inside { phi(omega[j]).0 } else { R::ONES };
                         after[j] = beta[j].fma(simd, factor, after[j]);
                     }
                 }
@@ -59,7 +59,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
         for t in (0..chunk.steps).rev() {
             let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.g;
             let (omega, d_omega) = (&chunk.omega[entries.clone()], &mut d_omega[entries]);
-            d_omega.fill(R::zero());
+            d_omega.fill(R::ZEROS);
             for column in 0..chunk.columns {
                 let own = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
                 let row = t * each + own.start..t * each + own.end;
@@ -88,7 +88,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
 /// `sum x^j / (j+1)!` and `sum (j+1) x^j / (j+2)!`.
 #[inline(always)]
 fn phi<T: Float, R: Number<Real = T>>(x: R) -> (R, R) {
-    let (mut value, mut derivative) = (R::zero(), R::zero());
+    let (mut value, mut derivative) = (R::ZEROS, R::ZEROS);
     for l in 0..R::WIDTH {
         let (v, d) = phi_of(x.lane(l));
         value.set_lane(l, v);

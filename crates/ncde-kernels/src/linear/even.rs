@@ -13,9 +13,9 @@
 //! dY = sum_j dq_j q_{j+1}^T / ((2j+2) (2j+3)),   dX = du v^T + dv h^T + dY X^T + X^T dY
 //! ```
 
-use ncde_simd::{Float, Number, Simd};
+use ncde_simd::{Float, Kernel, Number, Simd};
 
-use super::small::{Matrices, Vectors, apply, apply_transposed, combine, number, scaled};
+use super::small::{Matrices, Vectors, apply, apply_transposed, combine, number, scaled, size};
 use super::taylor::{INVERSE, Series};
 
 /// A generator and its square, neither divided by `s`.
@@ -27,9 +27,9 @@ pub(crate) struct Powers<'a, R, const B: usize, const U: usize> {
 
 /// `s / (2j+2)` and `s^2 / ((2j+2) (2j+3))`, where `s` is the part of the generator that a stage takes.
 #[inline(always)]
-fn factors<T: Float, R: Number<Real = T>>(part: f64, j: usize) -> (R, R) {
+fn factors<S: Simd, T: Float, R: Number<Real = T>>(simd: S, part: f64, j: usize) -> (R, R) {
     let one = INVERSE[2 * j + 2] * part;
-    (number(one), number(one * INVERSE[2 * j + 3] * part))
+    (number(simd, one), number(simd, one * INVERSE[2 * j + 3] * part))
 }
 
 /// One stage: the new `h`.
@@ -42,14 +42,14 @@ pub(crate) fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, cons
 ) -> Vectors<R, B, U> {
     let (pairs, part) = (series.terms / 2, series.part());
     // v and q here are s times those above: one factor at the end.
-    let v = combine(simd, R::splat(T::ONE), beta, &apply(simd, powers.first, h));
+    let v = combine(simd, R::ONES, beta, &apply(simd, powers.first, h));
     let u = apply(simd, powers.first, &v);
-    let mut q = combine(simd, factors(part, pairs - 1).0, &u, &v);
+    let mut q = combine(simd, factors(simd, part, pairs - 1).0, &u, &v);
     for j in (0..pairs - 1).rev() {
-        let (one, two) = factors(part, j);
+        let (one, two) = factors(simd, part, j);
         q = combine(simd, two, &apply(simd, powers.second, &q), &combine(simd, one, &u, &v));
     }
-    combine(simd, number(part), &q, h)
+    combine(simd, number(simd, part), &q, h)
 }
 
 /// What [`backward`] leaves behind.
@@ -73,11 +73,11 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
     trail: &'a mut Vec<R>,
 ) -> Reversed<'a, R, B, U> {
     let (stages, pairs, part) = (series.stages, series.terms / 2, series.part());
-    let one = R::splat(T::ONE);
+    let one = R::ONES;
     // For each stage (dv, h) and (du, v), then (dq_j, q_{j+1}): first the right ones, then the left ones.
     let needed = stages * (pairs + 1) * 2 * B * U;
     if trail.len() < needed {
-        trail.resize(needed, R::zero());
+        trail.resize(needed, R::ZEROS);
     }
     let vectors = trail[..needed].as_chunks_mut::<U>().0.as_chunks_mut::<B>().0;
     let (first, second) = vectors.split_at_mut(stages * 4);
@@ -89,26 +89,26 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
         let v = combine(simd, one, beta, &apply(simd, powers.first, &h));
         first[3] = v;
         let u = apply(simd, powers.first, &v);
-        let mut q = combine(simd, factors(part, pairs - 1).0, &u, &v);
+        let mut q = combine(simd, factors(simd, part, pairs - 1).0, &u, &v);
         for j in (0..pairs - 1).rev() {
             second[2 * j + 1] = q;
-            let (one, two) = factors(part, j);
+            let (one, two) = factors(simd, part, j);
             q = combine(simd, two, &apply(simd, powers.second, &q), &combine(simd, one, &u, &v));
         }
-        h = combine(simd, number(part), &q, &h);
+        h = combine(simd, number(simd, part), &q, &h);
     }
-    let (mut g, mut d) = (*g, [[R::zero(); U]; B]);
+    let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
     for stage in (0..stages).rev() {
         let (first, second) = (&mut first[4 * stage..][..4], &mut second[each * stage..][..each]);
-        let mut dq = scaled(simd, number(part), &g);
+        let mut dq = scaled(simd, number(simd, part), &g);
         let mut dv = dq;
-        let mut du = scaled(simd, factors(part, 0).0, &dq);
+        let mut du = scaled(simd, factors(simd, part, 0).0, &dq);
         for j in 0..pairs - 1 {
-            dq = scaled(simd, factors(part, j).1, &dq);
+            dq = scaled(simd, factors(simd, part, j).1, &dq);
             second[2 * j] = dq;
             dq = apply_transposed(simd, powers.second, &dq);
             dv = combine(simd, one, &dq, &dv);
-            du = combine(simd, factors(part, j + 1).0, &dq, &du);
+            du = combine(simd, factors(simd, part, j + 1).0, &dq, &du);
         }
         first[2] = du;
         dv = combine(simd, one, &apply_transposed(simd, powers.first, &du), &dv);
@@ -120,20 +120,24 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
 }
 
 /// Row `r` of `dY X^T + X^T dY` added to `sums`, for `Y = X^2`.
-#[inline(always)]
-pub(crate) fn through_square<S: Simd, R: Number, const B: usize, const U: usize>(
-    simd: S,
-    x: &Matrices<R, B, U>,
-    dy: &Matrices<R, B, U>,
-    r: usize,
-    sums: &mut [[R; U]; B],
-) {
-    let b = super::small::size::<S, B>();
-    for k in 0..b {
-        for c in 0..b {
-            for u in 0..U {
-                sums[c][u] = dy[r][k][u].fma(simd, x[c][k][u], sums[c][u]);
-                sums[c][u] = x[k][r][u].fma(simd, dy[k][c][u], sums[c][u]);
+pub(crate) struct ThroughSquare<'a, R, const B: usize, const U: usize> {
+    pub(crate) x: &'a Matrices<R, B, U>,
+    pub(crate) dy: &'a Matrices<R, B, U>,
+    pub(crate) r: usize,
+    pub(crate) sums: &'a mut [[R; U]; B],
+}
+
+impl<R: Number, const B: usize, const U: usize> Kernel for ThroughSquare<'_, R, B, U> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { x, dy, r, sums } = self;
+        for k in 0..size::<S, B>() {
+            for c in 0..B {
+                for u in 0..U {
+                    sums[c][u] = dy[r][k][u].fma(simd, x[c][k][u], sums[c][u]);
+                    sums[c][u] = x[k][r][u].fma(simd, dy[k][c][u], sums[c][u]);
+                }
             }
         }
     }

@@ -19,10 +19,11 @@
 use ncde_simd::{Float, Kernel, Number, Simd};
 
 use super::closed::{Chunk, Reverse};
-use super::even::{self, Powers};
+use super::even::{self, Powers, ThroughSquare};
 use super::layout::Class;
 use super::small::{
-    self, Matrices, Vectors, apply, apply_transposed, combine, gather, generator, largest, number, scaled, scatter, size, square,
+    self, Matrices, Vectors, apply, apply_transposed, combine, gather, generator, largest, number, product, scaled, scatter,
+    size, square,
 };
 use super::taylor::{INVERSE, Series};
 
@@ -50,7 +51,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
                 for column in 0..chunk.columns {
                     let own = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
                     let mut h: Vectors<R, B, U> = gather(&before[own.clone()], g, j);
-                    let (mut inside, mut behind) = ([[R::zero(); U]; B], [[R::zero(); U]; B]);
+                    let (mut inside, mut behind) = (const { [[R::ZEROS; U]; B] }, const { [[R::ZEROS; U]; B] });
                     if let Some(beta) = chunk.beta {
                         let beta = gather(&beta[t * each..(t + 1) * each][own.clone()], g, j);
                         if chunk.inside { inside = beta } else { behind = beta }
@@ -62,10 +63,10 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
                         };
                     }
                     if chunk.beta.is_some() {
-                        h = combine(simd, R::splat(T::ONE), &behind, &h);
+                        h = combine(simd, R::ONES, &behind, &h);
                     }
                     if series.is_hopeless() {
-                        h = [[number(f64::NAN); U]; B];
+                        h = [[number(simd, f64::NAN); U]; B];
                     }
                     scatter(&mut after[own], g, j, &h);
                 }
@@ -109,12 +110,12 @@ fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>
 ) -> Vectors<R, B, U> {
     let part = series.part();
     // v and s here are s times those above: one factor at the end.
-    let v = combine(simd, R::splat(T::ONE), beta, &apply(simd, m, h));
+    let v = combine(simd, R::ONES, beta, &apply(simd, m, h));
     let mut s = v;
     for k in (1..series.terms).rev() {
-        s = combine(simd, number(INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
+        s = combine(simd, number(simd, INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
     }
-    combine(simd, number(part), &s, h)
+    combine(simd, number(simd, part), &s, h)
 }
 
 /// The reverse of [`Forward`].
@@ -130,7 +131,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, reverse } = self;
         let Reverse { h, gradient, carry, d_omega, d_beta, trail, .. } = reverse;
-        let (g, one) = (class.g, R::splat(T::ONE));
+        let (g, one) = (class.g, R::ONES);
         let each = chunk.columns * chunk.states;
         for t in (0..chunk.steps).rev() {
             let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.entries();
@@ -152,7 +153,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
                         sums.outer(simd, &[z, h]);
                         z = combine(simd, one, &apply_transposed(simd, &m, &z), &z);
                     } else {
-                        let mut inside = [[R::zero(); U]; B];
+                        let mut inside = const { [[R::ZEROS; U]; B] };
                         if let (Some(beta), true) = (chunk.beta, chunk.inside) {
                             inside = gather(&beta[row.clone()][own.clone()], g, j);
                         }
@@ -195,7 +196,7 @@ impl<R: Number> Sums<'_, R> {
     fn outer<S: Simd, const B: usize, const U: usize>(mut self, simd: S, pairs: &[Vectors<R, B, U>]) {
         for r in 0..size::<S, B>() {
             let mut sums = self.start(r);
-            outer(simd, pairs, r, &mut sums);
+            product::<S, _, B>(simd, Outer { pairs, r, sums: &mut sums });
             self.finish(r, &sums);
         }
     }
@@ -209,14 +210,14 @@ impl<R: Number> Sums<'_, R> {
         pairs: &[Vectors<R, B, U>],
         of_square: &[Vectors<R, B, U>],
     ) {
-        let mut square = [[[R::zero(); U]; B]; B];
+        let mut square = const { [[[R::ZEROS; U]; B]; B] };
         for r in 0..size::<S, B>() {
-            outer(simd, of_square, r, &mut square[r]);
+            product::<S, _, B>(simd, Outer { pairs: of_square, r, sums: &mut square[r] });
         }
         for r in 0..size::<S, B>() {
             let mut sums = self.start(r);
-            outer(simd, pairs, r, &mut sums);
-            even::through_square(simd, m, &square, r, &mut sums);
+            product::<S, _, B>(simd, Outer { pairs, r, sums: &mut sums });
+            product::<S, _, B>(simd, ThroughSquare { x: m, dy: &square, r, sums: &mut sums });
             self.finish(r, &sums);
         }
     }
@@ -224,7 +225,7 @@ impl<R: Number> Sums<'_, R> {
     /// What is there of row `r`.
     #[inline(always)]
     fn start<const B: usize, const U: usize>(&self, r: usize) -> [[R; U]; B] {
-        let mut sums = [[R::zero(); U]; B];
+        let mut sums = const { [[R::ZEROS; U]; B] };
         if self.add {
             for c in 0..B {
                 sums[c].copy_from_slice(&self.d_omega[(r * B + c) * self.g + self.j..][..U]);
@@ -242,23 +243,27 @@ impl<R: Number> Sums<'_, R> {
 }
 
 /// Row `r` of `sum z x^T`, over pairs of `z` and `x` that follow each other, added to `sums`.
-#[inline(always)]
-fn outer<S: Simd, R: Number, const B: usize, const U: usize>(
-    simd: S,
-    pairs: &[Vectors<R, B, U>],
+struct Outer<'a, R, const B: usize, const U: usize> {
+    pairs: &'a [Vectors<R, B, U>],
     r: usize,
-    sums: &mut [[R; U]; B],
-) {
-    let b = size::<S, B>();
-    let mut row = *sums;
-    for [z, x] in pairs.as_chunks::<2>().0 {
-        for c in 0..b {
-            for u in 0..U {
-                row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
+    sums: &'a mut [[R; U]; B],
+}
+
+impl<R: Number, const B: usize, const U: usize> Kernel for Outer<'_, R, B, U> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { pairs, r, sums } = self;
+        let mut row = *sums;
+        for [z, x] in pairs.as_chunks::<2>().0 {
+            for c in 0..B {
+                for u in 0..U {
+                    row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
+                }
             }
         }
+        *sums = row;
     }
-    *sums = row;
 }
 
 /// A gradient of `h`, one of `beta`, and pairs whose products make up that of the generator.
@@ -275,11 +280,11 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
     trail: &'a mut Vec<R>,
 ) -> Reversed<'a, R, B, U> {
     let Series { stages, terms } = series;
-    let (one, part) = (R::splat(T::ONE), series.part());
+    let (one, part) = (R::ONES, series.part());
     // For each stage the pairs (dv, h), (z_1, s_2), ..., (z_{m-1}, s_m): first the right ones, then the left ones.
     let needed = stages * terms * 2 * B * U;
     if trail.len() < needed {
-        trail.resize(needed, R::zero());
+        trail.resize(needed, R::ZEROS);
     }
     let pairs = trail[..needed].as_chunks_mut::<U>().0.as_chunks_mut::<B>().0;
     let mut h = *h;
@@ -289,16 +294,16 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
         let mut s = v;
         for k in (1..terms).rev() {
             own[2 * k + 1] = s;
-            s = combine(simd, number(INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
+            s = combine(simd, number(simd, INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
         }
-        h = combine(simd, number(part), &s, &h);
+        h = combine(simd, number(simd, part), &s, &h);
     }
-    let (mut g, mut d) = (*g, [[R::zero(); U]; B]);
+    let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
     for own in pairs.chunks_exact_mut(2 * terms).rev() {
-        let mut z = scaled(simd, number(part), &g);
+        let mut z = scaled(simd, number(simd, part), &g);
         let mut dv = z;
         for k in 1..terms {
-            z = scaled(simd, number(INVERSE[k + 1] * part), &z);
+            z = scaled(simd, number(simd, INVERSE[k + 1] * part), &z);
             own[2 * k] = z;
             z = apply_transposed(simd, m, &z);
             dv = combine(simd, one, &z, &dv);
@@ -308,7 +313,7 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
         g = combine(simd, one, &apply_transposed(simd, m, &dv), &g);
     }
     if stages == 0 {
-        g = [[number(f64::NAN); U]; B];
+        g = [[number(simd, f64::NAN); U]; B];
     }
     (g, d, pairs)
 }

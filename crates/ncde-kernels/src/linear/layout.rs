@@ -135,7 +135,7 @@ impl Layout {
 
     /// The parameters of all channels, packed, `[channels, packed]`.
     pub(crate) fn pack<T: Float, R: Number<Real = T>>(&self, field: &Field, a: &[T]) -> Vec<R> {
-        let mut out = vec![R::zero(); field.channels() * self.packed];
+        let mut out = vec![R::ZEROS; field.channels() * self.packed];
         for (k, row) in out.chunks_exact_mut(self.packed).enumerate() {
             let a = &a[field.channel(k)];
             for (i, &parameter) in self.parameters.iter().enumerate() {
@@ -160,7 +160,7 @@ impl Layout {
     pub(crate) fn spread<R: Number>(&self, packed: &[R], padded: &mut [R]) {
         for (packed, padded) in packed.chunks_exact(self.packed).zip(padded.chunks_exact_mut(self.padded)) {
             // Lanes without a block must not add to anything.
-            padded.fill(R::zero());
+            padded.fill(R::ZEROS);
             for (i, &place) in self.places.iter().enumerate() {
                 let place = place as usize;
                 padded[place / R::WIDTH].set_lane(place % R::WIDTH, packed[i / R::WIDTH].lane(i % R::WIDTH));
@@ -190,7 +190,7 @@ impl Layout {
                 (Kind::Lanes, 4) if class.adjacent => load::<T, R, 4>(class, state, out),
                 (Kind::Lanes, 8) if class.adjacent => load::<T, R, 8>(class, state, out),
                 (Kind::Lanes, b) => {
-                    out.fill(R::zero());
+                    out.fill(R::ZEROS);
                     for (i, place) in class.blocks.iter().enumerate() {
                         for r in 0..b {
                             out[r * class.g + i / R::WIDTH].set_lane(i % R::WIDTH, state[place.at + r]);
@@ -293,7 +293,7 @@ fn load<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, state: &[T
 fn store<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, own: &[R], state: &mut [T]) {
     let blocks = state[class.blocks[0].at..].as_chunks_mut::<B>().0;
     for (j, blocks) in blocks[..class.blocks.len()].chunks_mut(R::WIDTH).enumerate() {
-        let mut columns = [R::zero(); B];
+        let mut columns = const { [R::ZEROS; B] };
         for r in 0..B {
             columns[r] = own[r * class.g + j];
         }

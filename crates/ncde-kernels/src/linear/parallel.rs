@@ -10,7 +10,7 @@
 //! `g_{c-1} = Phi_c^T g_c + u_c`, with `u_c` the gradient that the chunk's own states send to its start.
 //! Cost: `1 + b` recurrences for blocks of `b`. Worth it when there are more cores than series.
 
-use ncde_simd::{Float, dispatch};
+use ncde_simd::{Float, dispatch_for};
 use rayon::prelude::*;
 
 use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed, total, zeros};
@@ -70,7 +70,7 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
             }
         }
         let piece = Piece { columns: largest, beta: None, ..self.piece(task) };
-        dispatch(Run { prepared: &self.prepared, piece, buffers, state: &mut phi, states: None });
+        dispatch_for::<T, _>(Run { prepared: &self.prepared, piece, buffers, state: &mut phi, states: None });
         phi
     }
 
@@ -130,7 +130,7 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
             let mut v = vec![T::ZERO; each];
             if input.affine.is_some() {
                 let piece = scan.piece(task);
-                dispatch(Run { prepared: &scan.prepared, piece, buffers, state: &mut v, states: None });
+                dispatch_for::<T, _>(Run { prepared: &scan.prepared, piece, buffers, state: &mut v, states: None });
             }
             (scan.flow(task, buffers), v)
         })
@@ -148,7 +148,7 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
     let replay = |((states, &task), start): ((&mut [T], &Task), &Vec<T>)| {
         let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
         let (piece, mut state) = (scan.piece(task), start.clone());
-        dispatch(Run { prepared: &scan.prepared, piece, buffers, state: &mut state, states: Some(states) })
+        dispatch_for::<T, _>(Run { prepared: &scan.prepared, piece, buffers, state: &mut state, states: Some(states) })
     };
     let finite = work.map(replay).reduce(|| true, |a, b| a & b);
     for (b, row) in states.chunks_exact_mut(input.length * each).enumerate() {
@@ -183,7 +183,15 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
             &states[own.start - each..own.start]
         };
         let past = Past { before, states: &states[own.clone()], gradient: &gradient[own] };
-        dispatch(RunBack { prepared: &self.prepared, transposed, piece: self.piece(task), past, buffers, carry, sums });
+        dispatch_for::<T, _>(RunBack {
+            prepared: &self.prepared,
+            transposed,
+            piece: self.piece(task),
+            past,
+            buffers,
+            carry,
+            sums,
+        });
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn rows<T: Float, A: Send>(
     input: &Input<'_, T>,
     shards: &[Range<usize>],
     gradients: &mut Gradients<T>,
-    work: impl Fn(Shard<'_, T>) -> A + Send + Sync,
+    work: &(dyn Fn(Shard<'_, T>) -> A + Sync),
 ) -> Vec<A> {
     let (width, each) = (recurrence.coefficients(), input.columns * recurrence.field().hidden());
     let mut affine = gradients.affine.as_mut().map(|affine| affine.chunks_exact_mut(input.length * each));
@@ -87,6 +87,14 @@ pub(crate) fn rows<T: Float, A: Send>(
         items.push(Shard { first: shard.start, rows: own.collect() });
     }
     items.into_par_iter().map(work).collect()
+}
+
+/// What a thread does with the states of series `b`.
+pub(crate) type Worker<'a, T> = Box<dyn FnMut(usize, &mut [T]) + 'a>;
+
+/// Has the states of each series, `size` numbers, computed by a worker, of which each thread has its own.
+pub(crate) fn each_series<'a, T: Float>(states: &mut [T], size: usize, worker: &(dyn Fn() -> Worker<'a, T> + Sync)) {
+    states.par_chunks_exact_mut(size).enumerate().for_each_init(worker, |worker, (b, states)| worker(b, states));
 }
 
 /// The first numbers of a row; the rest becomes zero.

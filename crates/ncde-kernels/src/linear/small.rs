@@ -1,6 +1,6 @@
 //! Vectors and matrices of small blocks side by side: every entry is a register, one lane for each block.
 
-use ncde_simd::{Float, Number, Simd};
+use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 /// State `r` of `U` registers of blocks.
 pub(crate) type Vectors<R, const B: usize, const U: usize> = [[R; U]; B];
@@ -11,18 +11,16 @@ pub(crate) type Matrices<R, const B: usize, const U: usize> = [[[R; U]; B]; B];
 /// The generators, from register `j` of each run on.
 #[inline(always)]
 pub(crate) fn generator<R: Number, const B: usize, const U: usize>(omega: &[R], g: usize, j: usize) -> Matrices<R, B, U> {
-    let mut m = [[[R::zero(); U]; B]; B];
-    for r in 0..B {
-        for c in 0..B {
-            m[r][c].copy_from_slice(&omega[(r * B + c) * g + j..][..U]);
-        }
+    let mut m = const { [[[R::ZEROS; U]; B]; B] };
+    for (i, entry) in m.as_flattened_mut().iter_mut().enumerate() {
+        entry.copy_from_slice(&omega[i * g + j..][..U]);
     }
     m
 }
 
 #[inline(always)]
 pub(crate) fn gather<R: Number, const B: usize, const U: usize>(x: &[R], g: usize, j: usize) -> Vectors<R, B, U> {
-    let mut out = [[R::zero(); U]; B];
+    let mut out = const { [[R::ZEROS; U]; B] };
     for r in 0..B {
         out[r].copy_from_slice(&x[r * g + j..][..U]);
     }
@@ -36,11 +34,53 @@ pub(crate) fn scatter<R: Number, const B: usize, const U: usize>(x: &mut [R], g:
     }
 }
 
-/// `B`; for large blocks, and where there are no registers, as a number that the compiler does not know: unrolled, such loops take
-/// minutes to compile.
+/// A number that the compiler does not know if `unknown`: it does not unroll such loops.
+#[inline(always)]
+fn count(n: usize, unknown: bool) -> usize {
+    if unknown { std::hint::black_box(n) } else { n }
+}
+
+/// Whether products of blocks of `B` are functions of their own: large ones, and those without registers, are too much code to be in
+/// every place that needs them.
+#[inline(always)]
+const fn is_apart<S: Simd, const B: usize>() -> bool {
+    S::IS_SCALAR || B > 4
+}
+
+/// The rows of a block, for loops around products.
 #[inline(always)]
 pub(crate) fn size<S: Simd, const B: usize>() -> usize {
-    if S::IS_SCALAR || B > 4 { std::hint::black_box(B) } else { B }
+    count(B, const { is_apart::<S, B>() })
+}
+
+/// Runs a product of blocks of `B`, see [`is_apart`].
+#[inline(always)]
+pub(crate) fn product<S: Simd, K: Kernel, const B: usize>(simd: S, kernel: K) -> K::Output {
+    if const { is_apart::<S, B>() } { call(simd, kernel) } else { kernel.run(simd) }
+}
+
+/// `M x` or `M^T x`.
+struct Apply<'a, R, const B: usize, const U: usize, const TRANSPOSED: bool> {
+    m: &'a Matrices<R, B, U>,
+    x: &'a Vectors<R, B, U>,
+}
+
+impl<R: Number, const B: usize, const U: usize, const TRANSPOSED: bool> Kernel for Apply<'_, R, B, U, TRANSPOSED> {
+    type Output = Vectors<R, B, U>;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vectors<R, B, U> {
+        let Self { m, x } = self;
+        let (b, mut out) = (count(B, S::IS_SCALAR), const { [[R::ZEROS; U]; B] });
+        for c in 0..b {
+            for r in 0..b {
+                for u in 0..U {
+                    let entry = if TRANSPOSED { m[c][r][u] } else { m[r][c][u] };
+                    out[r][u] = if c == 0 { entry.times(simd, x[0][u]) } else { entry.fma(simd, x[c][u], out[r][u]) };
+                }
+            }
+        }
+        out
+    }
 }
 
 /// `M x`.
@@ -50,20 +90,7 @@ pub(crate) fn apply<S: Simd, R: Number, const B: usize, const U: usize>(
     m: &Matrices<R, B, U>,
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), [[R::zero(); U]; B]);
-    for r in 0..b {
-        for u in 0..U {
-            out[r][u] = m[r][0][u].times(simd, x[0][u]);
-        }
-    }
-    for c in 1..b {
-        for r in 0..b {
-            for u in 0..U {
-                out[r][u] = m[r][c][u].fma(simd, x[c][u], out[r][u]);
-            }
-        }
-    }
-    out
+    product::<S, _, B>(simd, Apply::<R, B, U, false> { m, x })
 }
 
 /// `M^T x`.
@@ -73,20 +100,7 @@ pub(crate) fn apply_transposed<S: Simd, R: Number, const B: usize, const U: usiz
     m: &Matrices<R, B, U>,
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), [[R::zero(); U]; B]);
-    for c in 0..b {
-        for u in 0..U {
-            out[c][u] = m[0][c][u].times(simd, x[0][u]);
-        }
-    }
-    for r in 1..b {
-        for c in 0..b {
-            for u in 0..U {
-                out[c][u] = m[r][c][u].fma(simd, x[r][u], out[c][u]);
-            }
-        }
-    }
-    out
+    product::<S, _, B>(simd, Apply::<R, B, U, true> { m, x })
 }
 
 /// `a x + y`, `a` a number.
@@ -98,9 +112,9 @@ pub(crate) fn combine<S: Simd, R: Number, const B: usize, const U: usize>(
     y: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
     let (b, mut out) = (size::<S, B>(), *y);
-    for r in 0..b {
+    for (out, x) in out.iter_mut().zip(x).take(b) {
         for u in 0..U {
-            out[r][u] = x[r][u].fma(simd, a, y[r][u]);
+            out[u] = x[u].fma(simd, a, out[u]);
         }
     }
     out
@@ -114,50 +128,73 @@ pub(crate) fn scaled<S: Simd, R: Number, const B: usize, const U: usize>(
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
     let (b, mut out) = (size::<S, B>(), *x);
-    for r in 0..b {
-        for u in 0..U {
-            out[r][u] = x[r][u].times(simd, a);
+    for out in out.iter_mut().take(b) {
+        for out in out {
+            *out = out.times(simd, a);
         }
     }
     out
 }
 
 /// `M^2`.
+struct Square<'a, R, const B: usize, const U: usize>(&'a Matrices<R, B, U>);
+
+impl<R: Number, const B: usize, const U: usize> Kernel for Square<'_, R, B, U> {
+    type Output = Matrices<R, B, U>;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Matrices<R, B, U> {
+        let Self(m) = self;
+        let (b, mut out) = (count(B, S::IS_SCALAR), const { [[[R::ZEROS; U]; B]; B] });
+        for r in 0..size::<S, B>() {
+            let mut row = const { [[R::ZEROS; U]; B] };
+            for k in 0..b {
+                for c in 0..b {
+                    for u in 0..U {
+                        row[c][u] = m[r][k][u].fma(simd, m[k][c][u], row[c][u]);
+                    }
+                }
+            }
+            out[r] = row;
+        }
+        out
+    }
+}
+
+/// `M^2`.
 #[inline(always)]
 pub(crate) fn square<S: Simd, R: Number, const B: usize, const U: usize>(simd: S, m: &Matrices<R, B, U>) -> Matrices<R, B, U> {
-    let (b, mut out) = (size::<S, B>(), [[[R::zero(); U]; B]; B]);
-    for r in 0..b {
-        let mut row = [[R::zero(); U]; B];
-        for k in 0..b {
-            for c in 0..b {
+    product::<S, _, B>(simd, Square(m))
+}
+
+/// The squared Frobenius norm of each block.
+struct Squares<'a, R, const B: usize, const U: usize>(&'a Matrices<R, B, U>);
+
+impl<R: Number, const B: usize, const U: usize> Kernel for Squares<'_, R, B, U> {
+    type Output = [R; U];
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> [R; U] {
+        let mut sums = const { [[R::ZEROS; U]; B] };
+        for row in self.0.iter().take(size::<S, B>()) {
+            for c in 0..B {
                 for u in 0..U {
-                    row[c][u] = m[r][k][u].fma(simd, m[k][c][u], row[c][u]);
+                    sums[c][u] = row[c][u].fma(simd, row[c][u], sums[c][u]);
                 }
             }
         }
-        out[r] = row;
+        let mut total = sums[0];
+        for sum in &sums[1..] {
+            for u in 0..U {
+                total[u] = total[u].plus(simd, sum[u]);
+            }
+        }
+        total
     }
-    out
 }
 
 /// The squared Frobenius norm of each block.
 #[inline(always)]
 pub(crate) fn squares<S: Simd, R: Number, const B: usize, const U: usize>(simd: S, m: &Matrices<R, B, U>) -> [R; U] {
-    let mut sums = [[R::zero(); U]; B];
-    for row in m {
-        for c in 0..B {
-            for u in 0..U {
-                sums[c][u] = row[c][u].fma(simd, row[c][u], sums[c][u]);
-            }
-        }
-    }
-    let mut total = sums[0];
-    for sum in &sums[1..] {
-        for u in 0..U {
-            total[u] = total[u].plus(simd, sum[u]);
-        }
-    }
-    total
+    product::<S, _, B>(simd, Squares(m))
 }
 
 /// The most numbers a register holds.
@@ -191,6 +228,6 @@ fn larger<T: Float>(x: T, y: T) -> T {
 }
 
 #[inline(always)]
-pub(crate) fn number<T: Float, R: Number<Real = T>>(x: f64) -> R {
-    R::splat(T::from_f64(x))
+pub(crate) fn number<S: Simd, T: Float, R: Number<Real = T>>(simd: S, x: f64) -> R {
+    R::splat(simd, T::from_f64(x))
 }

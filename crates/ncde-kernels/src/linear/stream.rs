@@ -1,6 +1,6 @@
 //! One step at a time: the same flows, constant memory, the state in the caller's hands.
 
-use ncde_simd::{Float as Number, Kernel, Number as Lanes, Simd, dispatch};
+use ncde_simd::{Float as Number, Kernel, Number as Lanes, Simd, dispatch_for};
 
 use super::action::{Scratch, Step};
 use super::closed::{Buffers, Piece, Prepared, Run};
@@ -116,12 +116,12 @@ pub(crate) fn push<T: Number>(stream: &mut Stream<T>, state: &mut [T], lambda: &
         Engine::Closed(closed) => {
             let Blocks { prepared, buffers } = &mut **closed;
             let piece = Piece { steps: 1, columns: state.len() / stream.recurrence.field().hidden(), lambda, beta };
-            dispatch(Run { prepared, piece, buffers, state, states: None });
+            dispatch_for::<T, _>(Run { prepared, piece, buffers, state, states: None });
         }
-        Engine::Dplr(operator, scratch) => dispatch(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Sparse(operator, scratch) => dispatch(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Hadamard(operator, scratch) => dispatch(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Nested(operator, scratch) => dispatch(One { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Dplr(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Sparse(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Hadamard(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Nested(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
     }
 }
 

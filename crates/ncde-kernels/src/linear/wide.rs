@@ -44,13 +44,13 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     first: usize,
 ) -> usize {
     let g = out.len();
-    let mut sums = [[R::zero(); N]; U];
+    let mut sums = const { [[R::ZEROS; N]; U] };
     let mut c = 0;
     let mut together = m.chunks_exact(U * g);
     for columns in together.by_ref() {
         for u in 0..U {
             if let Some(column) = columns[u * g + first..].first_chunk::<N>() {
-                let x = R::splat(x[(c + u) / R::WIDTH].lane((c + u) % R::WIDTH));
+                let x = R::splat(simd, x[(c + u) / R::WIDTH].lane((c + u) % R::WIDTH));
                 for j in 0..N {
                     sums[u][j] = column[j].fma(simd, x, sums[u][j]);
                 }
@@ -60,7 +60,7 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     }
     for column in together.remainder().chunks_exact(g) {
         if let Some(column) = column[first..].first_chunk::<N>() {
-            let x = R::splat(x[c / R::WIDTH].lane(c % R::WIDTH));
+            let x = R::splat(simd, x[c / R::WIDTH].lane(c % R::WIDTH));
             for j in 0..N {
                 sums[0][j] = column[j].fma(simd, x, sums[0][j]);
             }
@@ -72,8 +72,8 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
         for own in &sums[1..] {
             sum = sum.plus(simd, own[j]);
         }
-        let rest = if let Some(b) = b { b[first + j] } else { R::zero() };
-        out[first + j] = sum.fma(simd, R::splat(a), rest);
+        let rest = if let Some(b) = b { b[first + j] } else { R::ZEROS };
+        out[first + j] = sum.fma(simd, R::splat(simd, a), rest);
     }
     N
 }
@@ -113,7 +113,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for ApplyTransposed<'_, T, R> {
 #[inline(always)]
 fn totals<S: Simd, T: Float, R: Number<Real = T>, const N: usize>(simd: S, m: &[R], x: &[R]) -> [T; 4] {
     let g = x.len();
-    let mut sums = [R::zero(); N];
+    let mut sums = const { [R::ZEROS; N] };
     let mut columns: [&[R]; N] = [&[]; N];
     for i in 0..N {
         columns[i] = &m[i * g..][..g];
@@ -148,7 +148,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Outer<'_, R> {
         let mut c = 0;
         for four in columns.by_ref() {
             for j in 0..g {
-                let mut sums = [R::zero(); 4];
+                let mut sums = const { [R::ZEROS; 4] };
                 if add {
                     for i in 0..4 {
                         sums[i] = four[i * g + j];
@@ -156,7 +156,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Outer<'_, R> {
                 }
                 for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
                     for i in 0..4 {
-                        let x = R::splat(x[(c + i) / R::WIDTH].lane((c + i) % R::WIDTH));
+                        let x = R::splat(simd, x[(c + i) / R::WIDTH].lane((c + i) % R::WIDTH));
                         sums[i] = z[j].fma(simd, x, sums[i]);
                     }
                 }
@@ -168,10 +168,10 @@ impl<T: Float, R: Number<Real = T>> Kernel for Outer<'_, R> {
         }
         for column in columns.into_remainder().chunks_exact_mut(g) {
             if !add {
-                column.fill(R::zero());
+                column.fill(R::ZEROS);
             }
             for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
-                R::axpy(simd, column, R::splat(x[c / R::WIDTH].lane(c % R::WIDTH)), z);
+                R::axpy(simd, column, R::splat(simd, x[c / R::WIDTH].lane(c % R::WIDTH)), z);
             }
             c += 1;
         }
@@ -219,7 +219,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
                 let (after, last) = (&mut after[own], trail.len() - g);
                 after.copy_from_slice(&trail[last..]);
                 if let (Some(beta), false) = (beta, chunk.inside) {
-                    R::axpy(simd, after, R::splat(T::ONE), beta);
+                    R::axpy(simd, after, R::ONES, beta);
                 }
             }
         }
@@ -238,7 +238,7 @@ fn stages<S: Simd, T: Float, R: Number<Real = T>>(
 ) {
     let g = h.len();
     let vectors = stages * terms;
-    trail.resize((vectors + 3) * g, R::zero());
+    trail.resize((vectors + 3) * g, R::ZEROS);
     let (kept, scratch) = trail.split_at_mut(vectors * g);
     let (v, rest) = scratch.split_at_mut(g);
     let (s, state) = rest.split_at_mut(g);
@@ -253,10 +253,10 @@ fn stages<S: Simd, T: Float, R: Number<Real = T>>(
             let a = T::from_f64(1.0 / ((k + 1) * stages) as f64);
             call(simd, Apply { m, x: kept, a, b: Some(v), out: &mut *s });
         }
-        R::axpy(simd, state, R::splat(T::from_f64(1.0 / stages as f64)), s);
+        R::axpy(simd, state, R::splat(simd, T::from_f64(1.0 / stages as f64)), s);
     }
     if stages == 0 {
-        state.fill(R::splat(T::from_f64(f64::NAN)));
+        state.fill(R::splat(simd, T::from_f64(f64::NAN)));
     }
 }
 
@@ -273,7 +273,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, reverse } = self;
         let Reverse { h, gradient, carry, d_omega, d_beta, trail, z } = reverse;
-        let (g, each, one) = (class.g, chunk.columns * chunk.states, R::splat(T::ONE));
+        let (g, each, one) = (class.g, chunk.columns * chunk.states, R::ONES);
         for t in (0..chunk.steps).rev() {
             let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.entries();
             let (m, d_omega) = (&chunk.omega[entries.clone()], &mut d_omega[entries]);
@@ -295,20 +295,20 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                 R::axpy(simd, carry, one, &gradient[row.clone()]);
                 if chunk.beta.is_some() {
                     let d = &mut d_beta[row.clone()];
-                    if chunk.inside { d.fill(R::zero()) } else { d.copy_from_slice(carry) }
+                    if chunk.inside { d.fill(R::ZEROS) } else { d.copy_from_slice(carry) }
                 }
                 // z_1, ..., z_{m-1} with their factors, then dv; in front of them z and a scratch vector.
-                z.resize((terms + 2) * g, R::zero());
+                z.resize((terms + 2) * g, R::ZEROS);
                 for kept in trail[..count * terms * g].chunks_exact(terms * g).rev() {
                     let (scratch, sums) = z.split_at_mut(2 * g);
                     let (now, next) = scratch.split_at_mut(g);
-                    R::scale(simd, now, R::splat(T::from_f64(1.0 / count as f64)), carry);
+                    R::scale(simd, now, R::splat(simd, T::from_f64(1.0 / count as f64)), carry);
                     // dv goes with h, which is first among those kept.
                     let (dv, factored) = sums.split_at_mut(g);
                     dv.copy_from_slice(now);
                     for (k, factored) in factored.chunks_exact_mut(g).enumerate() {
                         let factor = T::from_f64(1.0 / ((k + 2) * count) as f64);
-                        R::scale(simd, factored, R::splat(factor), now);
+                        R::scale(simd, factored, R::splat(simd, factor), now);
                         call(simd, ApplyTransposed { m, x: factored, a: T::ONE, b: None, out: &mut *next });
                         now.copy_from_slice(next);
                         R::axpy(simd, dv, one, now);
@@ -323,7 +323,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                     carry.copy_from_slice(next);
                 }
                 if count == 0 {
-                    carry.fill(R::splat(T::from_f64(f64::NAN)));
+                    carry.fill(R::splat(simd, T::from_f64(f64::NAN)));
                 }
             }
         }

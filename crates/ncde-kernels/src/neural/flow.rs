@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch};
+use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
 use rayon::prelude::*;
 
 use super::activation::Order;
@@ -64,7 +64,7 @@ pub(crate) fn forward<T: Float>(solve: &Solve, input: &Input<'_, T>, outputs: Ou
         let sizes = Sizes::new::<T>(solve, group.len());
         let mut memory = pool::borrow::<Memory<T>>();
         let job = Job { solve, input, outputs, packed: &packed, sizes: &sizes, group };
-        dispatch(Forward { job, memory: &mut memory, states })
+        dispatch_for::<T, _>(Forward { job, memory: &mut memory, states })
     });
     solved.collect::<Vec<_>>().into_iter().flatten().min_by_key(|exploded| (exploded.step, exploded.series))
 }
@@ -105,7 +105,7 @@ pub(crate) fn backward<T: Float>(
                 memory.weights.reset(&sizes);
             }
             let job = Job { solve, input, outputs, packed: &packed, sizes: &sizes, group };
-            dispatch(Backward { job, memory: &mut memory, states, gradient, initial, coefficients });
+            dispatch_for::<T, _>(Backward { job, memory: &mut memory, states, gradient, initial, coefficients });
         }
         let mut sum = vec![T::ZERO; network.parameters()];
         unpack(solve, &memory.weights, &mut sum);

@@ -70,7 +70,7 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
         for first in (0..width).step_by(PANEL) {
             for l in 0..inner {
                 for register in first..width.min(first + PANEL) {
-                    let mut value = R::zero();
+                    let mut value = R::ZEROS;
                     for lane in 0..R::WIDTH.min(columns - register * R::WIDTH) {
                         value.set_lane(lane, entry(l, register * R::WIDTH + lane));
                     }
@@ -85,9 +85,9 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
     pub(crate) fn transpose<S: Simd>(&mut self, simd: S, inner: usize, columns: usize, rows: Rows<'_, T>) {
         let width = columns.div_ceil(R::WIDTH);
         (self.inner, self.width) = (inner, width);
-        self.values.resize(inner * width, R::zero());
+        self.values.resize(inner * width, R::ZEROS);
         // A column of registers at a time; in a panel of several it is spread out afterwards.
-        let mut column = [R::zero(); SPAN];
+        let mut column = const { [R::ZEROS; SPAN] };
         for register in 0..width {
             let (first, count) = (register * R::WIDTH, R::WIDTH.min(columns - register * R::WIDTH));
             let panel = register / PANEL * PANEL;
@@ -151,7 +151,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Strip<'_, T, R> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        if S::REGISTER_COUNT >= 32 {
+        if const { S::REGISTER_COUNT >= 32 } {
             match self.wide {
                 4 => self.rows::<S, 6, 4, 4>(simd),
                 3 => self.rows::<S, 8, 4, 3>(simd),
@@ -193,12 +193,12 @@ impl<T: Float, R: Number<Real = T>> Strip<'_, T, R> {
         for m in 0..M {
             rows[m] = &self.a.values[(i + m) * self.a.stride..][..inner];
         }
-        let mut sums = [[R::zero(); N]; M];
+        let mut sums = const { [[R::ZEROS; N]; M] };
         let mut at = 0;
         for l in 0..inner {
             if let Some(b) = self.b[at..].first_chunk::<N>() {
                 for m in 0..M {
-                    let x = R::splat(rows[m][l]);
+                    let x = R::splat(simd, rows[m][l]);
                     for j in 0..N {
                         sums[m][j] = b[j].fma(simd, x, sums[m][j]);
                     }
@@ -244,18 +244,17 @@ pub(crate) struct Outer<'a, T> {
     pub(crate) c: RowsMut<'a, T>,
 }
 
-impl<T: Float> Kernel for Outer<'_, T> {
+impl<'a, T: Float> Kernel for Outer<'a, T> {
     type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(mut self, simd: S) {
-        let &[(a, b)] = self.starts else {
-            return self.columns(simd);
-        };
-        for first in (0..self.count).step_by(SHALLOW) {
+    fn run<S: Simd>(self, simd: S) {
+        // Rows from several places are few enough.
+        let most = if self.starts.len() == 1 { SHALLOW } else { self.count.max(1) };
+        for first in (0..self.count).step_by(most) {
+            let from = |rows: Rows<'a, T>| Rows { values: &rows.values[first * rows.stride..], ..rows };
             let c = RowsMut { values: &mut *self.c.values, stride: self.c.stride };
-            let starts = &[(a + first * self.a.stride, b + first * self.b.stride)];
             let sum = if first == 0 { self.sum } else { Sum::Add };
-            Outer { starts, count: SHALLOW.min(self.count - first), sum, c, ..self }.columns(simd);
+            Outer { a: from(self.a), b: from(self.b), count: most.min(self.count - first), sum, c, ..self }.columns(simd);
         }
     }
 }
@@ -263,13 +262,17 @@ impl<T: Float> Kernel for Outer<'_, T> {
 impl<T: Float> Outer<'_, T> {
     #[inline(always)]
     fn columns<S: Simd>(&mut self, simd: S) {
-        let panel = if S::REGISTER_COUNT >= 32 { PANEL } else { 1 };
-        for first in (0..self.shape[1]).step_by(panel) {
-            match (self.shape[1] - first).min(panel) {
-                4 => self.rows::<S, 6, 4, 4>(simd, first),
+        if const { S::REGISTER_COUNT < 32 } {
+            for first in 0..self.shape[1] {
+                self.rows::<S, 6, 2, 1>(simd, first);
+            }
+            return;
+        }
+        for first in (0..self.shape[1]).step_by(PANEL) {
+            match self.shape[1] - first {
+                4.. => self.rows::<S, 6, 4, 4>(simd, first),
                 3 => self.rows::<S, 8, 4, 3>(simd, first),
                 2 => self.rows::<S, 12, 4, 2>(simd, first),
-                _ if panel == 1 => self.rows::<S, 6, 2, 1>(simd, first),
                 _ => self.rows::<S, 16, 4, 1>(simd, first),
             }
         }
@@ -292,7 +295,7 @@ impl<T: Float> Outer<'_, T> {
     #[inline(always)]
     fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, i: usize, first: usize) -> usize {
         let lanes = T::Register::WIDTH;
-        let mut sums = [[T::Register::zero(); N]; M];
+        let mut sums = const { [[T::Register::ZEROS; N]; M] };
         for &(a, b) in self.starts {
             let (mut a, mut b) = (a + i, b + first * lanes);
             for _ in 0..self.count {
@@ -300,7 +303,7 @@ impl<T: Float> Outer<'_, T> {
                     for j in 0..N {
                         let y = T::Register::read(&y[j * lanes..]);
                         for m in 0..M {
-                            sums[m][j] = y.fma(simd, T::Register::splat(x[m]), sums[m][j]);
+                            sums[m][j] = y.fma(simd, T::Register::splat(simd, x[m]), sums[m][j]);
                         }
                     }
                 }

@@ -279,7 +279,7 @@ impl<T: Float> Kernel for Bend<'_, T> {
         let (lanes, n) = (T::Register::WIDTH, z.len());
         for at in (0..n).step_by(lanes) {
             let p = T::Register::read(&first[at..]);
-            let mut sum = T::Register::zero();
+            let mut sum = T::Register::ZEROS;
             for (u, t) in u.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
                 let (u, t) = (&u[at..at + lanes], &mut t[at..at + lanes]);
                 let own = T::Register::read(t);
@@ -287,7 +287,7 @@ impl<T: Float> Kernel for Bend<'_, T> {
                 own.times(simd, p).write(t);
             }
             let z = &mut z[at..at + lanes];
-            let start = if before == Sum::Add { T::Register::read(z) } else { T::Register::zero() };
+            let start = if before == Sum::Add { T::Register::read(z) } else { T::Register::ZEROS };
             sum.fma(simd, T::Register::read(&second[at..]), start).write(z);
         }
     }

@@ -1,6 +1,6 @@
 //! Kernels over consecutive steps of one series, and the three phases that make chunks a whole.
 
-use ncde_simd::{Float, Kernel, Simd, dispatch};
+use ncde_simd::{Float, Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
 
 use super::rows::{advance, gather, gather_back, retreat};
@@ -155,7 +155,7 @@ pub(crate) fn forward<T: Float>(scan: &Scan, input: &Input<'_, T>) -> Vec<T> {
     if chunk == series {
         let all = states.par_chunks_exact_mut(series).zip(a.par_chunks_exact(series)).zip(b.par_chunks_exact(series));
         all.zip(initial.par_chunks_exact(row))
-            .for_each(|(((states, a), b), start)| dispatch(Forward { numbers, a, b, start, states }));
+            .for_each(|(((states, a), b), start)| dispatch_for::<T, _>(Forward { numbers, a, b, start, states }));
         return states;
     }
     let chunks = series.div_ceil(chunk);
@@ -163,12 +163,12 @@ pub(crate) fn forward<T: Float>(scan: &Scan, input: &Input<'_, T>) -> Vec<T> {
     let pieces = |values| cut(values, series, chunk);
     let (a, b) = (pieces(a), pieces(b));
     let all = ends.par_chunks_exact_mut(2 * row).zip(&a).zip(&b);
-    all.for_each(|((ends, a), b)| dispatch(Ends { numbers, a, b, ends }));
+    all.for_each(|((ends, a), b)| dispatch_for::<T, _>(Ends { numbers, a, b, ends }));
     let mut carry = initial.to_vec();
     let all = ends.par_chunks_exact_mut(chunks * 2 * row).zip(carry.par_chunks_exact_mut(row));
-    all.for_each(|(ends, carry)| dispatch(Carry { numbers, order: Order::FirstToLast, carry, ends }));
+    all.for_each(|(ends, carry)| dispatch_for::<T, _>(Carry { numbers, order: Order::FirstToLast, carry, ends }));
     let all = cut_mut(&mut states, series, chunk).into_par_iter().zip(&a).zip(&b).zip(ends.par_chunks_exact(2 * row));
-    all.for_each(|(((states, a), b), ends)| dispatch(Forward { numbers, a, b, start: &ends[..row], states }));
+    all.for_each(|(((states, a), b), ends)| dispatch_for::<T, _>(Forward { numbers, a, b, start: &ends[..row], states }));
     states
 }
 
@@ -186,9 +186,9 @@ pub(crate) fn backward<T: Float>(scan: &Scan, input: &Input<'_, T>, states: &[T]
     let (a, w, h) = (pieces(a), pieces(gradient), pieces(states));
     if chunks > 1 {
         let all = ends.par_chunks_exact_mut(2 * row).zip(&a).zip(&w);
-        all.for_each(|((ends, a), gradient)| dispatch(EndsBack { numbers, a, gradient, ends }));
+        all.for_each(|((ends, a), gradient)| dispatch_for::<T, _>(EndsBack { numbers, a, gradient, ends }));
         let all = ends.par_chunks_exact_mut(chunks * 2 * row).zip(carry.par_chunks_exact_mut(row));
-        all.for_each(|(ends, carry)| dispatch(Carry { numbers, order: Order::LastToFirst, carry, ends }));
+        all.for_each(|(ends, carry)| dispatch_for::<T, _>(Carry { numbers, order: Order::LastToFirst, carry, ends }));
     }
     let (das, dbs) = (cut_mut(&mut da, series, chunk), cut_mut(&mut db, series, chunk));
     let all = ends.par_chunks_exact_mut(2 * row).enumerate().zip(das).zip(dbs);
@@ -196,7 +196,7 @@ pub(crate) fn backward<T: Float>(scan: &Scan, input: &Input<'_, T>, states: &[T]
         // The state before a chunk is the last of the chunk before it, or the initial one.
         let (b, first) = (i / chunks, i % chunks == 0);
         let start = if first { &initial[b * row..(b + 1) * row] } else { &h[i - 1][h[i - 1].len() - row..] };
-        dispatch(Backward { numbers, a: a[i], start, states: h[i], gradient: w[i], r: &mut ends[..row], da, db });
+        dispatch_for::<T, _>(Backward { numbers, a: a[i], start, states: h[i], gradient: w[i], r: &mut ends[..row], da, db });
     });
     let initial = ends.chunks_exact(chunks * 2 * row).flat_map(|ends| &ends[..row]).copied().collect();
     Gradients { a: da, b: db, initial }

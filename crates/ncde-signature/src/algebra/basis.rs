@@ -221,10 +221,10 @@ impl LieBasis {
             Basis::Lyndon => self.substitute(simd, shape, expanded, out),
             Basis::Hall => {
                 self.substitute(simd, shape, expanded, scratch);
-                out.fill(E::zero());
+                out.fill(E::ZEROS);
                 for (terms, &x) in self.to_hall.iter().zip(scratch.iter()) {
                     for &(h, c) in terms {
-                        out[h] = x.fma(simd, integer(c), out[h]);
+                        out[h] = x.fma(simd, integer(simd, c), out[h]);
                     }
                 }
             }
@@ -236,7 +236,7 @@ impl LieBasis {
         for (w, &(level, lead)) in self.leads.iter().enumerate() {
             let mut x = expanded[shape.level(level).start + lead];
             for &(v, c) in &self.substitution[w] {
-                x = lyndon[v].fma(simd, integer(-c), x);
+                x = lyndon[v].fma(simd, integer(simd, -c), x);
             }
             lyndon[w] = x;
         }
@@ -257,15 +257,15 @@ impl LieBasis {
             Basis::Lyndon => scratch.copy_from_slice(gradient),
             Basis::Hall => {
                 for (terms, x) in self.to_hall.iter().zip(scratch.iter_mut()) {
-                    *x = terms.iter().fold(E::zero(), |sum, &(h, c)| gradient[h].fma(simd, integer(c), sum));
+                    *x = terms.iter().fold(E::ZEROS, |sum, &(h, c)| gradient[h].fma(simd, integer(simd, c), sum));
                 }
             }
         }
-        expanded.fill(E::zero());
+        expanded.fill(E::ZEROS);
         for (w, &(level, lead)) in self.leads.iter().enumerate().rev() {
             let x = scratch[w];
             for &(v, c) in &self.substitution[w] {
-                scratch[v] = x.fma(simd, integer(-c), scratch[v]);
+                scratch[v] = x.fma(simd, integer(simd, -c), scratch[v]);
             }
             expanded[shape.level(level).start + lead] = x;
         }
@@ -273,8 +273,8 @@ impl LieBasis {
 }
 
 #[inline(always)]
-fn integer<E: Number>(c: i64) -> E {
-    E::splat(ncde_simd::Float::from_f64(c as f64))
+fn integer<S: Simd, E: Number>(simd: S, c: i64) -> E {
+    E::splat(simd, ncde_simd::Float::from_f64(c as f64))
 }
 
 pub(crate) fn want(operation: &'static str, what: &str, seen: usize, wanted: usize) -> Result<(), Error> {

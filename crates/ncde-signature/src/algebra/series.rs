@@ -55,7 +55,7 @@ pub(crate) fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, f: Function, s: 
     let mut rest = stages;
     for k in (1..depth).rev() {
         let (stage, tail) = rest.split_at_mut(stage_len(shape, depth - k));
-        stage_forward(simd, shape, depth - k, s, E::splat(f.coefficient(k + 1)), previous, stage);
+        stage_forward(simd, shape, depth - k, s, E::splat(simd, f.coefficient(k + 1)), previous, stage);
         (previous, rest) = (stage, tail);
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn climb<S: Simd, E: Number>(simd: S, shape: &Shape, f: Function, s: 
 pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, f: Function, s: &[E], stages: &mut [E], out: &mut [E]) {
     climb(simd, shape, f, s, stages);
     let first = &stages[stage_start(shape, 1)..];
-    stage_forward(simd, shape, shape.depth(), s, E::splat(f.coefficient(1)), first, out);
+    stage_forward(simd, shape, shape.depth(), s, E::splat(simd, f.coefficient(1)), first, out);
 }
 
 /// `out = s R`, levels `1..=m`, where `R` has the constant `r0` and levels `1..m`.
@@ -93,14 +93,14 @@ pub(crate) fn backward<S: Simd, E: Number>(
 ) {
     let depth = shape.depth();
     let adjoints = &mut adjoints[..stages.len()];
-    adjoints.fill(E::zero());
+    adjoints.fill(E::ZEROS);
     // f(s) = s R_1, then R_1 = c_1 + s R_2 and so on: the adjoint of R_k is complete when R_{k-1} has been undone.
     for k in 0..depth {
         let (below, own) = adjoints.split_at_mut(stage_start(shape, k));
         let g = if k == 0 { g } else { own };
         let at = stage_start(shape, k + 1);
         let (r, dr) = (&stages[at..stage_start(shape, k)], &mut below[at..]);
-        stage_backward(simd, shape, depth - k, s, E::splat(f.coefficient(k + 1)), r, g, ds, dr);
+        stage_backward(simd, shape, depth - k, s, E::splat(simd, f.coefficient(k + 1)), r, g, ds, dr);
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Buffer<E> {
 
 impl<E: Number> Buffer<E> {
     pub(crate) fn zeros(len: usize) -> Self {
-        let data = vec![E::zero(); len + LINE / size_of::<E>()];
+        let data = vec![E::ZEROS; len + LINE / size_of::<E>()];
         // It never answers "impossible" here, and any start is correct.
         let start = data.as_ptr().align_offset(LINE).min(LINE / size_of::<E>());
         Self { data, start, len }

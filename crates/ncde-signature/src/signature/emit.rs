@@ -3,7 +3,6 @@
 use crate::algebra::series::{self, Function};
 use crate::algebra::{LieBasis, Shape};
 use crate::signature::buffer::Buffer;
-use ncde_simd::Float;
 use ncde_simd::Number;
 use ncde_simd::{Kernel, Simd, call};
 
@@ -49,11 +48,11 @@ impl<E: Number> Emitter<E> {
     pub(crate) fn new(output: &Output, layout: &Shape) -> Self {
         let (len, stages, lyndon) = Self::sizes(output, layout);
         Self {
-            out: vec![E::zero(); output.len()],
+            out: vec![E::ZEROS; output.len()],
             log: Buffer::zeros(len),
             stages: Buffer::zeros(stages),
             adjoints: Buffer::zeros(stages),
-            lyndon: vec![E::zero(); lyndon],
+            lyndon: vec![E::ZEROS; lyndon],
         }
     }
 
@@ -78,7 +77,7 @@ impl<E: Number> Emitter<E> {
                 for k in 1..=layout.depth() {
                     let level = layout.level(k);
                     let end = start + level.len();
-                    E::axpy(simd, &mut adjoint[level], E::splat(E::Real::ONE), &self.out[start..end]);
+                    E::axpy(simd, &mut adjoint[level], E::ONES, &self.out[start..end]);
                     start = end;
                 }
             }

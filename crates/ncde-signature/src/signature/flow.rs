@@ -86,7 +86,7 @@ impl<E: Number> Track<E> {
 pub(crate) fn forward<S: Simd, E: Number, O: Order>(simd: S, shape: &Shape, x: Increments<'_, E, O>, track: &mut Track<E>) {
     let d = shape.width();
     let steps = x.values.len() / d;
-    track.state.fill(E::zero());
+    track.state.fill(E::ZEROS);
     let Track { state, scratch, chains: [first, second] } = track;
     // In pairs: the last level, most of the work, is read and written once for both.
     for tau in (1..steps).step_by(2) {
@@ -173,14 +173,14 @@ pub(crate) fn backward<S: Simd, E: Number, O: Order>(
     let Checkpoints { lower, kept, stretch, track, adjoint, scratch, stride, row } = checkpoints;
     let (stride, row, len) = (*stride, *row, lower.len());
     let Track { state, scratch: memory, chains: [chain, _] } = track;
-    state.fill(E::zero());
+    state.fill(E::ZEROS);
     for tau in 0..steps {
         if tau.is_multiple_of(stride) {
             kept[tau / stride * row..][..len].copy_from_slice(&state[..len]);
         }
         step_lower(simd, lower, state, x.step(tau, d), memory, chain);
     }
-    adjoint.fill(E::zero());
+    adjoint.fill(E::ZEROS);
     for first in (0..steps).step_by(stride).rev() {
         let last = (first + stride).min(steps);
         stretch[..len].copy_from_slice(&kept[first / stride * row..][..len]);

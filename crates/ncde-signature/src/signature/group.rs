@@ -41,13 +41,13 @@ pub(crate) fn gather<S: Simd, E: Number>(simd: S, paths: &Paths<'_, E::Real>, in
     let rows = |interval: &Interval| &paths.path(interval.path)[interval.start * d..(interval.end + 1) * d];
     if intervals.iter().all(|interval| interval.steps() == steps) {
         // The values first; differences then overwrite them from the front.
-        increments.resize((steps + 1) * d, E::zero());
+        increments.resize((steps + 1) * d, E::ZEROS);
         let mut all: [&[E::Real]; MAX_WIDTH] = [&[]; MAX_WIDTH];
         for (row, interval) in all.iter_mut().zip(intervals) {
             *row = rows(interval);
         }
         E::gather(simd, &all[..intervals.len()], increments);
-        let minus = E::splat(-E::Real::ONE);
+        let minus = E::splat(simd, -E::Real::ONE);
         for t in 0..steps {
             let (now, next) = increments[t * d..(t + 2) * d].split_at_mut(d);
             for (now, next) in now.iter_mut().zip(next) {
@@ -58,7 +58,7 @@ pub(crate) fn gather<S: Simd, E: Number>(simd: S, paths: &Paths<'_, E::Real>, in
         return;
     }
     increments.clear();
-    increments.resize(steps * d, E::zero());
+    increments.resize(steps * d, E::ZEROS);
     for (l, interval) in intervals.iter().enumerate() {
         let rows = rows(interval);
         for (x, (now, next)) in increments.iter_mut().zip(rows.iter().zip(&rows[d..])) {
@@ -118,7 +118,7 @@ impl<E: Number> Kernel for Backward<'_, '_, E> {
         let Scratch { increments, emitter, .. } = self.scratch;
         let most = self.intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let mut kept = Checkpoints::new(self.layout, most);
-        let mut dx = vec![E::zero(); most * d];
+        let mut dx = vec![E::ZEROS; most * d];
         let groups = self.intervals.chunks(E::WIDTH).zip(self.gradient.chunks(E::WIDTH * len)).zip(self.out.chunks_mut(E::WIDTH));
         for ((intervals, gradient), out) in groups {
             gather(simd, self.paths, intervals, increments);

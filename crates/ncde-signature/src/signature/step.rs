@@ -44,13 +44,8 @@ const INVERSES: [f64; 64] = {
 };
 
 #[inline(always)]
-fn inverse<E: Number>(n: usize) -> E {
-    E::splat(E::Real::from_f64(INVERSES.get(n).copied().unwrap_or_else(|| 1.0 / n as f64)))
-}
-
-#[inline(always)]
-fn one<E: Number>() -> E {
-    E::splat(E::Real::ONE)
+fn inverse<S: Simd, E: Number>(simd: S, n: usize) -> E {
+    E::splat(simd, E::Real::from_f64(INVERSES.get(n).copied().unwrap_or_else(|| 1.0 / n as f64)))
 }
 
 /// Levels `1..N` of `S <- exp(x) S`; `chain` is left holding what [`finish`] needs for level `N`.
@@ -75,7 +70,7 @@ impl<E: Number> Kernel for Advance<'_, E> {
         let (d, depth) = (shape.width(), shape.depth());
         if depth == 2 {
             // No chain shares P and Q: T_1 is all.
-            E::axpb(simd, &mut chain[..d], inverse(2), x, &s[..d]);
+            E::axpb(simd, &mut chain[..d], inverse(simd, 2), x, &s[..d]);
         } else if depth > 2 {
             let (p, rest) = scratch.split_at_mut(d * d);
             let (q, rest) = rest.split_at_mut(d * d);
@@ -90,11 +85,11 @@ impl<E: Number> Kernel for Advance<'_, E> {
                 }
             }
             let s = &mut s[shape.level(2)];
-            E::axpy(simd, s, one(), p);
-            E::axpy(simd, s, inverse(2), q);
+            E::axpy(simd, s, E::ONES, p);
+            E::axpy(simd, s, inverse(simd, 2), q);
         }
         if depth > 1 {
-            E::axpy(simd, &mut s[..d], one(), x);
+            E::axpy(simd, &mut s[..d], E::ONES, x);
         }
     }
 }
@@ -126,7 +121,7 @@ impl<E: Number, const TERMS: usize> Kernel for Finish<'_, E, TERMS> {
         let depth = shape.depth();
         if depth == 1 {
             for x in x {
-                E::axpy(simd, &mut s[..x.len()], one(), x);
+                E::axpy(simd, &mut s[..x.len()], E::ONES, x);
             }
         } else {
             let mut t = chain;
@@ -168,13 +163,13 @@ fn climb<S: Simd, E: Number>(
 ) {
     let level = shape.level(2);
     let t = &mut chain[level.clone()];
-    E::axpb(simd, t, inverse(k - 1), p, &s[level]);
-    E::axpy(simd, t, inverse(k * (k - 1)), q);
+    E::axpb(simd, t, inverse(simd, k - 1), p, &s[level]);
+    E::axpy(simd, t, inverse(simd, k * (k - 1)), q);
     for j in 3..k {
         let level = shape.level(j);
         let (below, own) = chain.split_at_mut(level.start);
         let t = &below[shape.level(j - 1)];
-        E::scale(simd, scaled, inverse(k - j + 1), x);
+        E::scale(simd, scaled, inverse(simd, k - j + 1), x);
         E::add_outer(simd, &mut own[..level.len()], Some(&s[level]), [scaled], [t]);
     }
 }
@@ -221,7 +216,7 @@ impl<E: Number> Kernel for Backward<'_, E> {
         let (dq, rest) = rest.split_at_mut(d * d);
         let scaled = &mut rest[..d];
         dp.copy_from_slice(&adjoint[shape.level(2)]);
-        E::scale(simd, dq, inverse(2), dp);
+        E::scale(simd, dq, inverse(simd, 2), dp);
         if depth > 2 {
             outer(simd, p, x, &s[..d]);
             outer(simd, q, x, x);
@@ -230,20 +225,20 @@ impl<E: Number> Kernel for Backward<'_, E> {
         for k in 3..=depth {
             climb(simd, shape, k, s, x, [p, q], scaled, chain);
             let below = shape.level(k - 1);
-            E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], one(), &mut climbing[below], dx);
+            E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], E::ONES, &mut climbing[below], dx);
             for j in (3..k).rev() {
                 let (level, under) = (shape.level(j), shape.level(j - 1));
                 let (below, own) = climbing.split_at_mut(level.start);
                 let own = &own[..level.len()];
-                E::axpy(simd, &mut adjoint[level], one(), own);
-                let factor = inverse::<E>(k - j + 1);
+                E::axpy(simd, &mut adjoint[level], E::ONES, own);
+                let factor: E = inverse(simd, k - j + 1);
                 E::scale(simd, scaled, factor, x);
                 E::contract(simd, own, [scaled, &chain[under.clone()]], factor, &mut below[under], dx);
             }
             let own = &climbing[shape.level(2)];
-            E::axpy(simd, &mut adjoint[shape.level(2)], one(), own);
-            E::axpy(simd, dp, inverse(k - 1), own);
-            E::axpy(simd, dq, inverse(k * (k - 1)), own);
+            E::axpy(simd, &mut adjoint[shape.level(2)], E::ONES, own);
+            E::axpy(simd, dp, inverse(simd, k - 1), own);
+            E::axpy(simd, dq, inverse(simd, k * (k - 1)), own);
         }
         for a in 0..d {
             let row = &dp[a * d..][..d];

@@ -149,7 +149,7 @@ impl<E: Number> Kernel for Forward<'_, '_, E> {
         let Scratch { increments, track, emitter } = self.scratch;
         gather(simd, self.paths, self.intervals, increments);
         let mut usual = Buffer::zeros(self.layout.len());
-        track.state.fill(E::zero());
+        track.state.fill(E::ZEROS);
         for (tau, x) in increments.chunks_exact(d).enumerate() {
             track.step(simd, self.layout, x);
             mirror.copy(self.layout, &track.state, &mut usual);
@@ -183,7 +183,7 @@ impl<E: Number> Kernel for Backward<'_, '_, E> {
         let Scratch { increments, emitter, .. } = self.scratch;
         gather(simd, self.paths, self.intervals, increments);
         let mut kept = Checkpoints::new(layout, increments.len() / layout.width());
-        let mut dx = vec![E::zero(); increments.len()];
+        let mut dx = vec![E::ZEROS; increments.len()];
         let x = Increments { values: increments.as_slice(), order: Forwards };
         let mut every = Every {
             signature: self.signature,
@@ -219,14 +219,14 @@ impl<E: Number> Seed<E> for Every<'_, E> {
     fn add<S: Simd>(&mut self, simd: S, tau: usize, state: &[E], adjoint: &mut [E]) {
         let (output, mirror) = (self.signature.output(), self.signature.mirror());
         let rows = tau * output.len()..(tau + 1) * output.len();
-        self.emitter.out.fill(E::zero());
+        self.emitter.out.fill(E::ZEROS);
         for (l, gradient) in self.gradients.iter().enumerate() {
             for (out, &g) in self.emitter.out.iter_mut().zip(gradient.get(rows.clone()).unwrap_or(&[])) {
                 out.set_lane(l, g);
             }
         }
         mirror.copy(self.lower, state, &mut self.usual);
-        self.of_usual.fill(E::zero());
+        self.of_usual.fill(E::ZEROS);
         self.emitter.backward(simd, output, self.layout, &self.usual, &mut self.of_usual);
         mirror.add(simd, self.layout, &self.of_usual, adjoint);
     }

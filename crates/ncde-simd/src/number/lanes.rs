@@ -10,26 +10,38 @@ use crate::simd::{Simd, Vector};
 pub struct Lanes<T, const W: usize>([T; W]);
 
 impl<T: Float, const W: usize> Lanes<T, W> {
-    /// `self a + b`, register by register.
-    #[inline(always)]
-    fn fma_into<S: Simd>(simd: S, x: &Self, a: &Self, b: &Self, out: &mut Self) {
-        let (x, a, b) = (T::split::<S>(&x.0).0, T::split::<S>(&a.0).0, T::split::<S>(&b.0).0);
-        for (((out, &x), &a), &b) in T::split_mut::<S>(&mut out.0).0.iter_mut().zip(x).zip(a).zip(b) {
-            *out = T::multiply_add(simd, x, a, b);
-        }
+    /// How many registers of an instruction set it takes. One or two are written out below: thousands of loops to unroll are what the
+    /// compiler would spend most of its time on.
+    const fn registers<S: Simd>() -> usize {
+        size_of::<Self>() / size_of::<T::V<S>>()
     }
+}
+
+/// `x a + b` where there are no registers to speak of: a function of its own, of which there is one.
+#[inline(never)]
+fn fma_plainly<T: Float, const W: usize>(x: &[T; W], a: &[T; W], b: &[T; W]) -> [T; W] {
+    let mut out = *b;
+    for i in 0..W {
+        out[i] = x[i] * a[i] + out[i];
+    }
+    out
 }
 
 impl<T: Float, const W: usize> Number for Lanes<T, W> {
     type Real = T;
     const WIDTH: usize = W;
+    const ZEROS: Self = Self([T::ZERO; W]);
+    const ONES: Self = Self([T::ONE; W]);
     #[inline(always)]
-    fn zero() -> Self {
-        Self([T::ZERO; W])
-    }
-    #[inline(always)]
-    fn splat(x: T) -> Self {
-        Self([x; W])
+    fn splat<S: Simd>(simd: S, x: T) -> Self {
+        let mut out = Self::ZEROS;
+        let (own, x) = (T::split_mut::<S>(&mut out.0).0, T::broadcast(simd, x));
+        match const { Self::registers::<S>() } {
+            1 => own[0] = x,
+            2 => (own[0], own[1]) = (x, x),
+            _ => own.fill(x),
+        }
+        out
     }
     #[inline(always)]
     fn lane(&self, i: usize) -> T {
@@ -41,8 +53,23 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     }
     #[inline(always)]
     fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self {
+        if const { S::IS_SCALAR } {
+            return Self(fma_plainly(&self.0, &a.0, &b.0));
+        }
         let mut out = b;
-        Self::fma_into(simd, &self, &a, &b, &mut out);
+        let (x, a, sum) = (T::split::<S>(&self.0).0, T::split::<S>(&a.0).0, T::split_mut::<S>(&mut out.0).0);
+        match const { Self::registers::<S>() } {
+            1 => sum[0] = T::multiply_add(simd, x[0], a[0], sum[0]),
+            2 => {
+                sum[0] = T::multiply_add(simd, x[0], a[0], sum[0]);
+                sum[1] = T::multiply_add(simd, x[1], a[1], sum[1]);
+            }
+            n => {
+                for i in 0..n {
+                    sum[i] = T::multiply_add(simd, x[i], a[i], sum[i]);
+                }
+            }
+        }
         out
     }
     #[inline(always)]
@@ -50,7 +77,7 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         if let Some(whole) = x.first_chunk::<W>() {
             return Self(*whole);
         }
-        let mut out = Self::zero();
+        let mut out = Self::ZEROS;
         out.0[..x.len()].copy_from_slice(x);
         out
     }
@@ -63,7 +90,7 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     }
     #[inline(always)]
     fn columns<const B: usize>(rows: &[[T; B]]) -> [Self; B] {
-        let mut out = [Self::zero(); B];
+        let mut out = const { [Self::ZEROS; B] };
         if let Some(rows) = rows.first_chunk::<W>() {
             for i in 0..B {
                 for l in 0..W {
@@ -105,11 +132,12 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     }
     #[inline(always)]
     fn total<S: Simd>(self, simd: S) -> T {
-        let mut sum = T::ZERO;
-        for &part in T::split::<S>(&self.0).0 {
-            sum += <T as Vector>::total(simd, part);
+        let own = T::split::<S>(&self.0).0;
+        match const { Self::registers::<S>() } {
+            1 => <T as Vector>::total(simd, own[0]),
+            2 => <T as Vector>::total(simd, own[0]) + <T as Vector>::total(simd, own[1]),
+            _ => own.iter().map(|&part| <T as Vector>::total(simd, part)).sum(),
         }
-        sum
     }
     #[inline(always)]
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
@@ -151,7 +179,7 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     }
     #[inline(always)]
     fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
-        let mut sums = [Self::zero(); 4];
+        let mut sums = const { [Self::ZEROS; 4] };
         let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
         for (a, b) in a.iter().zip(b) {
             for i in 0..4 {
@@ -165,9 +193,9 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     }
     #[inline(always)]
     fn contract<S: Simd>(simd: S, g: &[Self], [x, t]: [&[Self]; 2], factor: Self, below: &mut [Self], dx: &mut [Self]) {
-        below.fill(Self::zero());
+        below.fill(Self::ZEROS);
         for ((g, &x), dx) in g.chunks_exact(t.len()).zip(x).zip(dx) {
-            let mut sum = Self::zero();
+            let mut sum = Self::ZEROS;
             for ((g, t), below) in g.iter().zip(t).zip(&mut *below) {
                 *below = g.fma(simd, x, *below);
                 sum = g.fma(simd, *t, sum);
@@ -183,13 +211,13 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
             for (l, line) in tile.iter_mut().enumerate() {
                 match rows.get(l).map(|row| row[i * W..].as_chunks::<W>().0) {
                     Some([first, ..]) => line.0 = *first,
-                    _ => *line = Self::zero(),
+                    _ => *line = Self::ZEROS,
                 }
             }
             transpose(tile);
         }
         for (i, x) in rest.iter_mut().enumerate() {
-            *x = Self::zero();
+            *x = Self::ZEROS;
             for (x, row) in x.0.iter_mut().zip(rows) {
                 *x = row[done + i];
             }

@@ -18,10 +18,12 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     type Real: Float;
     /// How many paths it holds.
     const WIDTH: usize;
-    /// Zero for every path.
-    fn zero() -> Self;
+    /// Zero for every path. (A constant is copied, while `[x; N]` of anything else is a loop to the compiler.)
+    const ZEROS: Self;
+    /// One for every path.
+    const ONES: Self;
     /// The same for every path.
-    fn splat(x: Self::Real) -> Self;
+    fn splat<S: Simd>(simd: S, x: Self::Real) -> Self;
     /// That of path `i`.
     fn lane(&self, i: usize) -> Self::Real;
     /// Sets that of path `i`.
@@ -64,12 +66,12 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     /// `self + b`.
     #[inline(always)]
     fn plus<S: Simd>(self, simd: S, b: Self) -> Self {
-        b.fma(simd, Self::splat(Self::Real::ONE), self)
+        b.fma(simd, Self::ONES, self)
     }
 
     /// `self * b`.
     #[inline(always)]
     fn times<S: Simd>(self, simd: S, b: Self) -> Self {
-        self.fma(simd, b, Self::zero())
+        self.fma(simd, b, Self::ZEROS)
     }
 }

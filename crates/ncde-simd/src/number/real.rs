@@ -13,12 +13,10 @@ const FEW: usize = 4;
 impl<T: Float> Number for T {
     type Real = T;
     const WIDTH: usize = 1;
+    const ZEROS: Self = T::ZERO;
+    const ONES: Self = T::ONE;
     #[inline(always)]
-    fn zero() -> Self {
-        T::ZERO
-    }
-    #[inline(always)]
-    fn splat(x: T) -> Self {
+    fn splat<S: Simd>(_: S, x: T) -> Self {
         x
     }
     #[inline(always)]
@@ -63,6 +61,9 @@ impl<T: Float> Number for T {
     }
     #[inline(always)]
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        if const { S::IS_SCALAR } {
+            return plain::axpy(y, a, x);
+        }
         if y.len() <= FEW {
             for (y, x) in y.iter_mut().zip(x) {
                 *y = x.fma(simd, a, *y);
@@ -108,6 +109,9 @@ impl<T: Float> Number for T {
     }
     #[inline(always)]
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
+        if const { S::IS_SCALAR } {
+            return plain::axpb(y, a, x, b);
+        }
         let a = T::broadcast(simd, a);
         let ((y, y_rest), (x, x_rest), (b, b_rest)) = (T::split_mut::<S>(y), T::split::<S>(x), T::split::<S>(b));
         for ((y, &x), &b) in y.iter_mut().zip(x).zip(b) {
@@ -120,6 +124,9 @@ impl<T: Float> Number for T {
     }
     #[inline(always)]
     fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
+        if const { S::IS_SCALAR } {
+            return plain::scale(y, a, x);
+        }
         if y.len() <= FEW {
             for (y, &x) in y.iter_mut().zip(x) {
                 *y = x * a;
@@ -137,6 +144,9 @@ impl<T: Float> Number for T {
     }
     #[inline(always)]
     fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
+        if const { S::IS_SCALAR } {
+            return plain::dot(a, b);
+        }
         let ((a, a_rest), (b, b_rest)) = (T::split::<S>(a), T::split::<S>(b));
         let mut sums = [T::multiply_add(simd, T::load(simd, a_rest), T::load(simd, b_rest), T::broadcast(simd, T::ZERO)); 4];
         sums[1] = T::broadcast(simd, T::ZERO);
@@ -175,6 +185,48 @@ impl<T: Float> Number for T {
         for row in rows {
             out.copy_from_slice(&row[..out.len()]);
         }
+    }
+}
+
+/// The loops where there are no registers to speak of: functions of their own, as a place that needs one gains nothing from having it.
+mod plain {
+    use crate::Float;
+
+    #[inline(never)]
+    pub(super) fn axpy<T: Float>(y: &mut [T], a: T, x: &[T]) {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = x * a + *y;
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn axpb<T: Float>(y: &mut [T], a: T, x: &[T], b: &[T]) {
+        for ((y, &x), &b) in y.iter_mut().zip(x).zip(b) {
+            *y = x * a + b;
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn scale<T: Float>(y: &mut [T], a: T, x: &[T]) {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = x * a;
+        }
+    }
+
+    /// In independent partial sums, as with registers.
+    #[inline(never)]
+    pub(super) fn dot<T: Float>(a: &[T], b: &[T]) -> T {
+        let mut sums = [T::ZERO; 8];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..8 {
+                sums[i] = a[i] * b[i] + sums[i];
+            }
+        }
+        for ((&a, &b), sum) in a_rest.iter().zip(b_rest).zip(&mut sums) {
+            *sum = a * b + *sum;
+        }
+        ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
     }
 }
 

@@ -10,7 +10,7 @@
 //! other, so that a chunk is done class by class (`lanes`, `diagonal`, `wide`). Memory: states, and a chunk of generators.
 //! The way back is in `reverse`.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch};
+use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
 use rayon::prelude::*;
 
 use super::input::row_is_finite;
@@ -175,7 +175,7 @@ impl<R: Number> Default for Buffers<R> {
 /// Room for `n` registers; what is there is kept.
 fn room<R: Number>(buffer: &mut Vec<R>, n: usize) -> &mut [R] {
     if buffer.len() < n {
-        buffer.resize(n, R::zero());
+        buffer.resize(n, R::ZEROS);
     }
     &mut buffer[..n]
 }
@@ -332,7 +332,7 @@ fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
         (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Forward { chunk, class, h }),
         (_, 1, _) => call(simd, lanes::Forward::<R, 1, 1> { chunk, class, h }),
         (_, 2, _) => call(simd, lanes::Forward::<R, 2, 1> { chunk, class, h }),
-        (_, 4, 0) => call(simd, lanes::Forward::<R, 4, 2> { chunk, class, h }),
+        (_, 4, 0) if const { S::REGISTER_COUNT >= 32 } => call(simd, lanes::Forward::<R, 4, 2> { chunk, class, h }),
         (_, 4, _) => call(simd, lanes::Forward::<R, 4, 1> { chunk, class, h }),
         _ => call(simd, lanes::Forward::<R, 8, 1> { chunk, class, h }),
     }
@@ -349,7 +349,7 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
         let piece = Piece::new(input, width, hidden, b, 0, steps);
         let mut state = input.initial[b * each..(b + 1) * each].to_vec();
         let (own, rest) = states.split_at_mut(steps * each);
-        let finite = dispatch(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(own) });
+        let finite = dispatch_for::<T, _>(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(own) });
         rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&state));
         finite
     };

@@ -1,6 +1,6 @@
 //! The way back through block-diagonal structures: chunks from the last to the first, each with its generators formed again.
 
-use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch};
+use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch_for};
 
 use super::{Buffers, Chunk, Generate, Piece, Prepared, Reverse, load_rows, room};
 use crate::linear::input::row_is_finite;
@@ -49,7 +49,7 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
             return None;
         }
         let (inner, width) = (self.layout.packed * R::WIDTH, channels.div_ceil(R::WIDTH));
-        let mut rows = vec![R::zero(); inner * width];
+        let mut rows = vec![R::ZEROS; inner * width];
         for (k, row) in self.packed.chunks_exact(self.layout.packed).enumerate() {
             for l in 0..inner {
                 rows[l * width + k / R::WIDTH].set_lane(k % R::WIDTH, row[l / R::WIDTH].lane(l % R::WIDTH));
@@ -165,7 +165,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
             }
         }
         if !row_is_finite(lambda) {
-            da[0] = R::splat(T::from_f64(f64::NAN));
+            da[0] = R::splat(simd, T::from_f64(f64::NAN));
         }
     }
 }
@@ -174,7 +174,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
 pub(crate) fn zeros<R: Number>(n: usize) -> Loan<Vec<R>> {
     let mut out = pool::borrow::<Vec<R>>();
     out.clear();
-    out.resize(n, R::zero());
+    out.resize(n, R::ZEROS);
     out
 }
 
@@ -203,7 +203,7 @@ fn backward_class<S: Simd, T: Float, R: Number<Real = T>>(
         (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
         (_, 1, _) => call(simd, lanes::Backward::<R, 1, 1> { chunk, class, reverse }),
         (_, 2, _) => call(simd, lanes::Backward::<R, 2, 1> { chunk, class, reverse }),
-        (_, 4, 0) => call(simd, lanes::Backward::<R, 4, 2> { chunk, class, reverse }),
+        (_, 4, 0) if const { S::REGISTER_COUNT >= 32 } => call(simd, lanes::Backward::<R, 4, 2> { chunk, class, reverse }),
         (_, 4, _) => call(simd, lanes::Backward::<R, 4, 1> { chunk, class, reverse }),
         _ => call(simd, lanes::Backward::<R, 8, 1> { chunk, class, reverse }),
     }
@@ -223,7 +223,7 @@ pub(crate) fn backward<T: Float>(
     let (hidden, width) = (field.hidden(), recurrence.coefficients());
     let each = input.columns * hidden;
     let shards = plan::shards(input.batch, size_of_val(input.a));
-    let mut sums = plan::rows(recurrence, input, &shards, gradients, |Shard { first, rows }| {
+    let mut sums = plan::rows(recurrence, input, &shards, gradients, &|Shard { first, rows }| {
         let mut buffers = pool::borrow::<Buffers<T::Register>>();
         let mut packed = zeros::<T::Register>(prepared.packed.len());
         for (i, Rows { coefficients, initial, affine }) in rows.into_iter().enumerate() {
@@ -242,7 +242,7 @@ pub(crate) fn backward<T: Float>(
             }
             let lambda = coefficients.map(|coefficients| &mut coefficients[..steps * width]);
             let sums = Sums { lambda, beta: affine, da: Some(&mut packed) };
-            dispatch(RunBack {
+            dispatch_for::<T, _>(RunBack {
                 prepared: &prepared,
                 transposed: transposed.as_ref(),
                 piece: Piece::new(input, width, hidden, b, 0, steps),
