@@ -4,7 +4,10 @@ mod model;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ncde::train::StructureName;
+use ncde_kernels::Transition;
 
 pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
 
@@ -349,8 +352,8 @@ pub(crate) struct BenchStreamArgs {
 /// A linear field and its flow.
 #[derive(Debug, Args)]
 pub(crate) struct FieldArgs {
-    /// Structure of the matrices
-    #[arg(long, value_enum, default_value = "block")]
+    /// Structure of the matrices; sparse ones have hidden^1.5 entries
+    #[arg(long, value_parser = structures(), default_value = "block")]
     pub(crate) structure: StructureName,
 
     /// Channels of the driving path
@@ -369,37 +372,25 @@ pub(crate) struct FieldArgs {
     #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
     pub(crate) rank: usize,
 
-    /// How a generator becomes a flow
-    #[arg(long, value_enum, default_value = "exp")]
-    pub(crate) transition: TransitionName,
+    /// How a generator becomes a flow: the matrix exponential, or identity plus generator
+    #[arg(long, value_parser = transitions(), default_value = "exp")]
+    pub(crate) transition: Transition,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum StructureName {
-    /// Full matrices
-    Dense,
-    /// Diagonal matrices
-    Diagonal,
-    /// Dense blocks along the diagonal
-    Block,
-    /// A diagonal, then one dense block
-    DiagonalDense,
-    /// A diagonal plus a matrix of low rank
-    Dplr,
-    /// Few entries at random places, about hidden^1.5 of them
-    Sparse,
-    /// A Hadamard matrix times a diagonal
-    WalshHadamard,
+/// One of some names, and what it stands for.
+fn named<T: Copy + Send + Sync + 'static>(names: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
+    let known = PossibleValuesParser::new(names.iter().map(|(name, _)| *name));
+    known.map(move |seen| names.iter().find(|(name, _)| *name == seen).map_or(names[0].1, |(_, own)| *own))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum TransitionName {
-    /// The matrix exponential
-    Exp,
-    /// Identity plus generator
-    Euler,
+/// The structures of linear fields.
+pub(crate) fn structures() -> impl TypedValueParser<Value = StructureName> {
+    named(StructureName::ALL)
+}
+
+/// The ways from a generator to a flow.
+fn transitions() -> impl TypedValueParser<Value = Transition> {
+    named(&[("exp", Transition::Exp), ("euler", Transition::Euler)])
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]

@@ -56,8 +56,8 @@ pub(crate) struct TrainArgs {
     pub(crate) model: Option<String>,
 
     /// The structure of the matrices of a `slice` or `stack`
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub(crate) structure: Option<super::StructureName>,
+    #[arg(long, value_parser = super::structures(), value_name = "NAME")]
+    pub(crate) structure: Option<ncde::train::StructureName>,
 
     /// The most steps
     #[arg(long, value_name = "N", value_parser = positive)]

@@ -1,11 +1,10 @@
 //! Linear fields as flags ask for them, with random parameters as the peers draw them.
 
-use std::sync::Arc;
+use ncde::random::Stream;
+use ncde_kernels::{Bound, Field, Float};
+use ncde_runtime::layer::{Init, Scale, StructureSpec, Weight};
 
-use ncde_kernels::{Bound, Field, Float, Pattern, Structure, Transition};
-
-use super::random::{normal, uniform};
-use crate::args::{FieldArgs, StructureName, TransitionName};
+use crate::args::FieldArgs;
 use crate::error::Failure;
 
 /// Seeds of the streams of random numbers.
@@ -26,47 +25,31 @@ pub(super) fn refused(what: &'static str) -> impl Fn(ncde_kernels::Error) -> Fai
 }
 
 impl FieldArgs {
-    /// The field.
-    pub(super) fn field(&self, what: &'static str) -> Result<Field, Failure> {
-        let hidden = self.hidden;
-        let structure = match self.structure {
-            StructureName::Dense => Structure::Dense { hidden },
-            StructureName::Diagonal => Structure::Diagonal { hidden },
-            StructureName::Block => Structure::blocks(hidden, self.block).map_err(refused(what))?,
-            StructureName::DiagonalDense => Structure::DiagonalDense { hidden, block: self.block },
-            StructureName::Dplr => Structure::Dplr { hidden, rank: self.rank },
-            StructureName::Sparse => {
-                let mask = |i| uniform(MASK, i);
-                let pattern = Pattern::bernoulli(hidden, self.channels, EPSILON, mask).map_err(refused(what))?;
-                Structure::Sparse { pattern: Arc::new(pattern) }
-            }
-            StructureName::WalshHadamard => Structure::WalshHadamard { hidden, bound: Bound::None },
-        };
-        Field::new(structure, self.channels).map_err(refused(what))
+    fn structure(&self) -> StructureSpec {
+        self.structure.spec(self.block, self.rank, EPSILON, Bound::None)
     }
 
-    /// How a generator becomes a flow.
-    pub(super) fn transition(&self) -> Transition {
-        match self.transition {
-            TransitionName::Exp => Transition::Exp,
-            TransitionName::Euler => Transition::Euler,
-        }
+    /// The field.
+    pub(super) fn field(&self, what: &'static str) -> Result<Field, Failure> {
+        let structure = self.structure();
+        let size = self.hidden * self.hidden;
+        let mask: Option<Vec<f32>> = structure.entries(self.hidden)?.map(|entries| {
+            let of = |k: u64| {
+                let mut places = Stream::new(MASK, k).permutation(size);
+                places.truncate(entries);
+                places.sort_unstable();
+                places.into_iter().map(|place| place as f32)
+            };
+            (0..self.channels as u64).flat_map(of).collect()
+        });
+        structure.field(self.hidden, self.channels, mask.as_deref()).map_err(|e| Failure::Refused(format!("{what}: {e}")))
     }
 
     /// Parameters as the thesis draws them in practice.
-    pub(super) fn parameters<T: Float>(&self, field: &Field) -> Vec<T> {
-        let hidden = self.hidden;
-        let each = field.channel(0).len();
-        let deviation = |i: usize| {
-            let size = match self.structure {
-                StructureName::Dense | StructureName::Sparse => hidden,
-                StructureName::Block => self.block,
-                StructureName::DiagonalDense if i % each >= hidden - self.block => self.block,
-                StructureName::Dplr if i % each >= hidden => self.rank,
-                _ => 1,
-            };
-            DEVIATION / (size as f64).sqrt()
-        };
-        (0..field.parameters()).map(|i| T::from_f64(deviation(i) * normal(PARAMETERS, i as u64))).collect()
+    pub(super) fn parameters<T: Float>(&self, field: &Field) -> Result<Vec<T>, Failure> {
+        let init = self.structure().init(Scale::Scaled { deviation: DEVIATION }, field)?;
+        let all = (0..field.channels()).flat_map(|_| init.iter().cloned()).collect();
+        let weight = Weight::trained("a", [field.parameters()], Init::Pieces(all));
+        Ok(weight.draw(&Stream::new(PARAMETERS, 0)).into_iter().map(|x| T::from_f64(f64::from(x))).collect())
     }
 }

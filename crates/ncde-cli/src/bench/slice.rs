@@ -1,6 +1,7 @@
 //! `ncde bench slice`: one forward and one reverse pass of a linear recurrence, loss = mean square of all states.
 
-use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Mode, Recurrence};
+use ncde::train::StructureName;
+use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Mode, Recurrence, Transition};
 use ncde_signature::Basis;
 use ncde_signature::algebra::{LieBasis, Shape, Tree};
 use rayon::prelude::*;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::linear::{COEFFICIENTS, INITIAL, refused};
 use super::random::normal;
 use super::{best, report};
-use crate::args::{BenchSliceArgs, Device, Dtype, ModeName, StructureName, TransitionName};
+use crate::args::{BenchSliceArgs, Device, Dtype, ModeName};
 use crate::error::Failure;
 use crate::threads;
 
@@ -27,7 +28,7 @@ struct Parameters {
     hidden: usize,
     block: usize,
     rank: usize,
-    transition: TransitionName,
+    transition: Transition,
     mode: ModeName,
     chunk: usize,
     depth: usize,
@@ -129,7 +130,7 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
     fits::<T>(args, &field)?;
     let (recurrence, brackets) = recurrence(args, &field)?;
     let width = recurrence.coefficients();
-    let mut job = Job::<T>::new(args, recurrence, brackets, args.field.parameters(&field), args.length);
+    let mut job = Job::<T>::new(args, recurrence, brackets, args.field.parameters(&field)?, args.length);
     let mut memory = Memory::new();
     // Large steps make states grow until they overflow. The work of a step does not depend on that: start states anew.
     loop {
@@ -192,7 +193,7 @@ fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Optio
     } else if args.depth > 1 {
         recurrence = recurrence.with_contraction(Contraction::Words { depth: args.depth }).map_err(refused(WHAT))?;
     }
-    let recurrence = recurrence.with_transition(args.field.transition()).with_chunk(args.chunk);
+    let recurrence = recurrence.with_transition(args.field.transition).with_chunk(args.chunk);
     Ok((recurrence.with_mode(mode).map_err(refused(WHAT))?, brackets))
 }
 

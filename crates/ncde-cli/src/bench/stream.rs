@@ -1,12 +1,13 @@
 //! `ncde bench stream`: the time of one observation, one after the other, on one thread.
 
-use ncde_kernels::{Float, Recurrence, Stream};
+use ncde::train::StructureName;
+use ncde_kernels::{Float, Recurrence, Stream, Transition};
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL, refused};
 use super::random::normal;
 use super::{best, report};
-use crate::args::{BenchStreamArgs, Device, Dtype, StructureName, TransitionName};
+use crate::args::{BenchStreamArgs, Device, Dtype};
 use crate::error::Failure;
 use crate::threads;
 
@@ -28,7 +29,7 @@ struct Parameters {
     hidden: usize,
     block: usize,
     rank: usize,
-    transition: TransitionName,
+    transition: Transition,
     dtype: Dtype,
     device: Device,
     threads: usize,
@@ -48,9 +49,9 @@ pub(super) fn run(args: &BenchStreamArgs) -> Result<(), Failure> {
 
 fn time<T: Float>(args: &BenchStreamArgs) -> Result<(), Failure> {
     let field = args.field.field(WHAT)?;
-    let a: Vec<T> = args.field.parameters(&field);
+    let a: Vec<T> = args.field.parameters(&field)?;
     let channels = args.field.channels;
-    let recurrence = Recurrence::new(field).with_transition(args.field.transition());
+    let recurrence = Recurrence::new(field).with_transition(args.field.transition);
     let mut stream = Stream::new(&recurrence, &a).map_err(refused(WHAT))?;
     let steps: Vec<T> = (0..STEPS * channels).map(|i| T::from_f64(STEP * normal(COEFFICIENTS, i as u64))).collect();
     let initial: Vec<T> = (0..args.field.hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect();

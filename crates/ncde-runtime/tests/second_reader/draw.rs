@@ -124,7 +124,7 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
 
 /// A layer for rows one after the other, or several.
 fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
-    match dice.whole(0, 7) {
+    match dice.whole(0, 8) {
         0..=2 => {
             windows(dice, layers, given);
             match dice.whole(0, 3) {
@@ -146,6 +146,10 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             narrow(dice, layers, given);
         }
         6 => nested(dice, layers, given),
+        7 => {
+            layers.push(json!({"layer": "convolution", "size": dice.whole(1, 4)}));
+            *given = given.with(given.width);
+        }
         _ => plain(dice, layers, given),
     }
 }

@@ -183,6 +183,18 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
             };
             rows.with(rows.values.iter().zip(&f.values).map(row).collect())
         }
+        "convolution" => {
+            let (bias, weight) = (own.get("bias"), own.get("weight"));
+            let width = bias.len();
+            let row = |t: usize| {
+                let seen = |i: usize| {
+                    let back = 0..count(&spec["size"]).min(t + 1);
+                    bias[i] + back.map(|j| weight[j * width + i] * rows.values[t - j][i]).sum::<f64>()
+                };
+                (0..width).map(seen).collect()
+            };
+            rows.with((0..rows.values.len()).map(row).collect())
+        }
         "pool" => {
             let n = rows.values.len();
             let last = rows.values[n - 1].clone();

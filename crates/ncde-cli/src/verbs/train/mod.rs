@@ -4,7 +4,6 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use ncde::train::{Config, Outcome, Run};
 use ncde_data::Dataset;
 use ncde_report::{Glyphs, RunRecord};
@@ -121,8 +120,8 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
     if let Some(model) = &args.model {
         config.set(&format!("model.name={model}"))?;
     }
-    if let Some(structure) = args.structure.and_then(|structure| structure.to_possible_value()) {
-        config.set(&format!("model.structure={}", structure.get_name()))?;
+    if let Some(structure) = args.structure {
+        config.set(&format!("model.structure={}", structure.as_str()))?;
     }
     config.train.steps = args.steps.or(config.train.steps);
     config.train.seed = args.seed.or(config.train.seed);

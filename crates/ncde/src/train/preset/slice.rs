@@ -57,41 +57,36 @@ table! {
     }
 }
 
-/// A structure from its keys; fills those it has.
+/// A structure from its keys: those it has are filled, any other is refused.
 pub(super) fn structure(
     name: &mut Option<StructureName>,
     hidden: usize,
     (block, rank, epsilon, bound): (&mut Option<usize>, &mut Option<usize>, &mut Option<f64>, &mut Option<Bound>),
 ) -> Result<StructureSpec, Error> {
     let name = *name.get_or_insert(StructureName::Block);
-    let spec = match name {
-        StructureName::Block => StructureSpec::Block { block: *block.get_or_insert(4) },
-        StructureName::Dense => StructureSpec::Dense {},
-        StructureName::Diagonal => StructureSpec::Diagonal {},
-        StructureName::DiagonalDense => StructureSpec::DiagonalDense { block: *block.get_or_insert(16.min(hidden)) },
-        StructureName::Dplr => StructureSpec::Dplr { rank: *rank.get_or_insert(4) },
-        StructureName::Sparse => StructureSpec::Sparse { epsilon: *epsilon.get_or_insert(0.5) },
-        StructureName::WalshHadamard => StructureSpec::WalshHadamard { bound: *bound.get_or_insert(Bound::Tanh) },
-    };
-    let (blocks, low, sparse, hadamard) = (
-        matches!(name, StructureName::Block | StructureName::DiagonalDense),
-        name == StructureName::Dplr,
-        name == StructureName::Sparse,
-        name == StructureName::WalshHadamard,
-    );
-    let set = [
-        ("block", block.is_some() && !blocks),
-        ("rank", rank.is_some() && !low),
-        ("epsilon", epsilon.is_some() && !sparse),
-        ("bound", bound.is_some() && !hadamard),
+    let is = |names: &[StructureName]| names.contains(&name);
+    let keys = [
+        ("block", block.is_some(), is(&[StructureName::Block, StructureName::DiagonalDense])),
+        ("rank", rank.is_some(), is(&[StructureName::Dplr])),
+        ("epsilon", epsilon.is_some(), is(&[StructureName::Sparse])),
+        ("bound", bound.is_some(), is(&[StructureName::WalshHadamard])),
     ];
-    match set.into_iter().find(|(_, foreign)| *foreign) {
-        Some((key, _)) => refuse(
-            &format!("model.{key}"),
-            format!("set, but the structure `{name}` has none; leave it out", name = name.as_str()),
-        ),
-        None => Ok(spec),
+    if let Some((key, ..)) = keys.iter().find(|(_, set, has)| *set && !has) {
+        return refuse(&format!("model.{key}"), format!("set, but the structure `{}` has none; leave it out", name.as_str()));
     }
+    let own = |i: usize| keys[i].2;
+    let blocks = if name == StructureName::Block { 4 } else { 16.min(hidden) };
+    Ok(name.spec(
+        filled(block, own(0), blocks),
+        filled(rank, own(1), 4),
+        filled(epsilon, own(2), 0.5),
+        filled(bound, own(3), Bound::Tanh),
+    ))
+}
+
+/// A value with its default, which is kept where the key is one of the structure's.
+fn filled<T: Copy>(key: &mut Option<T>, own: bool, usual: T) -> T {
+    if own { *key.get_or_insert(usual) } else { usual }
 }
 
 impl Preset for SliceKeys {
