@@ -8,7 +8,7 @@
 use ncde_solve::Error;
 use ncde_solve::field::{Activation, Network, VectorField};
 use ncde_solve::lip;
-use ncde_solve::number::{Number, Tape};
+use ncde_solve::scalar::{Scalar, Tape};
 
 /// 128 inputs, none of them 0.
 fn inputs() -> Vec<f64> {
@@ -31,7 +31,7 @@ fn loss(network: &Network, parameters: &[f64], tape: &mut Tape<f64>) -> (f64, Ve
         tape.clear();
         let weights = tape.variables(parameters);
         let mut y = [tape.variable(0.0)];
-        network.eval(&weights, &[Number::constant(x)], &mut y);
+        network.eval(&weights, &[Scalar::constant(x)], &mut y);
         let error = y[0].value() - x.signum();
         sum += error * error / inputs.len() as f64;
         let back = tape.backward(&[(y[0], 2.0 * error / inputs.len() as f64)]);

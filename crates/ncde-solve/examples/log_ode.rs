@@ -7,7 +7,7 @@
 use ncde_signature::path::{Linear, Series, Windows};
 use ncde_solve::Error;
 use ncde_solve::field::VectorField;
-use ncde_solve::number::Number;
+use ncde_solve::scalar::Scalar;
 use ncde_solve::solve::{Along, LogOde, Method, Save, Solver, Steps, Term};
 
 struct Unicycle;
@@ -25,7 +25,7 @@ impl VectorField for Unicycle {
         0
     }
 
-    fn eval<N: Number>(&self, _: &[N], h: &[N], out: &mut [N]) {
+    fn eval<N: Scalar>(&self, _: &[N], h: &[N], out: &mut [N]) {
         // The state holds t = tan(a / 2), of which cosine and sine are fractions, and dt = (1 + t^2) / 2 da.
         let t = h[2];
         let one = N::of(1.0);

@@ -52,7 +52,7 @@ mod error;
 pub mod field;
 pub mod gradient;
 pub mod lip;
-pub mod number;
+pub mod scalar;
 pub mod solve;
 
 pub use error::Error;

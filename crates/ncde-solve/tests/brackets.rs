@@ -9,7 +9,7 @@ use ncde_signature::algebra::{LieBasis, Shape, Tree, words};
 use ncde_solve::Error;
 use ncde_solve::brackets::{MOST_DEPTH, contract, jvp, lie_bracket};
 use ncde_solve::field::{Activation, Linear, Network, VectorField};
-use ncde_solve::number::{Dual, Number};
+use ncde_solve::scalar::{Dual, Scalar};
 
 fn network(channels: usize, activation: Activation) -> (Network, Vec<f64>) {
     let network = Network::new(3, channels, 5, 2, activation, Activation::Tanh).unwrap();
@@ -204,7 +204,7 @@ fn jacobi() {
 #[test]
 fn numbers_nest() {
     // d/dc d/dx of (c x)^3 / (1 + x) at x = 2, c = 3, both by duals of duals.
-    fn f<N: Number>(x: N, c: N) -> N {
+    fn f<N: Scalar>(x: N, c: N) -> N {
         c * x * c * x * c * x / (N::of(1.0) + x)
     }
     let x = Dual::new(Dual::fixed(2.0), Dual::fixed(1.0));

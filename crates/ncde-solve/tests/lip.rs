@@ -7,7 +7,7 @@ use common::{assert_close, differences, normal, uniform};
 use ncde_solve::Error;
 use ncde_solve::field::{Activation, Layer, Network, VectorField};
 use ncde_solve::lip::{self, Jets, Smoothness, bound, measure, operator_norm, optimal};
-use ncde_solve::number::{Dual, Tape};
+use ncde_solve::scalar::{Dual, Tape};
 
 const SMOOTH: [Activation; 4] = [Activation::Silu, Activation::Tanh, Activation::ShiftedSoftplus, Activation::Identity];
 

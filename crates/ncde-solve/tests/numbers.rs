@@ -4,10 +4,10 @@
 mod common;
 
 use common::{assert_close, differences, uniform};
-use ncde_solve::number::{Dual, Number, Tape, Var};
+use ncde_solve::scalar::{Dual, Scalar, Tape, Var};
 
 /// Everything a number can do, of three numbers.
-fn everything<N: Number>(x: &[N]) -> N {
+fn everything<N: Scalar>(x: &[N]) -> N {
     let (a, b, c) = (x[0], x[1], x[2]);
     let mut y = (a * b - c / (b * b + N::of(2.0))).tanh();
     y += (a + c).exp() * (-b).sigmoid();
@@ -61,7 +61,7 @@ fn nothing_overflows_that_need_not() {
             assert!(y.is_finite(), "{x}: {y}");
         }
     }
-    assert_eq!((Number::softplus(-800.0_f32), Number::softplus(800.0_f32)), (0.0, 800.0));
+    assert_eq!((Scalar::softplus(-800.0_f32), Scalar::softplus(800.0_f32)), (0.0, 800.0));
     assert_eq!((1e4_f64.sigmoid(), (-1e4_f64).sigmoid()), (1.0, 0.0));
 }
 

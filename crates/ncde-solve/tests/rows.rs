@@ -9,7 +9,7 @@ use ncde_signature::{Basis, Control, Signature};
 use ncde_solve::Error;
 use ncde_solve::brackets::{contract, contract_fixed, words};
 use ncde_solve::field::{Activation, Layer, Network, Reversible, VectorField};
-use ncde_solve::number::{Dual, Jet, Number, Tape};
+use ncde_solve::scalar::{Dual, Jet, Scalar, Tape};
 use ncde_solve::solve::{LogOde, Method, RowGradients, RowSteps, Save, Solver, Steps, Term};
 
 /// Two hidden layers of different widths and functions.
@@ -64,7 +64,7 @@ fn nested_duals_are_their_own_dual() {
     let (a, b) = (nested(1), nested(2));
     assert!((a.pair(b) - (a * b).tangent.tangent).abs() < 1e-15);
     // The derivative of <a, tanh(b)> in each part of b: <slope a, unit>.
-    let slope = Dual::new(b, Number::of(1.0)).tanh().tangent;
+    let slope = Dual::new(b, Scalar::of(1.0)).tanh().tangent;
     let parts = [b.value.value, b.value.tangent, b.tangent.value, b.tangent.tangent];
     let made = |x: &[f64]| Dual::new(Dual::new(x[0], x[1]), Dual::new(x[2], x[3]));
     let wanted = differences(&parts, |x| a.pair(made(x).tanh()));

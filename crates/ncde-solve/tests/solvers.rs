@@ -7,7 +7,7 @@ use common::{Logistic, assert_close, polygon, slope, uniform};
 use ncde_signature::path::{Cubic, Path, Rectilinear, Series, TimeChannel, Windows};
 use ncde_solve::Error;
 use ncde_solve::field::{Activation, Linear, Network, VectorField};
-use ncde_solve::number::Number;
+use ncde_solve::scalar::Scalar;
 use ncde_solve::solve::{Adaptive, Along, Drive, LogOde, Method, Save, Solver, Statistics, Steps, Term, Time};
 
 fn logistic(solver: Solver, save: &Save) -> ncde_solve::solve::Solution<f64> {
@@ -191,7 +191,7 @@ impl VectorField for Exploding {
         1
     }
 
-    fn eval<N: Number>(&self, c: &[N], h: &[N], out: &mut [N]) {
+    fn eval<N: Scalar>(&self, c: &[N], h: &[N], out: &mut [N]) {
         out[0] = c[0] * h[0] * h[0];
     }
 }

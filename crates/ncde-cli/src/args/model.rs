@@ -91,7 +91,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,
 
-    /// Print one JSON line for every look at the validation part, and one at the end
+    /// Print one JSON line for every evaluation of the validation part, and one at the end
     #[arg(long)]
     pub(crate) json: bool,
 }

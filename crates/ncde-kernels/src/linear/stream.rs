@@ -1,6 +1,6 @@
 //! One step at a time: the same flows, constant memory, the state in the caller's hands.
 
-use ncde_simd::{Float as Number, Kernel, Number as Lanes, Simd, dispatch_for};
+use ncde_simd::{Kernel, Simd, dispatch_for};
 
 use super::action::{Scratch, Step};
 use super::closed::{Buffers, Piece, Prepared, Run};
@@ -27,7 +27,7 @@ use crate::{Error, Float};
 /// # Ok::<(), ncde_kernels::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Stream<T: Number> {
+pub struct Stream<T: ncde_simd::Float> {
     recurrence: Recurrence,
     /// The effective parameters, where they are needed.
     a: Vec<T>,
@@ -37,14 +37,14 @@ pub struct Stream<T: Number> {
 
 /// Block-diagonal generators.
 #[derive(Debug)]
-struct Blocks<R: Lanes> {
+struct Blocks<R: ncde_simd::Number> {
     prepared: Prepared<R>,
     buffers: Buffers<R>,
 }
 
 /// What takes the steps.
 #[derive(Debug)]
-enum Engine<T: Number> {
+enum Engine<T: ncde_simd::Float> {
     Closed(Box<Blocks<T::Register>>),
     Dplr(Dplr<T>, Scratch<T>),
     Sparse(Sparse<T>, Scratch<T>),
@@ -110,7 +110,7 @@ impl<T: Float> Stream<T> {
 }
 
 /// [`Stream::push`] on arrays that have been checked.
-pub(crate) fn push<T: Number>(stream: &mut Stream<T>, state: &mut [T], lambda: &[T], beta: Option<&[T]>) {
+pub(crate) fn push<T: ncde_simd::Float>(stream: &mut Stream<T>, state: &mut [T], lambda: &[T], beta: Option<&[T]>) {
     let (a, step) = (&stream.a[..], stream.recurrence.step());
     match &mut stream.engine {
         Engine::Closed(closed) => {
@@ -136,7 +136,7 @@ struct One<'a, T, O> {
     beta: Option<&'a [T]>,
 }
 
-impl<T: Number, O: Operator<T>> Kernel for One<'_, T, O> {
+impl<T: ncde_simd::Float, O: Operator<T>> Kernel for One<'_, T, O> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {

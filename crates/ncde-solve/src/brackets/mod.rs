@@ -18,7 +18,7 @@ use ncde_signature::algebra::LieBasis;
 use crate::Error;
 use crate::error::check;
 use crate::field::{Reversible, VectorField};
-use crate::number::{Dual, Number, Real};
+use crate::scalar::{Dual, Scalar, Real};
 use order::{One, Order, Then, Two};
 pub(crate) use reverse::Gradients;
 use reverse::TwoWay;
@@ -53,7 +53,7 @@ macro_rules! at_depth {
 ///
 /// # Errors
 /// If the sizes do not fit, or the depth is 0 or more than [`MOST_DEPTH`].
-pub fn contract<F: VectorField, N: Number>(
+pub fn contract<F: VectorField, N: Scalar>(
     field: &F,
     parameters: &[N],
     depth: usize,
@@ -115,7 +115,7 @@ pub(crate) fn contract_reverse<F: Reversible, T: Real>(
 ///
 /// # Errors
 /// If the sizes do not fit, there is no such element, or its degree is more than [`MOST_DEPTH`].
-pub fn lie_bracket<F: VectorField, N: Number>(
+pub fn lie_bracket<F: VectorField, N: Scalar>(
     field: &F,
     parameters: &[N],
     basis: &LieBasis,
@@ -138,7 +138,7 @@ pub fn lie_bracket<F: VectorField, N: Number>(
 ///
 /// # Errors
 /// If the sizes do not fit.
-pub fn jvp<F: VectorField, N: Number>(field: &F, parameters: &[N], h: &[N], v: &[N], out: &mut [N]) -> Result<(), Error> {
+pub fn jvp<F: VectorField, N: Scalar>(field: &F, parameters: &[N], h: &[N], v: &[N], out: &mut [N]) -> Result<(), Error> {
     sizes("jvp", field, parameters.len(), h.len(), out.len(), field.channels() * field.hidden())?;
     check("jvp", "the direction", v.len(), h.len())?;
     let parameters: Vec<Dual<N>> = parameters.iter().map(|&p| Dual::fixed(p)).collect();

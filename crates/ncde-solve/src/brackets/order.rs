@@ -8,15 +8,15 @@ use std::marker::PhantomData;
 use ncde_signature::algebra::Tree;
 
 use crate::field::VectorField;
-use crate::number::{Dual, Number};
+use crate::scalar::{Dual, Scalar};
 
 /// What can be computed with so many layers of derivatives.
 pub(super) trait Order {
     /// `G = sum_j l_j f_j + sum_j D G_j[f_j]`. `row` holds the coefficients of the words below, level by level.
-    fn contract<F: VectorField, N: Number>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]);
+    fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]);
 
     /// The vector field of one basis element.
-    fn bracket<F: VectorField, N: Number>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]);
+    fn bracket<F: VectorField, N: Scalar>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]);
 }
 
 /// Depth 1: `G = sum_j l_j f_j`.
@@ -29,11 +29,11 @@ pub(super) struct Two;
 pub(super) struct Then<O>(PhantomData<O>);
 
 impl Order for One {
-    fn contract<F: VectorField, N: Number>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
+    fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
         combine(&values(field, parameters, h), row, out);
     }
 
-    fn bracket<F: VectorField, N: Number>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
+    fn bracket<F: VectorField, N: Scalar>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
         match trees[at] {
             Tree::Letter(letter) => field.eval_channel(letter - 1, parameters, h, out),
             Tree::Bracket(..) => unreachable!("a bracket has degree 2 or more"),
@@ -42,7 +42,7 @@ impl Order for One {
 }
 
 impl Order for Two {
-    fn contract<F: VectorField, N: Number>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
+    fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
         let d = field.channels();
         let f = values(field, parameters, h);
         combine(&f, &row[..d], out);
@@ -57,13 +57,13 @@ impl Order for Two {
         }
     }
 
-    fn bracket<F: VectorField, N: Number>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
+    fn bracket<F: VectorField, N: Scalar>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
         Then::<One>::bracket(field, parameters, trees, at, h, out);
     }
 }
 
 impl<O: Order> Order for Then<O> {
-    fn contract<F: VectorField, N: Number>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
+    fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
         let d = field.channels();
         let f = values(field, parameters, h);
         combine(&f, &row[..d], out);
@@ -76,7 +76,7 @@ impl<O: Order> Order for Then<O> {
         }
     }
 
-    fn bracket<F: VectorField, N: Number>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
+    fn bracket<F: VectorField, N: Scalar>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
         let (left, right) = match trees[at] {
             Tree::Letter(letter) => return field.eval_channel(letter - 1, parameters, h, out),
             Tree::Bracket(left, right) => (left, right),
@@ -97,28 +97,28 @@ impl<O: Order> Order for Then<O> {
     }
 }
 
-fn values<F: VectorField, N: Number>(field: &F, parameters: &[N], h: &[N]) -> Vec<N> {
+fn values<F: VectorField, N: Scalar>(field: &F, parameters: &[N], h: &[N]) -> Vec<N> {
     let mut f = vec![N::zero(); field.channels() * h.len()];
     field.eval(parameters, h, &mut f);
     f
 }
 
 /// `out = sum_j l_j f_j`.
-fn combine<N: Number>(f: &[N], l: &[N], out: &mut [N]) {
+fn combine<N: Scalar>(f: &[N], l: &[N], out: &mut [N]) {
     let hidden = out.len();
     for (a, out) in out.iter_mut().enumerate() {
         *out = N::zero().accumulate(l.len(), |j| (l[j], f[j * hidden + a]));
     }
 }
 
-fn add_tangents<N: Number>(moved: &[Dual<N>], out: &mut [N]) {
+fn add_tangents<N: Scalar>(moved: &[Dual<N>], out: &mut [N]) {
     for (out, moved) in out.iter_mut().zip(moved) {
         *out += moved.tangent;
     }
 }
 
 /// The coefficients of the words that start with `j`, without that letter: block `j` of each level from the second on.
-fn below<N: Number>(row: &[N], d: usize, j: usize) -> Vec<Dual<N>> {
+fn below<N: Scalar>(row: &[N], d: usize, j: usize) -> Vec<Dual<N>> {
     let mut result = Vec::with_capacity(row.len() / d);
     let (mut start, mut size) = (d, d);
     while start < row.len() {

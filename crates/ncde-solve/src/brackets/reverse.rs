@@ -9,7 +9,7 @@
 
 use super::order::{One, Then, Two};
 use crate::field::Reversible;
-use crate::number::{Dual, Jet};
+use crate::scalar::{Dual, Jet};
 
 /// Where gradients are added up.
 pub(crate) struct Gradients<'a, T> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::number::Number;
+use crate::scalar::Scalar;
 
 /// A function of one number, applied to each output of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum Activation {
 
 impl Activation {
     /// `s(x)`.
-    pub fn apply<N: Number>(self, x: N) -> N {
+    pub fn apply<N: Scalar>(self, x: N) -> N {
         match self {
             Self::Identity => x,
             Self::Silu => x.silu(),

@@ -4,7 +4,7 @@
 //! serve as a field whose brackets are known.
 
 use super::VectorField;
-use crate::number::Number;
+use crate::scalar::Scalar;
 
 /// `d` full matrices, `[d, H, H]`, each row by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +28,13 @@ impl VectorField for Linear {
         self.channels * self.hidden * self.hidden
     }
 
-    fn eval<N: Number>(&self, parameters: &[N], h: &[N], out: &mut [N]) {
+    fn eval<N: Scalar>(&self, parameters: &[N], h: &[N], out: &mut [N]) {
         for (row, out) in parameters.chunks_exact(self.hidden).zip(out) {
             *out = product(row, h);
         }
     }
 
-    fn eval_channel<N: Number>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
+    fn eval_channel<N: Scalar>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
         let size = self.hidden * self.hidden;
         for (row, out) in parameters[j * size..(j + 1) * size].chunks_exact(self.hidden).zip(out) {
             *out = product(row, h);
@@ -42,6 +42,6 @@ impl VectorField for Linear {
     }
 }
 
-fn product<N: Number>(row: &[N], h: &[N]) -> N {
+fn product<N: Scalar>(row: &[N], h: &[N]) -> N {
     N::zero().accumulate(row.len(), |i| (row[i], h[i]))
 }

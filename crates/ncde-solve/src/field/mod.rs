@@ -22,14 +22,14 @@ pub use network::{Layer, Network};
 
 use std::ops::Range;
 
-use crate::number::{Jet, Number};
+use crate::scalar::{Jet, Scalar};
 
 /// `d` vector fields on `R^H`.
 ///
 /// ```
 /// use ncde_solve::brackets;
 /// use ncde_solve::field::VectorField;
-/// use ncde_solve::number::Number;
+/// use ncde_solve::scalar::Scalar;
 ///
 /// /// `f_1 = (1, 0)`, `f_2 = (0, c x)`: the bracket `[f_1, f_2]` is `(0, c)`.
 /// struct Shear;
@@ -37,7 +37,7 @@ use crate::number::{Jet, Number};
 ///     fn channels(&self) -> usize { 2 }
 ///     fn hidden(&self) -> usize { 2 }
 ///     fn parameters(&self) -> usize { 1 }
-///     fn eval<N: Number>(&self, c: &[N], h: &[N], out: &mut [N]) {
+///     fn eval<N: Scalar>(&self, c: &[N], h: &[N], out: &mut [N]) {
 ///         out.copy_from_slice(&[N::of(1.0), N::zero(), N::zero(), c[0] * h[0]]);
 ///     }
 /// }
@@ -61,10 +61,10 @@ pub trait VectorField {
     ///
     /// # Shapes
     /// `parameters`: as many as [`parameters`](VectorField::parameters); `h`: `[H]`; `out`: `[d, H]`, one row for each channel.
-    fn eval<N: Number>(&self, parameters: &[N], h: &[N], out: &mut [N]);
+    fn eval<N: Scalar>(&self, parameters: &[N], h: &[N], out: &mut [N]);
 
     /// Writes `f_j(h)` alone to `out`, `[H]`; `j` counts from 0. Worth writing where one channel is cheaper than all.
-    fn eval_channel<N: Number>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
+    fn eval_channel<N: Scalar>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
         let hidden = self.hidden();
         let mut all = vec![N::zero(); self.channels() * hidden];
         self.eval(parameters, h, &mut all);
@@ -74,7 +74,7 @@ pub trait VectorField {
 
 /// A field whose parameters stay what they are while states carry derivatives, with a hand-written reverse pass.
 ///
-/// The gradients are those of [`crate::number::Jet`]: from `y'` with `<y', dy>`, to `h'` with `<h', dh>` and a real for each parameter.
+/// The gradients are those of [`crate::scalar::Jet`]: from `y'` with `<y', dy>`, to `h'` with `<h', dh>` and a real for each parameter.
 pub trait Reversible: VectorField {
     /// Writes the channels `channels` of `f(h)` to `out`, `[channels, H]`.
     fn eval_fixed<N: Jet>(&self, channels: Range<usize>, parameters: &[N::Real], h: &[N], out: &mut [N]);

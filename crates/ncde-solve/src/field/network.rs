@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Activation, VectorField};
 use crate::Error;
 use crate::error::check;
-use crate::number::{Number, Real, Trace};
+use crate::scalar::{Scalar, Real, Trace};
 
 /// A layer: its width and what is done to its outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ impl Network {
     }
 
     /// The outputs of all layers but the last.
-    fn trunk<N: Number>(&self, parameters: &[N], h: &[N]) -> Vec<N> {
+    fn trunk<N: Scalar>(&self, parameters: &[N], h: &[N]) -> Vec<N> {
         let mut x = h.to_vec();
         for layer in 0..self.layers.len() - 1 {
             let mut y = vec![N::zero(); self.layers[layer].width];
@@ -148,7 +148,7 @@ impl Network {
     }
 
     /// Some outputs of one layer, from `first` on.
-    fn layer<N: Number>(&self, layer: usize, first: usize, parameters: &[N], x: &[N], out: &mut [N]) {
+    fn layer<N: Scalar>(&self, layer: usize, first: usize, parameters: &[N], x: &[N], out: &mut [N]) {
         let Layer { width, activation } = self.layers[layer];
         let (weights, biases) = self.place(layer);
         let (weights, biases) = (&parameters[weights], &parameters[biases]);
@@ -188,12 +188,12 @@ impl VectorField for Network {
         self.place(self.layers.len() - 1).1.end
     }
 
-    fn eval<N: Number>(&self, parameters: &[N], h: &[N], out: &mut [N]) {
+    fn eval<N: Scalar>(&self, parameters: &[N], h: &[N], out: &mut [N]) {
         let x = self.trunk(parameters, h);
         self.layer(self.layers.len() - 1, 0, parameters, &x, out);
     }
 
-    fn eval_channel<N: Number>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
+    fn eval_channel<N: Scalar>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
         let x = self.trunk(parameters, h);
         self.layer(self.layers.len() - 1, j * self.hidden, parameters, &x, out);
     }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{Network, Reversible, VectorField};
-use crate::number::{Dual, Jet, Real};
+use crate::scalar::{Dual, Jet, Real};
 
 impl Network {
     /// The outputs of layer `l` that are asked for, before the activation.

@@ -12,7 +12,7 @@ use super::{Gradient, pull_back};
 use crate::Error;
 use crate::error::check;
 use crate::field::VectorField;
-use crate::number::{Real, Tape};
+use crate::scalar::{Real, Tape};
 use crate::solve::{Arrival, Changed, Drive, Observer, Save, Solution, Solver, Stops, Stretch, System, Taken, Term, integrate};
 
 /// The gradient of a loss from its derivatives `weights` in the states of `solution`, `[times, H]`, by a solve backwards in time.

@@ -8,7 +8,7 @@ use super::Gradient;
 use crate::Error;
 use crate::error::check;
 use crate::field::VectorField;
-use crate::number::Real;
+use crate::scalar::Real;
 use crate::solve::{Drive, Save, Solver, Term};
 
 /// Derivatives of a loss of a batch.

@@ -17,7 +17,7 @@ pub use adjoint::adjoint;
 pub use batch::BatchGradient;
 pub use recorded::Recorded;
 
-use crate::number::{Real, Tape};
+use crate::scalar::{Real, Tape};
 use crate::solve::{Drive, Term};
 use crate::{Error, field::VectorField};
 
@@ -62,5 +62,5 @@ fn pull_back<T: Real, F: VectorField, D: Drive<T>>(
             *out = gradient.of(x);
         }
     }
-    Ok(slope.iter().map(|&x| crate::number::Number::value(x)).collect())
+    Ok(slope.iter().map(|&x| crate::scalar::Scalar::value(x)).collect())
 }

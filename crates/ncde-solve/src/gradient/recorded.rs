@@ -7,7 +7,7 @@ use super::checkpoints::Checkpoints;
 use crate::Error;
 use crate::error::check;
 use crate::field::VectorField;
-use crate::number::{Real, Tape, Var};
+use crate::scalar::{Real, Tape, Var};
 use crate::solve::{Arrival, Changed, Drive, First, Observer, Save, Solution, Solver, Stages, Stops, Stretch, Taken, Term};
 
 /// A solve that remembers its steps.
@@ -167,7 +167,7 @@ impl<T: Real, F: VectorField, D: Drive<T>> Back<'_, T, F, D> {
 }
 
 fn constants<'t, T: Real>(rate: &[T]) -> Vec<Var<'t, T>> {
-    rate.iter().map(|&x| crate::number::Number::constant(x)).collect()
+    rate.iter().map(|&x| crate::scalar::Scalar::constant(x)).collect()
 }
 
 /// Keeps what is wanted and what the way back needs.

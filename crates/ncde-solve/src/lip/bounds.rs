@@ -12,7 +12,7 @@ use super::{Smoothness, check_gamma, operator_norm};
 use crate::Error;
 use crate::error::check;
 use crate::field::{Network, VectorField};
-use crate::number::Real;
+use crate::scalar::Real;
 
 /// `1 + 2^gamma`, the constant of a composition.
 pub fn constant(gamma: f64) -> f64 {

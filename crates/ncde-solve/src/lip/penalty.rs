@@ -3,7 +3,7 @@
 //! (Thesis, the weight penalty of Log-NCDEs.)
 
 use crate::field::{Network, VectorField};
-use crate::number::Number;
+use crate::scalar::Scalar;
 
 /// The penalty, in any number type: a tape gives its gradient. `parameters` are all those of the network.
 ///
@@ -16,7 +16,7 @@ use crate::number::Number;
 ///
 /// # Errors
 /// If there are more or fewer parameters than the network has.
-pub fn weight_penalty<N: Number>(network: &Network, parameters: &[N]) -> Result<N, crate::Error> {
+pub fn weight_penalty<N: Scalar>(network: &Network, parameters: &[N]) -> Result<N, crate::Error> {
     crate::error::check("weight penalty", "the list of parameters", parameters.len(), network.parameters())?;
     let mut sum = N::zero();
     for layer in 0..network.layers().len() {

@@ -14,7 +14,7 @@ use ncde_signature::{Basis, Control, Signature};
 use crate::Error;
 use crate::brackets::{MOST_DEPTH, words};
 use crate::error::check;
-use crate::number::Real;
+use crate::scalar::Real;
 
 /// Where a state may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

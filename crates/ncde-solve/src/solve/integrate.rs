@@ -8,7 +8,7 @@ use super::steps::{Adaptive, Steps};
 use super::stops::Stretch;
 use super::tableau::{LastStage, Method, Tableau};
 use crate::Error;
-use crate::number::Real;
+use crate::scalar::Real;
 
 /// What a solve took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -43,7 +43,7 @@ pub use term::Term;
 
 use crate::Error;
 use crate::field::VectorField;
-use crate::number::Real;
+use crate::scalar::Real;
 
 /// A method and its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

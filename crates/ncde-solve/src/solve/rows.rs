@@ -19,7 +19,7 @@ use crate::Error;
 use crate::brackets::{Gradients, MOST_DEPTH, contract_fixed, contract_reverse};
 use crate::error::check;
 use crate::field::Reversible;
-use crate::number::Real;
+use crate::scalar::Real;
 
 /// Steps of one method, for rows of log-signatures in the Lyndon basis.
 ///

@@ -2,7 +2,7 @@
 
 use super::tableau::Tableau;
 use crate::Error;
-use crate::number::Number;
+use crate::scalar::Scalar;
 
 /// Stages `k_1, ..., k_s` and working memory.
 pub(crate) struct Stages<N> {
@@ -18,7 +18,7 @@ pub(crate) enum First {
     Unknown,
 }
 
-impl<N: Number> Stages<N> {
+impl<N: Scalar> Stages<N> {
     /// All stages of a method.
     pub(crate) fn all(tableau: &'static Tableau, dimension: usize) -> Self {
         Self { tableau, k: vec![vec![N::zero(); dimension]; tableau.stages()], y: vec![N::zero(); dimension] }
@@ -73,7 +73,7 @@ impl<N: Number> Stages<N> {
 }
 
 /// `out = y + dt sum_i w_i k_i`.
-fn combine<N: Number>(y: &[N], dt: f64, weights: &[f64], k: &[Vec<N>], out: &mut [N]) {
+fn combine<N: Scalar>(y: &[N], dt: f64, weights: &[f64], k: &[Vec<N>], out: &mut [N]) {
     for (a, out) in out.iter_mut().enumerate() {
         *out = y[a].accumulate(weights.len(), |i| (N::of(dt * weights[i]), k[i][a]));
     }

@@ -2,7 +2,7 @@
 
 use super::drive::{Between, Drive};
 use crate::Error;
-use crate::number::Real;
+use crate::scalar::Real;
 
 /// When states are wanted.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::brackets;
 use crate::error::check;
 use crate::field::VectorField;
-use crate::number::{Number, Real};
+use crate::scalar::{Scalar, Real};
 
 /// A vector field and the control that drives it. That they have as many channels is checked when it is solved.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl<F: VectorField, D> Term<'_, F, D> {
     }
 
     /// The product of field and rate at a state.
-    pub(crate) fn product<N: Number>(&self, parameters: &[N], rate: &[N], h: &[N], out: &mut [N]) -> Result<(), Error>
+    pub(crate) fn product<N: Scalar>(&self, parameters: &[N], rate: &[N], h: &[N], out: &mut [N]) -> Result<(), Error>
     where
         D: Drive<N::Real>,
     {

@@ -3,7 +3,7 @@
 
 use ncde_signature::path::{AtObservations, Linear, Series};
 use ncde_solve::field::VectorField;
-use ncde_solve::number::Number;
+use ncde_solve::scalar::Scalar;
 
 /// Numbers uniform in `[-1/2, 1/2)`, a function of seed and place (splitmix64).
 pub(crate) fn uniform(seed: u64, n: usize) -> Vec<f64> {
@@ -75,7 +75,7 @@ impl VectorField for Logistic {
         1
     }
 
-    fn eval<N: Number>(&self, c: &[N], h: &[N], out: &mut [N]) {
+    fn eval<N: Scalar>(&self, c: &[N], h: &[N], out: &mut [N]) {
         out[0] = h[0] * (N::of(1.0) - h[0]);
         out[1] = c[0] * h[0] * h[1];
     }

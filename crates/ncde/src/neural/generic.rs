@@ -8,7 +8,7 @@
 //! What is summed over the batch is summed in shards that depend on its size alone, one after the other: results do not depend on threads.
 
 use ncde_kernels::neural::{Controls, Gradients, Input, Outputs};
-use ncde_solve::number::Real;
+use ncde_solve::scalar::Real;
 use ncde_solve::solve::{RowGradients, RowSteps};
 use rayon::prelude::*;
 

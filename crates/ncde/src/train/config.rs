@@ -141,7 +141,7 @@ table! {
         class_weights: ClassWeights,
         /// The largest norm of a gradient; 0 for no limit.
         clip: f64,
-        /// Steps between two looks at the validation part.
+        /// Steps between two evaluations of the validation part.
         evaluate_every: usize,
         /// Steps without improvement after which training stops; 0 for never.
         patience: usize,

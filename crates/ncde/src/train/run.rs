@@ -28,7 +28,7 @@ use super::{Error, fit};
 use crate::layer::Phase;
 use crate::random::Stream;
 
-/// A checkpoint is written at least this often, in seconds, also between two looks at the validation part.
+/// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
 const CHECKPOINT_SECONDS: f64 = 30.0;
 /// The most numbers of a batch when a part is evaluated.
 const EVALUATION_NUMBERS: usize = 1 << 22;

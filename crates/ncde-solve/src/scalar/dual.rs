@@ -5,7 +5,7 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::{Number, Trace};
+use super::{Scalar, Trace};
 
 /// A value with one directional derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ impl<N> Dual<N> {
     }
 }
 
-impl<N: Number> Dual<N> {
+impl<N: Scalar> Dual<N> {
     /// `value`, which does not move.
     pub fn fixed(value: N) -> Self {
         Self { value, tangent: N::zero() }
@@ -35,7 +35,7 @@ impl<N: Number> Dual<N> {
     }
 }
 
-impl<N: Number> Add for Dual<N> {
+impl<N: Scalar> Add for Dual<N> {
     type Output = Self;
 
     #[inline]
@@ -44,14 +44,14 @@ impl<N: Number> Add for Dual<N> {
     }
 }
 
-impl<N: Number> AddAssign for Dual<N> {
+impl<N: Scalar> AddAssign for Dual<N> {
     #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl<N: Number> Sub for Dual<N> {
+impl<N: Scalar> Sub for Dual<N> {
     type Output = Self;
 
     #[inline]
@@ -60,7 +60,7 @@ impl<N: Number> Sub for Dual<N> {
     }
 }
 
-impl<N: Number> Neg for Dual<N> {
+impl<N: Scalar> Neg for Dual<N> {
     type Output = Self;
 
     #[inline]
@@ -69,7 +69,7 @@ impl<N: Number> Neg for Dual<N> {
     }
 }
 
-impl<N: Number> Mul for Dual<N> {
+impl<N: Scalar> Mul for Dual<N> {
     type Output = Self;
 
     #[inline]
@@ -82,7 +82,7 @@ impl<N: Number> Mul for Dual<N> {
     }
 }
 
-impl<N: Number> Div for Dual<N> {
+impl<N: Scalar> Div for Dual<N> {
     type Output = Self;
 
     #[inline]
@@ -92,7 +92,7 @@ impl<N: Number> Div for Dual<N> {
     }
 }
 
-impl<N: Number> Number for Dual<N> {
+impl<N: Scalar> Scalar for Dual<N> {
     type Real = N::Real;
 
     const TRACE: Trace = N::TRACE;
@@ -159,6 +159,6 @@ impl<N: Number> Number for Dual<N> {
 }
 
 #[inline(never)]
-fn called<N: Number>(a: Dual<N>, b: Dual<N>) -> Dual<N> {
+fn called<N: Scalar>(a: Dual<N>, b: Dual<N>) -> Dual<N> {
     a * b
 }

@@ -6,12 +6,12 @@
 use std::cell::RefCell;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::{Number, Real, Trace};
+use super::{Scalar, Real, Trace};
 
 /// Where operations are recorded.
 ///
 /// ```
-/// use ncde_solve::number::{Number, Tape};
+/// use ncde_solve::scalar::{Scalar, Tape};
 /// let tape = Tape::new();
 /// let (x, y) = (tape.variable(3.0), tape.variable(2.0));
 /// let z = x * y + x.tanh();
@@ -217,7 +217,7 @@ impl<T: Real> Div for Var<'_, T> {
     }
 }
 
-impl<T: Real> Number for Var<'_, T> {
+impl<T: Real> Scalar for Var<'_, T> {
     type Real = T;
 
     const TRACE: Trace = Trace::Record;
@@ -232,7 +232,7 @@ impl<T: Real> Number for Var<'_, T> {
     }
 
     fn exp(self) -> Self {
-        let y = Number::exp(self.value);
+        let y = Scalar::exp(self.value);
         self.unary(y, y)
     }
 

@@ -2,7 +2,7 @@
 
 use ncde_signature::Float;
 
-use super::{Jet, Number, Trace};
+use super::{Jet, Scalar, Trace};
 
 /// `f32` or `f64`: a number without derivatives.
 pub trait Real: Jet<Real = Self> + Float {}
@@ -16,7 +16,7 @@ macro_rules! real {
     ($t:ty) => {
         impl Real for $t {}
 
-        impl Number for $t {
+        impl Scalar for $t {
             type Real = Self;
 
             const TRACE: Trace = Trace::None;

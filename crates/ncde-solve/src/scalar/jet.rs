@@ -8,17 +8,17 @@
 //! what it is for reals, with these numbers put in. No tape is needed: a field's own reverse pass is written once, over [`Jet`].
 //! A real `w` that multiplies has the gradient `<x, y'>`.
 
-use super::{Dual, Number};
+use super::{Dual, Scalar};
 
 /// A real, or duals around one.
 ///
 /// ```
-/// use ncde_solve::number::{Dual, Jet};
+/// use ncde_solve::scalar::{Dual, Jet};
 /// let (a, b) = (Dual::new(2.0, 3.0), Dual::new(5.0, 7.0));
 /// assert_eq!(a.pair(b), (a * b).tangent);
 /// assert_eq!(a.scaled(2.0), Dual::new(4.0, 6.0));
 /// ```
-pub trait Jet: Number {
+pub trait Jet: Scalar {
     /// How many reals it has: `2^k`. Part `p` goes with the product of those `e_i` whose bit is set in `p`, so that in [`pair`](Self::pair)
     /// part `p` meets part `PARTS - 1 - p`.
     const PARTS: usize;

@@ -1,6 +1,6 @@
 //! The numbers a vector field is written in: `x`, `x + x' e` with `e^2 = 0`, or a node of a tape.
 //!
-//! A field is written once, over [`Number`]. Evaluated in
+//! A field is written once, over [`Scalar`]. Evaluated in
 //!
 //! | type | it gives | cost, against one evaluation |
 //! | --- | --- | --- |
@@ -35,14 +35,14 @@ pub enum Trace {
 /// A number that knows the functions fields are made of.
 ///
 /// ```
-/// use ncde_solve::number::{Dual, Number};
-/// fn cubic<N: Number>(x: N) -> N {
+/// use ncde_solve::scalar::{Dual, Scalar};
+/// fn cubic<N: Scalar>(x: N) -> N {
 ///     x * x * x - N::of(2.0) * x
 /// }
 /// assert_eq!(cubic(3.0), 21.0);
 /// assert_eq!(cubic(Dual::new(3.0, 1.0)).tangent, 25.0); // 3 x^2 - 2
 /// ```
-pub trait Number:
+pub trait Scalar:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> + AddAssign
 {
     /// What is left when all derivatives are dropped: `f32` or `f64`.
@@ -117,7 +117,7 @@ pub trait Number:
         self * other
     }
 
-    /// [`accumulate`](Number::accumulate) for a number that has this one as a part. A number with parts of its own goes through a pointer to
+    /// [`accumulate`](Scalar::accumulate) for a number that has this one as a part. A number with parts of its own goes through a pointer to
     /// `pair`: the types of these functions would be twice as many with each layer.
     fn accumulate_part(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
         self.accumulate(n, pair)
