@@ -37,7 +37,7 @@
 //!
 //! | module | what it has |
 //! | --- | --- |
-//! | [`number`] | what fields are written in: reals, duals, variables of a tape; a dual that is its own dual |
+//! | [`scalar`] | what fields are written in: reals, duals, variables of a tape; a dual that is its own dual |
 //! | [`field`] | the traits [`field::VectorField`] and [`field::Reversible`], networks, linear fields |
 //! | [`brackets`] | Jacobian-vector products; Lie brackets contracted with a log-signature, to depth 6 |
 //! | [`solve`] | methods, steps, controls; states at given times; steps from rows of a log-signature, with their reverse pass |

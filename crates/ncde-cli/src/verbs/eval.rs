@@ -2,14 +2,14 @@
 
 use ncde::train::score;
 
-use super::predict::said;
+use super::predict::predict_file;
 use crate::args::EvalArgs;
 use crate::error::Failure;
 use crate::output;
 
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
-    let said = said(&args.on)?;
-    let Some(metrics) = score(&said.spec.task, &said.data, &said.predictions) else {
+    let predicted = predict_file(&args.on)?;
+    let Some(metrics) = score(&predicted.spec.task, &predicted.data, &predicted.predictions) else {
         return Err(Failure::Refused(format!(
             "`{}` has no labels to compare with; give them with `--labels FILE`, or use `ncde predict`",
             args.on.data.display()

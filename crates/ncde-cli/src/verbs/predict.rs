@@ -12,14 +12,14 @@ use crate::error::Failure;
 use crate::{output, threads};
 
 /// What a model says of a file.
-pub(crate) struct Said {
+pub(crate) struct Predicted {
     pub(crate) spec: ModelSpec,
     pub(crate) data: Dataset,
     pub(crate) predictions: Vec<Vec<Prediction>>,
 }
 
 /// Loads the model, brings the file into the form it was trained on, and predicts.
-pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
+pub(crate) fn predict_file(args: &UseArgs) -> Result<Predicted, Failure> {
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let classes = match &spec.task {
@@ -42,7 +42,7 @@ pub(crate) fn said(args: &UseArgs) -> Result<Said, Failure> {
         Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: spec.vocabulary.clone() };
     let data = data.aligned(&schema)?;
     let predictions = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&model, &data)?))?;
-    Ok(Said { spec, data, predictions })
+    Ok(Predicted { spec, data, predictions })
 }
 
 pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
@@ -52,21 +52,21 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
             return Err(Failure::Refused(format!("`{}`: predictions are written as .csv or .json", path.display())));
         }
     }
-    let said = said(&args.on)?;
+    let predicted = predict_file(&args.on)?;
     match &args.output {
-        None => output::data(|out| csv(&said, out)),
+        None => output::data(|out| csv(&predicted, out)),
         Some(path) => {
             let write = |path: &Path| -> std::io::Result<()> {
                 let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
                 if path.extension().is_some_and(|ext| ext == "json") {
-                    json(&said, &mut out)?;
+                    json(&predicted, &mut out)?;
                 } else {
-                    csv(&said, &mut out)?;
+                    csv(&predicted, &mut out)?;
                 }
                 out.flush()
             };
             write(path).map_err(|source| Failure::Write { path: path.clone(), source })?;
-            output::mention(&format!("{} predictions in `{}`", said.data.cases.len(), path.display()));
+            output::mention(&format!("{} predictions in `{}`", predicted.data.cases.len(), path.display()));
             Ok(())
         }
     }
@@ -99,26 +99,26 @@ pub(crate) fn class_name(spec: &ModelSpec, class: usize) -> String {
     }
 }
 
-fn csv(said: &Said, out: &mut dyn Write) -> std::io::Result<()> {
-    let steps = said.spec.task.at() == At::Steps;
+fn csv(predicted: &Predicted, out: &mut dyn Write) -> std::io::Result<()> {
+    let steps = predicted.spec.task.at() == At::Steps;
     let mut writer = csv::Writer::from_writer(out);
-    let head = std::iter::once("id".to_owned()).chain(steps.then(|| "time".into())).chain(columns(&said.spec));
+    let head = std::iter::once("id".to_owned()).chain(steps.then(|| "time".into())).chain(columns(&predicted.spec));
     writer.write_record(head)?;
-    for (case, own) in said.data.cases.iter().zip(&said.predictions) {
+    for (case, own) in predicted.data.cases.iter().zip(&predicted.predictions) {
         for (i, prediction) in own.iter().enumerate() {
             let time = steps.then(|| case.times[i].to_string());
-            writer.write_record(std::iter::once(case.id.clone()).chain(time).chain(cells(&said.spec, prediction)))?;
+            writer.write_record(std::iter::once(case.id.clone()).chain(time).chain(cells(&predicted.spec, prediction)))?;
         }
     }
     writer.flush()
 }
 
-fn json(said: &Said, out: &mut dyn Write) -> std::io::Result<()> {
-    let steps = said.spec.task.at() == At::Steps;
+fn json(predicted: &Predicted, out: &mut dyn Write) -> std::io::Result<()> {
+    let steps = predicted.spec.task.at() == At::Steps;
     let mut rows = Vec::new();
-    for (case, own) in said.data.cases.iter().zip(&said.predictions) {
+    for (case, own) in predicted.data.cases.iter().zip(&predicted.predictions) {
         for (i, prediction) in own.iter().enumerate() {
-            let mut row = value(&said.spec, prediction);
+            let mut row = value(&predicted.spec, prediction);
             row.insert("id".into(), case.id.clone().into());
             if steps {
                 row.insert("time".into(), case.times[i].into());

@@ -18,7 +18,7 @@ use ncde_signature::algebra::LieBasis;
 use crate::Error;
 use crate::error::check;
 use crate::field::{Reversible, VectorField};
-use crate::scalar::{Dual, Scalar, Real};
+use crate::scalar::{Dual, Real, Scalar};
 use order::{One, Order, Then, Two};
 pub(crate) use reverse::Gradients;
 use reverse::TwoWay;

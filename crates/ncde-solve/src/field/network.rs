@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Activation, VectorField};
 use crate::Error;
 use crate::error::check;
-use crate::scalar::{Scalar, Real, Trace};
+use crate::scalar::{Real, Scalar, Trace};
 
 /// A layer: its width and what is done to its outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

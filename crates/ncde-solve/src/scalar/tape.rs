@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::{Scalar, Real, Trace};
+use super::{Real, Scalar, Trace};
 
 /// Where operations are recorded.
 ///

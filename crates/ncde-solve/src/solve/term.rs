@@ -6,7 +6,7 @@ use crate::Error;
 use crate::brackets;
 use crate::error::check;
 use crate::field::VectorField;
-use crate::scalar::{Scalar, Real};
+use crate::scalar::{Real, Scalar};
 
 /// A vector field and the control that drives it. That they have as many channels is checked when it is solved.
 #[derive(Debug)]

@@ -195,7 +195,7 @@ impl Run {
                     same(&record.config, &config)?;
                     return Ok(Outcome { record, already: true });
                 }
-                state.network.fit(&mut |look| self.over_training(look))?;
+                state.network.fit(&mut |visit| self.over_training(visit))?;
             }
         }
         write_whole(&directory.join("config.toml"), config.as_bytes())?;
@@ -211,7 +211,7 @@ impl Run {
         };
         on(Event::Testing);
         state.take_best();
-        state.network.measure(&mut |look| self.over_training(look))?;
+        state.network.measure(&mut |visit| self.over_training(visit))?;
         save_model(directory, self.spec.clone(), &self.saved(state.values()))?;
         let (record, trouble) = self.record(&progress, directory, [command, started, stopped], parameters)?;
         let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
@@ -230,10 +230,10 @@ impl Run {
     }
 
     /// Shows the batches of the training part, in order.
-    fn over_training(&self, look: Look<'_>) -> Result<(), crate::layer::Error> {
+    fn over_training(&self, visit: Visit<'_>) -> Result<(), crate::layer::Error> {
         for cases in self.parts.train.chunks(self.settings.batch) {
             let (rows, context) = self.features.batch::<Inner>(cases, Phase::Predict, &Default::default());
-            look(rows, context)?;
+            visit(rows, context)?;
         }
         Ok(())
     }
@@ -371,8 +371,8 @@ impl Run {
     }
 }
 
-/// Looks at a batch.
-type Look<'a> = &'a mut dyn FnMut(crate::layer::Rows<Inner>, crate::layer::Context<Inner>) -> Result<(), crate::layer::Error>;
+/// Takes a batch.
+type Visit<'a> = &'a mut dyn FnMut(crate::layer::Rows<Inner>, crate::layer::Context<Inner>) -> Result<(), crate::layer::Error>;
 
 /// The first few cases by name.
 fn names(data: &Dataset, cases: &[usize]) -> String {

@@ -12,7 +12,7 @@ pub(super) struct Progress {
     bar: Option<ProgressBar>,
     steps: usize,
     metric: String,
-    said: Option<std::time::Instant>,
+    printed: Option<std::time::Instant>,
 }
 
 /// Lines on something that is not a terminal come no faster than this, in seconds.
@@ -27,7 +27,7 @@ impl Progress {
             }
             bar
         });
-        Self { json, bar, steps, metric: metric.into(), said: None }
+        Self { json, bar, steps, metric: metric.into(), printed: None }
     }
 
     pub(super) fn show(&mut self, event: &Event<'_>) {
@@ -65,8 +65,8 @@ impl Progress {
                 let metric = metric.unwrap_or_default();
                 if let Some(bar) = &self.bar {
                     bar.set_message(format!("loss {:.3}{metric}", point.loss));
-                } else if !self.json && self.said.is_none_or(|said| said.elapsed().as_secs_f64() > QUIET) {
-                    self.said = Some(std::time::Instant::now());
+                } else if !self.json && self.printed.is_none_or(|printed| printed.elapsed().as_secs_f64() > QUIET) {
+                    self.printed = Some(std::time::Instant::now());
                     output::talk(&format!("step {}/{}  loss {:.4}{metric}", point.step, self.steps, point.loss));
                 }
             }
