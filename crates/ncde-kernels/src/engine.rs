@@ -1,7 +1,6 @@
 //! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`]. A prediction needs those marked `always`,
 //! and nothing here those marked `never`.
 
-use crate::expm;
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::neural::{self, Exploded, Outputs, Solve};
 use crate::scan::{self, Scan};
@@ -15,10 +14,6 @@ ncde_simd::engine! {
     fn commutators(of: &Commutators, numbers: usize, each: &[Self]) -> Vec<Self> = linear::commutators;
     fn commutators_backward(of: &Commutators, numbers: usize, each: &[Self], gradient: &[Self]) -> Vec<Self>
         = linear::commutators_backward;
-    #[never]
-    fn matrix_exp(n: usize, x: &[Self]) -> Vec<Self> = expm::exp_unchecked;
-    #[never]
-    fn matrix_exp_derivative(n: usize, x: &[Self], e: &[Self]) -> Vec<Self> = expm::derivative_unchecked;
     #[never]
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;
     #[never]

@@ -1,5 +1,5 @@
-//! The numerical hearts of `ncde`: structured linear flows, whole solves of neural CDEs, elementwise scans and small matrix
-//! exponentials, each a forward and a hand-written reverse pass, on slices.
+//! The numerical hearts of `ncde`: structured linear flows, whole solves of neural CDEs, elementwise scans,
+//! each a forward and a hand-written reverse pass, on slices.
 //!
 //! # The feature `precompiled`
 //!
@@ -9,7 +9,6 @@
 
 mod engine;
 mod error;
-pub mod expm;
 mod hadamard;
 mod linear;
 pub mod neural;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap too")]
 
 use ncde_signature::Error;
-use ncde_signature::path::{Linear, Series, Start, TokenSeries, flatten};
+use ncde_signature::path::{Linear, Series, Start, flatten};
 
 const NAN: f64 = f64::NAN;
 
@@ -119,35 +119,6 @@ fn a_channel_never_observed_is_named() {
     assert_eq!(Linear::across_gaps(&series).unwrap_err(), error);
     let filled = series.fill_forward(&Start::Zero).unwrap();
     assert_eq!(filled.into_series().values(), [1.0, 0.0, 2.0, 0.0]);
-}
-
-#[test]
-fn tokens_are_looked_up() {
-    let tokens = TokenSeries::new(vec![0.0, 0.5, 2.0], vec![1, 0, 1]).unwrap();
-    let series = tokens.embed(&[0.0_f32, 0.5, 1.0, 1.5], 2).unwrap();
-    assert_eq!(series.values(), [1.0, 1.5, 0.0, 0.5, 1.0, 1.5]);
-    assert_eq!(series.times(), tokens.times());
-    let same = tokens
-        .embed_with(2, |token, row: &mut [f32]| {
-            row[0] = token as f32;
-            row[1] = token as f32 + 0.5;
-        })
-        .unwrap();
-    assert_eq!(same.values(), series.values());
-}
-
-#[test]
-fn tokens_are_checked() {
-    let tokens = TokenSeries::regular(vec![0, 3, u32::MAX]).unwrap();
-    assert_eq!(tokens.embed(&[0.0; 6], 2).unwrap_err(), Error::UnknownToken { index: 1, token: 3, rows: 3 });
-    assert!(matches!(tokens.embed(&[0.0; 5], 2).unwrap_err(), Error::Size { .. }));
-    assert_eq!(tokens.embed(&[0.0; 5], 0).unwrap_err(), Error::NoChannels);
-    assert_eq!(tokens.embed_with(0, |_, _: &mut [f64]| ()).unwrap_err(), Error::NoChannels);
-    let nan = tokens.embed_with(1, |_, row: &mut [f64]| row[0] = NAN);
-    assert!(matches!(nan.unwrap_err(), Error::NotFinite { .. }));
-    assert_eq!(TokenSeries::regular(vec![]).unwrap_err(), Error::EmptySeries);
-    assert!(matches!(TokenSeries::new(vec![0.0], vec![1, 2]).unwrap_err(), Error::Size { seen: 2, wanted: 1, .. }));
-    assert!(matches!(TokenSeries::new(vec![1.0, 0.0], vec![1, 2]).unwrap_err(), Error::TimesNotIncreasing { .. }));
 }
 
 #[test]

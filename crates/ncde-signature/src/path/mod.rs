@@ -36,7 +36,6 @@ mod natural;
 mod ragged;
 mod rectilinear;
 mod series;
-mod tokens;
 mod variation;
 mod windows;
 
@@ -47,7 +46,6 @@ pub use linear::Linear;
 pub use ragged::flatten;
 pub use rectilinear::{Rectilinear, TimeChannel};
 pub use series::Series;
-pub use tokens::TokenSeries;
 pub use variation::{optimal_partition, p_variation};
 pub use windows::Windows;
 
