@@ -69,7 +69,7 @@ impl LinearCdeBatch {
                 let [batch, steps, _] = x.dims();
                 Tensor::cat(vec![Tensor::ones([batch, steps, 1], (&x.device(), x.dtype())), x], 2)
             }
-            (_, ..) => x,
+            _ => x,
         };
         let xi = match (self.spec.input, before, dt) {
             (InputTerm::Values, Some(before), Some(dt)) => Some(spread(dt, &before) * before),
@@ -126,7 +126,7 @@ impl LinearCdeBatch {
         let (lambda, mu) = (clear(moves.lambda), moves.mu.map(clear));
         let [batch, steps, _] = lambda.dims();
         let (a, coefficients, affine) = match self.prepared.commutators {
-            Some(of) => self.from_increments(of, flow, lambda)?,
+            Some(of) => self.generators_of(of, flow, lambda)?,
             None => {
                 let affine = match (&flow.vectors, mu) {
                     (Some(vectors), Some(mu)) => {
@@ -155,7 +155,7 @@ impl LinearCdeBatch {
     /// matrices `A^j A^i - A^i A^j` of its brackets that is the sum above, from `s d` coefficients a window instead of `d (d + 1) / 2`.
     /// Where the path is also added to the state, the same formula holds for `[[A^i, B^i], [0, 0]]`.
     #[expect(clippy::type_complexity, reason = "the arguments of the recurrence")]
-    fn from_increments<B: LayerBackend>(
+    fn generators_of<B: LayerBackend>(
         &self,
         of: Commutators,
         flow: &Flow<B>,

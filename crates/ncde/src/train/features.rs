@@ -167,7 +167,7 @@ impl Cut<'_> {
         wanted: &(impl Fn(usize) -> Vec<usize> + Sync),
     ) -> Result<Vec<CaseRows>, Error> {
         let Form::LogSignature { depth, basis } = self.windows.form else {
-            let of = |i: usize| self.increments(knots(i)?, &wanted(i));
+            let of = |i: usize| self.increments(&knots(i)?, &wanted(i));
             return (0..count).into_par_iter().map(of).collect();
         };
         let transform = Signature::log(self.width, depth, basis)?;
@@ -235,7 +235,7 @@ impl Cut<'_> {
     }
 
     /// The increments of windows, or those of a smooth path: one observation at a time, as a prediction computes them.
-    fn increments(&self, knots: Knots, wanted: &[usize]) -> Result<CaseRows, Error> {
+    fn increments(&self, knots: &Knots, wanted: &[usize]) -> Result<CaseRows, Error> {
         let input = Signal::values(self.width);
         let mut step = self.windows.step(&input, &mut ncde_runtime::layer::Values::default(), None)?;
         let inside = in_windows(wanted.to_vec(), knots.times.len(), self.windows.window);
