@@ -116,7 +116,9 @@ impl Error {
             // A layer inside another has been named already.
             Self::Layer { layer, problem } if layer.contains('(') => Self::Layer { layer: format!("{place}.{layer}"), problem },
             Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
-            Self::Kernel(source) => Self::Layer { layer: format!("{place} ({name})"), problem: source.to_string() },
+            Self::Kernel(_) | Self::Signature(_) | Self::Solve(_) => {
+                Self::Layer { layer: format!("{place} ({name})"), problem: self.to_string() }
+            }
             other => other,
         }
     }
@@ -125,14 +127,12 @@ impl Error {
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Overflow { .. } => true,
-            Self::Solve(source) => matches!(source, ncde_solve::Error::NotFinite { .. }),
             Self::Kernel(source) => {
-                {
-                    // Observations are finite: numbers that are not come from the layer before.
-                    use ncde_kernels::Error as Kernel;
-                    matches!(source, Kernel::Exploded { .. } | Kernel::SolveExploded { .. } | Kernel::NotFinite { .. })
-                }
+                // Observations are finite: numbers that are not come from the layer before.
+                use ncde_kernels::Error::{Exploded, NotFinite, SolveExploded};
+                matches!(source, Exploded { .. } | SolveExploded { .. } | NotFinite { .. })
             }
+            Self::Solve(source) => matches!(source, ncde_solve::Error::NotFinite { .. }),
             _ => false,
         }
     }

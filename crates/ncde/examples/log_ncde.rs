@@ -8,92 +8,79 @@
 //! Each loop is observed 20 to 40 times, at times of its own.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
+use std::error::Error;
+
 use burn::backend::{Autodiff, Flex};
-use burn::module::{AutodiffModule, Module};
-use burn::optim::{AdamConfig, GradientsParams, Optimizer};
-use burn::tensor::activation::relu;
+use burn::tensor::activation::softplus;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
-use ncde::model::{Error, ModelBackend, NeuralCde, NeuralCdeConfig, NeuralKind, Readout, ReadoutConfig, StepRule};
+use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
 use ncde::random::Stream;
-use ncde_signature::path::{AtObservations, Linear, Series, Windows};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::Signal;
+use serde_json::json;
 
-const HIDDEN: usize = 8;
 const STEPS: u64 = 200;
 const BATCH: usize = 32;
+const LONGEST: usize = 40;
 
-#[derive(Module, Debug)]
-struct Classifier<B: Backend> {
-    model: NeuralCde<B>,
-    readout: Readout<B>,
-}
-
-impl<B: ModelBackend> Classifier<B> {
-    /// One output a loop, `[batch, 1, 1]`.
-    fn forward(&self, loops: &[Linear<f64, AtObservations>]) -> Result<Tensor<B, 3>, Error> {
-        let drive = self.model.config().windows_of(loops, &Windows::Duration(1.0), 1, &Default::default())?;
-        self.readout.forward(self.model.forward(&drive)?, Some(&drive.lengths))
-    }
-}
-
-/// Loops and their directions.
-type Data = (Vec<Linear<f64, AtObservations>>, Vec<f64>);
-
-/// Loops that start anywhere on the circle.
-fn data(seed: u64, count: usize) -> Result<Data, Error> {
-    let (mut loops, mut signs) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for case in 0..count as u64 {
-        let draw = Stream::new(seed, case);
+/// Loops that start anywhere on the circle, and their directions.
+fn data<B: Backend>(seed: u64, count: usize) -> (Rows<B>, Vec<f64>) {
+    let (mut values, mut times, mut lengths, mut signs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for case in 0..count {
+        let draw = Stream::new(seed, case as u64);
         let sign = if draw.uniform(0) < 0.5 { 1.0 } else { -1.0 };
-        let length = 20 + (draw.uniform(1) * 21.0) as u64;
-        // The ends of each loop, and between them a time in each piece.
-        let time = |i: u64| match i {
-            0 => 0.0,
-            i if i + 1 == length => 1.0,
-            i => (i as f64 + 0.5 * draw.uniform(100 + i)) / length as f64,
-        };
-        let times: Vec<f64> = (0..length).map(time).collect();
-        let turns = times.iter().map(|t| std::f64::consts::TAU * (draw.uniform(2) + sign * t));
-        let exact = turns.flat_map(|angle| [angle.cos(), angle.sin()]);
-        let values = exact.enumerate().map(|(i, x)| x + 0.1 * draw.normal(200 + i as u64)).collect();
-        loops.push(Linear::new(&Series::new(times, values, 2)?.complete()?)?);
+        let length = 20 + (draw.uniform(1) * 21.0) as usize;
+        for i in 0..length {
+            // The ends of each loop, and between them a time in each piece.
+            let time = match i {
+                0 => 0.0,
+                i if i + 1 == length => 1.0,
+                i => (i as f64 + 0.5 * draw.uniform(100 + i as u64)) / length as f64,
+            };
+            let angle = std::f64::consts::TAU * (draw.uniform(2) + sign * time);
+            let noise = |k: usize| 0.1 * draw.normal((200 + 2 * i + k) as u64);
+            values.extend([angle.cos() + noise(0), angle.sin() + noise(1)]);
+            times.push(time);
+        }
+        values.resize((case + 1) * LONGEST * 2, 0.0);
+        times.resize((case + 1) * LONGEST, 1.0);
+        lengths.push(length);
         signs.push(sign);
     }
-    Ok((loops, signs))
+    let values = Tensor::from_data(TensorData::new(values, [count, LONGEST, 2]), &Default::default());
+    let places = Places { lengths, trunk: LONGEST, times, branches: None };
+    (Rows { values, places: places.into() }, signs)
 }
 
-fn train(depth: usize) -> Result<Classifier<Flex>, Error> {
-    let device = Default::default();
-    let config = NeuralCdeConfig::new(NeuralKind::LogNcde { depth }, HIDDEN, 2)
-        .with_layers(16, 2)
-        .with_steps(StepRule::EachWindow(10))
-        .with_divisor(1.0);
-    let mut model = Classifier::<Autodiff<Flex>> {
-        model: config.init(&device, 0)?,
-        readout: ReadoutConfig::new(1).init(HIDDEN, &device, &Stream::new(0, 1)),
-    };
-    let mut optimiser = AdamConfig::new().init();
+fn train(depth: usize) -> Result<Network<Flex>, Box<dyn Error>> {
+    let layers: Vec<LayerSpec> = serde_json::from_value(json!([
+        {"layer": "windows", "window": LONGEST, "form": {"kind": "log-signature", "depth": depth, "basis": "lyndon"}},
+        {"layer": "neural-cde", "kind": "log-ncde", "hidden": 8, "width": 16, "layers": 2, "activation": "silu",
+            "before_last": "silu", "last": "tanh", "solver": "heun", "steps": 10, "init": 1.0},
+        {"layer": "pool", "over": "last"},
+        {"layer": "linear", "outputs": 1}
+    ]))?;
+    let mut model = Optimiser::<Autodiff<Flex>>::new(&layers, &Signal::values(2), 0, &Default::default())?;
     for step in 0..STEPS {
-        let (loops, signs) = data(1000 + step, BATCH)?;
-        let margin = model.forward(&loops)? * Tensor::from_data(TensorData::new(signs, [BATCH, 1, 1]), &device);
-        // The logistic loss, without overflow, and a little of the penalty that keeps the field smooth.
-        let loss = relu(margin.clone().neg()) + margin.abs().neg().exp().log1p();
-        let loss = loss.mean() + model.model.penalty() * 1e-4;
-        let gradients = GradientsParams::from_grads(loss.backward(), &model);
-        model = optimiser.step(0.02, model, gradients);
+        let (loops, signs) = data(1000 + step, BATCH);
+        let signs = Tensor::from_data(TensorData::new(signs, [BATCH, 1, 1]), &Default::default());
+        // A little of the penalty that keeps the field smooth; the logistic loss is ln(1 + e^-margin).
+        let update = Update { penalty: 1e-4, ..Update::rate(0.02) };
+        model.step(update, (loops, Context::predict()), |out| softplus((out.values * signs).neg(), 1.0).mean())?;
     }
-    Ok(model.valid())
+    Ok(model.network)
 }
 
 /// The share of new loops that are classified right.
-fn accuracy(model: &Classifier<Flex>) -> Result<f64, Error> {
+fn accuracy(model: &Network<Flex>) -> Result<f64, Box<dyn Error>> {
     let cases = 500;
-    let (loops, signs) = data(1, cases)?;
-    let outputs: Vec<f64> = model.forward(&loops)?.into_data().iter().collect();
+    let (loops, signs) = data(1, cases);
+    let outputs: Vec<f64> = model.forward(loops, &Context::predict())?.values.into_data().iter().collect();
     Ok(outputs.iter().zip(&signs).filter(|(output, sign)| *output * *sign > 0.0).count() as f64 / cases as f64)
 }
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn Error>> {
     let [one, two] = [accuracy(&train(1)?)?, accuracy(&train(2)?)?];
     println!("accuracy on new loops, one window each: depth 1 {:5.1} %, depth 2 {:5.1} %", 100.0 * one, 100.0 * two);
     assert!(two > 0.95 && one < 0.7, "the direction is in the area, not in the increment");

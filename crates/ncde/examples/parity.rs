@@ -1,4 +1,4 @@
-//! Is the number of ones odd? A one-layer block `SLiCE` learns it, at any length; a positive diagonal cannot, it only counts.
+//! Is the number of ones odd? A one-layer block `SLiCE` learns it; a positive diagonal cannot, it only counts.
 //!
 //! ```text
 //! h_{j+1} = exp(x_j A) h_j,   x_j in {0, 1}:   with 2 x 2 blocks a one can be half a turn, exp(A) = -I, a diagonal exp(a) is positive
@@ -7,87 +7,69 @@
 //! Trained on the parity of every prefix of sequences of up to 40 bits, tested on the last bit of longer ones.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
+use std::error::Error;
+
 use burn::backend::{Autodiff, Flex};
-use burn::module::{AutodiffModule, Module};
-use burn::optim::{AdamConfig, GradientsParams, Optimizer};
-use burn::tensor::activation::relu;
+use burn::tensor::activation::softplus;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
-use ncde::model::{
-    Error, Gates, GatesConfig, Init, LinearNcde, LinearNcdeConfig, ModelBackend, Observations, Over, Readout, ReadoutConfig,
-    StructureConfig, TimeChannel, Times,
-};
+use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
 use ncde::random::Stream;
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::Signal;
+use serde_json::{Value, json};
 
-const HIDDEN: usize = 8;
 const STEPS: u64 = 400;
 const BATCH: usize = 16;
 
-#[derive(Module, Debug)]
-struct Classifier<B: Backend> {
-    layer: LinearNcde<B>,
-    readout: Readout<B>,
-}
-
-impl<B: ModelBackend> Classifier<B> {
-    /// An output for every prefix, `[batch, length, 1]`, of `length + 1` bits: a bit is the speed of omega until the next one.
-    fn forward(&self, bits: Vec<f64>, batch: usize) -> Result<Tensor<B, 3>, Error> {
-        let (device, length) = (Default::default(), bits.len() / batch);
-        let values = Tensor::from_data(TensorData::new(bits, [batch, length, 1]), &device);
-        let gates = GatesConfig::Values { time: TimeChannel::Absent }.init::<B>(1, &device, &Stream::new(0, 0));
-        let drive = gates.drive(Observations { values, times: Times::Regular(1.0), lengths: None })?;
-        self.readout.forward(self.layer.forward(&drive)?, None)
-    }
-}
-
-/// Bits, and the parity of every prefix: 1 if even, -1 if odd.
-fn data(batch: usize, length: usize, stream: &Stream) -> (Vec<f64>, Vec<f64>) {
-    let all = (batch * (length + 1)) as u64;
-    let bits: Vec<f64> = (0..all).map(|i| f64::from(u8::from(stream.uniform(i) < 0.5))).collect();
-    let mut signs = Vec::with_capacity(batch * length);
-    for series in bits.chunks_exact(length + 1) {
+/// Bits, and before each of them, and after the last, the parity of those so far: 1 if even, -1 if odd; `[batch, length + 1, 1]`.
+///
+/// A bit is the speed of omega until the next row, so there is one row more than there are bits.
+fn data<B: Backend>(batch: usize, length: usize, stream: &Stream) -> (Rows<B>, Vec<f64>) {
+    let (mut bits, mut signs) = (Vec::new(), Vec::new());
+    for case in 0..batch {
         let mut sign = 1.0;
-        for bit in &series[..length] {
-            sign *= 1.0 - 2.0 * bit;
+        for j in 0..=length {
+            let bit = f64::from(u8::from(j < length && stream.uniform((case * length + j) as u64) < 0.5));
+            bits.push(bit);
             signs.push(sign);
+            sign *= 1.0 - 2.0 * bit;
         }
     }
-    (bits, signs)
+    let values = Tensor::from_data(TensorData::new(bits, [batch, length + 1, 1]), &Default::default());
+    (Rows { values, places: Places::regular(&vec![length + 1; batch]).into() }, signs)
 }
 
-fn train(structure: StructureConfig) -> Result<Classifier<Flex>, Error> {
-    let device = Default::default();
-    let config = LinearNcdeConfig::new(HIDDEN, 1).with_structure(structure).with_init(Init::Scaled { std: 0.5 });
-    let mut model = Classifier::<Autodiff<Flex>> {
-        layer: config.init(&device, 2)?,
-        readout: ReadoutConfig::new(1).with_over(Over::EveryStep).init(HIDDEN, &device, &Stream::new(0, 1)),
-    };
-    let mut optimiser = AdamConfig::new().init();
+fn train(structure: &Value) -> Result<Network<Flex>, Box<dyn Error>> {
+    let layers: Vec<LayerSpec> = serde_json::from_value(json!([
+        {"layer": "linear-cde", "hidden": 8, "structure": structure, "drive": {"kind": "values"}, "initial": "learned",
+            "init": {"kind": "scaled", "deviation": 0.5}},
+        {"layer": "linear", "outputs": 1}
+    ]))?;
+    let mut model = Optimiser::<Autodiff<Flex>>::new(&layers, &Signal::values(1), 2, &Default::default())?;
     for step in 0..STEPS {
         let length = [4, 8, 16, 40][[150, 230, 310].iter().filter(|&&end| step >= end).count()];
         let (bits, signs) = data(BATCH, length, &Stream::new(1, step));
-        let signs = Tensor::from_data(TensorData::new(signs, [BATCH, length, 1]), &device);
-        let margin = model.forward(bits, BATCH)? * signs;
-        // The logistic loss, without overflow.
-        let loss = relu(margin.clone().neg()) + margin.abs().neg().exp().log1p();
-        let gradients = GradientsParams::from_grads(loss.mean().backward(), &model);
-        model = optimiser.step(0.03 * (1.0 - step as f64 / STEPS as f64), model, gradients);
+        let signs = Tensor::from_data(TensorData::new(signs, [BATCH, length + 1, 1]), &Default::default());
+        let rate = 0.03 * (1.0 - step as f64 / STEPS as f64);
+        // The logistic loss: ln(1 + e^-margin).
+        model.step(Update::rate(rate), (bits, Context::predict()), |out| softplus((out.values * signs).neg(), 1.0).mean())?;
     }
-    Ok(model.valid())
+    Ok(model.network)
 }
 
 /// The share of new sequences whose last prefix is classified right.
-fn accuracy(model: &Classifier<Flex>, length: usize) -> Result<f64, Error> {
+fn accuracy(model: &Network<Flex>, length: usize) -> Result<f64, Box<dyn Error>> {
     let cases = 200;
     let (bits, signs) = data(cases, length, &Stream::new(2, 0));
-    let outputs: Vec<f64> = model.forward(bits, cases)?.into_data().iter().collect();
-    let last = (1..=cases).map(|case| case * length - 1);
+    let outputs: Vec<f64> = model.forward(bits, &Context::predict())?.values.into_data().iter().collect();
+    let last = (1..=cases).map(|case| case * (length + 1) - 1);
     Ok(last.filter(|&i| outputs[i] * signs[i] > 0.0).count() as f64 / cases as f64)
 }
 
-fn main() -> Result<(), Error> {
-    let block = train(StructureConfig::Block { block: 2 })?;
-    let diagonal = train(StructureConfig::Diagonal)?;
+fn main() -> Result<(), Box<dyn Error>> {
+    let block = train(&json!({"kind": "block", "block": 2}))?;
+    let diagonal = train(&json!({"kind": "diagonal"}))?;
     println!("accuracy on new sequences, trained on up to 40 bits");
     for length in [10, 40, 80] {
         let (block, diagonal) = (accuracy(&block, length)?, accuracy(&diagonal, length)?);

@@ -1,7 +1,7 @@
-//! A layer in service: observations one by one, each with its own time, saved to text and resumed, compared with the batch.
+//! A model in service: observations one by one, each with its own time, saved to text and resumed, compared with the batch.
 //!
 //! ```text
-//! h_{t_{l+1}} = exp(sum_P lambda^l_P A_P) h_{t_l},   lambda^l: the log-signature of window l, here of 8 observations
+//! h_{k+1} = exp(sum_P lambda^k_P A_P) h_k,   lambda^k: the log-signature of window k, here of 8 observations
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
@@ -10,61 +10,82 @@ use std::time::Instant;
 
 use burn::backend::Flex;
 use burn::tensor::{Tensor, TensorData};
-use ncde::model::{Driving, Gates, GatesConfig, Initial, LinearNcdeConfig, Observations, StreamState, TimeChannel, Times};
+use ncde::layer::{Context, Network, Places, Rows};
 use ncde::random::Stream;
+use ncde_runtime::{FORMAT, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes};
+use serde_json::{Value, json};
 
 const CHANNELS: usize = 3;
 const LENGTH: usize = 2_000;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let device = Default::default();
-    let gates = GatesConfig::Increments { time: TimeChannel::Present }.init::<Flex>(CHANNELS, &device, &Stream::new(0, 1));
-    let config = LinearNcdeConfig::new(32, CHANNELS + 1).with_initial(Initial::FromFirst { channels: CHANNELS });
+/// A model that forecasts all channels from the layers before its last.
+fn spec(layers: &[Value]) -> Result<ModelSpec, Box<dyn Error>> {
+    let last = json!({"layer": "linear", "outputs": CHANNELS});
+    let layers = layers.iter().cloned().chain([last]).map(serde_json::from_value).collect::<Result<_, _>>()?;
+    let channels = vec![Scaling::IDENTITY; CHANNELS];
+    Ok(ModelSpec {
+        format: FORMAT,
+        ncde: env!("CARGO_PKG_VERSION").into(),
+        name: "layers".into(),
+        weights: to_bytes(&[])?.1,
+        channels: (0..CHANNELS).map(|i| format!("channel {i}")).collect(),
+        statics: Vec::new(),
+        vocabulary: None,
+        task: Task::Forecast { horizon: 1 },
+        preparation: Preparation { channels, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
+        layers,
+    })
+}
 
+fn main() -> Result<(), Box<dyn Error>> {
     // Irregular times, and values that wander about 0.
     let noise = Stream::new(1, 0);
-    let mut time = 0.0;
-    let times: Vec<f64> = (0..LENGTH as u64)
-        .map(|j| {
-            time += 0.002 + 0.016 * noise.child(0).uniform(j);
-            time
-        })
-        .collect();
+    let step = |time: &mut f64, j: u64| {
+        let now = *time;
+        *time += 0.002 + 0.016 * noise.child(0).uniform(j);
+        Some(now)
+    };
+    let times: Vec<f64> = (0..LENGTH as u64).scan(0.0, step).collect();
     let values: Vec<f32> = (0..(LENGTH * CHANNELS) as u64).map(|i| (0.3 * noise.child(1).normal(i)) as f32).collect();
 
-    for driving in [Driving::Increments, Driving::LogOde { depth: 2, steps: 8 }] {
-        let layer = config.clone().with_driving(driving).init::<Flex>(&device, 0)?;
+    let cde = |drive: Value| json!({"layer": "linear-cde", "hidden": 32, "structure": {"kind": "block", "block": 4}, "drive": drive, "initial": "first"});
+    let windows = json!({"layer": "windows", "window": 8, "form": {"kind": "log-signature", "depth": 2, "basis": "lyndon"}});
+    for (name, layers) in [
+        ("increments", vec![cde(json!({"kind": "increments", "time": true}))]),
+        ("windows of 8", vec![windows, cde(json!({"kind": "windows"}))]),
+    ] {
+        let spec = spec(&layers)?;
+        let network = Network::<Flex>::drawn(&spec.layers, &spec.signal(), 0, &Default::default())?;
 
         // All at once.
-        let steps: Vec<f32> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f32).collect();
-        let drive = gates.drive(Observations {
-            values: Tensor::from_data(TensorData::new(values.clone(), [1, LENGTH, CHANNELS]), &device),
-            times: Times::Steps(Tensor::from_data(TensorData::new(steps, [1, LENGTH - 1]), &device)),
-            lengths: None,
-        })?;
-        let states: Vec<f32> = layer.forward(&drive)?.into_data().iter().collect();
-        let expected = &states[states.len() - 32..];
+        let places = Places { lengths: vec![LENGTH], trunk: LENGTH, times: times.clone(), branches: None };
+        let all = Tensor::from_data(TensorData::new(values.clone(), [1, LENGTH, CHANNELS]), &Default::default());
+        let outputs = network.forward(Rows { values: all, places: places.into() }, &Context::predict())?.values;
+        let outputs: Vec<f64> = outputs.into_data().iter().collect();
+        let expected = &outputs[outputs.len() - CHANNELS..];
 
         // One by one, with a break in the middle.
-        let mut stream = layer.stream::<f32>(&gates)?;
-        let mut observations = times.iter().zip(values.chunks_exact(CHANNELS));
+        let mut model = Model::new(spec, Weights::of(network.values()))?;
+        let mut series = model.start(&[])?;
+        let rows = values.chunks_exact(CHANNELS).map(|row| row.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+        let mut observations = times.iter().zip(rows);
         for (&time, x) in observations.by_ref().take(LENGTH / 2 + 3) {
-            stream.push(time, x)?;
+            model.push(&mut series, time, &x)?;
         }
-        let text = serde_json::to_string(&stream.save()?)?;
-        let saved: StreamState<f32> = serde_json::from_str(&text)?;
-        let mut resumed = layer.stream::<f32>(&gates)?;
-        resumed.resume(&saved)?;
+        let text = serde_json::to_string(&series)?;
+        let mut resumed: Series = serde_json::from_str(&text)?;
+        model.check(&resumed)?;
         let (left, began) = (observations.len(), Instant::now());
         for (&time, x) in observations {
-            resumed.push(time, x)?;
+            model.push(&mut resumed, time, &x)?;
         }
         let micros = 1e6 * began.elapsed().as_secs_f64() / left as f64;
 
-        let (state, size) = (resumed.state()?, expected.iter().fold(0.0, |m: f32, x| m.max(x.abs())));
-        let far = state.iter().zip(expected).fold(0.0, |m: f32, (a, b)| m.max((a - b).abs())) / size;
-        println!("{driving:?}");
-        println!("  saved after {} observations: {} bytes of text", saved.observations, text.len());
+        let Prediction::Values(seen) = model.predict(&resumed)? else { return Err("a forecast has values".into()) };
+        let size = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let far = seen.iter().zip(expected).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())) / size;
+        println!("{name}");
+        println!("  saved after {} observations: {} bytes of text", series.observations(), text.len());
         println!("  {micros:.2} microseconds an observation, relative difference to the batch {far:.1e}");
         assert!(far < 1e-3);
     }

@@ -175,6 +175,7 @@ fn values_are_the_kernels_in_both_types_and_for_views() {
 
 #[test]
 fn only_tracked_arguments_get_gradients() {
+    let _graph = ncde::graph::lock();
     let (recurrence, arguments) = small(DType::F64);
     let initial = arguments.initial.clone().require_grad();
     let states = linear::recurrence(&recurrence, Arguments { initial: initial.clone(), ..arguments.clone() }).unwrap();
@@ -185,6 +186,7 @@ fn only_tracked_arguments_get_gradients() {
 
 #[test]
 fn a_reverse_pass_that_overflows_gives_nan() {
+    let _graph = ncde::graph::lock();
     // The state grows to 1e38 and is f32; its gradient in the coefficient, 1e38 x 1e30, is not finite.
     let recurrence = Arc::new(Recurrence::new(Field::new(Structure::Diagonal { hidden: 1 }, 1).unwrap()));
     let a = Tensor::<B, 1>::from_data([80.0], &Default::default()).require_grad();

@@ -1,15 +1,13 @@
-//! Log-NCDEs of any depth: the generic route is the fused one where both apply, and more depth is more accurate.
+//! Neural solves of any depth: the generic route is the fused one where both apply.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, FloatDType, Tensor};
+use burn::tensor::{DType, Tensor};
 use common::{B, difference, numbers, tensor, values};
-use ncde::model::{NeuralCde, NeuralCdeConfig, NeuralKind, StepRule, cast};
 use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Route, Schedule, Solve, Solver, solve};
-use ncde_signature::path::{Linear, Series, Windows};
 
 /// 5 series in 3 channels, 6 steps with pauses, and a row of its own for each stage.
 fn arguments(op: &Solve, dtype: DType) -> Arguments<B> {
@@ -28,6 +26,7 @@ fn arguments(op: &Solve, dtype: DType) -> Arguments<B> {
 
 /// States, and gradients in parameters, coefficients and initial states.
 fn results(op: &Solve, dtype: DType) -> [Vec<f64>; 4] {
+    let _graph = ncde::graph::lock();
     let Arguments { parameters, coefficients, initial, schedule } = arguments(op, dtype);
     let (parameters, coefficients, initial) = (parameters.require_grad(), coefficients.require_grad(), initial.require_grad());
     let own =
@@ -83,32 +82,9 @@ fn results_do_not_depend_on_threads() {
     assert_eq!(with(1), with(3));
 }
 
-/// The Log-ODE method over windows of a smooth curve, against the polygon followed side by side.
-#[test]
-fn depth_3_is_closer_to_a_fine_solution_than_depth_2() {
-    let points = 65;
-    let times: Vec<f64> = (0..points).map(|i| f64::from(i) / 64.0).collect();
-    let curve = times.iter().flat_map(|t| [(3.0 * t).sin() + t * t, (2.0 * t).cos() - 0.5 * (5.0 * t).sin()]).collect();
-    let path = Linear::new(&Series::new(times, curve, 2).unwrap().complete().unwrap()).unwrap();
-    let end = |depth: usize, windows: &Windows| {
-        let config = NeuralCdeConfig::new(NeuralKind::LogNcde { depth }, 4, 2)
-            .with_layers(6, 1)
-            .with_divisor(0.5)
-            .with_solver(Solver::Rk4)
-            .with_steps(StepRule::Shared(256));
-        let model: NeuralCde<B> = cast(config.init::<B>(&Default::default(), 3).unwrap(), FloatDType::F64);
-        let drive = config.windows_of(std::slice::from_ref(&path), windows, 1, (&Default::default(), DType::F64)).unwrap();
-        let states = numbers(model.forward(&drive).unwrap());
-        states[states.len() - 4..].to_vec()
-    };
-    let fine = end(1, &Windows::Observations(1));
-    let errors = [1, 2, 3, 4].map(|depth| difference(&end(depth, &Windows::Observations(16)), &fine));
-    assert!(errors[1] < 0.5 * errors[0] && errors[2] < 0.5 * errors[1] && errors[3] < errors[2], "{errors:?}");
-    assert!(errors[2] > 1e-9, "{errors:?}: nothing is told apart");
-}
-
 #[test]
 fn what_cannot_be_solved_is_a_typed_error() {
+    let _graph = ncde::graph::lock();
     for depth in [0, 7] {
         let error = Solve::new(network()).with_depth(depth).unwrap_err();
         assert_eq!(error, Error::Generic(ncde_solve::Error::Depth { depth, most: 6 }));

@@ -78,6 +78,7 @@ fn small(outputs: Outputs) -> (Arc<Solve>, Arguments<B>) {
 
 #[test]
 fn states_are_the_kernel_s_tracked_or_not() {
+    let _graph = ncde::graph::lock();
     let (op, every) = small(Outputs::Every);
     let input = Input {
         batch: 3,
@@ -111,6 +112,7 @@ fn a_tensor_that_is_not_contiguous_is_read_as_it_is_shaped() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
+    let _graph = ncde::graph::lock();
     let refuse = |change: &dyn Fn(&mut Arguments<B>), outputs: Outputs| {
         let (op, mut arguments) = small(outputs);
         change(&mut arguments);
@@ -152,6 +154,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn a_gradient_that_overflows_is_not_a_number() {
+    let _graph = ncde::graph::lock();
     // The state stays at 0; its slope is 1e200 a step, and 1e400 is no number.
     let op = Arc::new(Solve::new(Network::new(1, 1, &[]).unwrap().with_last(Last::Linear)).with_solver(Solver::Euler));
     let initial = tensor(vec![0.0], [1, 1]).require_grad();

@@ -27,6 +27,7 @@ fn numbers<const D: usize>(tensor: Tensor<impl burn::tensor::backend::Backend, D
 /// The sum of squares: its gradient with respect to the results is twice the results.
 #[test]
 fn values_and_gradients_are_the_librarys() {
+    let _graph = ncde::graph::lock();
     let x = values();
     let paths = Paths::new(&x, SHAPE[0], SHAPE[1], SHAPE[2]).unwrap();
     let windows = paths.windows(3).unwrap();
@@ -58,6 +59,7 @@ fn values_and_gradients_are_the_librarys() {
 
 #[test]
 fn gradients_flow_through_other_operations() {
+    let _graph = ncde::graph::lock();
     // Scaling the path by c scales level k by c^k: d/dc of the sum at c = 1 is the sum of k times level k.
     let transform = Arc::new(Signature::new(2, 3).unwrap());
     let scale =

@@ -58,7 +58,7 @@ impl Chain {
     ///
     /// # Errors
     /// If they do not fit together, or a weight is missing or has another shape.
-    pub(crate) fn new(layers: &[LayerSpec], input: &Signal, place: &str, weights: &mut Weights) -> Result<Self, Error> {
+    pub fn new(layers: &[LayerSpec], input: &Signal, place: &str, weights: &mut Weights) -> Result<Self, Error> {
         let signals = signals(layers, input, place)?;
         let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), 0);
         for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {

@@ -84,9 +84,13 @@ impl Signal {
     /// # Errors
     /// If they are not.
     pub fn windows(&self, layer: &'static str) -> Result<(usize, usize, &super::Form, usize), Error> {
+        self.sequence(layer)?;
         match &self.rows {
-            Rows::Windows { channels, coordinates, form, window } if !self.pooled => Ok((*channels, *coordinates, form, *window)),
-            _ => Err(misplaced(layer, "it is driven by windows; put `windows` right before it, or choose another `drive`")),
+            Rows::Windows { channels, coordinates, form, window } => Ok((*channels, *coordinates, form, *window)),
+            _ if layer == "linear-cde" => {
+                Err(misplaced(layer, "it is driven by windows; put `windows` right before it, or choose another `drive`"))
+            }
+            _ => Err(misplaced(layer, "it takes windows; put `windows` right before it")),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `rows` | [`Rows`]: the rows of a batch of series, and where they lie |
 //! | `network` | [`Network`]: a list of layers with its weights |
+//! | `optimiser` | [`Optimiser`]: a network that is trained, step by step |
 //! | the others | a layer each |
 
 mod activation;
@@ -19,6 +20,7 @@ mod linear;
 mod linear_cde;
 mod network;
 mod neural_cde;
+mod optimiser;
 mod pool;
 mod residual;
 mod rows;
@@ -34,7 +36,8 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 
 pub use dropout::Phase;
-pub use network::{Network, Own};
+pub use network::{Network, Own, Visit};
+pub use optimiser::{Optimiser, Stepped, Update};
 pub use rows::{Branches, Places, Rows};
 
 use crate::dense::DenseOps;

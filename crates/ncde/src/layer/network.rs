@@ -8,6 +8,9 @@ use ncde_runtime::{LayerSpec, NamedWeight};
 use super::{Batch, Context, Error, Fitting, LayerBackend, Rows, batch};
 use crate::random::Stream;
 
+/// Takes a batch of training data.
+pub type Visit<'a, B> = &'a mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>;
+
 /// Layers one after the other.
 #[derive(Debug)]
 struct Chain<B: LayerBackend> {
@@ -140,6 +143,8 @@ pub struct Network<B: LayerBackend> {
     weights: Vec<Weight>,
     /// Their values, flat.
     pub tensors: Vec<Tensor<B, 1>>,
+    /// The rows it takes.
+    input: Signal,
     chain: Chain<B>,
 }
 
@@ -172,7 +177,8 @@ impl<B: LayerBackend> Network<B> {
             return Err(Error::Shape { operation: "network", what: "the list of weights", seen, wanted });
         }
         let tensor = |own: &NamedWeight| Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device);
-        Ok(Self { tensors: values.iter().map(tensor).collect(), chain: Chain::new(layers, input, "layers.", values)?, weights })
+        let tensors = values.iter().map(tensor).collect();
+        Ok(Self { tensors, chain: Chain::new(layers, input, "layers.", values)?, input: input.clone(), weights })
     }
 
     /// The weights in order.
@@ -204,6 +210,14 @@ impl<B: LayerBackend> Network<B> {
     /// If shapes do not fit, a number is not finite, or a state overflows.
     pub fn forward(&self, rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
         rows.check()?;
+        let [batch, _, width] = rows.values.dims();
+        let statics = context.statics.as_ref().map_or([batch, 0], Tensor::dims);
+        let sizes =
+            [("the batch of rows", [batch, width], self.input.width()), ("the tensor of statics", statics, self.input.statics)];
+        if let Some((what, seen, wanted)) = sizes.into_iter().find(|(_, seen, wanted)| *seen != [batch, *wanted]) {
+            let (seen, wanted) = (format!("{} series of {} numbers", seen[0], seen[1]), format!("{batch} of {wanted}"));
+            return Err(Error::Shape { operation: "layers", what, seen, wanted });
+        }
         self.chain.forward(rows, &self.tensors, context, usize::MAX)
     }
 
@@ -218,23 +232,22 @@ impl<B: LayerBackend> Network<B> {
     ///
     /// # Errors
     /// If a layer before it fails.
-    pub fn fit(
-        &mut self,
-        batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut first = 0;
-        for i in 0..self.chain.layers.len() {
-            let placed = &self.chain.layers[i];
-            if let Some(mut fitting) = placed.layer.fitting() {
-                batches(&mut |rows, context| {
-                    fitting.add(&self.chain.forward(rows, &self.tensors, &context, i)?);
-                    Ok(())
-                })?;
-                for (name, values) in Fitting::finish(&*fitting) {
-                    self.set(first, i, name, values);
+    pub fn fit(&mut self, batches: &mut dyn FnMut(Visit<'_, B>) -> Result<(), Error>) -> Result<(), Error> {
+        let mut places = Vec::new();
+        self.chain.fitted(&[], 0, &mut places);
+        for (path, first) in places {
+            let Some(mut fitting) = self.chain.at(&path).and_then(|placed| placed.layer.fitting()) else { continue };
+            batches(&mut |rows, context| {
+                fitting.add(&self.chain.before(rows, &self.tensors, &context, &path)?);
+                Ok(())
+            })?;
+            for (name, values) in Fitting::finish(&*fitting) {
+                let weights = self.chain.at(&path).map_or(&[][..], |placed| &placed.weights);
+                if let Some(i) = weights.iter().position(|weight| weight.name == name) {
+                    let (device, count) = (self.tensors[first + i].device(), values.len());
+                    self.tensors[first + i] = Tensor::from_data(TensorData::new(values, [count]), &device);
                 }
             }
-            first += self.chain.layers[i].count;
         }
         Ok(())
     }
@@ -243,10 +256,7 @@ impl<B: LayerBackend> Network<B> {
     ///
     /// # Errors
     /// If a layer fails.
-    pub fn measure(
-        &mut self,
-        batches: &mut dyn FnMut(&mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub fn measure(&mut self, batches: &mut dyn FnMut(Visit<'_, B>) -> Result<(), Error>) -> Result<(), Error> {
         let measures = |weight: &Weight| weight.name.ends_with(".radius");
         if !self.weights.iter().any(measures) {
             return Ok(());
@@ -260,18 +270,36 @@ impl<B: LayerBackend> Network<B> {
         }
         Ok(())
     }
-
-    fn set(&mut self, first: usize, layer: usize, name: &str, values: Vec<f32>) {
-        let found = self.chain.layers[layer].weights.iter().position(|weight| weight.name == name);
-        if let Some(i) = found {
-            let device = self.tensors[first + i].device();
-            let count = values.len();
-            self.tensors[first + i] = Tensor::from_data(TensorData::new(values, [count]), &device);
-        }
-    }
 }
 
 impl<B: LayerBackend> Chain<B> {
+    /// The layers that are fitted, in the order in which rows come by: for each the places of the layers around it and its own, and its first tensor.
+    fn fitted(&self, around: &[usize], mut first: usize, all: &mut Vec<(Vec<usize>, usize)>) {
+        for (i, placed) in self.layers.iter().enumerate() {
+            let path = [around, &[i]].concat();
+            placed.inside.fitted(&path, first + placed.weights.len(), all);
+            if placed.layer.fitting().is_some() {
+                all.push((path, first));
+            }
+            first += placed.count;
+        }
+    }
+
+    /// The layer at such a place.
+    fn at(&self, path: &[usize]) -> Option<&Placed<B>> {
+        let (&i, inside) = path.split_first()?;
+        let placed = self.layers.get(i)?;
+        if inside.is_empty() { Some(placed) } else { placed.inside.at(inside) }
+    }
+
+    /// The rows that come to it.
+    fn before(&self, rows: Rows<B>, tensors: &[Tensor<B, 1>], context: &Context<B>, path: &[usize]) -> Result<Rows<B>, Error> {
+        let Some((&i, inside)) = path.split_first() else { return Ok(rows) };
+        let rows = self.forward(rows, tensors, context, i)?;
+        let (first, placed) = (self.layers[..i].iter().map(|placed| placed.count).sum::<usize>(), &self.layers[i]);
+        placed.inside.before(rows, &tensors[first + placed.weights.len()..], &context.child(i), inside)
+    }
+
     /// Forward, with the largest value that each weight of that kind stands for.
     fn largest(
         &self,

@@ -63,12 +63,14 @@ impl Places {
         self.trunk + self.branches.as_ref().map_or(0, |branches| branches.count)
     }
 
-    /// The time since the row before, for the rows of the trunk from the second on and then for branches: `[batch, count - 1]`.
+    /// The time since the row before, for the rows of the trunk from the second on and then for branches: `[batch, count - 1]`. Past the end of
+    /// a series no time passes.
     pub(super) fn spans(&self) -> Vec<f64> {
         let count = self.count();
         let mut spans = Vec::with_capacity(self.times.len());
         for (b, times) in self.times.chunks_exact(count).enumerate() {
-            spans.extend(times[..self.trunk].windows(2).map(|two| two[1] - two[0]));
+            let own = self.lengths[b];
+            spans.extend((1..self.trunk).map(|t| if t < own { times[t] - times[t - 1] } else { 0.0 }));
             if let Some(branches) = &self.branches {
                 let parents = &branches.parents[b * branches.count..(b + 1) * branches.count];
                 spans.extend(times[self.trunk..].iter().zip(parents).map(|(time, &parent)| time - times[parent]));
@@ -111,10 +113,16 @@ impl<B: Backend> Rows<B> {
         let ([batch, count, _], places) = (self.values.dims(), &*self.places);
         let wanted = [places.batch(), places.count()];
         let lengths = places.lengths.iter().all(|&own| (1..=places.trunk).contains(&own));
-        if [batch, count] == wanted && lengths && places.times.len() == batch * count {
+        let parents = places.branches.as_ref().is_none_or(|branches| {
+            branches.parents.len() == batch * branches.count && branches.parents.iter().all(|&parent| parent < places.trunk)
+        });
+        if [batch, count] == wanted && lengths && parents && places.times.len() == batch * count {
             return Ok(());
         }
-        let wanted = format!("[{}, {}], and every length from 1 to {}", wanted[0], wanted[1], places.trunk);
+        let wanted = format!(
+            "[{}, {}] of them and of times, every length from 1 to {}, and a row of the trunk before each branch",
+            wanted[0], wanted[1], places.trunk
+        );
         Err(Error::Shape { operation: "layers", what: "the batch of rows", seen: format!("[{batch}, {count}] rows"), wanted })
     }
 }

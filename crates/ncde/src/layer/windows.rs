@@ -51,10 +51,13 @@ impl<B: LayerBackend> Batch<B> for WindowsBatch {
                 signature(transform, Tensor::cat(vec![zero, path], 1))?.reshape([batch, steps, transform.len()])
             }
             (Form::Hermite {}, _) => {
-                let spans = rows.constant(rows.places.spans(), [batch, (length - 1).max(1), 1]);
                 let m = if length > 2 {
-                    // The slope of the increment before, times the time of this one; the first has none before it.
-                    let ratio = spans.clone().narrow(1, 1, length - 2) / spans.narrow(1, 0, length - 2);
+                    // The slope of the increment before, times the time of this one; the first has none before it. Past the end of a series
+                    // nothing moves, and no time passes: 0 there, or 0 / 0 would reach the gradients of its last row.
+                    let spans = rows.places.spans();
+                    let ratio = |two: &[f64]| if two[1] == 0.0 { 0.0 } else { two[1] / two[0] };
+                    let ratios = spans.chunks_exact(length - 1).flat_map(|own| own.windows(2).map(ratio)).collect();
+                    let ratio = rows.constant(ratios, [batch, length - 2, 1]);
                     let before = dx.clone().narrow(1, 0, length - 2) * ratio.repeat_dim(2, d);
                     Tensor::cat(vec![dx.clone().narrow(1, 0, 1), before], 1)
                 } else {

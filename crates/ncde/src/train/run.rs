@@ -25,7 +25,7 @@ use super::split::Parts;
 use super::state::{Inner, State};
 use super::store::{save_model, write_whole};
 use super::{Error, fit};
-use crate::layer::Phase;
+use crate::layer::{Phase, Update, Visit};
 use crate::random::Stream;
 
 /// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
@@ -186,7 +186,7 @@ impl Run {
                 same(&saved.config, &config)?;
                 progress = saved;
                 let other = || Error::Unfit("the checkpoint is of another model; remove it to begin anew".into());
-                state = state.restored(&numbers).ok_or_else(other)?;
+                state = state.restored(&numbers, progress.step).ok_or_else(other)?;
             }
             None => {
                 let path = directory.join("run.json");
@@ -195,11 +195,11 @@ impl Run {
                     same(&record.config, &config)?;
                     return Ok(Outcome { record, already: true });
                 }
-                state.network.fit(&mut |visit| self.over_training(visit))?;
+                state.trained.network.fit(&mut |visit| self.over_training(visit))?;
             }
         }
         write_whole(&directory.join("config.toml"), config.as_bytes())?;
-        let parameters = state.network.parameters();
+        let parameters = state.trained.network.parameters();
         on(Event::Started { done: progress.step, steps: self.settings.steps, parameters });
         let (stopped, exploded) = match (self.steps(&mut state, &mut progress, directory, on), &progress.best) {
             (Ok(stopped), _) => (stopped, None),
@@ -211,8 +211,8 @@ impl Run {
         };
         on(Event::Testing);
         state.take_best();
-        state.network.measure(&mut |visit| self.over_training(visit))?;
-        save_model(directory, self.spec.clone(), &self.saved(state.values()))?;
+        state.trained.network.measure(&mut |visit| self.over_training(visit))?;
+        save_model(directory, self.spec.clone(), &self.saved(state.trained.network.values()))?;
         let (record, trouble) = self.record(&progress, directory, [command, started, stopped], parameters)?;
         let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
         write_whole(&directory.join("run.json"), json.as_bytes())?;
@@ -230,7 +230,7 @@ impl Run {
     }
 
     /// Shows the batches of the training part, in order.
-    fn over_training(&self, visit: Visit<'_>) -> Result<(), crate::layer::Error> {
+    fn over_training(&self, visit: Visit<'_, Inner>) -> Result<(), crate::layer::Error> {
         for cases in self.parts.train.chunks(self.settings.batch) {
             let (rows, context) = self.features.batch::<Inner>(cases, Phase::Predict, &Default::default());
             visit(rows, context)?;
@@ -299,8 +299,10 @@ impl Run {
         let settings = &self.settings;
         let masks = Stream::new(settings.seed, 5).child(step as u64);
         let batch = self.features.batch(cases, Phase::Train(masks), &Default::default());
-        let stepped = state.step(settings, step, batch, |rows| self.goal.loss(rows, cases).0)?;
-        if stepped.loss.is_finite() && stepped.norm.is_finite() {
+        let (decay, clip, penalty) = (settings.weight_decay, settings.clip, settings.penalty);
+        let update = Update { rate: settings.rate_at(step), decay, clip, penalty };
+        let stepped = state.trained.step(update, batch, |rows| self.goal.loss(rows, cases).0)?;
+        if stepped.is_finite() {
             return Ok(stepped.loss);
         }
         Err(Error::NotFinite {
@@ -360,7 +362,7 @@ impl Run {
             let count = (EVALUATION_NUMBERS / self.features.numbers(longest).max(1)).clamp(1, rest.len());
             let (before, batch) = rest.split_at(rest.len() - count);
             let (rows, context) = self.features.batch::<Inner>(batch, Phase::Predict, &Default::default());
-            let outputs = state.network.forward(rows, &context)?;
+            let outputs = state.trained.network.forward(rows, &context)?;
             self.goal.collect(&outputs, batch, &mut predicted);
             let (loss, own) = self.goal.loss(outputs, batch);
             losses += own * f64::from(loss.into_scalar());
@@ -370,9 +372,6 @@ impl Run {
         Ok(Some((self.goal.metrics(&predicted), losses / f64::max(weight, 1e-30))))
     }
 }
-
-/// Takes a batch.
-type Visit<'a> = &'a mut dyn FnMut(crate::layer::Rows<Inner>, crate::layer::Context<Inner>) -> Result<(), crate::layer::Error>;
 
 /// The first few cases by name.
 fn names(data: &Dataset, cases: &[usize]) -> String {

@@ -2,8 +2,6 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-pub(crate) mod linear;
-
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::backend::Backend;
 use burn::tensor::{DType, Tensor, TensorData};
@@ -35,8 +33,9 @@ pub(crate) fn difference(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, |m: f64, x| if x.is_nan() { x } else { m.max(x) })
 }
 
-/// Compares the gradient of `loss` in every input with central differences.
+/// Compares the gradient of `loss` in every input with central differences, under the lock of [`ncde::graph`].
 pub(crate) fn check_gradients(what: &str, inputs: &[Vec<f64>], loss: impl Fn(Vec<Tensor<B, 1>>) -> Tensor<B, 1>) {
+    let _graph = ncde::graph::lock();
     let tracked: Vec<Tensor<B, 1>> = inputs.iter().map(|input| tensor(input.clone(), [input.len()]).require_grad()).collect();
     let grads = loss(tracked.clone()).backward();
     let at = |inputs: &[Vec<f64>]| -> f64 {

@@ -209,3 +209,29 @@ fn resolve_as<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) ->
     config.keys = toml::Table::try_from(&keys).map_err(|e| problem(&e))?;
     Ok(layers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that a key of a preset can have stands in its meaning.
+    #[test]
+    fn every_name_is_told() {
+        let task = Task::Forecast { horizon: 1 };
+        let facts = Facts::new(Signal::values(2), vec![5], &task, 2, true);
+        let mut told = 0;
+        for preset in PRESETS {
+            for (key, meaning) in preset.keys {
+                let mut config = ModelConfig { name: Some(preset.name.into()), ..ModelConfig::default() };
+                config.keys.insert((*key).into(), "no-such-name".into());
+                let error = resolve(&mut config, &facts).unwrap_err().to_string();
+                let Some((_, wanted)) = error.split_once("unknown variant `no-such-name`, expected ") else { continue };
+                for name in wanted.lines().next().unwrap_or_default().split('`').skip(1).step_by(2) {
+                    assert!(meaning.contains(&format!("`{name}`")), "`{key}` can be `{name}`, but its meaning is: {meaning}");
+                    told += 1;
+                }
+            }
+        }
+        assert!(told > 40, "{told}");
+    }
+}

@@ -1,0 +1,121 @@
+//! A network that is trained: its weights, the means of Adam, and one step.
+//!
+//! ```text
+//! theta <- (1 - rate decay) theta - rate m / (sqrt(v) + 1e-8),   m, v the corrected means of the gradient and of its square
+//! ```
+
+use burn::tensor::backend::{AutodiffBackend, BackendTypes};
+use burn::tensor::{ElementConversion, Tensor, TensorPrimitive};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{Role, Signal};
+
+use super::{Context, Error, LayerBackend, Network, Rows};
+use crate::dense::Adam;
+
+/// A network that is trained; `B` is the backend with gradients, and weights live on the one inside it.
+#[derive(Debug)]
+pub struct Optimiser<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> {
+    /// The network.
+    pub network: Network<B::InnerBackend>,
+    /// The means of gradients and of their squares; none for a weight that is not trained.
+    pub means: Vec<Option<[Tensor<B::InnerBackend, 1>; 2]>>,
+    /// How many steps were taken.
+    pub steps: usize,
+    /// The same layers, where gradients are.
+    tracked: Network<B>,
+}
+
+/// How a step is taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Update {
+    /// The learning rate.
+    pub rate: f64,
+    /// The decay of weights.
+    pub decay: f64,
+    /// The largest norm of a gradient over all weights; 0 for no limit.
+    pub clip: f64,
+    /// The factor of the penalty on vector fields.
+    pub penalty: f64,
+}
+
+impl Update {
+    /// Adam with this learning rate, and nothing else.
+    pub fn rate(rate: f64) -> Self {
+        Self { rate, decay: 0.0, clip: 0.0, penalty: 0.0 }
+    }
+}
+
+/// What a step saw.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stepped {
+    /// The loss, without the penalty.
+    pub loss: f64,
+    /// The norm of the gradient over all weights.
+    pub norm: f64,
+}
+
+impl Stepped {
+    /// Whether both are numbers; else nothing was changed.
+    pub fn is_finite(&self) -> bool {
+        self.loss.is_finite() && self.norm.is_finite()
+    }
+}
+
+impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B> {
+    /// Layers for rows like these, with weights drawn from a seed.
+    ///
+    /// # Errors
+    /// If the layers do not fit together.
+    pub fn new(layers: &[LayerSpec], input: &Signal, seed: u64, device: &<B as BackendTypes>::Device) -> Result<Self, Error> {
+        let network = Network::<B::InnerBackend>::drawn(layers, input, seed, device)?;
+        let tracked = Network::<B>::with_values(layers, input, &network.values(), device)?;
+        let zeros = |count: usize| Tensor::zeros([count], device);
+        let means = network.weights().iter().map(|own| own.is_trained().then(|| [zeros(own.count()), zeros(own.count())]));
+        Ok(Self { means: means.collect(), network, tracked, steps: 0 })
+    }
+
+    /// One step on a batch, down the gradient of what `loss` makes of the outputs. Where the loss or the norm of the gradient is no number, nothing changes.
+    ///
+    /// # Errors
+    /// If a layer fails, or a trained weight has no gradient.
+    pub fn step(
+        &mut self,
+        update: Update,
+        (rows, context): (Rows<B>, Context<B>),
+        loss: impl FnOnce(Rows<B>) -> Tensor<B, 1>,
+    ) -> Result<Stepped, Error> {
+        let (value, gradients) = {
+            let _graph = crate::graph::lock();
+            self.tracked.track(&self.network);
+            let loss = loss(self.tracked.forward(rows, &context)?);
+            let value = loss.clone().into_scalar().elem::<f64>();
+            let loss = match self.tracked.penalty().filter(|_| update.penalty > 0.0) {
+                Some(penalty) => loss + penalty * update.penalty,
+                None => loss,
+            };
+            (value, self.tracked.gradients(&loss.backward())?)
+        };
+        let primitive = |tensor: Tensor<B::InnerBackend, 1>| tensor.into_primitive().tensor();
+        let mut squares = 0.0;
+        for gradient in gradients.iter().flatten() {
+            squares += <B::InnerBackend as crate::dense::DenseOps>::sum_squares(&primitive(gradient.clone()))?;
+        }
+        let stepped = Stepped { loss: value, norm: squares.sqrt() };
+        if !stepped.is_finite() {
+            return Ok(stepped);
+        }
+        self.steps += 1;
+        let factor = if update.clip > 0.0 && stepped.norm > update.clip { update.clip / stepped.norm } else { 1.0 };
+        for (i, gradient) in gradients.into_iter().enumerate() {
+            let (Some(gradient), Some([mean, square])) = (gradient, self.means[i].clone()) else { continue };
+            let decay = if self.network.weights()[i].role == Role::Undecayed { 0.0 } else { update.decay };
+            let adam = Adam { rate: update.rate, decay, factor, step: self.steps };
+            let weight = [self.network.tensors[i].clone(), mean, square].map(primitive);
+            let updated = <B::InnerBackend as crate::dense::DenseOps>::update(adam, weight, primitive(gradient))?;
+            let [weight, mean, square] = updated.map(|own| Tensor::from_primitive(TensorPrimitive::Float(own)));
+            self.network.tensors[i] = weight;
+            self.means[i] = Some([mean, square]);
+        }
+        Ok(stepped)
+    }
+}

@@ -1,0 +1,121 @@
+//! Gradients in f64 against central differences, along random directions.
+
+use burn::tensor::{DType, FloatDType, Tensor};
+use ncde::layer::{Context, Network, Rows};
+use ncde_runtime::layer::Weight;
+
+use crate::common::{B, numbers, values};
+use crate::run::{Branched, Data, tensor};
+use crate::samples::{Sample, all};
+
+const STEP: f64 = 1e-5;
+
+/// What a loss depends on: the weights, the rows, the statics.
+struct Point {
+    weights: Vec<Tensor<B, 1>>,
+    rows: Tensor<B, 3>,
+    statics: Option<Tensor<B, 2>>,
+}
+
+/// A sum over all rows but padding, in which no gradient vanishes.
+fn loss(network: &mut Network<B>, places: &Rows<B>, point: &Point) -> Tensor<B, 1> {
+    network.tensors.clone_from(&point.weights);
+    let context = Context { statics: point.statics.clone(), ..Context::predict() };
+    let out = network.forward(places.with(point.rows.clone()), &context).unwrap();
+    let [batch, count, width] = out.values.dims();
+    let own = |b: usize, t: usize| t < out.places.lengths[b] || t >= out.places.trunk;
+    let mut weights = values(batch * count * width, 1.0, 7);
+    for (i, weight) in weights.iter_mut().enumerate() {
+        *weight *= f64::from(u8::from(own(i / width / count, i / width % count)));
+    }
+    (out.values.clone() * tensor(weights, [batch, count, width], DType::F64)).sum()
+}
+
+/// Moves one of the tensors along a direction.
+fn moved<const D: usize>(of: &Tensor<B, D>, direction: &[f64], by: f64) -> Tensor<B, D> {
+    let values = numbers(of.clone()).iter().zip(direction).map(|(x, d)| x + by * d).collect();
+    tensor(values, of.dims(), DType::F64)
+}
+
+/// The gradient of one tensor along random directions; the answer is how large it is.
+fn along(what: &str, gradient: Vec<f64>, value: &mut dyn FnMut(&[f64], f64) -> f64) -> f64 {
+    let size = gradient.iter().map(|x| x * x).sum::<f64>().sqrt();
+    for seed in 0..2 {
+        let direction = values(gradient.len(), 1.0, 40 + seed);
+        let seen: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
+        let wanted = (value(&direction, STEP) - value(&direction, -STEP)) / (2.0 * STEP);
+        let error = (seen - wanted).abs() / (1e-2 + size);
+        assert!(error < 1e-6, "{what}: {seen} but {wanted} by differences");
+    }
+    size
+}
+
+fn check(sample: &Sample, rows: &Rows<B>, data: &Data) {
+    let mut network = sample.network::<B>();
+    let trained: Vec<bool> = network.weights().iter().map(Weight::is_trained).collect();
+    let names: Vec<String> = network.weights().iter().map(|weight| weight.name.clone()).collect();
+    let double = |tensor: &Tensor<B, 1>| tensor.clone().cast(FloatDType::F64);
+    let context = data.context::<B>(DType::F64);
+    let weights = network.tensors.iter().zip(&trained);
+    let point = Point {
+        weights: weights.map(|(own, &trained)| if trained { double(own).require_grad() } else { double(own) }).collect(),
+        rows: if sample.is_tokens() { rows.values.clone() } else { rows.values.clone().require_grad() },
+        statics: context.statics.map(Tensor::require_grad),
+    };
+    let gradients = loss(&mut network, rows, &point).backward();
+    let mut at = |point: &Point| numbers(loss(&mut network, rows, point))[0];
+    let still = || Point {
+        weights: point.weights.iter().map(|own| own.clone().detach()).collect(),
+        rows: point.rows.clone().detach(),
+        statics: point.statics.clone().map(Tensor::detach),
+    };
+    for (i, name) in names.iter().enumerate().filter(|(i, _)| trained[*i]) {
+        let what = format!("{}, `{name}`", sample.name);
+        let gradient = point.weights[i].grad(&gradients).unwrap_or_else(|| panic!("{what} has no gradient"));
+        let size = along(&what, numbers(gradient), &mut |direction, by| {
+            let mut point = still();
+            point.weights[i] = moved(&point.weights[i], direction, by);
+            at(&point)
+        });
+        // A row of one number is 0 when it is normalised.
+        assert!(size > 1e-6 || (name.ends_with("gain") && sample.input.width() == 1), "{what}: nothing depends on it");
+    }
+    // What nothing depends on has no gradient, and differences must agree with that.
+    if !sample.is_tokens() {
+        let count = point.rows.shape().num_elements();
+        let gradient = point.rows.grad(&gradients).map_or_else(|| vec![0.0; count], numbers);
+        along(&format!("{}, rows", sample.name), gradient, &mut |direction, by| {
+            let mut point = still();
+            point.rows = moved(&point.rows, direction, by);
+            at(&point)
+        });
+    }
+    if let Some(statics) = &point.statics {
+        let count = statics.shape().num_elements();
+        let gradient = statics.grad(&gradients).map_or_else(|| vec![0.0; count], numbers);
+        along(&format!("{}, statics", sample.name), gradient, &mut |direction, by| {
+            let mut point = still();
+            point.statics = point.statics.map(|own| moved(&own, direction, by));
+            at(&point)
+        });
+    }
+}
+
+#[test]
+fn gradients_are_those_of_differences() {
+    for sample in all() {
+        let _graph = ncde::graph::lock();
+        let data = Data::new(&sample.input, &[1, 4, 5], 2);
+        check(&sample, &data.batch(6, 0.0, DType::F64), &data);
+    }
+}
+
+#[test]
+fn gradients_in_the_middle_of_windows() {
+    for sample in all() {
+        let data = Data::new(&sample.input, &[1, 6, 5], 2);
+        let Some(branched) = Branched::new(&sample, &data) else { continue };
+        let _graph = ncde::graph::lock();
+        check(&branched.rest, &branched.rows(DType::F64), &data);
+    }
+}

@@ -1,0 +1,252 @@
+//! What makes no sense is refused, by the place and the name of the layer, and with what to try.
+
+use std::sync::Arc;
+
+use burn::backend::Flex;
+use burn::tensor::DType;
+use ncde::layer::{Branches, Context, Network, Places, Rows};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{Signal, output};
+use serde_json::{Value, json};
+
+use crate::run::{Data, tensor};
+use crate::samples::{cde, form, function, linear, log, neural, numbers, sample, tokens, with};
+
+fn refused(input: &Signal, layers: Value) -> String {
+    let layers: Vec<LayerSpec> = serde_json::from_value(layers).unwrap();
+    let error = output(&layers, input).unwrap_err();
+    // Weights cannot be had either, nor a network.
+    assert!(ncde_runtime::layer::weights(&layers, input, "layers.").is_err());
+    assert!(Network::<Flex>::drawn(&layers, input, 0, &Default::default()).is_err());
+    error.to_string()
+}
+
+#[test]
+fn a_misplaced_layer_is_named_by_its_place() {
+    let pool = || json!({"layer": "pool", "over": "last"});
+    let dense = |more: Value| cde(3, json!({"kind": "dense"}), more);
+    let windows = || log(3, 2, "lyndon");
+    let cases = [
+        (
+            numbers(2, 0),
+            json!([dense(json!({}))]),
+            "`layers.0 (linear-cde)`: it is driven by windows; put `windows` right before it, or choose another `drive`",
+        ),
+        (
+            numbers(2, 0),
+            json!([linear(2), neural("nrde", json!({}))]),
+            "`layers.1 (neural-cde)`: it takes windows; put `windows` right before it",
+        ),
+        (
+            numbers(2, 0),
+            json!([{"layer": "beside", "coordinates": 1, "layers": [linear(2)]}]),
+            "`layers.0 (beside)`: it takes windows; put `windows` right before it",
+        ),
+        (tokens(5), json!([linear(2)]), "`layers.0 (linear)`: it is given tokens; put an `embedding` before it"),
+        (tokens(5), json!([windows()]), "`layers.0 (windows)`: it is given tokens; put an `embedding` before it"),
+        (
+            numbers(2, 0),
+            json!([{"layer": "embedding", "width": 3}]),
+            "`layers.0 (embedding)`: it takes tokens, and is given numbers; use `linear`, or read a column of tokens",
+        ),
+        (
+            numbers(2, 0),
+            json!([windows(), windows()]),
+            "`layers.1 (windows)`: it is given windows already; one such layer is enough",
+        ),
+        (
+            numbers(2, 0),
+            json!([pool(), pool()]),
+            "`layers.1 (pool)`: it comes after `pool`, where a series has one row; put it before",
+        ),
+        (
+            numbers(2, 0),
+            json!([pool(), dense(json!({"drive": {"kind": "tokens"}}))]),
+            "`layers.1 (linear-cde)`: it comes after `pool`, where a series has one row; put it before",
+        ),
+        (
+            numbers(2, 0),
+            json!([windows(), pool(), neural("log-ncde", json!({}))]),
+            "`layers.2 (neural-cde)`: it comes after `pool`, where a series has one row; put it before",
+        ),
+        (
+            numbers(2, 0),
+            json!([linear(3), {"layer": "residual", "layers": [linear(3), linear(2)]}]),
+            "`layers.1 (residual)`: its layers make 2 numbers of 3; they must make as many, to be added",
+        ),
+        (
+            numbers(2, 0),
+            json!([{"layer": "residual", "layers": [linear(2), pool()]}]),
+            "`layers.0 (residual)`: the layers inside must hand on a row for each row; put `windows` and `pool` outside",
+        ),
+        (numbers(2, 0), json!([{"layer": "residual", "layers": []}]), "`layers.0 (residual)`: it has no layers inside"),
+        (
+            numbers(3, 0),
+            json!([linear(3), {"layer": "residual", "layers": [{"layer": "residual", "layers": [linear(3), function("glu")]}]}]),
+            "`layers.1.layers.0.layers.1 (activation)`: `glu` halves rows, but they have 3 numbers; give it an even count",
+        ),
+        (
+            numbers(2, 0),
+            json!([form(1, "hermite"), dense(json!({}))]),
+            "`layers.1 (linear-cde)`: windows of the form `hermite` are for a `neural-cde`",
+        ),
+        (
+            numbers(2, 0),
+            json!([windows(), neural("ncde", json!({}))]),
+            "`layers.1 (neural-cde)`: an `ncde` needs windows of the form `hermite`",
+        ),
+        (
+            numbers(2, 0),
+            json!([log(3, 2, "expanded"), neural("log-ncde", json!({}))]),
+            "`layers.1 (neural-cde)`: it needs windows of the form `log-signature` in the basis `lyndon`",
+        ),
+        (
+            numbers(2, 0),
+            json!([form(2, "increments"), cde(3, json!({"kind": "dplr", "rank": 1}), json!({}))]),
+            "`layers.1 (linear-cde)`: windows come as increments, which need blocks of one size; use the form `log-signature`",
+        ),
+        (
+            numbers(2, 0),
+            json!([windows(), cde(3, json!({"kind": "dplr", "rank": 1}), json!({}))]),
+            "a DPLR structure needs `expanded`",
+        ),
+    ];
+    for (input, layers, wanted) in cases {
+        let message = refused(&input, layers);
+        assert!(message.ends_with(wanted), "{message}");
+    }
+}
+
+#[test]
+fn a_setting_that_makes_no_sense_is_named() {
+    let token = |more: Value| json!([cde(4, json!({"kind": "dense"}), with(&json!({"drive": {"kind": "tokens"}}), more))]);
+    let structure = |structure: Value| token(json!({"structure": structure}));
+    let deep = |depth: usize, more: Value| json!([log(2, depth, "lyndon"), neural("log-ncde", more)]);
+    let cases = [
+        (json!([linear(0)]), "`layers.0 (linear)`: `outputs` is missing or 0; only the last layer of a model may leave it out"),
+        (json!([log(0, 2, "lyndon")]), "`layers.0 (windows)`: `window` is 0; at least 1 is needed"),
+        (json!([log(1, 0, "lyndon")]), "`layers.0 (windows)`: "),
+        (json!([form(2, "hermite")]), "`layers.0 (windows)`: `window` is 2; the form `hermite` has one step in each"),
+        (json!([{"layer": "dropout", "rate": 1.0}]), "`layers.0 (dropout)`: `rate` is 1; it is a probability, from 0 to below 1"),
+        (json!([{"layer": "signature", "depth": 0}]), "`layers.0 (signature)`: "),
+        (
+            json!([log(1, 1, "lyndon"), {"layer": "beside", "coordinates": 3, "layers": [linear(1)]}]),
+            "`layers.1 (beside)`: `coordinates` is 3, but a window has 2",
+        ),
+        (token(json!({"hidden": 0})), "`layers.0 (linear-cde)`: `hidden` is 0; at least 1 is needed"),
+        (token(json!({"scale": -1.0})), "`scale` is -1; it is a positive number"),
+        (
+            token(json!({"input": "values"})),
+            "`input` is `values`, but the drive does not look at the row before; use `path`, or drive by `time`",
+        ),
+        (structure(json!({"kind": "blocks", "sizes": [2, 3]})), "`structure` is blocks of 5 states in all, but `hidden` is 4"),
+        (structure(json!({"kind": "block", "block": 3})), "divisor"),
+        (
+            structure(json!({"kind": "sparse", "epsilon": 1.5})),
+            "`epsilon` is 1.5; a matrix has hidden^(1 + epsilon) entries, with epsilon between 0 and 1",
+        ),
+        (deep(7, json!({})), "`layers.1 (neural-cde)`: `depth` is 7; brackets are computed to depth 6"),
+        (
+            deep(2, json!({"activation": "relu"})),
+            "`activation` is `relu`, which has no derivative at 0, and brackets are made of derivatives; use `silu`, `tanh` or `softplus`",
+        ),
+        (deep(2, json!({"before_last": "relu"})), "use `silu`, `tanh` or `softplus`"),
+        (deep(1, json!({"init": 0.0})), "`init` is 0; it is a positive number"),
+        (deep(1, json!({"steps": 0})), "`steps` is 0; at least 1 is needed"),
+    ];
+    for (layers, wanted) in cases {
+        let message = refused(&numbers(2, 0), layers);
+        assert!(message.contains(wanted) && message.contains("`layers."), "{message}");
+    }
+}
+
+#[test]
+fn weights_that_cannot_be_drawn_are_named() {
+    let token = |structure: Value, more: Value| cde(4, structure, with(&json!({"drive": {"kind": "tokens"}}), more));
+    let cases = [
+        (
+            token(json!({"kind": "dense"}), json!({"init": {"kind": "scaled", "deviation": -1.0}})),
+            "`init` is a deviation of -1; it is a positive number",
+        ),
+        (
+            token(json!({"kind": "diagonal"}), json!({"init": {"kind": "maximally-expressive"}})),
+            "diagonal states are not expressive",
+        ),
+        (token(json!({"kind": "walsh-hadamard"}), json!({"init": {"kind": "maximally-expressive"}})), "use bound `none`"),
+        (
+            token(json!({"kind": "dense"}), json!({"forget": {"octaves": 1.0}})),
+            "`forget` is set, but dense matrices have no diagonal of their own",
+        ),
+    ];
+    for (layer, wanted) in cases {
+        let layers: Vec<LayerSpec> = serde_json::from_value(json!([layer])).unwrap();
+        let message = ncde_runtime::layer::weights(&layers, &numbers(2, 0), "layers.").unwrap_err().to_string();
+        assert!(message.starts_with("`layers.0 (linear-cde)`: ") && message.contains(wanted), "{message}");
+    }
+}
+
+#[test]
+fn settings_survive_a_file_and_unknown_ones_are_refused() {
+    for sample in crate::samples::all() {
+        let text = serde_json::to_string(&sample.layers).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<LayerSpec>>(&text).unwrap(), sample.layers, "{text}");
+    }
+    for layer in [
+        json!({"layer": "linear", "outputs": 2, "bias": true}),
+        json!({"layer": "no-such-layer"}),
+        cde(2, json!({"kind": "block", "block": 1, "rank": 2}), json!({})),
+        cde(2, json!({"kind": "dense"}), json!({"drive": {"kind": "tokens", "time": true}})),
+    ] {
+        assert!(serde_json::from_value::<LayerSpec>(layer.clone()).is_err(), "{layer}");
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_are_refused() {
+    let sample = sample("rows", numbers(3, 1), json!([{"layer": "signature", "depth": 1}, linear(2)]));
+    let network = sample.network::<Flex>();
+    let data = Data::new(&sample.input, &[4, 2], 1);
+    let (rows, context) = (|| data.batch::<Flex>(4, 0.0, DType::F32), || data.context::<Flex>(DType::F32));
+    assert!(network.forward(rows(), &context()).is_ok());
+    let refused = |rows: Rows<Flex>, context: &Context<Flex>| network.forward(rows, context).unwrap_err().to_string();
+    let message = refused(rows(), &Context::predict());
+    assert_eq!(message, "layers: the tensor of statics has 2 series of 0 numbers, but 2 of 1 is needed");
+    let narrow = rows().with(rows().values.narrow(2, 0, 2));
+    assert_eq!(refused(narrow, &context()), "layers: the batch of rows has 2 series of 2 numbers, but 2 of 3 is needed");
+    let at = |places: Places| Rows { values: rows().values, places: Arc::new(places) };
+    let places = (*rows().places).clone();
+    for wrong in [
+        Places { lengths: vec![4, 5], ..places.clone() },
+        Places { lengths: vec![4, 0], ..places.clone() },
+        Places { lengths: vec![4], ..places.clone() },
+        Places { times: vec![0.0; 7], ..places.clone() },
+        Places { trunk: 3, lengths: vec![3, 2], branches: Some(Branches { count: 1, parents: vec![3, 0] }), ..places.clone() },
+        Places { trunk: 3, lengths: vec![3, 2], branches: Some(Branches { count: 1, parents: vec![2] }), ..places.clone() },
+    ] {
+        let message = refused(at(wrong), &context());
+        assert!(message.starts_with("layers: the batch of rows has [2, 4] rows, but "), "{message}");
+    }
+    let branched = Places { trunk: 3, lengths: vec![3, 2], branches: Some(Branches { count: 1, parents: vec![2, 0] }), ..places };
+    let message = refused(at(branched), &context());
+    assert_eq!(
+        message,
+        "signature: the batch of rows has rows in the middle of windows, but rows that follow each other is needed"
+    );
+}
+
+#[test]
+fn a_token_that_is_none_is_refused() {
+    let sample = sample("tokens", tokens(5), json!([{"layer": "embedding", "width": 2}]));
+    let run = |all: [f64; 3]| {
+        let places = Places { lengths: vec![2], ..Places::regular(&[3]) };
+        let rows = Rows { values: tensor(all.to_vec(), [1, 3, 1], DType::F32), places: Arc::new(places) };
+        sample.network::<Flex>().forward(rows, &Context::predict()).map(|_| ()).map_err(|e| e.to_string())
+    };
+    assert_eq!(run([0.0, 4.0, 0.0]), Ok(()));
+    // What lies past the end is not read.
+    assert_eq!(run([0.0, 4.0, f64::NAN]), Ok(()));
+    for (token, seen) in [(5.0, "5"), (-1.0, "-1"), (1.5, "1.5"), (f64::NAN, "NaN")] {
+        let wanted = format!("embedding: the batch of tokens has token {seen}, but a whole number below 5 is needed");
+        assert_eq!(run([0.0, token, 0.0]), Err(wanted));
+    }
+}
