@@ -2,7 +2,7 @@
 
 use ncde_runtime::layer::Function;
 
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct ActivationBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for ActivationBatch {
-    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, _: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
         let y = dense::activation(self.function, rows.values.clone())?;
         Ok(rows.with(y))
     }

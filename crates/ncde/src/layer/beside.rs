@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 use ncde_runtime::layer::{Beside, Signal};
 
 use super::standardise::own_rows;
-use super::{Batch, Context, Error, Fitting, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, Fitting, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
 /// A coordinate this much smaller than the largest is rounding.
@@ -27,14 +27,14 @@ impl BesideBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for BesideBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
         let mut all = Vec::with_capacity(3);
         if self.coordinates > 0 {
             let window = rows.values.clone().narrow(2, 0, self.coordinates);
-            all.push(dense::scale_columns(window, &vec![0.0; self.coordinates], &own.numbers("scale")?)?);
+            all.push(dense::scale_columns(window, &vec![0.0; self.coordinates], &weights.numbers("scale")?)?);
         }
         all.push(rows.values.clone().narrow(2, self.knot, self.channels));
-        let y = own.inside(rows, context)?;
+        let y = weights.inside(rows, context)?;
         all.insert(0, y.values.clone());
         Ok(y.with(Tensor::cat(all, 2)))
     }

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
 #[derive(Debug)]
 pub(super) struct ConvolutionBatch {
@@ -26,8 +26,8 @@ fn back<B: LayerBackend>(x: &Tensor<B, 3>, weight: &Tensor<B, 2>, first: usize) 
 }
 
 impl<B: LayerBackend> Batch<B> for ConvolutionBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (weight, trunk) = (own.weight::<2>("weight")?, rows.trunk());
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+        let (weight, trunk) = (weights.weight::<2>("weight")?, rows.trunk());
         let mut all = vec![back(&trunk, &weight, 0)];
         // A branch sees itself, and what lies behind the row that it follows.
         if self.size > 1
@@ -37,11 +37,11 @@ impl<B: LayerBackend> Batch<B> for ConvolutionBatch {
             let row = weight.narrow(0, 0, 1).reshape([1, 1, width]).repeat_dim(1, count).repeat_dim(0, batch);
             all.push(branches * row + behind);
         } else if let Some((branches, _)) = rows.branches(&trunk) {
-            all.push(back(&branches, &own.weight::<2>("weight")?, 0));
+            all.push(back(&branches, &weights.weight::<2>("weight")?, 0));
         }
         let y = Tensor::cat(all, 1);
         let [batch, count, width] = y.dims();
-        let bias = own.weight::<1>("bias")?.reshape([1, 1, width]).repeat_dim(1, count).repeat_dim(0, batch);
+        let bias = weights.weight::<1>("bias")?.reshape([1, 1, width]).repeat_dim(1, count).repeat_dim(0, batch);
         Ok(rows.with(y + bias))
     }
 }

@@ -1,6 +1,6 @@
 //! Dropout from our own streams: each number stays with probability `1 - p`, scaled by `1 / (1 - p)`.
 
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::random::Stream;
 
 /// What a forward pass is for.
@@ -29,7 +29,7 @@ pub(super) struct DropoutBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for DropoutBatch {
-    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, _: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
         let Phase::Train(stream) = context.phase else { return Ok(rows) };
         if self.rate == 0.0 {
             return Ok(rows);

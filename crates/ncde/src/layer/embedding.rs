@@ -1,15 +1,15 @@
 //! A vector for each token; see [`ncde_runtime::layer::Embedding`].
 
 use super::rows::integers;
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
 #[derive(Debug)]
 pub(super) struct EmbeddingBatch;
 
 impl<B: LayerBackend> Batch<B> for EmbeddingBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
         let [batch, places, _] = rows.values.dims();
-        let weight = own.weight::<2>("weight")?;
+        let weight = weights.weight::<2>("weight")?;
         let [vocabulary, width] = weight.dims();
         let mut tokens: Vec<f64> = rows.values.to_data().iter().collect();
         // Whatever padding holds, it stands for token 0.

@@ -1,6 +1,6 @@
 //! Rows of mean 0 and variance 1; see [`ncde_runtime::layer::LayerNorm`].
 
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
 #[derive(Debug)]
@@ -9,8 +9,8 @@ pub(super) struct LayerNormBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for LayerNormBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let affine = if self.affine { Some([own.weight("gain")?, own.weight("offset")?]) } else { None };
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+        let affine = if self.affine { Some([weights.weight("gain")?, weights.weight("offset")?]) } else { None };
         let y = dense::layer_norm(rows.values.clone(), affine)?;
         Ok(rows.with(y))
     }

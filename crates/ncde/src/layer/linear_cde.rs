@@ -10,7 +10,7 @@ use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
 use super::rows::{clear_padding, integers};
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::linear::{Arguments, generators, matrices, recurrence, vectors};
 
@@ -46,14 +46,19 @@ impl LinearCdeBatch {
     }
 
     /// `h_0`: `[batch, 1, H]`.
-    fn start<B: LayerBackend>(&self, rows: &Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Tensor<B, 3>, Error> {
+    fn start<B: LayerBackend>(
+        &self,
+        rows: &Rows<B>,
+        weights: &LayerWeights<'_, B>,
+        context: &Context<B>,
+    ) -> Result<Tensor<B, 3>, Error> {
         let batch = rows.values.dims()[0];
-        let start = own.weight::<1>("start")?;
+        let start = weights.weight::<1>("start")?;
         if self.spec.initial == Initial::Learned {
             return Ok(start.reshape([1, 1, self.spec.hidden]).expand([batch, 1, self.spec.hidden]));
         }
         let first = &self.prepared.first;
-        first_state(rows, (first.start, first.len()), own, context)
+        first_state(rows, (first.start, first.len()), weights, context)
     }
 
     /// What the rows of the trunk, or branches after the rows before them, do to states.
@@ -88,9 +93,9 @@ impl LinearCdeBatch {
     }
 
     /// The matrices and vectors that coordinates multiply.
-    fn flow<B: LayerBackend>(&self, own: &Own<'_, B>) -> Result<Flow<B>, Error> {
-        let a = own.weight::<2>("a")?.flatten::<1>(0, 1);
-        let b = if self.spec.input == InputTerm::None { None } else { Some(own.weight::<2>("b")?) };
+    fn flow<B: LayerBackend>(&self, weights: &LayerWeights<'_, B>) -> Result<Flow<B>, Error> {
+        let a = weights.weight::<2>("a")?.flatten::<1>(0, 1);
+        let b = if self.spec.input == InputTerm::None { None } else { Some(weights.weight::<2>("b")?) };
         let Some(plan) = &self.prepared.plan else {
             // The kernel has entry after entry, and the blocks side by side.
             let block = self.prepared.commutators.map_or(1, |of| of.block);
@@ -139,8 +144,8 @@ impl LinearCdeBatch {
                 (flow.a.clone(), lambda, affine)
             }
         };
-        let lengths: Arc<[usize]> = lengths.iter().map(|&own| own.max(1)).collect();
-        let all = lengths.iter().all(|&own| own == steps);
+        let lengths: Arc<[usize]> = lengths.iter().map(|&length| length.max(1)).collect();
+        let all = lengths.iter().all(|&length| length == steps);
         let arguments = Arguments { a, coefficients, initial, affine, lengths: if all { None } else { Some(lengths) } };
         Ok(recurrence(&self.prepared.recurrence, arguments)?.reshape([batch, steps, self.spec.hidden]))
     }
@@ -181,12 +186,12 @@ impl LinearCdeBatch {
 pub(super) fn first_state<B: LayerBackend>(
     rows: &Rows<B>,
     (start, count): (usize, usize),
-    own: &Own<'_, B>,
+    weights: &LayerWeights<'_, B>,
     context: &Context<B>,
 ) -> Result<Tensor<B, 3>, Error> {
     let mut first = vec![rows.values.clone().narrow(1, 0, 1).narrow(2, start, count)];
     first.extend(context.statics.clone().map(|statics| statics.unsqueeze_dim(1)));
-    Ok(dense::affine(Tensor::cat(first, 2), own.weight("first")?, own.weight("start")?)?)
+    Ok(dense::affine(Tensor::cat(first, 2), weights.weight("first")?, weights.weight("start")?)?)
 }
 
 /// A column spread over as many as another tensor has.
@@ -209,8 +214,8 @@ fn chosen<B: Backend>(all: Tensor<B, 3>, wanted: &[usize]) -> Tensor<B, 3> {
 }
 
 impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
-        let (start, flow) = (self.start(&rows, own, context)?, self.flow(own)?);
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        let (start, flow) = (self.start(&rows, weights, context)?, self.flow(weights)?);
         let (trunk, first) = (rows.trunk(), usize::from(!self.first_drives()));
         let [batch, length, _] = trunk.dims();
         let back = self.spec.drive.looks_back();
@@ -223,7 +228,7 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
             let before = back.then(|| trunk.clone().narrow(1, 0, steps));
             let dt = spans.clone().map(|spans| spans.narrow(1, 0, steps));
             let moves = self.moves(trunk.narrow(1, first, steps), before, dt);
-            let lengths: Vec<usize> = rows.places.lengths.iter().map(|own| own - first).collect();
+            let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - first).collect();
             Some(self.run(&flow, start.clone(), moves, &lengths)?)
         } else {
             None
@@ -245,8 +250,8 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
     }
 
     /// The mean over channels of the Euclidean norm of the channel's parameters.
-    fn penalty(&self, own: &Own<'_, B>) -> Option<Tensor<B, 1>> {
-        let squares = own.weight::<2>("a").ok()?.square().sum_dim(1);
+    fn penalty(&self, weights: &LayerWeights<'_, B>) -> Option<Tensor<B, 1>> {
+        let squares = weights.weight::<2>("a").ok()?.square().sum_dim(1);
         // The square root has no slope at 0; a number that f32 still holds gives it one.
         Some((squares.squeeze_dim::<1>(1) + 1e-30).sqrt().mean())
     }

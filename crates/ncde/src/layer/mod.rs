@@ -36,7 +36,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 
 pub use dropout::Phase;
-pub use network::{Network, Own, Visit};
+pub use network::{LayerWeights, Network, Visit};
 pub use optimiser::{Optimiser, Stepped, Update};
 pub use rows::{Branches, Places, Rows};
 
@@ -76,10 +76,10 @@ pub trait Batch<B: LayerBackend>: Debug + Send {
     ///
     /// # Errors
     /// If shapes do not fit, a number is not finite, or a state overflows.
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error>;
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error>;
 
     /// The penalty on its vector field, where it has one.
-    fn penalty(&self, _own: &Own<'_, B>) -> Option<Tensor<B, 1>> {
+    fn penalty(&self, _weights: &LayerWeights<'_, B>) -> Option<Tensor<B, 1>> {
         None
     }
 

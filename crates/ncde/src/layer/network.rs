@@ -30,13 +30,13 @@ struct Placed<B: LayerBackend> {
 
 /// What a layer has of its own: its weights, and the layers inside it.
 #[derive(Debug)]
-pub struct Own<'a, B: LayerBackend> {
+pub struct LayerWeights<'a, B: LayerBackend> {
     weights: &'a [Weight],
     tensors: &'a [Tensor<B, 1>],
     inside: &'a Chain<B>,
 }
 
-impl<B: LayerBackend> Own<'_, B> {
+impl<B: LayerBackend> LayerWeights<'_, B> {
     /// A weight by name, in its shape.
     ///
     /// # Errors
@@ -117,8 +117,8 @@ impl<B: LayerBackend> Chain<B> {
 }
 
 impl<B: LayerBackend> Placed<B> {
-    fn own<'a>(&'a self, tensors: &'a [Tensor<B, 1>]) -> Own<'a, B> {
-        Own { weights: &self.weights, tensors, inside: &self.inside }
+    fn own<'a>(&'a self, tensors: &'a [Tensor<B, 1>]) -> LayerWeights<'a, B> {
+        LayerWeights { weights: &self.weights, tensors, inside: &self.inside }
     }
 }
 

@@ -10,7 +10,7 @@ use ncde_runtime::layer::{NeuralCde, NeuralKind, Signal};
 
 use super::linear_cde::first_state;
 use super::standardise::own_rows;
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::neural::{Arguments, Outputs, Schedule, Solve, solve};
 
 #[derive(Debug)]
@@ -60,39 +60,39 @@ impl NeuralCdeBatch {
     /// States at the ends of windows, from `[batch, H]`.
     fn run<B: LayerBackend>(
         &self,
-        own: &Own<'_, B>,
+        weights: &LayerWeights<'_, B>,
         initial: Tensor<B, 2>,
         windows: Tensor<B, 3>,
         lengths: &[usize],
     ) -> Result<Tensor<B, 3>, Error> {
         let schedule = Arc::new(self.schedule(lengths, windows.dims()[1]));
         let coefficients = self.controls(windows.narrow(2, 0, self.coordinates));
-        Ok(solve(&self.solve, Arguments { parameters: own.weight("field")?, coefficients, initial, schedule })?)
+        Ok(solve(&self.solve, Arguments { parameters: weights.weight("field")?, coefficients, initial, schedule })?)
     }
 }
 
 impl<B: LayerBackend> Batch<B> for NeuralCdeBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
-        let start = first_state(&rows, (self.coordinates, self.channels), own, context)?;
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        let start = first_state(&rows, (self.coordinates, self.channels), weights, context)?;
         let trunk = rows.trunk();
         let [batch, length, _] = trunk.dims();
         let mut all = vec![start.clone()];
         if length > 1 {
-            let lengths: Vec<usize> = rows.places.lengths.iter().map(|own| own - 1).collect();
-            all.push(self.run(own, start.squeeze_dim(1), trunk.narrow(1, 1, length - 1), &lengths)?);
+            let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - 1).collect();
+            all.push(self.run(weights, start.squeeze_dim(1), trunk.narrow(1, 1, length - 1), &lengths)?);
         }
         let states = Tensor::cat(all, 1);
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let ([_, count, width], hidden) = (branches.dims(), self.spec.hidden);
         let from = from.reshape([batch * count, hidden]);
-        let ends = self.run(own, from, branches.reshape([batch * count, 1, width]), &vec![1; batch * count])?;
+        let ends = self.run(weights, from, branches.reshape([batch * count, 1, width]), &vec![1; batch * count])?;
         Ok(rows.with(Tensor::cat(vec![states, ends.reshape([batch, count, hidden])], 1)))
     }
 
     /// The thesis's: the sum over the layers of the field of the Euclidean norms of weight and bias. Times a small number and added to a loss, it
     /// keeps the field's Lip norm small.
-    fn penalty(&self, own: &Own<'_, B>) -> Option<Tensor<B, 1>> {
-        let (field, network) = (own.weight::<1>("field").ok()?, self.solve.network());
+    fn penalty(&self, weights: &LayerWeights<'_, B>) -> Option<Tensor<B, 1>> {
+        let (field, network) = (weights.weight::<1>("field").ok()?, self.solve.network());
         let parts = (0..network.layers()).flat_map(|l| {
             let layer = network.layer(l);
             [layer.weight, layer.bias]

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use ncde_runtime::layer::Over;
 
 use super::rows::integers;
-use super::{Batch, Context, Error, LayerBackend, Own, Places, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Places, Rows};
 
 #[derive(Debug)]
 pub(super) struct PoolBatch {
@@ -14,7 +14,7 @@ pub(super) struct PoolBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for PoolBatch {
-    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, _: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
         let x = rows.trunk();
         let [batch, trunk, width] = x.dims();
         let lengths = &rows.places.lengths;

@@ -8,7 +8,7 @@ use burn::tensor::Tensor;
 use ncde_runtime::layer::{Signal, SignatureFeatures};
 use ncde_signature::Signature;
 
-use super::{Batch, Context, Error, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::signature::stream;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl SignatureBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for SignatureBatch {
-    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, _: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
         if rows.places.branches.is_some() {
             let (seen, wanted) = ("rows in the middle of windows".to_owned(), "rows that follow each other".to_owned());
             return Err(Error::Shape { operation: "signature", what: "the batch of rows", seen, wanted });

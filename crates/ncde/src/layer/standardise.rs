@@ -1,14 +1,14 @@
 //! Features of mean 0 and variance 1 over the training data; see [`ncde_runtime::layer::Standardise`].
 
-use super::{Batch, Context, Error, Fitting, LayerBackend, Own, Rows};
+use super::{Batch, Context, Error, Fitting, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
 #[derive(Debug)]
 pub(super) struct StandardiseBatch;
 
 impl<B: LayerBackend> Batch<B> for StandardiseBatch {
-    fn forward(&self, rows: Rows<B>, own: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let y = dense::scale_columns(rows.values.clone(), &own.numbers("shift")?, &own.numbers("factor")?)?;
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+        let y = dense::scale_columns(rows.values.clone(), &weights.numbers("shift")?, &weights.numbers("factor")?)?;
         Ok(rows.with(y))
     }
 

@@ -9,7 +9,7 @@ use ncde_runtime::layer::{Form, Signal, Windows, ends};
 use ncde_signature::Signature;
 
 use super::rows::integers;
-use super::{Batch, Context, Error, LayerBackend, Own, Places, Rows};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Places, Rows};
 use crate::signature::signature;
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl WindowsBatch {
 }
 
 impl<B: LayerBackend> Batch<B> for WindowsBatch {
-    fn forward(&self, rows: Rows<B>, _: &Own<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+    fn forward(&self, rows: Rows<B>, _: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
         if rows.places.branches.is_some() {
             let (seen, wanted) = ("rows in the middle of windows".to_owned(), "rows that follow each other".to_owned());
             return Err(Error::Shape { operation: "windows", what: "the batch of rows", seen, wanted });

@@ -231,8 +231,8 @@ fn half_a_turn_a_bit_is_parity() {
 
 #[test]
 fn dense_layers_are_their_equations() {
-    type Named = (&'static str, fn(f64) -> f64);
-    let functions: [Named; 4] =
+    type Function = fn(f64) -> f64;
+    let functions: [(&str, Function); 4] =
         [("silu", |x| x / (1.0 + (-x).exp())), ("relu", |x| x.max(0.0)), ("tanh", f64::tanh), ("softplus", |x| x.exp().ln_1p())];
     for (name, f) in functions {
         let residual = json!({"layer": "residual", "layers": [linear(3), function(name)]});

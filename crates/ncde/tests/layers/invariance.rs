@@ -38,7 +38,7 @@ fn the_order_of_cases_changes_nothing() {
     for sample in all() {
         let data = sample.data();
         let wanted = sample.batch(&data, 8, 0.0);
-        let order = [(2, 3), (3, 8), (0, 1), (1, 5)];
+        let order = [(1, 5), (3, 8), (2, 3), (0, 1)];
         let seen = sample.batch(&data.pick(&order), 8, 0.0);
         for (seen, (b, _)) in seen.iter().zip(order) {
             assert_eq!(*seen, wanted[b], "{}", sample.name);
