@@ -62,7 +62,7 @@ mod tests {
         }
         let text = config.explained();
         assert_eq!(Config::from_toml(&text).unwrap(), config);
-        assert!(text.contains("\n# The number of hidden states.\nhidden = 32\n"), "{text}");
+        assert!(text.contains("\n# The number of hidden states; 64 by default.\nhidden = 32\n"), "{text}");
         assert!(text.contains("\n# Not set: `rank`. The rank"), "{text}");
         for (key, meaning) in tables(None).iter().flat_map(|(_, keys)| keys) {
             assert!(meaning.starts_with(' ') && meaning.ends_with('.'), "{key}: {meaning:?}");
