@@ -57,7 +57,7 @@ pub(crate) struct TrainArgs {
 
     /// The structure of the matrices of a `slice` or `stack`
     #[arg(long, value_parser = super::structures(), value_name = "NAME")]
-    pub(crate) structure: Option<ncde::train::StructureName>,
+    pub(crate) structure: Option<ncde_runtime::layer::StructureName>,
 
     /// The most steps
     #[arg(long, value_name = "N", value_parser = positive)]

@@ -1,7 +1,7 @@
 //! `ncde bench slice`: one forward and one reverse pass of a linear recurrence, loss = mean square of all states.
 
-use ncde::train::StructureName;
 use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Mode, Recurrence, Transition};
+use ncde_runtime::layer::StructureName;
 use ncde_signature::Basis;
 use ncde_signature::algebra::{LieBasis, Shape, Tree};
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! `ncde bench stream`: the time of one observation, one after the other, on one thread.
 
-use ncde::train::StructureName;
 use ncde_kernels::{Float, Recurrence, Stream, Transition};
+use ncde_runtime::layer::StructureName;
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL, refused};

@@ -67,7 +67,7 @@ pub use residual::Residual;
 pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
 pub use standardise::Standardise;
-pub use structure::{Scale, StructureSpec};
+pub use structure::{Scale, StructureName, StructureSpec};
 pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends};
 

@@ -73,6 +73,51 @@ pub enum StructureSpec {
     },
 }
 
+/// The name of a structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "as the structures above")]
+pub enum StructureName {
+    Block,
+    Dense,
+    Diagonal,
+    DiagonalDense,
+    Dplr,
+    Sparse,
+    WalshHadamard,
+}
+
+impl StructureName {
+    /// All of them, as they are written.
+    pub const ALL: &[(&str, Self)] = &[
+        ("block", Self::Block),
+        ("dense", Self::Dense),
+        ("diagonal", Self::Diagonal),
+        ("diagonal-dense", Self::DiagonalDense),
+        ("dplr", Self::Dplr),
+        ("sparse", Self::Sparse),
+        ("walsh-hadamard", Self::WalshHadamard),
+    ];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
+    }
+
+    /// The structure with its sizes, of which it takes those it has.
+    pub fn spec(self, block: usize, rank: usize, epsilon: f64, bound: Bound) -> StructureSpec {
+        match self {
+            Self::Block => StructureSpec::Block { block },
+            Self::Dense => StructureSpec::Dense {},
+            Self::Diagonal => StructureSpec::Diagonal {},
+            Self::DiagonalDense => StructureSpec::DiagonalDense { block },
+            Self::Dplr => StructureSpec::Dplr { rank },
+            Self::Sparse => StructureSpec::Sparse { epsilon },
+            Self::WalshHadamard => StructureSpec::WalshHadamard { bound },
+        }
+    }
+}
+
 /// How large the first parameters are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]

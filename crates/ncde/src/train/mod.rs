@@ -40,8 +40,7 @@ mod threefry;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use error::Error;
 pub use names::{
-    BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StructureName,
-    TaskName,
+    BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName,
 };
 pub use preset::presets;
 pub use run::{Event, Outcome, Run};

@@ -1,7 +1,5 @@
 //! The names that keys of the configuration can have.
 
-use ncde_kernels::Bound;
-use ncde_runtime::layer::StructureSpec;
 use serde::{Deserialize, Serialize};
 
 /// Declares names that a key can have.
@@ -58,55 +56,6 @@ names! {
         Forward,
         /// The last value is taken, and how many values were seen is a channel.
         Counts,
-    }
-}
-names! {
-    /// The structures of a `slice`.
-    StructureName {
-        /// Equal dense blocks.
-        Block,
-        /// Full matrices.
-        Dense,
-        /// Diagonal matrices.
-        Diagonal,
-        /// A diagonal, then one dense block.
-        DiagonalDense,
-        /// A diagonal plus a matrix of low rank.
-        Dplr,
-        /// Few entries.
-        Sparse,
-        /// A Hadamard matrix times a diagonal.
-        WalshHadamard,
-    }
-}
-impl StructureName {
-    /// All of them, by name.
-    pub const ALL: &[(&str, Self)] = &[
-        ("block", Self::Block),
-        ("dense", Self::Dense),
-        ("diagonal", Self::Diagonal),
-        ("diagonal-dense", Self::DiagonalDense),
-        ("dplr", Self::Dplr),
-        ("sparse", Self::Sparse),
-        ("walsh-hadamard", Self::WalshHadamard),
-    ];
-
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
-    }
-
-    /// The structure with its sizes, of which it takes those it has.
-    pub fn spec(self, block: usize, rank: usize, epsilon: f64, bound: Bound) -> StructureSpec {
-        match self {
-            Self::Block => StructureSpec::Block { block },
-            Self::Dense => StructureSpec::Dense {},
-            Self::Diagonal => StructureSpec::Diagonal {},
-            Self::DiagonalDense => StructureSpec::DiagonalDense { block },
-            Self::Dplr => StructureSpec::Dplr { rank },
-            Self::Sparse => StructureSpec::Sparse { epsilon },
-            Self::WalshHadamard => StructureSpec::WalshHadamard { bound },
-        }
     }
 }
 names! {

@@ -3,14 +3,13 @@
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Drive, Forget, Form, Initial, InputTerm, LinearCde, Over, Scale, StructureSpec, Windows, ends, usual_basis,
+    Drive, Forget, Form, Initial, InputTerm, LinearCde, Over, Scale, StructureName, StructureSpec, Windows, ends, usual_basis,
 };
 
 use super::head::{Head, MOST_BESIDE};
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
-use crate::train::names::StructureName;
 use crate::train::settings::{at_least, positive, refuse};
 
 table! {

@@ -10,7 +10,7 @@ use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
     Activation, Drive, Dropout, Embedding, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, Residual, Rows,
-    Scale,
+    Scale, StructureName,
 };
 
 use super::head::read;
@@ -18,7 +18,7 @@ use super::slice::structure;
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
-use crate::train::names::{BlockActivation, BlockDrive, FirstRow, StructureName};
+use crate::train::names::{BlockActivation, BlockDrive, FirstRow};
 use crate::train::settings::{at_least, positive, refuse};
 
 table! {
