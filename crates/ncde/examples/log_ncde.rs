@@ -11,13 +11,13 @@
 use std::error::Error;
 
 use burn::backend::{Autodiff, Flex};
-use burn::tensor::activation::softplus;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
+use ncde::dense::activation;
 use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
 use ncde::random::Stream;
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::Signal;
+use ncde_runtime::layer::{Function, Signal};
 use serde_json::json;
 
 const STEPS: u64 = 200;
@@ -67,7 +67,9 @@ fn train(depth: usize) -> Result<Network<Flex>, Box<dyn Error>> {
         let signs = Tensor::from_data(TensorData::new(signs, [BATCH, 1, 1]), &Default::default());
         // A little of the penalty that keeps the field smooth; the logistic loss is ln(1 + e^-margin).
         let update = Update { penalty: 1e-4, ..Update::rate(0.02) };
-        model.step(update, (loops, Context::predict()), |out| softplus((out.values * signs).neg(), 1.0).mean())?;
+        model.step(update, (loops, Context::predict()), |out| {
+            Ok(activation(Function::Softplus, (out.values * signs).neg())?.mean())
+        })?;
     }
     Ok(model.network)
 }

@@ -10,13 +10,13 @@
 use std::error::Error;
 
 use burn::backend::{Autodiff, Flex};
-use burn::tensor::activation::softplus;
 use burn::tensor::backend::Backend;
 use burn::tensor::{Tensor, TensorData};
+use ncde::dense::activation;
 use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
 use ncde::random::Stream;
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::Signal;
+use ncde_runtime::layer::{Function, Signal};
 use serde_json::{Value, json};
 
 const STEPS: u64 = 400;
@@ -53,7 +53,9 @@ fn train(structure: &Value) -> Result<Network<Flex>, Box<dyn Error>> {
         let signs = Tensor::from_data(TensorData::new(signs, [BATCH, length + 1, 1]), &Default::default());
         let rate = 0.03 * (1.0 - step as f64 / STEPS as f64);
         // The logistic loss: ln(1 + e^-margin).
-        model.step(Update::rate(rate), (bits, Context::predict()), |out| softplus((out.values * signs).neg(), 1.0).mean())?;
+        model.step(Update::rate(rate), (bits, Context::predict()), |out| {
+            Ok(activation(Function::Softplus, (out.values * signs).neg())?.mean())
+        })?;
     }
     Ok(model.network)
 }

@@ -77,17 +77,17 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
     /// One step on a batch, down the gradient of what `loss` makes of the outputs. Where the loss or the norm of the gradient is no number, nothing changes.
     ///
     /// # Errors
-    /// If a layer fails, or a trained weight has no gradient.
+    /// If a layer or the loss fails, or a trained weight has no gradient.
     pub fn step(
         &mut self,
         update: Update,
         (rows, context): (Rows<B>, Context<B>),
-        loss: impl FnOnce(Rows<B>) -> Tensor<B, 1>,
+        loss: impl FnOnce(Rows<B>) -> Result<Tensor<B, 1>, Error>,
     ) -> Result<Stepped, Error> {
         let (value, gradients) = {
             let _graph = crate::graph::lock();
             self.tracked.track(&self.network);
-            let loss = loss(self.tracked.forward(rows, &context)?);
+            let loss = loss(self.tracked.forward(rows, &context)?)?;
             let value = loss.clone().into_scalar().elem::<f64>();
             let loss = match self.tracked.penalty().filter(|_| update.penalty > 0.0) {
                 Some(penalty) => loss + penalty * update.penalty,

@@ -301,7 +301,7 @@ impl Run {
         let batch = self.features.batch(cases, Phase::Train(masks), &Default::default());
         let (decay, clip, penalty) = (settings.weight_decay, settings.clip, settings.penalty);
         let update = Update { rate: settings.rate_at(step), decay, clip, penalty };
-        let stepped = state.trained.step(update, batch, |rows| self.goal.loss(rows, cases).0)?;
+        let stepped = state.trained.step(update, batch, |rows| Ok(self.goal.loss(rows, cases).0))?;
         if stepped.is_finite() {
             return Ok(stepped.loss);
         }
