@@ -29,7 +29,7 @@ pub(crate) fn signals(layers: &[LayerSpec], input: &Signal, place: &str) -> Resu
 /// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
 ///
 /// # Errors
-/// As for [`signals`].
+/// If a layer cannot take what the one before it hands on; the place is named.
 pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
     let signals = signals(layers, input, place)?;
     let mut all = Vec::new();

@@ -1,6 +1,6 @@
 //! Vector fields `f = (f_1, ..., f_d)` of `dh = sum_j f_j(h) dX^j`.
 //!
-//! A field is written once, over the numbers of [`crate::number`]; its derivatives, brackets and gradients follow. It does not see time:
+//! A field is written once, over the numbers of [`crate::scalar`]; its derivatives, brackets and gradients follow. It does not see time:
 //! time is a channel of the control, or a coordinate of the state.
 //!
 //! | field | `f_j(h)` | parameters |
