@@ -60,6 +60,14 @@ impl RunRecord {
         }
         let threads = counted(self.threads, "thread", "threads");
         keys.push(Key { label: "parameters".into(), value: count(self.model.parameters), note: self.model.detail.clone() });
+        if self.stopped == RunRecord::SOLVED {
+            keys.push(Key {
+                label: "solved in".into(),
+                value: duration(self.seconds),
+                note: format!("closed form, on {threads}"),
+            });
+            return keys;
+        }
         keys.push(Key { label: "time a step".into(), value: duration(self.seconds_per_step), note: format!("on {threads}") });
         let note = format!("in {}; {}", duration(self.seconds), self.ending());
         keys.push(Key { label: "steps".into(), value: count(self.steps), note });

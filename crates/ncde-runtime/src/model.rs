@@ -168,6 +168,33 @@ impl Model {
         Ok(())
     }
 
+    /// Takes the next observations of a series, `[times, channels]`, as [`push`](Self::push) would one after the other, but faster where the model allows it.
+    ///
+    /// # Errors
+    /// If one cannot be taken, or a state overflows: the series is then as it was.
+    pub fn push_all(&mut self, series: &mut Series, times: &[f64], values: &[f64]) -> Result<(), Error> {
+        let channels = self.spec.preparation.channels.len();
+        let row = |i: usize| values.get(i * channels..(i + 1) * channels).unwrap_or_default();
+        let Some((&time, before)) = times.split_last() else { return Ok(()) };
+        let mut own = series.clone();
+        if self.chain.may_pass() {
+            let (mut knots, mut clocks) = (Vec::new(), Vec::new());
+            for (i, &time) in before.iter().enumerate() {
+                self.spec.preparation.push(&mut own.track, time, row(i))?;
+                knots.extend_from_slice(&own.track.knot);
+                clocks.push(self.spec.preparation.clock(&own.track));
+            }
+            let rows = knots.chunks_exact(self.spec.preparation.width().max(1)).zip(&clocks);
+            let rows: Vec<Row<'_>> = rows.map(|(values, &time)| Row { time, values, statics: &own.statics }).collect();
+            self.chain.pass(&mut own.memory, &rows)?;
+        } else {
+            before.iter().enumerate().try_for_each(|(i, &time)| self.push(&mut own, time, row(i)))?;
+        }
+        self.push(&mut own, time, row(before.len()))?;
+        *series = own;
+        Ok(())
+    }
+
     /// What the model says of the series as it is now: what it would say if the series ended here.
     ///
     /// # Errors

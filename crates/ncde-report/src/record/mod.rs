@@ -45,7 +45,7 @@ pub struct RunRecord {
     /// How long one step took.
     #[serde(with = "number")]
     pub seconds_per_step: f64,
-    /// Why it stopped: `steps`, `patience`, `time` or `explosion` (the loss or a state grew out of all bounds).
+    /// Why it stopped: `steps`, `patience`, `time`, `explosion` (the loss or a state grew out of all bounds), or [`RunRecord::SOLVED`].
     pub stopped: String,
     /// Metrics on the validation cases.
     pub validation: Option<Metrics>,
@@ -57,6 +57,9 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// Why a run ended that had no steps: its model was solved for in closed form.
+    pub const SOLVED: &'static str = "solved";
+
     /// The version of the format that is written, and the newest that is read.
     pub const FORMAT: u32 = 1;
 

@@ -104,6 +104,19 @@ impl Chain {
         Ok(Ended::Out)
     }
 
+    /// Whether only the first layer remembers anything, so that rows may be [passed](Self::pass).
+    pub fn may_pass(&self) -> bool {
+        self.ends.first() == self.ends.last()
+    }
+
+    /// Takes rows of which nobody needs what comes out, if [only the first layer remembers](Self::may_pass) them.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    pub fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
+        self.steps.first_mut().map_or(Ok(()), |first| first.pass(memory, rows))
+    }
+
     /// What would come out if the open window of layer `first` ended here, and those above it. The memory is used up: give a copy.
     ///
     /// # Errors

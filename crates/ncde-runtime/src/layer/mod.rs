@@ -10,6 +10,7 @@
 //! | `windows` | `row_k = (log S^N over window k, knot at its end)`, or the increments of the window | `windows` |
 //! | `linear-cde` | `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k` | `linear_cde`, with `structure`, `drive`, `plan`, `flow` |
 //! | `neural-cde` | `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k` | `neural_cde` |
+//! | `reservoir` | `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)` | `reservoir` |
 //! | `signature` | `row_t = (knot_0, statics, S^N of the path up to t)` | `signature` |
 //! | `embedding` | `y = E[token]` | `embedding` |
 //! | `linear` | `y = W^T x + b` | `linear` |
@@ -38,6 +39,7 @@ mod linear_cde;
 mod neural_cde;
 mod plan;
 mod pool;
+mod reservoir;
 mod residual;
 mod signal;
 mod signature;
@@ -63,6 +65,7 @@ pub use linear_cde::{Forget, LinearCde, Prepared};
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field, method};
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
+pub use reservoir::{Block, Engine, Reservoir};
 pub use residual::Residual;
 pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
@@ -125,6 +128,15 @@ pub trait Step: Debug + Send + Sync {
     /// If a state overflows; the memory is then of no use, so callers work on a copy.
     fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error>;
 
+    /// Takes rows of which nobody needs what they make: several at once may be faster than one after the other.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
+        let mut unread = Vec::new();
+        rows.iter().try_for_each(|&row| self.push(memory, row, &mut unread).map(|_| ()))
+    }
+
     /// The row of an open window as it is so far. Asked only of a layer whose last [`push`](Self::push) answered no.
     ///
     /// # Errors
@@ -170,6 +182,8 @@ registry! {
     LinearCde(LinearCde),
     /// An NCDE, an NRDE or a Log-NCDE.
     NeuralCde(NeuralCde),
+    /// Pooled responses to fixed memories.
+    Reservoir(Reservoir),
     /// The signature of the path so far.
     Signature(SignatureFeatures),
     /// A vector for each token.

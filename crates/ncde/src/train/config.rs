@@ -114,7 +114,7 @@ pub struct ModelConfig {
 
 /// The keys of `[model]` that are not a preset's.
 const MODEL_KEYS: &[Keys] = &[
-    ("name", " Which model: `slice`, `stack`, `ncde`, `nrde`, `log-ncde` or `signature`."),
+    ("name", " Which model: `reservoir`, `slice`, `stack`, `ncde`, `nrde`, `log-ncde` or `signature`."),
     ("layers", " The layers of a model of one's own, one `[[model.layers]]` each, in place of a name."),
 ];
 
@@ -151,6 +151,14 @@ table! {
         minutes: f64,
         /// The seed of everything random.
         seed: u64,
+    }
+}
+
+impl TrainConfig {
+    /// A key that is set and that only a model trained step by step has.
+    pub(super) fn of_steps(&self) -> Option<String> {
+        let set = toml::Table::try_from(self).unwrap_or_default();
+        set.keys().find(|key| !["seed", "metric"].contains(&key.as_str())).cloned()
     }
 }
 

@@ -99,6 +99,12 @@ impl Features {
         Ok(Self { first, signal, cases })
     }
 
+    /// The rows, times and static covariates of a case, where the first layer is not computed ahead.
+    pub(super) fn case(&self, i: usize) -> (&[f32], &[f64], &[f32]) {
+        let case = &self.cases[i];
+        (&case.rows, &case.times, &case.statics)
+    }
+
     /// How many rows of the trunk a case has.
     pub(super) fn rows(&self, case: usize) -> usize {
         self.cases[case].times.len()

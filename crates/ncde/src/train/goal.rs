@@ -95,6 +95,19 @@ impl Goal {
         Self { outputs, classes, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
+    /// The rows of a case in windows of one observation, and what should come out there; of classes, 1 for the right one and 0 for the others.
+    pub(super) fn asked(&self, case: usize) -> Vec<(usize, Vec<f64>)> {
+        let numbers = |target: &Target| match target {
+            Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
+            Target::Values(values) => values.iter().map(|&x| f64::from(x)).collect(),
+        };
+        let row = |(place, target): &(Place, Target)| match place {
+            Place::Trunk(row) => Some((*row, numbers(target))),
+            Place::Branch(_) => None,
+        };
+        self.targets[case].iter().filter_map(row).collect()
+    }
+
     /// Every class counts the same in the loss, with the shares that classes have in these cases.
     pub(super) fn weigh(&mut self, train: &[usize], weights: ClassWeights) {
         if !self.classes || weights == ClassWeights::None {

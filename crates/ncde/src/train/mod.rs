@@ -14,6 +14,7 @@
 //! | `goal` | targets, losses, metrics of each task |
 //! | `state` | weights and moments, and one step of Adam |
 //! | `batches` | which cases make up a step: a pure function of seed and step |
+//! | `reservoir` | a reservoir, solved for in closed form |
 //! | `run`, `record` | the loop, counted in steps; events for whoever shows them; what a finished run leaves behind |
 //! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
 //!
@@ -30,6 +31,7 @@ mod goal;
 mod names;
 mod preset;
 mod record;
+mod reservoir;
 mod run;
 mod settings;
 mod split;

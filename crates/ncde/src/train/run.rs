@@ -11,7 +11,7 @@ use ncde_data::{Dataset, Targets};
 use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point};
 use ncde_report::{Metrics, RunRecord};
-use ncde_runtime::layer::Windows;
+use ncde_runtime::layer::{Reservoir, Windows};
 use ncde_runtime::{FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
 
 use super::batches::Batches;
@@ -19,7 +19,7 @@ use super::checkpoint::{self, Progress};
 use super::config::Config;
 use super::features::Features;
 use super::goal::{Goal, Predicted, labelled};
-use super::preset::{self, Facts};
+use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, fit_target};
 use super::split::Parts;
 use super::state::{Inner, State};
@@ -58,6 +58,13 @@ pub enum Event<'a> {
         point: &'a Point,
         /// The best so far.
         best: Option<&'a Best>,
+    },
+    /// The readout of a reservoir is solved for.
+    Solved {
+        /// The features that were chosen, in words.
+        chosen: &'a str,
+        /// The mean square of leave-out errors.
+        error: f64,
     },
     /// The weights are there, and are being tested.
     Testing,
@@ -138,8 +145,10 @@ impl Run {
             layers: Vec::new(),
         };
         let lengths = parts.train.iter().map(|&i| data.cases[i].len()).collect();
-        let facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
-        (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts)?;
+        let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
+        let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
+        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit);
+        (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
         spec.check()?;
         let wanted = |i: usize| labelled(&data, &spec.task, i);
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
@@ -179,6 +188,9 @@ impl Run {
         let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
         std::fs::create_dir_all(directory).map_err(failed)?;
         let config = self.settings.config.to_toml();
+        if let Some(reservoir) = self.reservoir() {
+            return self.solve_in(reservoir, directory, resume, [command, started], on);
+        }
         let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
         let mut progress = Progress { config: config.clone(), ..Progress::default() };
         match if resume { checkpoint::load(directory)? } else { None } {
@@ -189,10 +201,7 @@ impl Run {
                 state = state.restored(&numbers, progress.step).ok_or_else(other)?;
             }
             None => {
-                let path = directory.join("run.json");
-                if resume && path.exists() && directory.join(ncde_runtime::SPEC).exists() {
-                    let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
-                    same(&record.config, &config)?;
+                if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
                     return Ok(Outcome { record, already: true });
                 }
                 state.trained.network.fit(&mut |visit| self.over_training(visit))?;
@@ -214,10 +223,34 @@ impl Run {
         state.trained.network.measure(&mut |visit| self.over_training(visit))?;
         save_model(directory, self.spec.clone(), &self.saved(state.trained.network.values()))?;
         let (record, trouble) = self.record(&progress, directory, [command, started, stopped], parameters)?;
-        let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
-        write_whole(&directory.join("run.json"), json.as_bytes())?;
+        write_record(directory, &record)?;
         checkpoint::remove(directory)?;
         exploded.or(trouble).map_or(Ok(Outcome { record, already: false }), Err)
+    }
+
+    /// Solves for a reservoir, and writes everything to a directory.
+    fn solve_in(
+        &self,
+        reservoir: &Reservoir,
+        directory: &Path,
+        resume: bool,
+        [command, started]: [&str; 2],
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, Error> {
+        let config = self.settings.config.to_toml();
+        if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
+            return Ok(Outcome { record, already: true });
+        }
+        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        let begun = Instant::now();
+        let solved = self.solve(reservoir)?;
+        let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
+        on(Event::Solved { chosen: &solved.chosen, error: solved.error });
+        on(Event::Testing);
+        save_model(directory, solved.spec, &solved.weights)?;
+        let (record, trouble) = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
+        write_record(directory, &record)?;
+        trouble.map_or(Ok(Outcome { record, already: false }), Err)
     }
 
     /// The weights by their place in the whole model; the layers that are computed ahead have none.
@@ -380,6 +413,22 @@ fn names(data: &Dataset, cases: &[usize]) -> String {
         names.push("...".into());
     }
     names.join(", ")
+}
+
+/// Writes the record of a run.
+fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
+    let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
+    write_whole(&directory.join("run.json"), json.as_bytes())
+}
+
+/// The record of the finished run in a directory, if there is one; an error if it was another.
+fn finished(directory: &Path, config: &str) -> Option<Result<RunRecord, Error>> {
+    let path = directory.join("run.json");
+    (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
+        let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
+        same(&record.config, config)?;
+        Ok(record)
+    })
 }
 
 /// A run that is resumed must have the settings it was begun with.

@@ -4,9 +4,10 @@ use ncde_data::{Dataset, Targets};
 use ncde_runtime::{At, Scaling, Task};
 
 use super::Error;
-use super::config::Config;
+use super::config::{Config, TrainConfig};
 use super::fit::scaling;
 use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
+use super::preset;
 use super::split::Split;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
@@ -17,9 +18,9 @@ const FEW_CASES: usize = 200;
 /// | key | default |
 /// | --- | --- |
 /// | `data.split` | by files if there is a test file, else by chance |
-/// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases |
+/// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases, or for a `reservoir` |
 /// | `data.stratified` | yes, if there are classes and the split is not the thesis's |
-/// | `prepare.scale`, `prepare.time` | min-max, yes |
+/// | `prepare.scale`, `prepare.time` | min-max, yes; standard, no for a `reservoir` |
 /// | `prepare.missing` | counts if a value is missing, else forward |
 /// | `model` | see `preset` |
 /// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
@@ -29,6 +30,8 @@ const FEW_CASES: usize = 200;
 pub struct Settings {
     /// The effective configuration: every key said.
     pub config: Config,
+    /// Whether the model is solved for in closed form, and not trained step by step.
+    pub closed: bool,
     /// What is predicted; the scaling of a number is fitted later.
     pub task: Task,
     /// How cases are split.
@@ -90,8 +93,15 @@ impl Settings {
         if split == SplitBy::Files && !test_file {
             return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
-        let few = data.cases.len() < FEW_CASES;
-        let validation = share("data.validation", *d.validation.get_or_insert(if few { 0.0 } else { 0.15 }))?;
+        let tokens = data.vocabulary.is_some();
+        let closed = preset::is_closed(&config.model, &config.train, tokens);
+        if let Some(key) = config.train.of_steps().filter(|_| closed) {
+            return Err(Error::Config(format!(
+                "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
+            )));
+        }
+        let whole = closed || data.cases.len() < FEW_CASES;
+        let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
         if validation + test >= 1.0 {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
@@ -118,9 +128,15 @@ impl Settings {
         let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), thesis, seed };
 
         let p = &mut config.prepare;
-        let tokens = data.vocabulary.is_some();
-        let scale = *p.scale.get_or_insert(if tokens { Scale::None } else { Scale::MinMax });
-        let time = *p.time.get_or_insert(!tokens);
+        let usual = if tokens {
+            Scale::None
+        } else if closed {
+            Scale::Standard
+        } else {
+            Scale::MinMax
+        };
+        let scale = *p.scale.get_or_insert(usual);
+        let time = *p.time.get_or_insert(!tokens && !closed);
         if tokens && (time || scale != Scale::None) {
             return refuse(
                 "prepare.time",
@@ -129,6 +145,8 @@ impl Settings {
         }
         let gaps = data.cases.iter().any(|case| case.values.iter().any(|x| x.is_nan()));
         let missing = *p.missing.get_or_insert(if gaps { MissingName::Counts } else { MissingName::Forward });
+        let time = time || (closed && data.channels.is_empty());
+        p.time = Some(time);
         if data.channels.is_empty() && !time {
             return Err(Error::Unfit(
                 "the data has no channels, and `prepare.time` is false: there is nothing to drive a model".into(),
@@ -171,7 +189,13 @@ impl Settings {
         if !(minutes.is_finite() && minutes >= 0.0) {
             return refuse("train.minutes", format!("{minutes}; it is 0 (no limit) or more"));
         }
+        if closed {
+            // There are no steps, so no keys of them.
+            let (metric, seed) = (t.metric.clone(), t.seed);
+            *t = TrainConfig { metric, seed, ..TrainConfig::default() };
+        }
         Ok(Self {
+            closed,
             task,
             split,
             by_files,

@@ -38,12 +38,14 @@ pub fn predict_all(model: &Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>
     let steps = model.spec().task.at() == At::Steps;
     let predict = |model: &mut Model, case: &ncde_data::Case| -> Result<Vec<Prediction>, ncde_runtime::Error> {
         let mut series = model.start(&case.statics)?;
-        let mut predictions = Vec::with_capacity(if steps { case.len() } else { 1 });
+        if !steps {
+            model.push_all(&mut series, &case.times, &case.values)?;
+            return Ok(vec![model.predict(&series)?]);
+        }
+        let mut predictions = Vec::with_capacity(case.len());
         for (i, &time) in case.times.iter().enumerate() {
             model.push(&mut series, time, case.row(i, data.channels.len()))?;
-            if steps || i + 1 == case.len() {
-                predictions.push(model.predict(&series)?);
-            }
+            predictions.push(model.predict(&series)?);
         }
         Ok(predictions)
     };

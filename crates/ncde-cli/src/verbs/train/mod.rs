@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::{output, threads};
 use progress::Progress;
 
-/// The seconds that the demo takes are kept to about a minute.
+/// A model that is trained on the demo takes seconds.
 const DEMO: &[&str] = &["train.steps=1000", "model.hidden=32"];
 
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure
     ));
     let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let mut progress = Progress::new(args.json, settings.steps, &settings.metric);
+    let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
     let result = run.train(directory, args.resume, [&command, &started], &mut |event| progress.show(&event));
     progress.finish();
     let Outcome { record, already } = result?;
@@ -112,13 +112,13 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
             own.clone_from(asked);
         }
     }
-    if config.data.train.is_none() {
+    if let Some(model) = &args.model {
+        config.set(&format!("model.name={model}"))?;
+    }
+    if config.data.train.is_none() && config.model.name.as_deref() == Some("slice") {
         for assignment in DEMO {
             config.set(assignment)?;
         }
-    }
-    if let Some(model) = &args.model {
-        config.set(&format!("model.name={model}"))?;
     }
     if let Some(structure) = args.structure {
         config.set(&format!("model.structure={}", structure.as_str()))?;

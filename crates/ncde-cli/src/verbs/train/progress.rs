@@ -19,15 +19,16 @@ pub(super) struct Progress {
 const QUIET: f64 = 5.0;
 
 impl Progress {
-    pub(super) fn new(json: bool, steps: usize, metric: &str) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+    /// For so many steps; none if the model is solved for.
+    pub(super) fn new(json: bool, steps: Option<usize>, metric: &str) -> Self {
+        let bar = steps.filter(|_| std::io::stderr().is_terminal()).map(|steps| {
             let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(10));
             if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {eta} left  {msg}") {
                 bar.set_style(style);
             }
             bar
         });
-        Self { json, bar, steps, metric: metric.into(), printed: None }
+        Self { json, bar, steps: steps.unwrap_or(0), metric: metric.into(), printed: None }
     }
 
     pub(super) fn show(&mut self, event: &Event<'_>) {
@@ -68,6 +69,12 @@ impl Progress {
                 } else if !self.json && self.printed.is_none_or(|printed| printed.elapsed().as_secs_f64() > QUIET) {
                     self.printed = Some(std::time::Instant::now());
                     output::talk(&format!("step {}/{}  loss {:.4}{metric}", point.step, self.steps, point.loss));
+                }
+            }
+            Event::Solved { chosen, error } => {
+                output::talk(&format!("chosen by leave-out error ({error:.4}): {chosen}"));
+                if self.json {
+                    self.line(&serde_json::json!({"event": "solved", "chosen": chosen, "leave_out_error": error}));
                 }
             }
             Event::Testing => {

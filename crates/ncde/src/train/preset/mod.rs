@@ -2,6 +2,7 @@
 //!
 //! | preset | layers | file |
 //! | --- | --- | --- |
+//! | `reservoir` | fixed memories, pooled responses, a readout that is solved for | `reservoir` |
 //! | `slice` | windows, a structured Linear NCDE, a head | `slice` |
 //! | `stack` | `SLiCE` blocks on tokens or values, a readout | `stack` |
 //! | `ncde`, `nrde`, `log-ncde` | windows, a neural CDE, a head | `neural` |
@@ -11,6 +12,7 @@
 
 mod head;
 mod neural;
+mod reservoir;
 mod signature;
 mod slice;
 mod stack;
@@ -22,7 +24,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Error;
-use super::config::{Keys, ModelConfig};
+use super::config::{Keys, ModelConfig, TrainConfig};
 use super::settings::{at_least, refuse};
 
 /// What the defaults of a model depend on; all of it from the training part.
@@ -38,6 +40,36 @@ pub(super) struct Facts {
     pub(super) outputs: usize,
     /// Whether time is channel 0.
     pub(super) time: bool,
+    /// Times of the series.
+    pub(super) clock: Clock,
+}
+
+/// Times of the training part, in the unit that layers see.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Clock {
+    /// The longest duration of a series.
+    pub(super) longest: f64,
+    /// The middle one.
+    pub(super) usual: f64,
+    /// The middle gap between two observations.
+    pub(super) gap: f64,
+}
+
+impl Clock {
+    /// Of series with these times, times `factor`.
+    pub(super) fn of<'a>(series: impl Iterator<Item = &'a [f64]> + Clone, factor: f64) -> Self {
+        let middle = |mut all: Vec<f64>| {
+            all.sort_by(f64::total_cmp);
+            all.get(all.len() / 2).copied().unwrap_or(0.0) * factor
+        };
+        let durations: Vec<f64> = series.clone().filter_map(|times| Some(times.last()? - times.first()?)).collect();
+        let longest = durations.iter().copied().fold(0.0, f64::max) * factor;
+        Self {
+            longest,
+            usual: middle(durations),
+            gap: middle(series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect()),
+        }
+    }
 }
 
 /// About how many windows, and steps of a solver, a series is cut into.
@@ -50,7 +82,7 @@ impl Facts {
     /// From the lengths of the series of the training part.
     pub(super) fn new(signal: Signal, mut lengths: Vec<usize>, task: &Task, channels: usize, time: bool) -> Self {
         lengths.sort_unstable();
-        Self { signal, lengths, at: task.at(), outputs: task.outputs(channels), time }
+        Self { signal, lengths, at: task.at(), outputs: task.outputs(channels), time, clock: Clock::default() }
     }
 
     /// Channels of the path.
@@ -108,6 +140,12 @@ struct Entry {
 /// The registry.
 const PRESETS: &[Entry] = &[
     Entry {
+        name: RESERVOIR,
+        keys: reservoir::ReservoirKeys::KEYS,
+        about: "fixed memories and pooled responses, a readout solved in closed form",
+        resolve: resolve_as::<reservoir::ReservoirKeys>,
+    },
+    Entry {
         name: "slice",
         keys: slice::SliceKeys::KEYS,
         about: "a structured Linear NCDE over Log-ODE windows",
@@ -145,6 +183,20 @@ const PRESETS: &[Entry] = &[
     },
 ];
 
+/// The preset that is solved for, not trained.
+const RESERVOIR: &str = "reservoir";
+
+/// Whether the model is solved for in closed form: if it is asked for, or by default, where nothing is asked for that only other models have.
+pub(super) fn is_closed(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> bool {
+    match &model.name {
+        Some(name) => name == RESERVOIR,
+        None => {
+            let own = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(own, _)| own == key);
+            !tokens && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
+        }
+    }
+}
+
 /// The name of a model that is given as layers.
 pub(super) const OWN_LAYERS: &str = "layers";
 
@@ -163,7 +215,7 @@ pub(super) fn keys(name: Option<&str>) -> Vec<Keys> {
 }
 
 /// The name of the model and its layers. Keys that were not set are, afterwards.
-pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts) -> Result<(String, Vec<LayerSpec>), Error> {
+pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts, closed: bool) -> Result<(String, Vec<LayerSpec>), Error> {
     if !config.layers.is_empty() {
         if let Some(key) = config.name.as_ref().map(|_| "name").or(config.keys.keys().next().map(String::as_str)) {
             return Err(Error::Config(format!("`[model]` has both `layers` and `{key}`; a model is one or the other")));
@@ -173,7 +225,14 @@ pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts) -> Result<(String
         return Ok((OWN_LAYERS.into(), config.layers.clone()));
     }
     let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
-    let name = config.name.get_or_insert_with(|| if tokens { "stack" } else { "slice" }.into()).clone();
+    let usual = if closed {
+        RESERVOIR
+    } else if tokens {
+        "stack"
+    } else {
+        "slice"
+    };
+    let name = config.name.get_or_insert_with(|| usual.into()).clone();
     let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
         let names: Vec<String> = presets().map(|(name, _)| format!("`{name}`")).collect();
         return refuse("model.name", format!("`{name}`; there are {}", names.join(", ")));
@@ -224,7 +283,7 @@ mod tests {
             for (key, meaning) in preset.keys {
                 let mut config = ModelConfig { name: Some(preset.name.into()), ..ModelConfig::default() };
                 config.keys.insert((*key).into(), "no-such-name".into());
-                let error = resolve(&mut config, &facts).unwrap_err().to_string();
+                let error = resolve(&mut config, &facts, false).unwrap_err().to_string();
                 let Some((_, wanted)) = error.split_once("unknown variant `no-such-name`, expected ") else { continue };
                 for name in wanted.lines().next().unwrap_or_default().split('`').skip(1).step_by(2) {
                     assert!(meaning.contains(&format!("`{name}`")), "`{key}` can be `{name}`, but its meaning is: {meaning}");

@@ -1,0 +1,141 @@
+//! Memories of several signals side by side, a few rows at a time.
+//!
+//! A row moves `m` over its gap (see [`Legendre`]). A series begins as if its first value had always been there: `m = x e_0`.
+
+use ncde_simd::{Kernel, Simd, call};
+
+use crate::legendre::{Flow, Legendre};
+
+/// Signals are moved this many at a time.
+pub(crate) const LANES: usize = 16;
+
+/// Rows that are moved before anything else happens: what is computed from them stays in the first cache.
+pub(crate) const CHUNK: usize = 32;
+
+/// Whole registers of lanes that hold so many signals.
+pub(crate) fn padded(signals: usize) -> usize {
+    signals.next_multiple_of(LANES)
+}
+
+/// A gap to about six digits, so that times which are nearly regular share their flow; a function of the gap alone, or results would depend on
+/// what came before.
+pub(crate) fn rounded(gap: f64) -> f64 {
+    f64::from_bits((gap.to_bits() + (1 << 31)) & !((1 << 32) - 1))
+}
+
+/// The flows of one span, the last one kept: most series are regular.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flows {
+    gap: f64,
+    flow: Flow,
+}
+
+impl Flows {
+    /// The flow over a gap of time, for a span.
+    pub(crate) fn over(&mut self, legendre: &Legendre, gap: f64) -> &Flow {
+        let gap = rounded(gap);
+        if gap != self.gap || self.flow.state.is_empty() {
+            *self = Self { gap, flow: legendre.flow(gap) };
+        }
+        &self.flow
+    }
+}
+
+/// Moves memories `[q + 1, width]`, the signals themselves last, over a gap to new signals.
+pub(crate) struct Move<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) from: &'a [f32],
+    pub(crate) signals: &'a [f32],
+    pub(crate) to: &'a mut [f32],
+}
+
+impl Kernel for Move<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { flow, from, signals, to } = self;
+        let (q, width) = (flow.value.len(), signals.len());
+        let (from, _) = S::as_simd_f32s(from);
+        let (signals, _) = S::as_simd_f32s(signals);
+        let (to, _) = S::as_mut_simd_f32s(to);
+        let width = width / S::F32_LANES;
+        for l in 0..width {
+            let (x0, x1) = (from[q * width + l], signals[l]);
+            let change = simd.sub_f32s(x1, x0);
+            for i in 0..q {
+                let mut sum = simd.mul_f32s(simd.splat_f32s(flow.value[i]), x0);
+                sum = simd.mul_add_e_f32s(simd.splat_f32s(flow.change[i]), change, sum);
+                for (j, &entry) in flow.state[i * q..(i + 1) * q].iter().enumerate() {
+                    sum = simd.mul_add_e_f32s(simd.splat_f32s(entry), from[j * width + l], sum);
+                }
+                to[i * width + l] = sum;
+            }
+            to[q * width + l] = x1;
+        }
+    }
+}
+
+/// `y = W^T x` for rows of `x`: signals from channels, `W` `[channels, width]`.
+pub(crate) struct Mix<'a> {
+    pub(crate) weights: &'a [f32],
+    pub(crate) row: &'a [f32],
+    pub(crate) signals: &'a mut [f32],
+}
+
+impl Kernel for Mix<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { weights, row, signals } = self;
+        let (signals, _) = S::as_mut_simd_f32s(signals);
+        let (weights, _) = S::as_simd_f32s(weights);
+        let width = signals.len();
+        for (l, signal) in signals.iter_mut().enumerate() {
+            let mut sum = simd.splat_f32s(0.0);
+            for (c, &x) in row.iter().enumerate() {
+                sum = simd.mul_add_e_f32s(simd.splat_f32s(x), weights[c * width + l], sum);
+            }
+            *signal = sum;
+        }
+    }
+}
+
+/// The memories of a few rows, one after the other: `out` is `[rows + 1, q + 1, width]`, its first entry where they begin.
+pub(crate) struct Remember<'a> {
+    pub(crate) legendre: &'a Legendre,
+    /// In units of the span.
+    pub(crate) gaps: &'a [f64],
+    pub(crate) flows: &'a mut Flows,
+    /// Whether the first row is the first of the series.
+    pub(crate) first: bool,
+    /// `[channels, width]`; none: each channel is a signal.
+    pub(crate) mix: Option<&'a [f32]>,
+    pub(crate) rows: &'a [f32],
+    pub(crate) channels: usize,
+    pub(crate) signals: &'a mut [f32],
+    pub(crate) out: &'a mut [f32],
+}
+
+impl Kernel for Remember<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let (q, width) = (self.legendre.order(), self.signals.len());
+        let size = (q + 1) * width;
+        for (k, &gap) in self.gaps.iter().enumerate() {
+            let row = &self.rows[k * self.channels..(k + 1) * self.channels];
+            match self.mix {
+                Some(weights) => call(simd, Mix { weights, row, signals: self.signals }),
+                None => self.signals[..self.channels].copy_from_slice(row),
+            }
+            let (from, to) = self.out[k * size..(k + 2) * size].split_at_mut(size);
+            if self.first && k == 0 {
+                to.fill(0.0);
+                to[..width].copy_from_slice(self.signals);
+                to[q * width..].copy_from_slice(self.signals);
+            } else {
+                call(simd, Move { flow: self.flows.over(self.legendre, gap), from, signals: self.signals, to });
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Running sums of responses above thresholds. A response is a linear functional of a memory and of its signal.
+//!
+//! ```text
+//! r_k = sum_i w_i m_i(t_k),   over rows with weights dt_k (the gap before a row), for each threshold b:
+//! share   = sum dt [r > b] / W              mean    = sum dt (r - b)^+ / sum dt [r > b]
+//! longest = longest run of r > b / W        place   = mean time at which r > b / W               W = sum dt
+//! ```
+//!
+//! All of them can go on for ever. Once `W` has reached the horizon, 1, what is old fades: everything is multiplied by `rho = (1 - dt) / W` before a row is
+//! added, so `W` stays 1, and sums are over the last horizon or so. The place is kept as a mean age, which needs no origin.
+
+use ncde_simd::{Kernel, Simd};
+use serde::{Deserialize, Serialize};
+
+/// Responses of a group.
+pub const LANES: usize = crate::memory::LANES;
+
+/// Thresholds of a response.
+pub const CUTS: usize = 4;
+
+/// A way of pooling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pooling {
+    /// The share of time above a threshold.
+    Share,
+    /// The mean height above it, over that time.
+    Mean,
+    /// The longest run above it.
+    Longest,
+    /// The mean place of that time in the series.
+    Place,
+}
+
+/// Numbers that are kept for a threshold: share, sum, run, longest run, age.
+const KEPT: usize = 5;
+
+/// Numbers that are kept for a group of responses.
+pub(crate) const GROUP: usize = CUTS * KEPT * LANES;
+
+/// The weight of a row and what older ones are multiplied with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Beat {
+    pub(crate) weight: f32,
+    pub(crate) fade: f32,
+}
+
+/// The weight of a row after a gap, where `total` is the weight of all rows so far.
+pub(crate) fn beat(total: &mut f32, gap: f64) -> Beat {
+    let weight = gap.min(1.0) as f32;
+    let sum = *total + weight;
+    let fade = if sum <= 1.0 || *total == 0.0 { 1.0 } else { (1.0 - weight) / *total };
+    *total = sum.min(1.0);
+    Beat { weight, fade }
+}
+
+/// Takes a few rows into the sums of a group of responses on one signal.
+pub(crate) struct Pool<'a> {
+    /// `[q + 1, LANES]`.
+    pub(crate) taps: &'a [f32],
+    /// `[CUTS, LANES]`.
+    pub(crate) cuts: &'a [f32],
+    /// The memories of each row, `[rows, q + 1, width]`.
+    pub(crate) memories: &'a [f32],
+    pub(crate) width: usize,
+    pub(crate) signal: usize,
+    pub(crate) beats: &'a [Beat],
+    /// `[CUTS, KEPT, LANES]`.
+    pub(crate) kept: &'a mut [f32],
+}
+
+impl Kernel for Pool<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { taps, cuts, memories, width, signal, beats, kept } = self;
+        let size = taps.len() / LANES * width;
+        let ((taps, _), (cuts, _)) = (S::as_simd_f32s(taps), S::as_simd_f32s(cuts));
+        let (kept, _) = S::as_mut_simd_f32s(kept);
+        let registers = LANES / S::F32_LANES;
+        let zero = simd.splat_f32s(0.0);
+        for l in 0..registers {
+            let mut state = [[zero; KEPT]; CUTS];
+            let mut cut = [zero; CUTS];
+            for j in 0..CUTS {
+                cut[j] = cuts[j * registers + l];
+                for (i, own) in state[j].iter_mut().enumerate() {
+                    *own = kept[(j * KEPT + i) * registers + l];
+                }
+            }
+            for (memory, beat) in memories.chunks_exact(size).zip(beats) {
+                let mut r = zero;
+                for (i, &m) in memory[signal..].iter().step_by(width).enumerate() {
+                    r = simd.mul_add_e_f32s(simd.splat_f32s(m), taps[i * registers + l], r);
+                }
+                let (weight, fade) = (simd.splat_f32s(beat.weight), simd.splat_f32s(beat.fade));
+                for j in 0..CUTS {
+                    let [share, sum, run, longest, age] = state[j];
+                    let over = simd.sub_f32s(r, cut[j]);
+                    let above = simd.less_than_f32s(zero, over);
+                    let own = simd.select_f32s(above, weight, zero);
+                    let run = simd.select_f32s(above, simd.add_f32s(run, weight), zero);
+                    state[j] = [
+                        simd.mul_add_e_f32s(share, fade, own),
+                        simd.mul_add_e_f32s(sum, fade, simd.mul_f32s(own, over)),
+                        run,
+                        simd.max_f32s(simd.mul_f32s(longest, fade), run),
+                        simd.mul_f32s(simd.mul_add_e_f32s(share, weight, age), fade),
+                    ];
+                }
+            }
+            for j in 0..CUTS {
+                for (i, own) in state[j].iter().enumerate() {
+                    kept[(j * KEPT + i) * registers + l] = *own;
+                }
+            }
+        }
+    }
+}
+
+/// The response of each row alone, `[rows, LANES]`, for thresholds to be found from.
+pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usize, out: &mut Vec<[f32; LANES]>) {
+    for memory in memories.chunks_exact(taps.len() / LANES * width) {
+        let mut r = [0.0; LANES];
+        for (&m, taps) in memory[signal..].iter().step_by(width).zip(taps.chunks_exact(LANES)) {
+            r.iter_mut().zip(taps).for_each(|(r, tap)| *r += m * tap);
+        }
+        out.push(r);
+    }
+}
+
+/// One way of pooling, of all thresholds and responses of a group, where all rows weigh `total`.
+pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>) {
+    let per = |x: f32, y: f32| if y > 0.0 { x / y } else { 0.0 };
+    for cut in kept.chunks_exact(KEPT * LANES) {
+        let row = |i: usize| &cut[i * LANES..(i + 1) * LANES];
+        let [share, sum, longest, age] = [row(0), row(1), row(3), row(4)];
+        match pool {
+            Pooling::Share => out.extend(share.iter().map(|&x| per(x, total))),
+            Pooling::Mean => out.extend(sum.iter().zip(share).map(|(&x, &share)| per(x, share))),
+            Pooling::Longest => out.extend(longest.iter().map(|&x| per(x, total).min(1.0))),
+            Pooling::Place => out.extend(
+                age.iter().zip(share).map(|(&x, &share)| if share > 0.0 { 1.0 - per(per(x, share), total) } else { 0.0 }),
+            ),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Pooled responses: for each span, memories of random mixtures of channels, random functionals of them, pooled over time.
+//!
+//! ```text
+//! u = W^T x,    m' = (A m + B u) / theta,    r = taps (m, u),    features = pools of r over time above thresholds
+//! ```
+
+use ncde_simd::dispatch;
+use serde::{Deserialize, Serialize};
+
+use crate::legendre::Legendre;
+use crate::memory::{CHUNK, Flows, Remember, padded};
+use crate::pool::{Beat, CUTS, GROUP, LANES, Pool, Pooling, beat, pooled, respond};
+
+/// Responses whose functionals are drawn in the same way; a group is 16 of them on one signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Family {
+    /// Groups for each span.
+    pub groups: usize,
+    /// How they are pooled.
+    pub pools: Vec<Pooling>,
+}
+
+/// What is remembered and pooled. Times are in units of the horizon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// The order of the memory, `q`.
+    pub order: usize,
+    /// The spans.
+    pub spans: Vec<f64>,
+    /// Every other group of a family pools rows only after its span, or after this time if that is less.
+    pub delay: f64,
+    /// What is drawn alike.
+    pub families: Vec<Family>,
+}
+
+impl Shape {
+    /// Groups of a span.
+    pub fn groups(&self) -> usize {
+        self.families.iter().map(|family| family.groups).sum()
+    }
+
+    /// How many features there are.
+    pub fn features(&self) -> usize {
+        let one = |family: &Family| family.groups * family.pools.len();
+        self.spans.len() * self.families.iter().map(one).sum::<usize>() * CUTS * LANES
+    }
+
+    /// When pooling begins, for groups that wait (1) and that do not (0).
+    fn delay(&self, span: usize, waits: usize) -> f64 {
+        if waits == 0 { 0.0 } else { self.spans[span].min(self.delay) }
+    }
+}
+
+/// Memories, functionals and thresholds.
+#[derive(Debug, Clone)]
+pub struct Responses {
+    shape: Shape,
+    channels: usize,
+    legendre: Legendre,
+    /// `[spans, channels, width]`, where width is the number of groups of a span, filled up to whole registers.
+    mix: Vec<f32>,
+    taps: Vec<f32>,
+    cuts: Vec<f32>,
+    /// Which groups of a span wait (1) before they pool.
+    waits: Vec<usize>,
+}
+
+/// A few rows of a series.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    /// The time between each row and the one before it; any for the first of a series.
+    pub gaps: &'a [f64],
+    /// The time since the first row of the series.
+    pub since: &'a [f64],
+    /// `[rows, channels]`.
+    pub values: &'a [f32],
+    /// Whether the first of these is the first row of the series.
+    pub first: bool,
+}
+
+impl Rows<'_> {
+    /// Some of these rows.
+    fn part(&self, from: usize, to: usize, channels: usize) -> Self {
+        Self {
+            gaps: &self.gaps[from..to],
+            since: &self.since[from..to],
+            values: &self.values[from * channels..to * channels],
+            first: self.first && from == 0,
+        }
+    }
+}
+
+/// Working memory of one thread.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    flows: Vec<Flows>,
+    gaps: Vec<f64>,
+    signals: Vec<f32>,
+    memories: Vec<f32>,
+    beats: [Vec<Beat>; 2],
+}
+
+impl Responses {
+    /// For rows of `channels` numbers. `mix` is `[spans, channels, groups]`, `taps` `[spans, groups, q + 1, 16]`, `cuts` `[spans, groups, 4, 16]`; what is missing
+    /// is 0.
+    pub fn new(shape: Shape, channels: usize, mix: &[f32], mut taps: Vec<f32>, mut cuts: Vec<f32>) -> Self {
+        let (groups, spans) = (shape.groups(), shape.spans.len());
+        let legendre = Legendre::new(shape.order);
+        let width = padded(groups);
+        let mut wide = vec![0.0; spans * channels * width];
+        if groups > 0 {
+            wide.chunks_exact_mut(width).zip(mix.chunks_exact(groups)).for_each(|(to, from)| to[..groups].copy_from_slice(from));
+        }
+        taps.resize(spans * groups * (legendre.order() + 1) * LANES, 0.0);
+        cuts.resize(spans * groups * CUTS * LANES, 0.0);
+        let waits = shape.families.iter().flat_map(|family| (0..family.groups).map(|g| g % 2)).collect();
+        Self { shape, channels, legendre, mix: wide, taps, cuts, waits }
+    }
+
+    /// What is remembered and pooled.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The same with other thresholds.
+    #[must_use]
+    pub fn with_cuts(self, cuts: Vec<f32>) -> Self {
+        Self { cuts, ..self }
+    }
+
+    /// Signals of a span, filled up to whole registers.
+    fn width(&self) -> usize {
+        padded(self.shape.groups())
+    }
+
+    /// Numbers that are kept for a span: the weights of all rows and of those after the delay, memories and signals, sums.
+    fn span_state(&self) -> usize {
+        2 + (self.legendre.order() + 1) * self.width() + self.shape.groups() * GROUP
+    }
+
+    /// Numbers that are kept of a series.
+    pub fn state(&self) -> usize {
+        self.shape.spans.len() * self.span_state()
+    }
+
+    /// Takes a few rows.
+    pub fn push(&self, state: &mut [f32], rows: Rows<'_>, scratch: &mut Scratch) {
+        let n = rows.gaps.len();
+        for from in (0..n).step_by(CHUNK) {
+            let part = rows.part(from, n.min(from + CHUNK), self.channels);
+            for (s, state) in state.chunks_exact_mut(self.span_state()).enumerate() {
+                self.push_span(s, state, part, scratch);
+            }
+        }
+    }
+
+    fn push_span(&self, s: usize, state: &mut [f32], rows: Rows<'_>, scratch: &mut Scratch) {
+        let size = (self.legendre.order() + 1) * self.width();
+        let (totals, rest) = state.split_at_mut(2);
+        let (memory, kept) = rest.split_at_mut(size);
+        self.remember(s, memory, rows, scratch);
+        let n = rows.gaps.len();
+        let Scratch { memories, beats, .. } = scratch;
+        memory.copy_from_slice(&memories[n * size..(n + 1) * size]);
+        for (waits, beats) in beats.iter_mut().enumerate() {
+            let delay = self.shape.delay(s, waits);
+            beats.clear();
+            beats.extend(rows.gaps.iter().zip(rows.since).enumerate().map(|(k, (&gap, &since))| {
+                // The part of the gap that lies after the delay; nothing comes before the first row.
+                let gap = if rows.first && k == 0 { 0.0 } else { gap.min((since - delay).max(0.0)) };
+                beat(&mut totals[waits], gap)
+            }));
+        }
+        let groups = self.shape.groups();
+        for (g, kept) in kept.chunks_exact_mut(GROUP).enumerate() {
+            let place = s * groups + g;
+            dispatch(Pool {
+                taps: self.taps_of(place),
+                cuts: &self.cuts[place * CUTS * LANES..(place + 1) * CUTS * LANES],
+                memories: &memories[size..(n + 1) * size],
+                width: self.width(),
+                signal: g,
+                beats: &beats[self.waits[g]],
+                kept,
+            });
+        }
+    }
+
+    fn taps_of(&self, place: usize) -> &[f32] {
+        let size = (self.legendre.order() + 1) * LANES;
+        &self.taps[place * size..(place + 1) * size]
+    }
+
+    /// The memories of span `s` after each row, in `scratch.memories`.
+    fn remember(&self, s: usize, memory: &[f32], rows: Rows<'_>, scratch: &mut Scratch) {
+        let (width, n) = (self.width(), rows.gaps.len());
+        let size = memory.len();
+        scratch.flows.resize_with(self.shape.spans.len().max(scratch.flows.len()), Flows::default);
+        scratch.signals.clear();
+        scratch.signals.resize(width, 0.0);
+        scratch.memories.resize((CHUNK.max(n) + 1) * size, 0.0);
+        scratch.memories[..size].copy_from_slice(memory);
+        scratch.gaps.clear();
+        scratch.gaps.extend(rows.gaps.iter().map(|gap| gap / self.shape.spans[s]));
+        dispatch(Remember {
+            legendre: &self.legendre,
+            gaps: &scratch.gaps,
+            flows: &mut scratch.flows[s],
+            first: rows.first,
+            mix: Some(&self.mix[s * self.channels * width..(s + 1) * self.channels * width]),
+            rows: rows.values,
+            channels: self.channels,
+            signals: &mut scratch.signals,
+            out: &mut scratch.memories,
+        });
+    }
+
+    /// The features of a series: family after family, and for each a way of pooling after the other.
+    pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
+        let mut first = 0;
+        for family in &self.shape.families {
+            for &pool in &family.pools {
+                for state in state.chunks_exact(self.span_state()) {
+                    let kept = &state[state.len() - self.shape.groups() * GROUP..];
+                    for (g, kept) in kept.chunks_exact(GROUP).enumerate().skip(first).take(family.groups) {
+                        pooled(kept, state[self.waits[g]], pool, out);
+                    }
+                }
+            }
+            first += family.groups;
+        }
+    }
+
+    /// The responses of span `s` to a whole series, for each group those after its delay: what thresholds are found from.
+    pub fn responses(&self, s: usize, rows: Rows<'_>, scratch: &mut Scratch) -> Vec<Vec<[f32; LANES]>> {
+        let size = (self.legendre.order() + 1) * self.width();
+        self.remember(s, &vec![0.0; size], rows, scratch);
+        let all = (0..self.shape.groups()).map(|g| {
+            let delay = self.shape.delay(s, self.waits[g]);
+            let from = rows.since.partition_point(|&since| since < delay).min(rows.since.len().saturating_sub(1));
+            let mut out = Vec::new();
+            let memories = &scratch.memories[(from + 1) * size..(rows.gaps.len() + 1) * size];
+            respond(self.taps_of(s * self.shape.groups() + g), memories, self.width(), g, &mut out);
+            out
+        });
+        all.collect()
+    }
+}

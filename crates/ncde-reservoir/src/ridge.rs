@@ -1,0 +1,286 @@
+//! Ridge regression, by products of cases with its exact leave-out error, or step by step where there are many cases.
+//!
+//! ```text
+//! K = X X^T,   G = (K + lambda I)^-1,   alpha = G Y,   w = X^T alpha,   fitted = Y - lambda alpha
+//! left out:   (Y - prediction)_g = (G_gg - 1 1^T / (lambda n))^-1 alpha_g          columns of X and Y have mean 0, the constant is free
+//! ```
+//!
+//! `g` are the rows that are left out together: one case, or all rows of one series.
+
+use std::ops::Range;
+
+use ncde_simd::{Kernel, Number, Simd, dispatch};
+use rayon::prelude::*;
+
+/// `X X^T` of `n` rows, `[n, n]`.
+pub fn products(x: &[f32], n: usize) -> Vec<f64> {
+    let features = x.len() / n.max(1);
+    let row = |i: usize| &x[i * features..(i + 1) * features];
+    let mut k = vec![0.0; n * n];
+    k.par_chunks_mut(n.max(1)).enumerate().for_each(|(i, out)| {
+        let mut j = 0;
+        while j <= i {
+            let some = (i + 1 - j).min(4);
+            let rows = [row(j), row(j + 1.min(some - 1)), row(j + 2.min(some - 1)), row(j + 3.min(some - 1))];
+            let sums = dispatch(Dots { x: row(i), rows });
+            out[j..j + some].copy_from_slice(&sums[..some]);
+            j += some;
+        }
+    });
+    for i in 0..n {
+        for j in 0..i {
+            k[j * n + i] = k[i * n + j];
+        }
+    }
+    k
+}
+
+/// Four products of rows. Partial sums of some hundred numbers are `f32`, their sum `f64`.
+struct Dots<'a> {
+    x: &'a [f32],
+    rows: [&'a [f32]; 4],
+}
+
+impl Kernel for Dots<'_> {
+    type Output = [f64; 4];
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        for from in (0..self.x.len()).step_by(512) {
+            let to = self.x.len().min(from + 512);
+            let (x, rest) = S::as_simd_f32s(&self.x[from..to]);
+            let tail = to - rest.len();
+            let mut own = [simd.splat_f32s(0.0); 4];
+            let [a, b, c, d] = self.rows.map(|row| S::as_simd_f32s(&row[from..to]).0);
+            for (l, &x) in x.iter().enumerate() {
+                own[0] = simd.mul_add_e_f32s(x, a[l], own[0]);
+                own[1] = simd.mul_add_e_f32s(x, b[l], own[1]);
+                own[2] = simd.mul_add_e_f32s(x, c[l], own[2]);
+                own[3] = simd.mul_add_e_f32s(x, d[l], own[3]);
+            }
+            for m in 0..4 {
+                let ends: f32 = rest.iter().zip(&self.rows[m][tail..to]).map(|(x, y)| x * y).sum();
+                sums[m] += f64::from(simd.reduce_sum_f32s(own[m]) + ends);
+            }
+        }
+        sums
+    }
+}
+
+/// What a penalty gives.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// `[n, outputs]`.
+    pub alpha: Vec<f64>,
+    /// Predictions of each case by a fit without it, `[n, outputs]`, the mean of the targets not added.
+    pub left_out: Vec<f64>,
+    /// The mean square of their errors.
+    pub error: f64,
+}
+
+/// Fits targets `y`, `[n, outputs]` with columns of mean 0; none if the matrix is singular to rounding. The rows of a group are left out together; groups cover
+/// all rows in order.
+pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option<Fit> {
+    let n = groups.last().map_or(0, |group| group.end);
+    let outputs = y.len() / n.max(1);
+    let mut inverse = k.to_vec();
+    (0..n).for_each(|i| inverse[i * n + i] += lambda);
+    if !dispatch(Invert { a: &mut inverse, n }) {
+        return None;
+    }
+    // G = L^-T L^-1, with L^-1 in place.
+    let lower = |i: usize| &inverse[i * n..i * n + i + 1];
+    let (mut half, mut alpha) = (vec![0.0; n * outputs], vec![0.0; n * outputs]);
+    for i in 0..n {
+        for (j, &entry) in lower(i).iter().enumerate() {
+            for o in 0..outputs {
+                half[i * outputs + o] += entry * y[j * outputs + o];
+            }
+        }
+    }
+    for i in 0..n {
+        for (j, &entry) in lower(i).iter().enumerate() {
+            for o in 0..outputs {
+                alpha[j * outputs + o] += entry * half[i * outputs + o];
+            }
+        }
+    }
+    let mut left_out = y.to_vec();
+    let mut error = 0.0;
+    for group in groups {
+        let size = group.len();
+        let mut own = vec![-1.0 / (lambda * n as f64); size * size];
+        for i in group.start..n {
+            // Column j of the inverse begins at row j.
+            let row = &lower(i)[group.start..group.end.min(i + 1)];
+            for (a, &x) in row.iter().enumerate() {
+                for (b, &y) in row[..a + 1].iter().enumerate() {
+                    own[a * size + b] += x * y;
+                }
+            }
+        }
+        let residuals = solve_small(own, &alpha[group.start * outputs..group.end * outputs], size)?;
+        error += residuals.iter().map(|r| r * r).sum::<f64>();
+        left_out[group.start * outputs..group.end * outputs].iter_mut().zip(&residuals).for_each(|(y, r)| *y -= r);
+    }
+    error /= (n * outputs).max(1) as f64;
+    error.is_finite().then_some(Fit { alpha, left_out, error })
+}
+
+/// Solves `A x = b` for a symmetric matrix given by its lower half, `b` `[n, outputs]`; none if it is singular to rounding.
+fn solve_small(mut a: Vec<f64>, b: &[f64], n: usize) -> Option<Vec<f64>> {
+    let outputs = b.len() / n.max(1);
+    if !dispatch(Invert { a: &mut a, n }) {
+        return None;
+    }
+    let mut x = vec![0.0; b.len()];
+    for i in 0..n {
+        let row = &a[i * n..i * n + i + 1];
+        for o in 0..outputs {
+            let half: f64 = row.iter().enumerate().map(|(j, entry)| entry * b[j * outputs + o]).sum();
+            row.iter().enumerate().for_each(|(j, entry)| x[j * outputs + o] += entry * half);
+        }
+    }
+    Some(x)
+}
+
+/// Rows of a matrix are summed in so many pieces, whatever the number of threads.
+const PIECES: usize = 16;
+
+/// The weights `[features, outputs]` of the least `|X w - Y|^2 + lambda |w|^2`, by conjugate gradients on the normal equations: for more rows than
+/// products of all pairs can be taken of.
+pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
+    let (features, outputs) = (x.len() / n.max(1), y.len() / n.max(1));
+    let per_output = |v: &[f64], o: usize| v.iter().skip(o).step_by(outputs).map(|x| x * x).sum::<f64>();
+    let size = n.div_ceil(PIECES).max(1);
+    // X v, and X^T v: v by output, as rows of X are long.
+    let apply = |v: &[f64]| -> Vec<f64> {
+        let columns: Vec<Vec<f32>> =
+            (0..outputs).map(|o| v.iter().skip(o).step_by(outputs).map(|&x| x as f32).collect()).collect();
+        x.par_chunks(features.max(1)).flat_map_iter(|row| dispatch(Apply { row, columns: &columns })).collect()
+    };
+    let transposed = |v: &[f64]| -> Vec<f64> {
+        let part = |(rows, v): (&[f32], &[f64])| dispatch(Transposed { rows, v, features, outputs });
+        let parts: Vec<Vec<f32>> = x.par_chunks(size * features.max(1)).zip(v.par_chunks(size * outputs)).map(part).collect();
+        let mut sum = vec![0.0; features * outputs];
+        for part in parts {
+            for (o, own) in part.chunks_exact(features.max(1)).enumerate() {
+                own.iter().enumerate().for_each(|(f, &x)| sum[f * outputs + o] += f64::from(x));
+            }
+        }
+        sum
+    };
+    let mut w = vec![0.0; features * outputs];
+    let mut rest = y.to_vec();
+    let mut slope = transposed(&rest);
+    let mut direction = slope.clone();
+    let mut sizes: Vec<f64> = (0..outputs).map(|o| per_output(&slope, o)).collect();
+    let first = sizes.clone();
+    for _ in 0..MOST_ITERATIONS {
+        if sizes.iter().zip(&first).all(|(now, first)| *now <= TOLERANCE * TOLERANCE * first) {
+            break;
+        }
+        let image = apply(&direction);
+        let steps: Vec<f64> = (0..outputs)
+            .map(|o| {
+                let bend = per_output(&image, o) + lambda * per_output(&direction, o);
+                if bend > 0.0 { sizes[o] / bend } else { 0.0 }
+            })
+            .collect();
+        w.iter_mut().zip(&direction).enumerate().for_each(|(i, (w, d))| *w += steps[i % outputs] * d);
+        rest.iter_mut().zip(&image).enumerate().for_each(|(i, (r, q))| *r -= steps[i % outputs] * q);
+        slope = transposed(&rest);
+        slope.iter_mut().zip(&w).for_each(|(s, w)| *s -= lambda * w);
+        let next: Vec<f64> = (0..outputs).map(|o| per_output(&slope, o)).collect();
+        let turn: Vec<f64> = next.iter().zip(&sizes).map(|(next, now)| if *now > 0.0 { next / now } else { 0.0 }).collect();
+        direction.iter_mut().zip(&slope).enumerate().for_each(|(i, (d, s))| *d = s + turn[i % outputs] * *d);
+        sizes = next;
+    }
+    w
+}
+
+/// Conjugate gradients stop where the slope is so small beside the first one, or after so many steps.
+const TOLERANCE: f64 = 1e-4;
+const MOST_ITERATIONS: usize = 300;
+
+/// The products of a row with each of some columns.
+struct Apply<'a> {
+    row: &'a [f32],
+    columns: &'a [Vec<f32>],
+}
+
+impl Kernel for Apply<'_> {
+    type Output = Vec<f64>;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vec<f64> {
+        let mut sums = Vec::with_capacity(self.columns.len());
+        for column in self.columns {
+            sums.push(f64::from(f32::dot(simd, self.row, column)));
+        }
+        sums
+    }
+}
+
+/// `X^T v` of some rows, `[outputs, features]`.
+struct Transposed<'a> {
+    rows: &'a [f32],
+    v: &'a [f64],
+    features: usize,
+    outputs: usize,
+}
+
+impl Kernel for Transposed<'_> {
+    type Output = Vec<f32>;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vec<f32> {
+        let Self { rows, v, features, outputs } = self;
+        let mut sums = vec![0.0; features * outputs];
+        for (row, v) in rows.chunks_exact(features.max(1)).zip(v.chunks_exact(outputs.max(1))) {
+            for (sum, &v) in sums.chunks_exact_mut(features.max(1)).zip(v) {
+                f32::axpy(simd, sum, v as f32, row);
+            }
+        }
+        sums
+    }
+}
+
+/// The inverse of the lower Cholesky factor of a symmetric matrix, in place; the rest is of no use.
+struct Invert<'a> {
+    a: &'a mut [f64],
+    n: usize,
+}
+
+impl Kernel for Invert<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> bool {
+        let Self { a, n } = self;
+        for i in 0..n {
+            let (done, row) = a.split_at_mut(i * n);
+            let row = &mut row[..n];
+            for j in 0..i {
+                let other = &done[j * n..j * n + j + 1];
+                row[j] = (row[j] - f64::dot(simd, &row[..j], &other[..j])) / other[j];
+            }
+            let rest = row[i] - f64::dot(simd, &row[..i], &row[..i]);
+            if rest.is_nan() || rest <= 0.0 {
+                return false;
+            }
+            row[i] = rest.sqrt();
+        }
+        // Row i of the inverse: -1/L_ii sum_j L_ij (row j of the inverse), then 1/L_ii.
+        let mut sum = vec![0.0; n];
+        for i in 0..n {
+            let (done, row) = a.split_at_mut(i * n);
+            let row = &mut row[..i + 1];
+            sum[..i].fill(0.0);
+            for j in 0..i {
+                f64::axpy(simd, &mut sum[..j + 1], row[j], &done[j * n..j * n + j + 1]);
+            }
+            let pivot = 1.0 / row[i];
+            row[..i].iter_mut().zip(&sum).for_each(|(x, sum)| *x = -sum * pivot);
+            row[i] = pivot;
+        }
+        true
+    }
+}

@@ -1,0 +1,166 @@
+//! What the end and the whole of a series say: memories of each channel at its end, and running means, deviations and extremes.
+//!
+//! ```text
+//! features = ( m of each channel and span, x;  mean m of the longest span,  mean x,  deviation of x,  sum |dx| / W,  max x,  min x,  time since the start )
+//! ```
+//!
+//! Means are over time, and fade beyond the horizon as pooled responses do; extremes then move back to the mean at the same rate.
+
+use ncde_simd::dispatch;
+use serde::{Deserialize, Serialize};
+
+use crate::legendre::Legendre;
+use crate::memory::{CHUNK, Flows, Remember, padded};
+use crate::pool::beat;
+use crate::responses::Rows;
+
+/// Which memories there are, and which features. Times are in units of the horizon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SummaryShape {
+    /// The order of the memories, `q`.
+    pub order: usize,
+    /// The spans, the longest last.
+    pub spans: Vec<f64>,
+    /// Whether memories at the end are features.
+    pub memories: bool,
+    /// Whether means, deviations and extremes are.
+    pub moments: bool,
+}
+
+impl SummaryShape {
+    /// How many features there are for so many channels: of memories, of moments.
+    pub fn features(&self, channels: usize) -> [usize; 2] {
+        let memories = self.order * channels;
+        [
+            if self.memories { self.spans.len() * memories + channels } else { 0 },
+            if self.moments { memories + 5 * channels + 1 } else { 0 },
+        ]
+    }
+}
+
+/// Memories and moments of channels.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    shape: SummaryShape,
+    channels: usize,
+    legendre: Legendre,
+}
+
+/// Working memory of one thread.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryScratch {
+    flows: Vec<Flows>,
+    gaps: Vec<f64>,
+    signals: Vec<f32>,
+    memories: Vec<f32>,
+}
+
+/// Moments: mean, mean square, variation, maximum, minimum, the last value.
+const MOMENTS: usize = 6;
+
+impl Summary {
+    /// For rows of `channels` numbers.
+    pub fn new(shape: SummaryShape, channels: usize) -> Self {
+        Self { legendre: Legendre::new(shape.order), shape, channels }
+    }
+
+    fn width(&self) -> usize {
+        padded(self.channels)
+    }
+
+    fn size(&self) -> usize {
+        (self.legendre.order() + 1) * self.width()
+    }
+
+    /// Numbers that are kept of a series: the time since the start and the weight of all rows, memories, their mean, moments.
+    pub fn state(&self) -> usize {
+        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels
+    }
+
+    /// Takes a few rows.
+    pub fn push(&self, state: &mut [f32], rows: Rows<'_>, scratch: &mut SummaryScratch) {
+        let (n, c, size) = (rows.gaps.len(), self.channels, self.size());
+        scratch.flows.resize_with(self.shape.spans.len(), Flows::default);
+        scratch.signals.clear();
+        scratch.signals.resize(self.width(), 0.0);
+        scratch.memories.resize((CHUNK + 1) * size, 0.0);
+        for from in (0..n).step_by(CHUNK) {
+            let to = n.min(from + CHUNK);
+            let first = rows.first && from == 0;
+            let (head, rest) = state.split_at_mut(2);
+            let (memories, rest) = rest.split_at_mut(self.shape.spans.len() * size);
+            for (s, memory) in memories.chunks_exact_mut(size).enumerate() {
+                scratch.memories[..size].copy_from_slice(memory);
+                scratch.gaps.clear();
+                scratch.gaps.extend(rows.gaps[from..to].iter().map(|gap| gap / self.shape.spans[s]));
+                dispatch(Remember {
+                    legendre: &self.legendre,
+                    gaps: &scratch.gaps,
+                    flows: &mut scratch.flows[s],
+                    first,
+                    mix: None,
+                    rows: &rows.values[from * c..to * c],
+                    channels: c,
+                    signals: &mut scratch.signals,
+                    out: &mut scratch.memories,
+                });
+                memory.copy_from_slice(&scratch.memories[(to - from) * size..(to - from + 1) * size]);
+            }
+            // The memories of the longest span are still there, row by row.
+            let (mean, moments) = rest.split_at_mut(size);
+            for k in from..to {
+                let row = &rows.values[k * c..(k + 1) * c];
+                let first = first && k == from;
+                let beat = beat(&mut head[1], if first { 0.0 } else { rows.gaps[k] });
+                head[0] = rows.since[k].min(1.0) as f32;
+                let memory = &scratch.memories[(k - from + 1) * size..(k - from + 2) * size];
+                mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * beat.fade + beat.weight * m);
+                for (own, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
+                    let [sum, square, variation, most, least, last] = own else { continue };
+                    if first {
+                        (*most, *least, *last) = (x, x, x);
+                    }
+                    *sum = *sum * beat.fade + beat.weight * x;
+                    *square = *square * beat.fade + beat.weight * x * x;
+                    *variation = *variation * beat.fade + (x - *last).abs();
+                    *last = x;
+                    if beat.fade < 1.0 {
+                        // Towards the mean, where all rows weigh 1.
+                        *most = *sum + (*most - *sum) * beat.fade;
+                        *least = *sum + (*least - *sum) * beat.fade;
+                    }
+                    *most = most.max(x);
+                    *least = least.min(x);
+                }
+            }
+        }
+    }
+
+    /// The features of a series: those of memories first.
+    pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
+        let (c, q, width, size) = (self.channels, self.legendre.order(), self.width(), self.size());
+        let (head, rest) = state.split_at(2);
+        let (memories, rest) = rest.split_at(self.shape.spans.len() * size);
+        let (mean, moments) = rest.split_at(size);
+        let total = head[1];
+        for memory in memories.chunks_exact(size).filter(|_| self.shape.memories) {
+            (0..q).for_each(|i| out.extend(&memory[i * width..i * width + c]));
+        }
+        if self.shape.memories {
+            out.extend(&memories[q * width..q * width + c]);
+        }
+        if !self.shape.moments {
+            return;
+        }
+        let per = |x: f32, otherwise: f32| if total > 0.0 { x / total } else { otherwise };
+        let longest = &memories[memories.len().saturating_sub(size)..];
+        (0..q * c).for_each(|n| out.push(per(mean[n / c * width + n % c], longest[n / c * width + n % c])));
+        for own in moments.chunks_exact(MOMENTS) {
+            let &[sum, square, variation, most, least, last] = own else { continue };
+            let mean = per(sum, last);
+            out.extend([mean, (per(square, last * last) - mean * mean).max(0.0).sqrt(), per(variation, 0.0), most, least]);
+        }
+        out.push(head[0]);
+    }
+}

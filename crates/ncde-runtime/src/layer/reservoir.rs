@@ -1,0 +1,212 @@
+//! A reservoir: `row_t = (pools of responses to memories of mixtures of channels, memories and moments of channels, statics)`.
+//!
+//! ```text
+//! u = W^T x,    m' = (A m + B u) / theta,    r = taps (m, u),    features = shares of time at which r lies above thresholds, ...
+//! ```
+//!
+//! The equations are in `ncde-reservoir`. Weights, none of them trained: `mix` `W`, `[spans, channels, groups]`; `taps` `[spans, groups, q + 1, 16]`; `cuts`, the
+//! thresholds, `[spans, groups, 4, 16]`. Times are in units of the horizon, beyond which what is old fades.
+
+use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
+use serde::{Deserialize, Serialize};
+
+use super::signal::{MOST, MOST_NUMBERS, refuse};
+use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use crate::Error;
+
+/// A reservoir.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reservoir {
+    /// The time over which is pooled; the unit of all times below.
+    pub horizon: f64,
+    /// What is remembered and pooled.
+    pub responses: Shape,
+    /// What is said of channels as they are.
+    pub summary: SummaryShape,
+}
+
+/// A block of features.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The family of responses, from 0, and the place of its way of pooling in the list; none for a block that is no pool.
+    pub pool: Option<(usize, usize)>,
+    /// How many features it has.
+    pub features: usize,
+}
+
+impl Reservoir {
+    /// The features in blocks: each way of pooling of each family, then memories, moments and statics.
+    pub fn blocks(&self, input: &Signal) -> Vec<Block> {
+        let size = self.responses.spans.len() * CUTS * LANES;
+        let mut blocks = Vec::new();
+        for (f, Family { groups, pools }) in self.responses.families.iter().enumerate() {
+            blocks.extend((0..pools.len()).map(|p| Block { pool: Some((f, p)), features: size * groups }));
+        }
+        let rest = self.summary.features(input.width()).into_iter().chain([input.statics]);
+        blocks.extend(rest.map(|features| Block { pool: None, features }));
+        blocks
+    }
+
+    /// How many features there are.
+    pub fn features(&self, input: &Signal) -> usize {
+        self.blocks(input).iter().map(|block| block.features).sum()
+    }
+
+    /// What computes it, with these weights.
+    ///
+    /// # Errors
+    /// If a weight is missing.
+    pub fn engine(&self, input: &Signal, weights: &mut Values) -> Result<Engine, Error> {
+        let [mix, taps, cuts] = [weights.take("mix")?, weights.take("taps")?, weights.take("cuts")?];
+        Ok(Engine {
+            responses: Responses::new(self.responses.clone(), input.width(), &mix, taps, cuts),
+            summary: Summary::new(self.summary.clone(), input.width()),
+            horizon: self.horizon,
+            scratch: Default::default(),
+        })
+    }
+
+    fn check(&self, input: &Signal) -> Result<(), Error> {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        if !positive(self.horizon) {
+            return refuse("horizon", format!("{}; a positive time is needed", self.horizon));
+        }
+        for (setting, order) in [("responses.order", self.responses.order), ("summary.order", self.summary.order)] {
+            if !(1..=legendre::MOST_ORDER).contains(&order) {
+                return refuse(setting, format!("{order}; it is from 1 to {}", legendre::MOST_ORDER));
+            }
+        }
+        let spans = |setting, spans: &[f64]| match spans.iter().find(|&&span| !positive(span)) {
+            Some(span) => refuse(setting, format!("a list with {span}; spans are positive")),
+            None if spans.len() > 256 => refuse(setting, format!("a list of {}; at most 256 are possible", spans.len())),
+            None => Ok(()),
+        };
+        spans("responses.spans", &self.responses.spans)?;
+        spans("summary.spans", &self.summary.spans)?;
+        if self.summary.spans.is_empty() && (self.summary.memories || self.summary.moments) {
+            return refuse("summary.spans", "empty, but memories or moments are asked for");
+        }
+        if !(self.responses.delay.is_finite() && self.responses.delay >= 0.0) {
+            return refuse("responses.delay", format!("{}; it is 0 or more", self.responses.delay));
+        }
+        let families = &self.responses.families;
+        if families.len() > 256 || families.iter().any(|family| family.groups > MOST || family.pools.len() > 4) {
+            return refuse("responses.families", "too many families, groups or ways of pooling");
+        }
+        // One after the other, as every factor is bounded and none of the products can overflow.
+        let wide = self.responses.groups().max(1).saturating_mul(self.responses.spans.len().max(1));
+        let numbers = wide.saturating_mul(LANES * 32).max(wide.saturating_mul(input.width())).max(self.responses.features());
+        let summary = self.summary.spans.len().saturating_mul(32).saturating_mul(input.width());
+        if numbers.max(summary) > MOST_NUMBERS {
+            return refuse(
+                "responses.families",
+                format!("so large that {} numbers are remembered; at most {MOST_NUMBERS}", numbers.max(summary)),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Layer for Reservoir {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        input.sequence("reservoir")?;
+        self.check(input)?;
+        let features = self.features(input);
+        if features == 0 {
+            return refuse("responses.families", "empty, and the summary has no features: nothing would come out");
+        }
+        Ok(input.with_width(features))
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let (spans, groups, rows) = (self.responses.spans.len(), self.responses.groups(), self.responses.order + 1);
+        let weight = |name, shape: &[usize], init| Weight::trained(name, shape, init).with_role(Role::Fixed);
+        Ok(vec![
+            weight("mix", &[spans, input.width(), groups], Init::Normal(1.0 / (input.width().max(1) as f64).sqrt())),
+            weight("taps", &[spans, groups, rows, LANES], Init::Normal(1.0)),
+            weight("cuts", &[spans, groups, CUTS, LANES], Init::Normal(0.5)),
+        ])
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+        Ok(Box::new(self.engine(input, weights)?))
+    }
+}
+
+/// A reservoir with its weights and its working memory.
+#[derive(Debug)]
+pub struct Engine {
+    responses: Responses,
+    summary: Summary,
+    horizon: f64,
+    scratch: EngineScratch,
+}
+
+#[derive(Debug, Default)]
+struct EngineScratch {
+    responses: Scratch,
+    summary: SummaryScratch,
+    state: Vec<f32>,
+    gaps: Vec<f64>,
+    since: Vec<f64>,
+    values: Vec<f32>,
+    features: Vec<f32>,
+}
+
+/// Numbers before the state: how many rows there were (0 or 1), the time of the last.
+const HEAD: usize = 2;
+
+impl Engine {
+    /// Takes some rows, `[rows, channels]`, at times since the start of the series.
+    fn take(&mut self, memory: &mut [f64], times: impl Iterator<Item = f64>, values: impl Iterator<Item = f64>) {
+        let Some((&mut [ref mut started, ref mut last], state)) = memory.split_first_chunk_mut::<HEAD>() else { return };
+        let EngineScratch { responses, summary, state: own, gaps, since, values: narrow, .. } = &mut self.scratch;
+        let first = *started == 0.0;
+        gaps.clear();
+        since.clear();
+        for time in times {
+            gaps.push((time - *last) / self.horizon);
+            since.push(time / self.horizon);
+            (*started, *last) = (1.0, time);
+        }
+        narrow.clear();
+        narrow.extend(values.map(|x| x as f32));
+        own.clear();
+        own.extend(state.iter().map(|&x| x as f32));
+        let rows = Rows { gaps, since, values: narrow, first };
+        let (pools, rest) = own.split_at_mut(self.responses.state());
+        self.responses.push(pools, rows, responses);
+        self.summary.push(rest, rows, summary);
+        state.iter_mut().zip(own).for_each(|(to, from)| *to = f64::from(*from));
+    }
+
+    /// The features of the series as it is, statics last.
+    fn read(&mut self, statics: &[f64], out: &mut Vec<f64>) {
+        let EngineScratch { state, features, .. } = &mut self.scratch;
+        let (pools, rest) = state.split_at(self.responses.state());
+        features.clear();
+        self.responses.read(pools, features);
+        self.summary.read(rest, features);
+        out.clear();
+        out.extend(features.iter().map(|&x| f64::from(x)));
+        out.extend(statics.iter().map(|&x| f64::from(x as f32)));
+    }
+}
+
+impl Step for Engine {
+    fn memory(&self) -> usize {
+        HEAD + self.responses.state() + self.summary.state()
+    }
+
+    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        self.take(memory, std::iter::once(row.time), row.values.iter().copied());
+        self.read(row.statics, out);
+        Ok(true)
+    }
+
+    fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
+        self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()));
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! `reservoir`: fixed Linear NCDEs that remember, pooled responses to what they remember, and a readout that is solved for.
+//!
+//! Spans go from a few observations to most of a series; the horizon is the longest series of the training part.
+
+use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{Linear, Over, Pool, Reservoir, Standardise};
+
+use super::{Facts, Preset};
+use crate::train::Error;
+use crate::train::config::table;
+use crate::train::settings::{at_least, refuse};
+
+/// Families of responses: contrasts, their slopes, Gaussian ones.
+const FAMILIES: usize = 3;
+const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place];
+/// The shortest span, in observations, and the longest, as a share of a usual series.
+const SHORTEST: f64 = 6.0;
+const LONGEST: f64 = 0.8;
+/// About how many features a case has by default.
+const FEATURES: usize = 46_080;
+/// The most numbers of all features of the cases that are chosen on.
+const NUMBERS: usize = 1 << 26;
+
+table! {
+    /// The keys of `reservoir`.
+    pub(in crate::train) ReservoirKeys {
+        /// How many spans of memory there are, from a few observations to most of a series.
+        spans: usize,
+        /// How many groups of 16 responses each span has, for each of three families.
+        groups: usize,
+        /// The order of the memory: how many numbers it keeps of a span, up to 12.
+        order: usize,
+    }
+}
+
+impl Preset for ReservoirKeys {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        facts.path(name)?;
+        let spans = at_least("model.spans", *self.spans.get_or_insert(10), 1)?;
+        let fits = || {
+            let features = (NUMBERS / facts.lengths.len().clamp(1, 1000)).min(FEATURES);
+            (features / (spans * FAMILIES * POOLS.len() * CUTS * LANES)).clamp(2, 6)
+        };
+        let groups = at_least("model.groups", *self.groups.get_or_insert_with(fits), 1)?;
+        let order = at_least("model.order", *self.order.get_or_insert(9), 1)?;
+        if order > 12 {
+            return refuse("model.order", format!("{order}; it is at most 12"));
+        }
+        // Series of one observation have no duration; any unit does.
+        let horizon = if facts.clock.longest > 0.0 { facts.clock.longest } else { 1.0 };
+        let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { horizon };
+        let usual = facts.clock.usual.max(gap);
+        let between = |low: f64, high: f64, count: usize| -> Vec<f64> {
+            let step = |i: usize| i as f64 / count.saturating_sub(1).max(1) as f64;
+            (0..count).map(|i| (low.ln() + step(i) * (high.max(low).ln() - low.ln())).exp() / horizon).collect()
+        };
+        let responses = Shape {
+            order,
+            spans: between(SHORTEST * gap, (LONGEST * usual).max(2.0 * SHORTEST * gap), spans),
+            delay: 0.5 * usual / horizon,
+            families: vec![Family { groups, pools: POOLS.to_vec() }; FAMILIES],
+        };
+        // What comes next depends on what was just now; what a series is, on all of it.
+        let (order, spans) = if facts.steps() {
+            (6, between(4.0 * gap, (0.5 * usual).max(8.0 * gap), 6))
+        } else {
+            (8, between((usual / 16.0).max(gap), usual, 4))
+        };
+        let summary = SummaryShape { order, spans, memories: true, moments: true };
+        let mut layers = vec![LayerSpec::Reservoir(Reservoir { horizon, responses, summary })];
+        if !facts.steps() {
+            layers.push(LayerSpec::Pool(Pool { over: Over::Last }));
+        }
+        layers.extend([LayerSpec::Standardise(Standardise {}), LayerSpec::Linear(Linear { outputs: facts.outputs })]);
+        Ok(layers)
+    }
+}

@@ -1,0 +1,95 @@
+//! Which blocks of features, and how much they are shrunk: what leaves the least leave-out error.
+//!
+//! ```text
+//! K = sum_b w_b K_b,   sum_b w_b = 1          for every mix w on a list, the best penalty; the mix with the least error
+//! ```
+//!
+//! Which blocks help differs from data set to data set. The list is short and fixed, so that there is little to overfit: families and ways of pooling first, then
+//! what goes beside the best of them.
+
+use ncde_reservoir::ridge::{Fit, fit, products};
+use ncde_runtime::layer::Block;
+use rayon::prelude::*;
+
+use super::table::Table;
+
+/// Families that are taken together, and ways of pooling.
+const TOGETHER: [&[usize]; 6] = [&[0], &[2], &[0, 2], &[0, 1], &[0, 1, 2], &[1, 2]];
+const POOLED: [&[usize]; 4] = [&[0], &[0, 2], &[0, 3], &[0, 1, 2, 3]];
+/// Mixes of responses that summaries are tried beside.
+const FINALISTS: usize = 4;
+/// Penalties are powers of this, as shares of the number of rows, between these.
+const STEP: f64 = 3.162_277_660_168_379_5;
+const PENALTIES: std::ops::RangeInclusive<i32> = -10..=4;
+
+/// A mix and its fit.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// The weight of each block; they sum to 1.
+    pub(super) mix: Vec<f64>,
+    pub(super) lambda: f64,
+    pub(super) fit: Fit,
+}
+
+/// The best mix; none if no fit is possible.
+pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
+    let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
+    let responses: Vec<Vec<f64>> = TOGETHER
+        .iter()
+        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 2])))
+        .filter(|mix| mix.iter().any(|&w| w > 0.0))
+        .collect();
+    let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect();
+    tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
+    let mut beside: Vec<Vec<f64>> = vec![mix(blocks, |_, _| false, [1.0, 1.0]), mix(blocks, |_, _| false, [0.0, 1.0])];
+    for choice in tried.iter().take(FINALISTS) {
+        let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
+        // Half as much as all responses together.
+        let count = blocks.iter().filter(|block| block.pool.is_some_and(|(f, p)| own(f, p))).count() as f64;
+        let say = (count / 2.0).max(1.0);
+        beside.extend([mix(blocks, own, [0.0, say]), mix(blocks, own, [say / 2.0, say / 2.0])]);
+    }
+    beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
+    tried.extend(beside.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect::<Vec<_>>());
+    tried.into_iter().min_by(|a, b| a.fit.error.total_cmp(&b.fit.error))
+}
+
+/// The weights of blocks: 1 for pools that are `taken`, these for memories and moments, 1 for statics; scaled to sum to 1.
+fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, [memories, moments]: [f64; 2]) -> Vec<f64> {
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    let weight = |(i, block): (usize, &Block)| match block.pool {
+        _ if block.features == 0 => 0.0,
+        Some((f, p)) => f64::from(u8::from(taken(f, p))),
+        None => [memories, moments, 1.0][(i - rest).min(2)],
+    };
+    let weights: Vec<f64> = blocks.iter().enumerate().map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    if sum > 0.0 { weights.iter().map(|w| w / sum).collect() } else { weights }
+}
+
+/// The penalty with the least leave-out error: from the middle down the valley.
+fn best_penalty(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
+    let n = table.rows;
+    let mut k = vec![0.0; n * n];
+    for (kernel, &w) in kernels.iter().zip(mix).filter(|(_, w)| **w > 0.0) {
+        k.iter_mut().zip(kernel).for_each(|(k, x)| *k += w * x);
+    }
+    let at = |power: i32| {
+        let lambda = n as f64 * STEP.powi(power);
+        let fit = PENALTIES.contains(&power).then(|| fit(&k, &table.targets, &table.groups, lambda)).flatten()?;
+        Some(Choice { mix: mix.to_vec(), lambda, fit })
+    };
+    let middle = -6;
+    let mut best = at(middle)?;
+    for direction in [1, -1] {
+        let mut power = middle + direction;
+        while let Some(next) = at(power).filter(|next| next.fit.error < best.fit.error) {
+            best = next;
+            power += direction;
+        }
+        if power != middle + direction {
+            break;
+        }
+    }
+    Some(best)
+}

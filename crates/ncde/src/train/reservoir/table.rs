@@ -1,0 +1,120 @@
+//! Features of many rows in blocks, standardised: every block has the same say, whatever its size.
+//!
+//! ```text
+//! z = (x - mean) / (deviation sqrt(features of the block that vary))          so a block has |z|^2 = 1 in the mean
+//! ```
+
+use std::ops::Range;
+
+use ncde_reservoir::{Responses, Scratch, Summary, SummaryScratch};
+use ncde_runtime::layer::Reservoir;
+use rayon::prelude::*;
+
+use super::rows::{CaseRows, Wanted};
+
+/// What computes features.
+#[derive(Debug)]
+pub(super) struct Computer {
+    pub(super) responses: Responses,
+    pub(super) summary: Summary,
+}
+
+impl Computer {
+    pub(super) fn new(spec: &Reservoir, width: usize, [mix, taps, cuts]: [&[f32]; 3]) -> Self {
+        let responses = Responses::new(spec.responses.clone(), width, mix, taps.to_vec(), cuts.to_vec());
+        Self { responses, summary: Summary::new(spec.summary.clone(), width) }
+    }
+
+    /// The features of a case at some observations, one after the other.
+    fn features(&self, case: &CaseRows<'_>, observations: &[usize], scratch: &mut (Scratch, SummaryScratch)) -> Vec<f32> {
+        let (mut pools, mut rest) = (vec![0.0; self.responses.state()], vec![0.0; self.summary.state()]);
+        let (mut out, mut from) = (Vec::new(), 0);
+        for &t in observations {
+            let rows = case.part(from, t + 1);
+            self.responses.push(&mut pools, rows, &mut scratch.0);
+            self.summary.push(&mut rest, rows, &mut scratch.1);
+            self.responses.read(&pools, &mut out);
+            self.summary.read(&rest, &mut out);
+            out.extend(case.statics);
+            from = t + 1;
+        }
+        out
+    }
+}
+
+/// Features of rows, `[rows, features of the block]` for each block.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) blocks: Vec<Vec<f32>>,
+    /// Mean and factor of each feature.
+    pub(super) shift: Vec<f32>,
+    pub(super) factor: Vec<f32>,
+    /// Rows of the same series, which are left out together.
+    pub(super) groups: Vec<Range<usize>>,
+    /// `[rows, outputs]`, columns of mean 0.
+    pub(super) targets: Vec<f64>,
+    /// Their means.
+    pub(super) means: Vec<f64>,
+    pub(super) rows: usize,
+}
+
+impl Table {
+    /// Of rows of cases, in blocks of these sizes.
+    pub(super) fn new(computer: &Computer, cases: &[CaseRows<'_>], all: &[Wanted], sizes: &[usize], outputs: usize) -> Self {
+        let of = |scratch: &mut (Scratch, SummaryScratch), wanted: &Wanted| {
+            computer.features(&cases[wanted.case], &wanted.observations, scratch)
+        };
+        let features: Vec<Vec<f32>> = all.par_iter().map_init(Default::default, of).collect();
+        let width: usize = sizes.iter().sum();
+        let rows: Vec<&[f32]> = features.iter().flat_map(|own| own.chunks_exact(width.max(1))).collect();
+        let n = rows.len();
+        let starts: Vec<usize> = sizes.iter().scan(0, |start, size| Some(std::mem::replace(start, *start + size))).collect();
+        let made: Vec<(Vec<f32>, Vec<f32>, Vec<f32>)> =
+            starts.par_iter().zip(sizes).map(|(&start, &size)| standardised(&rows, start, size)).collect();
+        let (mut blocks, mut shift, mut factor) = (Vec::new(), Vec::new(), Vec::new());
+        for (block, own_shift, own_factor) in made {
+            blocks.push(block);
+            shift.extend(own_shift);
+            factor.extend(own_factor);
+        }
+        let groups = all.iter().scan(0, |start, wanted| {
+            let own = *start..*start + wanted.observations.len();
+            *start = own.end;
+            Some(own)
+        });
+        let mut targets: Vec<f64> = all.iter().flat_map(|wanted| wanted.targets.iter().copied()).collect();
+        let mean = |o: usize| targets.iter().skip(o).step_by(outputs).sum::<f64>() / n.max(1) as f64;
+        let means: Vec<f64> = (0..outputs).map(mean).collect();
+        targets.iter_mut().enumerate().for_each(|(i, y)| *y -= means[i % outputs]);
+        Self { blocks, shift, factor, groups: groups.collect(), targets, means, rows: n }
+    }
+}
+
+/// One block of features, with means and factors.
+fn standardised(rows: &[&[f32]], start: usize, size: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let n = rows.len().max(1) as f64;
+    let (mut mean, mut square) = (vec![0.0_f64; size], vec![0.0_f64; size]);
+    for row in rows {
+        mean.iter_mut().zip(&row[start..start + size]).for_each(|(mean, &x)| *mean += f64::from(x) / n);
+    }
+    for row in rows {
+        for ((square, mean), &x) in square.iter_mut().zip(&mean).zip(&row[start..start + size]) {
+            *square += (f64::from(x) - mean).powi(2) / n;
+        }
+    }
+    // A feature that does not vary says nothing.
+    let varies = |(mean, square): (&f64, &f64)| square.sqrt() > 1e-6 * (1e-3 + mean.abs());
+    let live = mean.iter().zip(&square).filter(|&pair| varies(pair)).count();
+    let share = 1.0 / (live.max(1) as f64).sqrt();
+    let factor: Vec<f32> = mean
+        .iter()
+        .zip(&square)
+        .map(|(mean, square)| if varies((mean, square)) { (share / square.sqrt()) as f32 } else { 0.0 })
+        .collect();
+    let shift: Vec<f32> = mean.iter().map(|&x| x as f32).collect();
+    let mut block = Vec::with_capacity(rows.len() * size);
+    for row in rows {
+        block.extend(row[start..start + size].iter().zip(shift.iter().zip(&factor)).map(|(x, (m, s))| (x - m) * s));
+    }
+    (block, shift, factor)
+}
