@@ -49,8 +49,8 @@ pub mod graph;
 pub mod layer;
 pub mod linear;
 pub mod neural;
+mod operation;
 pub mod signature;
-mod slices;
 pub mod train;
 
 pub use ncde_runtime::random;

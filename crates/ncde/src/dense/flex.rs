@@ -10,7 +10,7 @@ use num_traits::Float;
 use rayon::prelude::*;
 
 use super::{Adam, DenseOps, Error, NormGradients};
-use crate::slices::{self, dispatch, tensor};
+use crate::operation::{self, dispatch, tensor};
 
 /// About how many numbers one task takes.
 const TASK: usize = 1 << 14;
@@ -59,7 +59,7 @@ impl DenseOps for Flex {
 }
 
 fn slice<T: Element + Pod>(tensor: &FlexTensor) -> Result<&[T], Error> {
-    slices::slice(tensor).map_err(|dtype| Error::Type { dtype })
+    operation::slice("one of the tensors", tensor)
 }
 
 fn width(x: &FlexTensor) -> usize {

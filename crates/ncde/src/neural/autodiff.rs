@@ -12,7 +12,7 @@ use burn::tensor::ops::FloatTensor;
 use ncde_kernels::neural::Controls;
 
 use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Solve};
-use crate::slices::{register, unknown};
+use crate::operation::{register, unknown};
 
 /// What the reverse pass needs: the arguments and the states.
 #[derive(Debug, Clone)]
@@ -38,9 +38,11 @@ impl<B: NeuralOps> Backward<B, 3> for Reverse {
                 coefficients: Some(unknown::<B>(arrays.coefficients)),
                 initial: unknown::<B>(arrays.initial),
             });
-        for (parent, gradient) in ops.parents.into_iter().zip([Some(of.parameters), of.coefficients, Some(of.initial)]) {
-            register::<B>(parent.map(|node| node.id), gradient, grads);
-        }
+        register::<B>(
+            ops.parents.map(|node| node.map(|node| node.id)),
+            [Some(of.parameters), of.coefficients, Some(of.initial)],
+            grads,
+        );
     }
 }
 
