@@ -1,13 +1,13 @@
 //! What operations share: their errors, tensors of the CPU backend as slices, and the hand-over of gradients.
 
-use burn::backend::Autodiff;
-use burn::backend::autodiff::NodeId;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, ComputePropertyDone, OpsKind, OpsPrep};
-use burn::backend::flex::FlexTensor;
-use burn::tensor::backend::Backend;
-use burn::tensor::ops::FloatTensor;
-use burn::tensor::{DType, Element, Shape, Tensor, TensorData, TensorPrimitive};
+use burn_autodiff::Autodiff;
+use burn_autodiff::NodeId;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, ComputePropertyDone, OpsKind, OpsPrep};
+use burn_flex::FlexTensor;
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
+use burn_tensor::{DType, Element, Shape, Tensor, TensorData, TensorPrimitive};
 use bytemuck::Pod;
 
 /// What can go wrong in an operation.
@@ -67,9 +67,9 @@ pub enum Error {
 /// Calls a function for the number type of a tensor.
 macro_rules! dispatch {
     ($tensor:expr, $function:ident($($argument:expr),*)) => {
-        match burn::tensor::TensorMetadata::dtype(&$tensor) {
-            burn::tensor::DType::F32 => $function::<f32>($($argument),*),
-            burn::tensor::DType::F64 => $function::<f64>($($argument),*),
+        match burn_tensor::TensorMetadata::dtype(&$tensor) {
+            burn_tensor::DType::F32 => $function::<f32>($($argument),*),
+            burn_tensor::DType::F64 => $function::<f64>($($argument),*),
             dtype => Err(crate::operation::Error::Type { dtype }),
         }
     };

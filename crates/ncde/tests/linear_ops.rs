@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn_tensor::{DType, Tensor};
 use common::{B, check_gradients, difference, numbers, tensor, values};
 use ncde::linear::{self, Arguments, Error};
 use ncde_kernels::{

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn_tensor::{DType, Tensor};
 use common::{B, difference, numbers, tensor, values};
 use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Route, Schedule, Solve, Solver, solve};
 

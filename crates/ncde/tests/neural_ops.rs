@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn_tensor::{DType, Tensor};
 use common::{B, check_gradients, numbers, tensor, values};
 use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Schedule, Solve, Solver, solve};
 use ncde_kernels::neural::{Depth, Input, Solve as Kernel};

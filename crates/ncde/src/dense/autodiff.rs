@@ -1,11 +1,11 @@
 //! Any backend under `Autodiff`: the forward pass is the backend's, the reverse pass ours.
 
-use burn::backend::Autodiff;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, unary};
-use burn::tensor::ops::FloatTensor;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, unary};
+use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
 
 use super::{Adam, DenseOps, Error, NormGradients};

@@ -1,9 +1,9 @@
 //! The CPU backend: rows are slices.
 
-use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::ops::FloatTensorOps;
-use burn::tensor::{Element, TensorMetadata};
+use burn_flex::Flex;
+use burn_flex::FlexTensor;
+use burn_tensor::ops::FloatTensorOps;
+use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_runtime::layer::{Function, LayerNorm};
 use num_traits::Float;

@@ -14,7 +14,7 @@ mod autodiff;
 mod flex;
 mod ops;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_runtime::layer::Function;
 
 pub use crate::operation::Error;

@@ -1,7 +1,7 @@
 //! What a backend implements.
 
-use burn::tensor::backend::Backend;
-use burn::tensor::ops::FloatTensor;
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
 
 use super::Error;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
-use burn::tensor::backend::Backend;
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
@@ -172,7 +172,7 @@ impl LinearCdeBatch {
         let each = increments.reshape([count * of.steps, channels]).matmul(flow.a.clone().reshape([channels, row]));
         let made = generators(of, each.reshape([count, of.steps, row]))?;
         let units = LinearCde::units(of.block, numbers);
-        let units = Tensor::<B, 1>::from_data(burn::tensor::TensorData::new(units, [numbers * numbers]), &flow.a.device());
+        let units = Tensor::<B, 1>::from_data(burn_tensor::TensorData::new(units, [numbers * numbers]), &flow.a.device());
         let affine = of.vectors.then(|| {
             let beta = made.clone().narrow(1, numbers, hidden).reshape([count, of.block, hidden / of.block]);
             beside(beta).reshape([batch, windows, 1, hidden])

@@ -30,8 +30,8 @@ mod windows;
 
 use std::fmt::Debug;
 
-use burn::tensor::Tensor;
-use burn::tensor::backend::Backend;
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::{Element, TensorMetadata};
+use burn_flex::Flex;
+use burn_flex::FlexTensor;
+use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::{Brackets, Commutators, Controls, Float, Input, Recurrence};
 

@@ -13,8 +13,8 @@ mod ops;
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
-use burn::tensor::backend::Backend;
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_kernels::{Brackets, Commutators, Recurrence};
 
 pub use crate::operation::Error;
@@ -41,8 +41,9 @@ pub struct Arguments<B: Backend> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::linear::{Arguments, recurrence};
 /// use ncde_kernels::{Field, Recurrence, Structure};
 ///

@@ -15,8 +15,8 @@ mod ops;
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
-use burn::tensor::backend::Backend;
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 
 pub use crate::operation::Error;
 pub use choice::{Route, Solve};
@@ -98,8 +98,9 @@ pub struct Arguments<B: Backend> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::neural::{Arguments, Last, Network, Outputs, Schedule, Solve, solve};
 ///
 /// type B = Autodiff<Flex>;

@@ -8,7 +8,7 @@ mod ops;
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_signature::Signature;
 
 pub use crate::operation::Error;
@@ -20,8 +20,9 @@ use crate::operation::{primitive, public};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::signature::signature;
 /// use ncde_signature::{Basis, Signature};
 ///
