@@ -11,7 +11,6 @@
 use std::error::Error;
 
 use burn_autodiff::Autodiff;
-
 use burn_flex::Flex;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use burn_autodiff::Autodiff;
-
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde::layer::{Context, Network, Places, Rows};

@@ -1,7 +1,7 @@
 //! The recurrence and the brackets on tensors: values are the kernels', gradients are those of finite differences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

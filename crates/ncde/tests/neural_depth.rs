@@ -1,7 +1,7 @@
 //! Neural solves of any depth: the generic route is the fused one where both apply.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The neural solve as an operation: the numbers of the kernel, gradients against differences, refusals.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

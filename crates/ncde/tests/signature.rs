@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use burn_autodiff::Autodiff;
-
 use burn_flex::Flex;
 use burn_tensor::{DType, Tensor, TensorData};
 use ncde::signature::{self, Error};

@@ -81,7 +81,7 @@ pub trait DenseOps: Backend {
         gradient: FloatTensor<Self>,
     ) -> Result<NormGradients<Self>, Error>;
 
-    /// `factor * (x - shift)`, column by column.
+    /// `factor * (x - shift)`, column by column, for rows `[batch, places, width]`.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use burn_autodiff::Autodiff;
-
 use burn_flex::Flex;
 use burn_tensor::backend::Backend;
 use burn_tensor::{DType, Tensor, TensorData};
