@@ -136,17 +136,9 @@ pub enum Error {
     #[error(transparent)]
     Operation(#[from] operation::Error),
 
-    /// A kernel refused its sizes.
-    #[error(transparent)]
-    Kernel(#[from] ncde_kernels::Error),
-
     /// The spec of a model.
     #[error(transparent)]
     Runtime(#[from] ncde_runtime::Error),
-
-    /// There is no such log-signature.
-    #[error(transparent)]
-    Algebra(#[from] ncde_signature::Error),
 
     /// A tensor of the wrong shape.
     #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
@@ -176,9 +168,7 @@ impl Error {
     /// Whether a state has grown out of all bounds.
     pub fn is_overflow(&self) -> bool {
         match self {
-            Self::Operation(operation::Error::Kernel(kernel)) | Self::Kernel(kernel) => {
-                ncde_runtime::Error::Kernel(kernel.clone()).is_overflow()
-            }
+            Self::Operation(operation::Error::Kernel(kernel)) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),
             Self::Operation(operation::Error::Generic(solve)) => ncde_runtime::Error::Solve(solve.clone()).is_overflow(),
             Self::Runtime(runtime) => runtime.is_overflow(),
             _ => false,

@@ -22,26 +22,6 @@ struct Kept<B: Backend> {
     states: FloatTensor<B>,
 }
 
-impl<B: LinearOps> Kept<B> {
-    /// The gradient in the coefficients is computed only if somebody asks for it: often they are data.
-    fn gradients(self, gradient: FloatTensor<B>, controls: Controls) -> ArrayGradients<B> {
-        let recurrence = Arc::new(Recurrence::clone(&self.recurrence).with_controls(controls));
-        B::recurrence_backward(&recurrence, self.arrays.clone(), self.states, gradient).unwrap_or_else(|_| {
-            let Arrays { a, coefficients, initial, affine, .. } = self.arrays;
-            ArrayGradients {
-                a: unknown::<B>(a),
-                coefficients: (controls == Controls::Variable).then(|| unknown::<B>(coefficients)),
-                initial: unknown::<B>(initial),
-                affine: affine.map(unknown::<B>),
-            }
-        })
-    }
-}
-
-fn controls(tracked: bool) -> Controls {
-    if tracked { Controls::Variable } else { Controls::Constant }
-}
-
 /// With three parents, or with the affine input as the fourth.
 #[derive(Debug)]
 struct Reverse;
@@ -50,7 +30,19 @@ impl<B: LinearOps, const N: usize> Backward<B, N> for Reverse {
     type State = Kept<B>;
 
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let of = ops.state.gradients(grads.consume::<B>(&ops.node), controls(ops.parents[1].is_some()));
+        let Kept { recurrence, arrays, states } = ops.state;
+        // The gradient in the coefficients is computed only if somebody asks for it: often they are data.
+        let controls = if ops.parents[1].is_some() { Controls::Variable } else { Controls::Constant };
+        let recurrence = Arc::new(Recurrence::clone(&recurrence).with_controls(controls));
+        let of =
+            B::recurrence_backward(&recurrence, arrays.clone(), states, grads.consume::<B>(&ops.node)).unwrap_or_else(|_| {
+                ArrayGradients {
+                    a: unknown::<B>(arrays.a),
+                    coefficients: Some(unknown::<B>(arrays.coefficients)),
+                    initial: unknown::<B>(arrays.initial),
+                    affine: arrays.affine.map(unknown::<B>),
+                }
+            });
         let gradients = [Some(of.a), of.coefficients, Some(of.initial), of.affine];
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), gradients, grads);
     }
