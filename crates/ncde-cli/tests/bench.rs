@@ -1,6 +1,6 @@
 //! `ncde bench`: one JSON line with what was run and how long it took.
 
-mod common;
+use crate::common;
 
 use common::Folder;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! What a new user sees first.
 
-mod common;
+use crate::common;
 
 use common::Folder;
 

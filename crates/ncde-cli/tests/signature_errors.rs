@@ -1,6 +1,6 @@
 //! Bad input: the message each must produce, and exit code 2.
 
-mod common;
+use crate::common;
 
 use common::{CORNER, Folder, npy, npy_f64, npz};
 

@@ -1,6 +1,6 @@
 //! Files in and out: formats, number types, shapes, and what happens to what was there.
 
-mod common;
+use crate::common;
 
 use std::process::Stdio;
 

@@ -1,6 +1,6 @@
 //! What `ncde signature` computes, against values known by hand.
 
-mod common;
+use crate::common;
 
 use common::{CORNER, Folder, close, npy_f64};
 

@@ -1,6 +1,6 @@
 //! Tokens, from a file to a stream, and compositions of one's own.
 
-mod common;
+use crate::common;
 
 use common::Folder;
 

@@ -1,6 +1,6 @@
 //! From a file to a model to predictions, as a user does it.
 
-mod common;
+use crate::common;
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};

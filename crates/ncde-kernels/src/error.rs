@@ -1,5 +1,11 @@
 //! What can go wrong, with what was seen, what was wanted and what to try.
 
+use ncde_simd::Float;
+use rayon::prelude::*;
+
+/// How many numbers a task looks at.
+const PIECE: usize = 1 << 15;
+
 /// The error of every fallible function of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -179,4 +185,29 @@ pub(crate) fn want(
     meaning: impl FnOnce() -> String,
 ) -> Result<(), Error> {
     if seen == wanted { Ok(()) } else { Err(Error::Size { operation, what, seen, wanted, meaning: meaning() }) }
+}
+
+/// Refuses NaN and infinities.
+pub(crate) fn finite<T: Float>(
+    operation: &'static str,
+    what: &'static str,
+    values: &[T],
+    place: impl Fn(usize) -> String,
+) -> Result<(), Error> {
+    let Some(first) = first_not_finite(values) else { return Ok(()) };
+    Err(Error::NotFinite { operation, what, value: values[first].to_f64(), place: place(first) })
+}
+
+pub(crate) fn first_not_finite<T: Float>(values: &[T]) -> Option<usize> {
+    let piece = values.par_chunks(PIECE).position_first(|piece| !row_is_finite(piece))? * PIECE;
+    values[piece..].iter().position(|x| !x.is_finite()).map(|i| piece + i)
+}
+
+pub(crate) fn all_finite<T: Float>(values: &[T]) -> bool {
+    values.par_chunks(PIECE).all(row_is_finite)
+}
+
+pub(crate) fn row_is_finite<T: Float>(row: &[T]) -> bool {
+    // Without a short cut the test vectorises.
+    row.iter().fold(true, |all, x| all & x.is_finite())
 }

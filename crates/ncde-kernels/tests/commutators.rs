@@ -1,7 +1,7 @@
 //! Generators of short windows: against products of augmented matrices, their gradients against finite differences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, assert_gradient, dot, narrow, uniform, wide};
 use ncde_kernels::{Commutators, Float};

@@ -1,7 +1,7 @@
 //! The linear recurrence against full matrices: states and gradients of every structure, at every kind of shape.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::model::{Case, Model, large, small};
 use common::reference::{self, assert_gradients};

@@ -1,7 +1,7 @@
 //! Bad input: every message says what was seen, what was wanted and where.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::model::{Case, Model, small};
 use ncde_kernels::{Affine, Bound, Contraction, Error, Field, Mode, Pattern, Recurrence, Structure, Transition};

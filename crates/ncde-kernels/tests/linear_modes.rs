@@ -1,7 +1,7 @@
 //! The parallel scan is the recurrence, and nothing depends on the number of threads.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::assert_close;
 use common::model::{Case, Model, large, small};

@@ -1,7 +1,7 @@
 //! Flows of generators from almost nothing to far beyond the radius of one series: states and gradients in both number types.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::matrix::norm_2;
 use common::model::{Case, Model, large, small};

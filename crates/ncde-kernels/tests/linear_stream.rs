@@ -1,7 +1,7 @@
 //! One step at a time is the whole recurrence.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::assert_close;
 use common::model::{Case, large, small};

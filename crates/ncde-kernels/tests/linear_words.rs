@@ -1,7 +1,7 @@
 //! Log-ODE windows: words against sums of products, bracket matrices and vectors against commutators.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::matrix::{commutator, multiply};
 use common::model::{Case, Model, large, small};

@@ -7,7 +7,7 @@
 //! for dense, sparse and Walsh-Hadamard matrices; for blocks of fixed size and for fixed rank the limit is not zero.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::matrix::apply;
 use common::model::Model;

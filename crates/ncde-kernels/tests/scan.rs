@@ -1,7 +1,7 @@
 //! The elementwise recurrence: number by number, finite differences, chunks, threads and messages.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, assert_gradient, dot, narrow, scaled, uniform, wide};
 use ncde_kernels::scan::{Gradients, Input, Numbers, Scan};

@@ -8,7 +8,7 @@
 //! smooth path level 2 is of order `r^3`, levels 3 and 4 of order `r^5`. Over all windows depth 1 has order 2, depths 2 and 3 order 4.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::matrix::{apply, commutator, exponential};
 use common::model::{Model, small};

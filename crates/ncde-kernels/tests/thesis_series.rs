@@ -1,7 +1,7 @@
 //! The thesis's statements on linear fields: the flow as a series in the signature, parity, and state-space models as Linear NCDEs.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::matrix::{apply, exponential, norm_2};
 use common::model::{Model, small};

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::path::Path;

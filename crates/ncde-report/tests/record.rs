@@ -1,7 +1,7 @@
 //! Run records: both ways, and what a bad file is told.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

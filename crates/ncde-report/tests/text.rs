@@ -1,6 +1,6 @@
 //! Reports as text: Markdown and the terminal.
 
-mod common;
+use crate::common;
 
 use common::{Made, classifier, empty, hostile, many_classes, regressor, several};
 use ncde_report::{Glyphs, RunRecord, markdown, terminal};

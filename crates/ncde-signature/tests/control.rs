@@ -1,7 +1,7 @@
 //! Windows of time: their rows join to the whole, and no row sees beyond its window.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, walk};
 use ncde_signature::path::{Cubic, Linear, Path, Rectilinear, Series, TimeChannel, Windows};

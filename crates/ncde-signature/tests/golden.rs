@@ -1,7 +1,7 @@
 //! Values of published libraries; `golden/make.py` says which, which versions, and how they were made.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::assert_close;
 use ncde_signature::{Basis, Paths, Signature};

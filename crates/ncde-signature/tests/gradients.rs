@@ -1,7 +1,7 @@
 //! Every reverse pass against central differences in f64, at odd shapes.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

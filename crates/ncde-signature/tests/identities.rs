@@ -1,7 +1,7 @@
 //! The properties of the thesis's chapter on signatures, on random paths.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, dot, walk};
 use ncde_signature::algebra::{LieBasis, Shape, Tensor, words};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap too")]
 
-mod path_common;
+use crate::path_common;
 
 use ncde_signature::Error;
 use ncde_signature::path::{Cubic, Linear, Path, Rectilinear, Series, TimeChannel};

@@ -1,7 +1,7 @@
 //! Streams, windows, rolling windows, indices and the two layouts: all equal to the plain computation.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

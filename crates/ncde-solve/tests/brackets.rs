@@ -1,7 +1,7 @@
 //! Brackets against nested finite differences, matrix commutators and the identities of a Lie algebra.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, uniform};
 use ncde_signature::Basis;

@@ -1,7 +1,7 @@
 //! Both ways back against finite differences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, differences, polygon, uniform};
 use ncde_signature::path::{Cubic, Series, Windows};

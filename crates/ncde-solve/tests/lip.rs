@@ -1,7 +1,7 @@
 //! Lip(gamma): constants, bounds above measured norms, the example that nearly reaches the composition bound.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, differences, normal, uniform};
 use ncde_solve::Error;

@@ -1,7 +1,7 @@
 //! The order of the Log-ODE method on a non-linear field, against a fine solution along the same path.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{normal, polygon, slope, uniform};
 use ncde_signature::path::{Cubic, Path, Series, Windows};

@@ -1,7 +1,7 @@
 //! Duals and tapes against finite differences, function by function.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, differences, uniform};
 use ncde_solve::scalar::{Dual, Scalar, Tape, Var};

@@ -1,7 +1,7 @@
 //! Steps from rows, and the reverse pass without a tape: against the general contraction, the general solver, and differences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{assert_close, differences, polygon, uniform};
 use ncde_signature::path::Windows;

@@ -1,7 +1,7 @@
 //! Solvers: measured orders, adaptive errors, counts, stops and failures.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{Logistic, assert_close, polygon, slope, uniform};
 use ncde_signature::path::{Cubic, Path, Rectilinear, Series, TimeChannel, Windows};

@@ -9,9 +9,10 @@
 
 use std::error::Error;
 
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::backend::Backend;
-use burn::tensor::{Tensor, TensorData};
+use burn_autodiff::Autodiff;
+use burn_flex::Flex;
+use burn_tensor::backend::Backend;
+use burn_tensor::{Tensor, TensorData};
 use ncde::dense::activation;
 use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
 use ncde::random::Stream;

@@ -8,8 +8,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use burn::backend::Flex;
-use burn::tensor::{Tensor, TensorData};
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
 use ncde::layer::{Context, Network, Places, Rows};
 use ncde::random::Stream;
 use ncde_runtime::{FORMAT, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes};

@@ -11,8 +11,9 @@ static GRAPH: Mutex<()> = Mutex::new(());
 /// Waits until no other thread differentiates; hold it until all gradients are read.
 ///
 /// ```
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// let _graph = ncde::graph::lock();
 /// let x = Tensor::<Autodiff<Flex>, 1>::from_data([3.0], &Default::default()).require_grad();
 /// let gradients = x.clone().square().sum().backward();

@@ -1,4 +1,4 @@
-//! Neural controlled differential equations on [Burn](https://burn.dev) tensors.
+//! Neural controlled differential equations on [Burn](https://burn.dev) tensors: `burn_tensor` is `burn::tensor`, and its backends are those of `burn`.
 //!
 //! | module | what it is |
 //! | --- | --- |
@@ -24,8 +24,8 @@
 //! From observations to a class: a structured Linear NCDE over windows of 5 observations, the mean of its states, and a linear readout.
 //!
 //! ```
-//! use burn::backend::Flex;
-//! use burn::tensor::Tensor;
+//! use burn_flex::Flex;
+//! use burn_tensor::Tensor;
 //! use ncde::layer::{Context, Network, Places, Rows};
 //! use ncde_runtime::LayerSpec;
 //! use ncde_runtime::layer::Signal;
@@ -49,8 +49,8 @@ pub mod graph;
 pub mod layer;
 pub mod linear;
 pub mod neural;
+mod operation;
 pub mod signature;
-mod slices;
 pub mod train;
 
 pub use ncde_runtime::random;

@@ -1,8 +1,9 @@
 //! Threads that differentiate at once, each under the lock: every gradient is there, and right.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::{Tensor, TensorData};
+use burn_autodiff::Autodiff;
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
 use ncde::layer::{Context, Network, Places, Rows};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;

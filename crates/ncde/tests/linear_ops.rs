@@ -1,11 +1,11 @@
 //! The recurrence and the brackets on tensors: values are the kernels', gradients are those of finite differences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn_tensor::{DType, Tensor};
 use common::{B, check_gradients, difference, numbers, tensor, values};
 use ncde::linear::{self, Arguments, Error};
 use ncde_kernels::{

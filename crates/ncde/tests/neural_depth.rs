@@ -1,11 +1,11 @@
 //! Neural solves of any depth: the generic route is the fused one where both apply.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn_tensor::{DType, Tensor};
 use common::{B, difference, numbers, tensor, values};
 use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Route, Schedule, Solve, Solver, solve};
 

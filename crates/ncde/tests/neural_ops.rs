@@ -1,11 +1,11 @@
 //! The neural solve as an operation: the numbers of the kernel, gradients against differences, refusals.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn_tensor::{DType, Tensor};
 use common::{B, check_gradients, numbers, tensor, values};
 use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Schedule, Solve, Solver, solve};
 use ncde_kernels::neural::{Depth, Input, Solve as Kernel};

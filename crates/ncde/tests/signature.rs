@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::{DType, Tensor, TensorData};
+use burn_autodiff::Autodiff;
+use burn_flex::Flex;
+use burn_tensor::{DType, Tensor, TensorData};
 use ncde::signature::{self, Error};
 use ncde_signature::{Basis, Paths, Signature};
 
@@ -20,7 +21,7 @@ fn tensor(values: Vec<f64>) -> Tensor<B, 3> {
     Tensor::from_data(TensorData::new(values, SHAPE), (&Default::default(), DType::F64))
 }
 
-fn numbers<const D: usize>(tensor: Tensor<impl burn::tensor::backend::Backend, D>) -> Vec<f64> {
+fn numbers<const D: usize>(tensor: Tensor<impl burn_tensor::backend::Backend, D>) -> Vec<f64> {
     tensor.into_data().to_vec().unwrap()
 }
 

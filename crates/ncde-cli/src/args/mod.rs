@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ncde_kernels::Transition;
+use ncde_kernels::{Mode, Transition};
 use ncde_runtime::layer::StructureName;
 
 pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
@@ -304,9 +304,9 @@ pub(crate) struct BenchSliceArgs {
     #[arg(long, value_name = "N", default_value = "1499", value_parser = positive)]
     pub(crate) length: usize,
 
-    /// Order of computation
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) mode: ModeName,
+    /// Order of computation: step after step, a scan over chunks of time, or what the shapes suggest
+    #[arg(long, value_parser = modes(), default_value = "auto")]
+    pub(crate) mode: Mode,
 
     /// Steps of a chunk of the parallel scan
     #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
@@ -393,15 +393,9 @@ fn transitions() -> impl TypedValueParser<Value = Transition> {
     named(&[("exp", Transition::Exp), ("euler", Transition::Euler)])
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ModeName {
-    /// What the shapes suggest
-    Auto,
-    /// Step after step
-    Recurrent,
-    /// A scan over chunks of time
-    Parallel,
+/// The orders of computation.
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    named(&[("auto", Mode::Auto), ("recurrent", Mode::Recurrent), ("parallel", Mode::Parallel)])
 }
 
 /// How a timing is run; the same for every bench.

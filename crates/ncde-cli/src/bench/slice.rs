@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::linear::{COEFFICIENTS, INITIAL, refused};
 use super::random::normal;
 use super::{best, report};
-use crate::args::{BenchSliceArgs, Device, Dtype, ModeName};
+use crate::args::{BenchSliceArgs, Device, Dtype};
 use crate::error::Failure;
 use crate::threads;
 
@@ -29,7 +29,7 @@ struct Parameters {
     block: usize,
     rank: usize,
     transition: Transition,
-    mode: ModeName,
+    mode: Mode,
     chunk: usize,
     depth: usize,
     scale: f64,
@@ -171,11 +171,6 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
 
 /// Increments drive the matrices themselves; log-signatures their brackets, where those have the same structure, or words.
 fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Option<Brackets>), Failure> {
-    let mode = match args.mode {
-        ModeName::Auto => Mode::Auto,
-        ModeName::Recurrent => Mode::Recurrent,
-        ModeName::Parallel => Mode::Parallel,
-    };
     let mut brackets = None;
     let mut recurrence = Recurrence::new(field.clone());
     if args.depth > 1 && field.structure().is_closed() {
@@ -194,7 +189,7 @@ fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Optio
         recurrence = recurrence.with_contraction(Contraction::Words { depth: args.depth }).map_err(refused(WHAT))?;
     }
     let recurrence = recurrence.with_transition(args.field.transition).with_chunk(args.chunk);
-    Ok((recurrence.with_mode(mode).map_err(refused(WHAT))?, brackets))
+    Ok((recurrence.with_mode(args.mode).map_err(refused(WHAT))?, brackets))
 }
 
 /// Refuses what cannot be held: states, their gradient, coefficients and theirs.

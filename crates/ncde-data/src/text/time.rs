@@ -7,7 +7,22 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use super::number::{self, Cell};
-use crate::Clock;
+use crate::error::{Place, shown};
+use crate::{Clock, Error};
+
+/// The time in a cell and its kind; see [`time`].
+pub(crate) fn time_cell(cell: &[u8], clock: Option<Clock>, at: impl Fn() -> Box<Place>) -> Result<(f64, Clock), Error> {
+    time(cell, clock).ok_or_else(|| Error::NotATime {
+        at: at(),
+        seen: shown(cell),
+        wanted: match clock {
+            Some(Clock::Dates) => "a date",
+            Some(_) => "a number",
+            None => "a time",
+        },
+        fix: "write times as numbers or as ISO 8601 dates, all in one way",
+    })
+}
 
 /// A time and its kind. With a clock given, only times of that kind are read.
 pub(crate) fn time(text: &[u8], clock: Option<Clock>) -> Option<(f64, Clock)> {

@@ -16,12 +16,13 @@ use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
 
 use super::dplr::Dplr;
 use super::grams::Grams;
-use super::input::{all_finite, poison};
+use super::input::poison;
 use super::nested::Nested;
 use super::operator::{Hadamard, Operator, Sparse};
 use super::plan::{self, Rows, Shard};
 use super::taylor::{Degrees, Need, Series};
 use super::{Affine, Contraction, Gradients, Input, Recurrence, Transition};
+use crate::error::all_finite;
 use crate::structure::Structure;
 
 /// Vectors a step needs.

@@ -15,7 +15,9 @@
 
 use ncde_simd::{Float, Kernel, Number, Simd};
 
-use super::small::{Matrices, Vectors, apply, apply_transposed, combine, number, scaled, size};
+use super::small::{
+    Matrices, Vectors, apply, apply_onto, apply_transposed, apply_transposed_onto, combine, number, scaled, size,
+};
 use super::taylor::{INVERSE, Series};
 
 /// A generator and its square, neither divided by `s`.
@@ -42,12 +44,12 @@ pub(crate) fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, cons
 ) -> Vectors<R, B, U> {
     let (pairs, part) = (series.terms / 2, series.part());
     // v and q here are s times those above: one factor at the end.
-    let v = combine(simd, R::ONES, beta, &apply(simd, powers.first, h));
+    let v = apply_onto(simd, (R::ONES, powers.first, h), beta);
     let u = apply(simd, powers.first, &v);
     let mut q = combine(simd, factors(simd, part, pairs - 1).0, &u, &v);
     for j in (0..pairs - 1).rev() {
         let (one, two) = factors(simd, part, j);
-        q = combine(simd, two, &apply(simd, powers.second, &q), &combine(simd, one, &u, &v));
+        q = apply_onto(simd, (two, powers.second, &q), &combine(simd, one, &u, &v));
     }
     combine(simd, number(simd, part), &q, h)
 }
@@ -86,14 +88,14 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
     for stage in 0..stages {
         let (first, second) = (&mut first[4 * stage..][..4], &mut second[each * stage..][..each]);
         first[1] = h;
-        let v = combine(simd, one, beta, &apply(simd, powers.first, &h));
+        let v = apply_onto(simd, (one, powers.first, &h), beta);
         first[3] = v;
         let u = apply(simd, powers.first, &v);
         let mut q = combine(simd, factors(simd, part, pairs - 1).0, &u, &v);
         for j in (0..pairs - 1).rev() {
             second[2 * j + 1] = q;
             let (one, two) = factors(simd, part, j);
-            q = combine(simd, two, &apply(simd, powers.second, &q), &combine(simd, one, &u, &v));
+            q = apply_onto(simd, (two, powers.second, &q), &combine(simd, one, &u, &v));
         }
         h = combine(simd, number(simd, part), &q, &h);
     }
@@ -111,10 +113,10 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
             du = combine(simd, factors(simd, part, j + 1).0, &dq, &du);
         }
         first[2] = du;
-        dv = combine(simd, one, &apply_transposed(simd, powers.first, &du), &dv);
+        dv = apply_transposed_onto(simd, powers.first, &du, &dv);
         first[0] = dv;
         d = combine(simd, one, &dv, &d);
-        g = combine(simd, one, &apply_transposed(simd, powers.first, &dv), &g);
+        g = apply_transposed_onto(simd, powers.first, &dv, &g);
     }
     Reversed { h: g, beta: d, first, second }
 }

@@ -1,11 +1,10 @@
 //! What goes in and what comes out, and the checks at the border.
 
 use ncde_simd::Float;
-use rayon::prelude::*;
 
 use super::Recurrence;
 use crate::Error;
-use crate::error::want;
+use crate::error::{all_finite, finite, want};
 
 /// The arrays of one call, the last index running fastest.
 #[derive(Debug, Clone, Copy)]
@@ -131,27 +130,4 @@ pub(crate) fn poison<T: Float>(gradient: &mut [T]) {
     if let Some(first) = gradient.first_mut() {
         *first = T::from_f64(f64::NAN);
     }
-}
-
-/// Refuses NaN and infinities.
-pub(crate) fn finite<T: Float>(
-    operation: &'static str,
-    what: &'static str,
-    values: &[T],
-    place: impl Fn(usize) -> String,
-) -> Result<(), Error> {
-    if all_finite(values) {
-        return Ok(());
-    }
-    let first = values.iter().position(|x| !x.is_finite()).unwrap_or_default();
-    Err(Error::NotFinite { operation, what, value: values[first].to_f64(), place: place(first) })
-}
-
-pub(crate) fn all_finite<T: Float>(values: &[T]) -> bool {
-    values.par_chunks(1 << 15).all(row_is_finite)
-}
-
-pub(crate) fn row_is_finite<T: Float>(row: &[T]) -> bool {
-    // Without a short cut the test vectorises.
-    row.iter().fold(true, |all, x| all & x.is_finite())
 }

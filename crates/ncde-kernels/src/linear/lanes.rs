@@ -22,8 +22,8 @@ use super::closed::{Chunk, Reverse};
 use super::even::{self, Powers, ThroughSquare};
 use super::layout::Class;
 use super::small::{
-    self, Matrices, Vectors, apply, apply_transposed, combine, gather, generator, largest, number, product, scaled, scatter,
-    size, square,
+    self, Matrices, Vectors, apply_onto, apply_transposed, apply_transposed_onto, combine, gather, generator, largest, number,
+    product, scaled, scatter, size, square,
 };
 use super::taylor::{INVERSE, Series};
 
@@ -110,10 +110,10 @@ fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>
 ) -> Vectors<R, B, U> {
     let part = series.part();
     // v and s here are s times those above: one factor at the end.
-    let v = combine(simd, R::ONES, beta, &apply(simd, m, h));
+    let v = apply_onto(simd, (R::ONES, m, h), beta);
     let mut s = v;
     for k in (1..series.terms).rev() {
-        s = combine(simd, number(simd, INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
+        s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
     }
     combine(simd, number(simd, part), &s, h)
 }
@@ -151,7 +151,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
                     let sums = Sums { d_omega: &mut *d_omega, g, j, add: column > 0 };
                     if series == Series::EULER {
                         sums.outer(simd, &[z, h]);
-                        z = combine(simd, one, &apply_transposed(simd, &m, &z), &z);
+                        z = apply_transposed_onto(simd, &m, &z, &z);
                     } else {
                         let mut inside = const { [[R::ZEROS; U]; B] };
                         if let (Some(beta), true) = (chunk.beta, chunk.inside) {
@@ -290,11 +290,11 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
     let mut h = *h;
     for own in pairs.chunks_exact_mut(2 * terms) {
         own[1] = h;
-        let v = combine(simd, one, beta, &apply(simd, m, &h));
+        let v = apply_onto(simd, (one, m, &h), beta);
         let mut s = v;
         for k in (1..terms).rev() {
             own[2 * k + 1] = s;
-            s = combine(simd, number(simd, INVERSE[k + 1] * part), &apply(simd, m, &s), &v);
+            s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
         }
         h = combine(simd, number(simd, part), &s, &h);
     }
@@ -310,7 +310,7 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
         }
         own[0] = dv;
         d = combine(simd, one, &dv, &d);
-        g = combine(simd, one, &apply_transposed(simd, m, &dv), &g);
+        g = apply_transposed_onto(simd, m, &dv, &g);
     }
     if stages == 0 {
         g = [[number(simd, f64::NAN); U]; B];

@@ -2,6 +2,8 @@
 
 use super::action::Step;
 use super::{Controls, Gradients, Input};
+use crate::error::finite;
+use crate::structure::words;
 use crate::{Error, Field, Float};
 
 /// How a generator becomes a flow.
@@ -26,7 +28,8 @@ pub enum Affine {
 }
 
 /// The order of computation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// What the shapes suggest.
     #[default]
@@ -135,7 +138,7 @@ impl Recurrence {
     /// # Errors
     /// If there would be more words than can be counted, or for words in [`Mode::Parallel`].
     pub fn with_contraction(self, contraction: Contraction) -> Result<Self, Error> {
-        if words(self.field.channels(), contraction).is_none() {
+        if coefficients(self.field.channels(), contraction).is_none() {
             return Err(Error::Unsupported {
                 operation: "recurrence",
                 problem: format!("{contraction:?} over {} channels is too large; lower the depth", self.field.channels()),
@@ -192,7 +195,7 @@ impl Recurrence {
 
     /// How many coefficients a step has.
     pub fn coefficients(&self) -> usize {
-        words(self.field.channels(), self.contraction).unwrap_or(usize::MAX)
+        coefficients(self.field.channels(), self.contraction).unwrap_or(usize::MAX)
     }
 
     /// The states after each step.
@@ -265,7 +268,7 @@ impl Recurrence {
             self.check_finite(operation, input)?;
             let each = columns * hidden;
             for (what, array) in [("the states", states), ("the gradient", gradient)] {
-                super::input::finite(operation, what, array, |i| format!("step {}, state {}", i / each, i % each))?;
+                finite(operation, what, array, |i| format!("step {}, state {}", i / each, i % each))?;
             }
             Err(exploded)
         })
@@ -273,16 +276,9 @@ impl Recurrence {
 }
 
 /// How many coefficients a step has, if they can be counted.
-fn words(channels: usize, contraction: Contraction) -> Option<usize> {
+fn coefficients(channels: usize, contraction: Contraction) -> Option<usize> {
     match contraction {
         Contraction::Matrices => Some(channels),
-        Contraction::Words { depth } => {
-            let (mut all, mut level) = (0_usize, 1_usize);
-            for _ in 0..depth {
-                level = level.checked_mul(channels)?;
-                all = all.checked_add(level)?;
-            }
-            Some(all)
-        }
+        Contraction::Words { depth } => words(channels, depth),
     }
 }

@@ -59,23 +59,31 @@ pub(crate) fn product<S: Simd, K: Kernel, const B: usize>(simd: S, kernel: K) ->
     if const { is_apart::<S, B>() } { call(simd, kernel) } else { kernel.run(simd) }
 }
 
-/// `M x` or `M^T x`.
+/// `M x` or `M^T x`; with a number `a` and a vector `y` that times `a` plus `y`, before it goes to memory.
 struct Apply<'a, R, const B: usize, const U: usize, const TRANSPOSED: bool> {
     m: &'a Matrices<R, B, U>,
     x: &'a Vectors<R, B, U>,
+    onto: Option<(R, &'a Vectors<R, B, U>)>,
 }
 
 impl<R: Number, const B: usize, const U: usize, const TRANSPOSED: bool> Kernel for Apply<'_, R, B, U, TRANSPOSED> {
     type Output = Vectors<R, B, U>;
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Vectors<R, B, U> {
-        let Self { m, x } = self;
+        let Self { m, x, onto } = self;
         let (b, mut out) = (count(B, S::IS_SCALAR), const { [[R::ZEROS; U]; B] });
         for c in 0..b {
             for r in 0..b {
                 for u in 0..U {
                     let entry = if TRANSPOSED { m[c][r][u] } else { m[r][c][u] };
                     out[r][u] = if c == 0 { entry.times(simd, x[0][u]) } else { entry.fma(simd, x[c][u], out[r][u]) };
+                }
+            }
+        }
+        if let Some((a, y)) = onto {
+            for r in 0..b {
+                for u in 0..U {
+                    out[r][u] = out[r][u].fma(simd, a, y[r][u]);
                 }
             }
         }
@@ -90,7 +98,17 @@ pub(crate) fn apply<S: Simd, R: Number, const B: usize, const U: usize>(
     m: &Matrices<R, B, U>,
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    product::<S, _, B>(simd, Apply::<R, B, U, false> { m, x })
+    product::<S, _, B>(simd, Apply::<R, B, U, false> { m, x, onto: None })
+}
+
+/// `a M x + y`.
+#[inline(always)]
+pub(crate) fn apply_onto<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    (a, m, x): (R, &Matrices<R, B, U>, &Vectors<R, B, U>),
+    y: &Vectors<R, B, U>,
+) -> Vectors<R, B, U> {
+    product::<S, _, B>(simd, Apply::<R, B, U, false> { m, x, onto: Some((a, y)) })
 }
 
 /// `M^T x`.
@@ -100,7 +118,18 @@ pub(crate) fn apply_transposed<S: Simd, R: Number, const B: usize, const U: usiz
     m: &Matrices<R, B, U>,
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    product::<S, _, B>(simd, Apply::<R, B, U, true> { m, x })
+    product::<S, _, B>(simd, Apply::<R, B, U, true> { m, x, onto: None })
+}
+
+/// `M^T x + y`.
+#[inline(always)]
+pub(crate) fn apply_transposed_onto<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    m: &Matrices<R, B, U>,
+    x: &Vectors<R, B, U>,
+    y: &Vectors<R, B, U>,
+) -> Vectors<R, B, U> {
+    product::<S, _, B>(simd, Apply::<R, B, U, true> { m, x, onto: Some((R::ONES, y)) })
 }
 
 /// `a x + y`, `a` a number.

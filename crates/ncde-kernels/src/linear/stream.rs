@@ -6,11 +6,10 @@ use super::action::{Scratch, Step};
 use super::closed::{Buffers, Piece, Prepared, Run};
 use super::dplr::Dplr;
 use super::grams::Grams;
-use super::input::finite;
 use super::nested::Nested;
 use super::operator::{Hadamard, Operator, Sparse};
 use super::{Contraction, Recurrence};
-use crate::error::want;
+use crate::error::{finite, want};
 use crate::structure::Structure;
 use crate::{Error, Float};
 

@@ -1,11 +1,10 @@
 //! What goes in and what comes out, and the checks at the border.
 
 use ncde_simd::Float;
-use rayon::prelude::*;
 
 use super::{Network, Solver};
 use crate::Error;
-use crate::error::want;
+use crate::error::{all_finite, finite, want};
 
 /// The arrays of one call, the last index running fastest.
 #[derive(Debug, Clone, Copy)]
@@ -172,23 +171,4 @@ impl<T: Float> Gradients<T> {
         let series = broken(&self.initial).or_else(|| broken(coefficients));
         Err(Error::SolveGradientExploded { series })
     }
-}
-
-/// Refuses NaN and infinities.
-fn finite<T: Float>(
-    operation: &'static str,
-    what: &'static str,
-    values: &[T],
-    place: impl Fn(usize) -> String,
-) -> Result<(), Error> {
-    if all_finite(values) {
-        return Ok(());
-    }
-    let first = values.iter().position(|x| !x.is_finite()).unwrap_or_default();
-    Err(Error::NotFinite { operation, what, value: values[first].to_f64(), place: place(first) })
-}
-
-fn all_finite<T: Float>(values: &[T]) -> bool {
-    // Without a short cut the test vectorises.
-    values.par_chunks(1 << 15).all(|row| row.iter().fold(true, |all, x| all & x.is_finite()))
 }

@@ -1,11 +1,10 @@
 //! What goes in and what comes out, and the checks at the border.
 
 use ncde_simd::Float;
-use rayon::prelude::*;
 
 use super::{Numbers, Scan};
 use crate::Error;
-use crate::error::want;
+use crate::error::{finite, first_not_finite, want};
 
 /// The arrays of one call, the last index running fastest; complex rows hold their real parts, then their imaginary parts.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +49,7 @@ impl Scan {
         self.check_rows(operation, "a", input, a)?;
         self.check_rows(operation, "b", input, b)?;
         for (what, values, steps) in [("a", a, length), ("b", b, length), ("the initial state", initial, 1)] {
-            if let Some(i) = first_not_finite(values) {
+            finite(operation, what, values, |i| {
                 let (series, step, number) = (i / (row * steps), i / row % steps, i % row);
                 let part = match self.numbers {
                     Numbers::Real => "",
@@ -58,9 +57,8 @@ impl Scan {
                     Numbers::Complex => ", imaginary part",
                 };
                 let step = if steps == 1 && what == "the initial state" { String::new() } else { format!(", step {step}") };
-                let place = format!("series {series}{step}, number {}{part}", number % self.width);
-                return Err(Error::NotFinite { operation, what, value: values[i].to_f64(), place });
-            }
+                format!("series {series}{step}, number {}{part}", number % self.width)
+            })?;
         }
         Ok(())
     }
@@ -103,11 +101,4 @@ impl Scan {
         let series = arrays.iter().filter_map(|array| first_not_finite(array).map(|i| i / (array.len() / input.batch))).min();
         series.map_or(Ok(()), |series| Err(Error::GradientExploded { structure: NAME, series }))
     }
-}
-
-fn first_not_finite<T: Float>(values: &[T]) -> Option<usize> {
-    // Without a short cut within a piece the test vectorises.
-    let is_bad = |piece: &[T]| !piece.iter().fold(true, |all, x| all & x.is_finite());
-    let piece = values.par_chunks(1 << 15).position_first(is_bad)? << 15;
-    values[piece..].iter().position(|x| !x.is_finite()).map(|i| piece + i)
 }

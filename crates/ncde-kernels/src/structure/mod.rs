@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 pub(crate) use channel::add_product;
 pub use pattern::Pattern;
+pub(crate) use series::words;
 
 use crate::Error;
 

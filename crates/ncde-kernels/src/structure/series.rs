@@ -83,7 +83,7 @@ impl Field {
 
     fn check_series<T: Float>(&self, a: &[T], signature: &[T], depth: usize, h: &[T]) -> Result<(), Error> {
         let (channels, hidden) = (self.channels, self.hidden());
-        let Some(words) = count(channels, depth) else {
+        let Some(words) = words(channels, depth) else {
             let problem = format!("the words of up to {depth} letters over {channels} channels are too many; lower the depth");
             return Err(Error::Unsupported { operation: OPERATION, problem });
         };
@@ -103,7 +103,7 @@ impl Field {
 }
 
 /// How many words have 1 to `depth` letters, if they can be counted.
-fn count(channels: usize, depth: usize) -> Option<usize> {
+pub(crate) fn words(channels: usize, depth: usize) -> Option<usize> {
     if channels == 1 {
         return Some(depth);
     }

@@ -3,7 +3,7 @@
 use ncde_kernels::Float;
 use ncde_kernels::neural::{Activation, Depth, Gradients, Input, Last, Network, Outputs, Solve, Solver};
 
-use crate::reference;
+use super::reference;
 
 /// Numbers between -1 and 1 that depend on the seed and the place alone (splitmix64).
 pub(crate) fn numbers(seed: u64, n: usize) -> Vec<f64> {

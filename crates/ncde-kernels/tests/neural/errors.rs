@@ -3,7 +3,7 @@
 use ncde_kernels::Error;
 use ncde_kernels::neural::{Activation, Depth, Last, Network, Outputs, Solver};
 
-use crate::case::{Case, Shape};
+use super::case::{Case, Shape};
 
 fn case() -> Case {
     let shape: Shape<'_> = ((2, 3, &[4]), [2, 3, 5]);

@@ -2,7 +2,7 @@
 
 use ncde_kernels::neural::{Activation, Depth, Last, Outputs, Solver};
 
-use crate::case::{Case, Shape, assert_close, cases, numbers, wide};
+use super::case::{Case, Shape, assert_close, cases, numbers, wide};
 
 #[test]
 fn every_solve_is_the_reference() {
@@ -25,7 +25,7 @@ fn single_precision_is_close() {
 
 impl Case<f32> {
     fn narrowed(&self, x: &[f64]) -> Vec<f32> {
-        crate::case::narrow(x)
+        super::case::narrow(x)
     }
 }
 

@@ -1,4 +1,5 @@
 //! Random series, and paths as functions that return vectors.
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap too")]
 
 use ncde_signature::path::{Path, Series};
 use proptest::prelude::*;

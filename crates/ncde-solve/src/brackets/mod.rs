@@ -19,7 +19,7 @@ use crate::Error;
 use crate::error::check;
 use crate::field::{Reversible, VectorField};
 use crate::scalar::{Dual, Real, Scalar};
-use order::{One, Order, Then, Two};
+use order::{One, Order, Then, Two, add_tangents, fixed, moving};
 pub(crate) use reverse::Gradients;
 use reverse::TwoWay;
 
@@ -141,13 +141,10 @@ pub fn lie_bracket<F: VectorField, N: Scalar>(
 pub fn jvp<F: VectorField, N: Scalar>(field: &F, parameters: &[N], h: &[N], v: &[N], out: &mut [N]) -> Result<(), Error> {
     sizes("jvp", field, parameters.len(), h.len(), out.len(), field.channels() * field.hidden())?;
     check("jvp", "the direction", v.len(), h.len())?;
-    let parameters: Vec<Dual<N>> = parameters.iter().map(|&p| Dual::fixed(p)).collect();
-    let moving: Vec<Dual<N>> = h.iter().zip(v).map(|(&h, &v)| Dual::new(h, v)).collect();
     let mut moved = vec![Dual::fixed(N::zero()); out.len()];
-    field.eval(&parameters, &moving, &mut moved);
-    for (out, moved) in out.iter_mut().zip(moved) {
-        *out = moved.tangent;
-    }
+    field.eval(&fixed(parameters), &moving(h, v), &mut moved);
+    out.fill(N::zero());
+    add_tangents(&moved, out);
     Ok(())
 }
 

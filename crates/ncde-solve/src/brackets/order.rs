@@ -46,7 +46,7 @@ impl Order for Two {
         let d = field.channels();
         let f = values(field, parameters, h);
         combine(&f, &row[..d], out);
-        let parameters: Vec<Dual<N>> = parameters.iter().map(|&p| Dual::fixed(p)).collect();
+        let parameters = fixed(parameters);
         let (mut moving, mut moved) = (vec![Dual::fixed(N::zero()); h.len()], vec![Dual::fixed(N::zero()); h.len()]);
         for k in 0..d {
             for (a, moving) in moving.iter_mut().enumerate() {
@@ -67,11 +67,10 @@ impl<O: Order> Order for Then<O> {
         let d = field.channels();
         let f = values(field, parameters, h);
         combine(&f, &row[..d], out);
-        let parameters: Vec<Dual<N>> = parameters.iter().map(|&p| Dual::fixed(p)).collect();
+        let parameters = fixed(parameters);
         let mut moved = vec![Dual::fixed(N::zero()); h.len()];
-        for j in 0..d {
-            let moving: Vec<Dual<N>> = h.iter().zip(&f[j * h.len()..]).map(|(&h, &f)| Dual::new(h, f)).collect();
-            O::contract(field, &parameters, &below(row, d, j), &moving, &mut moved);
+        for (j, f) in f.chunks_exact(h.len()).enumerate() {
+            O::contract(field, &parameters, &fixed(&below(row, d, j)), &moving(h, f), &mut moved);
             add_tangents(&moved, out);
         }
     }
@@ -81,14 +80,13 @@ impl<O: Order> Order for Then<O> {
             Tree::Letter(letter) => return field.eval_channel(letter - 1, parameters, h, out),
             Tree::Bracket(left, right) => (left, right),
         };
-        let fixed: Vec<Dual<N>> = parameters.iter().map(|&p| Dual::fixed(p)).collect();
+        let still = fixed(parameters);
         // D(of)[along].
         let derivative = |of: usize, along: usize| {
             let mut direction = vec![N::zero(); h.len()];
             O::bracket(field, parameters, trees, along, h, &mut direction);
-            let moving: Vec<Dual<N>> = h.iter().zip(direction).map(|(&h, v)| Dual::new(h, v)).collect();
             let mut moved = vec![Dual::fixed(N::zero()); h.len()];
-            O::bracket(field, &fixed, trees, of, &moving, &mut moved);
+            O::bracket(field, &still, trees, of, &moving(h, &direction), &mut moved);
             moved
         };
         for ((out, a), b) in out.iter_mut().zip(derivative(right, left)).zip(derivative(left, right)) {
@@ -111,20 +109,29 @@ fn combine<N: Scalar>(f: &[N], l: &[N], out: &mut [N]) {
     }
 }
 
-fn add_tangents<N: Scalar>(moved: &[Dual<N>], out: &mut [N]) {
+/// Numbers that do not move.
+pub(super) fn fixed<N: Scalar>(x: &[N]) -> Vec<Dual<N>> {
+    x.iter().map(|&x| Dual::fixed(x)).collect()
+}
+
+/// `h`, moving along `v`.
+pub(super) fn moving<N: Scalar>(h: &[N], v: &[N]) -> Vec<Dual<N>> {
+    h.iter().zip(v).map(|(&h, &v)| Dual::new(h, v)).collect()
+}
+
+pub(super) fn add_tangents<N: Scalar>(moved: &[Dual<N>], out: &mut [N]) {
     for (out, moved) in out.iter_mut().zip(moved) {
         *out += moved.tangent;
     }
 }
 
-/// The coefficients of the words that start with `j`, without that letter: block `j` of each level from the second on.
-fn below<N: Scalar>(row: &[N], d: usize, j: usize) -> Vec<Dual<N>> {
-    let mut result = Vec::with_capacity(row.len() / d);
-    let (mut start, mut size) = (d, d);
-    while start < row.len() {
-        result.extend(row[start + j * size..start + (j + 1) * size].iter().map(|&l| Dual::fixed(l)));
-        size *= d;
-        start += size;
-    }
-    result
+/// The places of the words that start with `j`: block `j` of each level from the second on.
+pub(super) fn places(words: usize, d: usize, j: usize) -> impl Iterator<Item = usize> {
+    let levels = std::iter::successors(Some((d, d)), move |&(start, size)| Some((start + size * d, size * d)));
+    levels.take_while(move |&(start, _)| start < words).flat_map(move |(start, size)| start + j * size..start + (j + 1) * size)
+}
+
+/// Their coefficients, without that letter.
+pub(super) fn below<T: Copy>(row: &[T], d: usize, j: usize) -> Vec<T> {
+    places(row.len(), d, j).map(|place| row[place]).collect()
 }

@@ -7,7 +7,7 @@
 //!
 //! The pairing of [`Jet`] swaps value and tangent: what comes back in the value belongs to the tangent, and the other way round.
 
-use super::order::{One, Then, Two};
+use super::order::{One, Then, Two, add_tangents, below, fixed, moving, places};
 use crate::field::Reversible;
 use crate::scalar::{Dual, Jet};
 
@@ -58,7 +58,7 @@ impl TwoWay for Two {
         let mut moved = vec![Dual::fixed(N::zero()); h.len()];
         for k in 0..d {
             field.eval_fixed(k..k + 1, parameters, &moving(h, &direction(&f, &column(row, d, k), h.len())), &mut moved);
-            add(out, moved.iter().map(|y| y.tangent));
+            add_tangents(&moved, out);
         }
     }
 
@@ -73,13 +73,13 @@ impl TwoWay for Two {
         let f = values(field, parameters, h);
         let (letters, pairs) = of.row.split_at_mut(d);
         let mut of_f = combine_back(&f, &row[..d], gradient, letters);
-        let seed: Vec<Dual<N>> = gradient.iter().map(|&g| Dual::fixed(g)).collect();
+        let seed = fixed(gradient);
         for k in 0..d {
             let weights = column(row, d, k);
             let start = moving(h, &direction(&f, &weights, h.len()));
             let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
             field.reverse(k..k + 1, parameters, &start, &seed, &mut of_start, of.parameters);
-            add(of_h, of_start.iter().map(|g| g.tangent));
+            add_tangents(&of_start, of_h);
             let of_direction: Vec<N> = of_start.iter().map(|g| g.value).collect();
             let mut of_weights = vec![N::zero().value(); d];
             let part = combine_back(&f, &weights, &of_direction, &mut of_weights);
@@ -100,7 +100,7 @@ impl<O: TwoWay> TwoWay for Then<O> {
         let mut moved = vec![Dual::fixed(N::zero()); h.len()];
         for (j, f) in f.chunks_exact(h.len()).enumerate() {
             O::value(field, parameters, &below(row, d, j), &moving(h, f), &mut moved);
-            add(out, moved.iter().map(|y| y.tangent));
+            add_tangents(&moved, out);
         }
     }
 
@@ -114,14 +114,14 @@ impl<O: TwoWay> TwoWay for Then<O> {
         let d = field.channels();
         let f = values(field, parameters, h);
         let mut of_f = combine_back(&f, &row[..d], gradient, &mut of.row[..d]);
-        let seed: Vec<Dual<N>> = gradient.iter().map(|&g| Dual::fixed(g)).collect();
+        let seed = fixed(gradient);
         for (j, (f, of_f)) in f.chunks_exact(h.len()).zip(of_f.chunks_exact_mut(h.len())).enumerate() {
             let own = below(row, d, j);
             let mut of_own = vec![N::zero().value(); own.len()];
             let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
             let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_own };
             O::reverse(field, (parameters, &own, &moving(h, f)), &seed, &mut of_start, inner);
-            add(of_h, of_start.iter().map(|g| g.tangent));
+            add_tangents(&of_start, of_h);
             add(of_f, of_start.iter().map(|g| g.value));
             for (to, from) in places(of.row.len(), d, j).zip(of_own) {
                 of.row[to] += from;
@@ -163,10 +163,6 @@ fn direction<N: Jet>(f: &[N], l: &[N::Real], hidden: usize) -> Vec<N> {
     v
 }
 
-fn moving<N: Jet>(h: &[N], v: &[N]) -> Vec<Dual<N>> {
-    h.iter().zip(v).map(|(&h, &v)| Dual::new(h, v)).collect()
-}
-
 fn add<N: Jet>(out: &mut [N], terms: impl Iterator<Item = N>) {
     out.iter_mut().zip(terms).for_each(|(out, term)| *out += term);
 }
@@ -174,15 +170,4 @@ fn add<N: Jet>(out: &mut [N], terms: impl Iterator<Item = N>) {
 /// The coefficients of the words `jk` of two letters.
 fn column<T: Copy>(row: &[T], d: usize, k: usize) -> Vec<T> {
     (0..d).map(|j| row[d + j * d + k]).collect()
-}
-
-/// The places of the words that start with `j`: block `j` of each level from the second on.
-fn places(words: usize, d: usize, j: usize) -> impl Iterator<Item = usize> {
-    let levels = std::iter::successors(Some((d, d)), move |&(start, size)| Some((start + size * d, size * d)));
-    levels.take_while(move |&(start, _)| start < words).flat_map(move |(start, size)| start + j * size..start + (j + 1) * size)
-}
-
-/// Their coefficients, without that letter.
-fn below<T: Copy>(row: &[T], d: usize, j: usize) -> Vec<T> {
-    places(row.len(), d, j).map(|place| row[place]).collect()
 }

@@ -34,16 +34,4 @@ impl Activation {
             Self::ShiftedSoftplus => x.softplus() - N::of(std::f64::consts::LN_2),
         }
     }
-
-    /// Its name in files and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Identity => "identity",
-            Self::Silu => "silu",
-            Self::Relu => "relu",
-            Self::Tanh => "tanh",
-            Self::Softplus => "softplus",
-            Self::ShiftedSoftplus => "shifted-softplus",
-        }
-    }
 }

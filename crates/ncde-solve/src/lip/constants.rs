@@ -46,11 +46,11 @@ impl Smoothness {
             Activation::ShiftedSoftplus => (1.0, 1.0, 0.25),
             Activation::Relu => {
                 let problem = "its derivative jumps at 0, so no gamma above 1 will do; use `silu`, `tanh` or `shifted-softplus`";
-                return Err(Error::NoBound { activation: activation.name(), problem });
+                return Err(Error::NoBound { activation: "relu", problem });
             }
             Activation::Softplus => {
                 let problem = "it is ln 2 at 0, and the bound needs |s(x)| <= |x|; use `shifted-softplus`";
-                return Err(Error::NoBound { activation: activation.name(), problem });
+                return Err(Error::NoBound { activation: "softplus", problem });
             }
         };
         let bend = if gamma == 2.0 { second } else { f64::powf(oscillation, 2.0 - gamma) * f64::powf(second, gamma - 1.0) };

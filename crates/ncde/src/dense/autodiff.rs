@@ -1,15 +1,15 @@
 //! Any backend under `Autodiff`: the forward pass is the backend's, the reverse pass ours.
 
-use burn::backend::Autodiff;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
-use burn::tensor::ops::FloatTensor;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, unary};
+use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
 
 use super::{Adam, DenseOps, Error, NormGradients};
-use crate::slices::{register, unknown};
+use crate::operation::{finish, register, unknown};
 
 #[derive(Debug)]
 struct ReverseAffine;
@@ -20,12 +20,11 @@ impl<B: DenseOps> Backward<B, 3> for ReverseAffine {
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (x, weight) = ops.state;
         let dy = grads.consume::<B>(&ops.node);
-        let [to_x, to_weight, to_bias] = ops.parents.map(|parent| parent.map(|node| node.id));
         // Rows of data have no gradient.
-        let dx = to_x.is_some().then(|| B::float_matmul(dy.clone(), B::float_transpose(weight)));
-        register::<B>(to_x, dx, grads);
-        register::<B>(to_weight, Some(B::float_matmul(B::float_transpose(x), dy.clone())), grads);
-        register::<B>(to_bias, Some(B::sum_rows(dy.clone()).unwrap_or_else(|_| unknown::<B>(dy))), grads);
+        let dx = ops.parents[0].is_some().then(|| B::float_matmul(dy.clone(), B::float_transpose(weight)));
+        let dw = B::float_matmul(B::float_transpose(x), dy.clone());
+        let db = B::sum_rows(dy.clone()).unwrap_or_else(|_| unknown::<B>(dy));
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), [dx, Some(dw), Some(db)], grads);
     }
 }
 
@@ -43,37 +42,22 @@ impl<B: DenseOps> Backward<B, 1> for ReverseActivation {
     }
 }
 
+/// With rows alone, or with gain and offset too.
 #[derive(Debug)]
 struct ReverseNorm;
 
-impl<B: DenseOps> Backward<B, 1> for ReverseNorm {
-    type State = FloatTensor<B>;
+impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseNorm {
+    type State = (FloatTensor<B>, Option<FloatTensor<B>>);
 
-    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let x = ops.state;
-        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::norm_rows_backward(x.clone(), None, dy).map_or_else(|_| unknown::<B>(x), |of| of.x)
-        });
-    }
-}
-
-#[derive(Debug)]
-struct ReverseAffineNorm;
-
-impl<B: DenseOps> Backward<B, 3> for ReverseAffineNorm {
-    type State = (FloatTensor<B>, FloatTensor<B>);
-
-    fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
+    fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (x, gain) = ops.state;
         let dy = grads.consume::<B>(&ops.node);
-        let of = B::norm_rows_backward(x.clone(), Some(gain.clone()), dy).unwrap_or_else(|_| NormGradients {
+        let of = B::norm_rows_backward(x.clone(), gain.clone(), dy).unwrap_or_else(|_| NormGradients {
             x: unknown::<B>(x),
-            affine: Some([unknown::<B>(gain.clone()), unknown::<B>(gain)]),
+            affine: gain.map(|gain| [unknown::<B>(gain.clone()), unknown::<B>(gain)]),
         });
         let [gain, offset] = of.affine.map_or([None, None], |pair| pair.map(Some));
-        for (parent, gradient) in ops.parents.into_iter().zip([Some(of.x), gain, offset]) {
-            register::<B>(parent.map(|node| node.id), gradient, grads);
-        }
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), [Some(of.x), gain, offset], grads);
     }
 }
 
@@ -94,10 +78,11 @@ impl<B: DenseOps> Backward<B, 1> for ReverseScale {
 impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
     fn affine(x: FloatTensor<Self>, weight: FloatTensor<Self>, bias: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         let output = B::affine(x.primitive.clone(), weight.primitive.clone(), bias.primitive)?;
-        Ok(match ReverseAffine.prepare::<C>([x.node, weight.node, bias.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((x.primitive, weight.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(
+            ReverseAffine.prepare::<C>([x.node, weight.node, bias.node]).compute_bound(),
+            (x.primitive, weight.primitive),
+            output,
+        ))
     }
 
     fn sum_rows(_: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
@@ -106,10 +91,7 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
 
     fn activation(function: Function, x: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         let output = B::activation(function, x.primitive.clone())?;
-        Ok(match ReverseActivation.prepare::<C>([x.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((function, x.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(ReverseActivation.prepare::<C>([x.node]).compute_bound(), (function, x.primitive), output))
     }
 
     fn activation_backward(_: Function, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
@@ -119,16 +101,11 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
     fn norm_rows(x: FloatTensor<Self>, affine: Option<[FloatTensor<Self>; 2]>) -> Result<FloatTensor<Self>, Error> {
         let Some([gain, offset]) = affine else {
             let output = B::norm_rows(x.primitive.clone(), None)?;
-            return Ok(match ReverseNorm.prepare::<C>([x.node]).compute_bound().stateful() {
-                OpsKind::Tracked(prep) => prep.finish(x.primitive, output),
-                OpsKind::UnTracked(prep) => prep.finish(output),
-            });
+            return Ok(finish(ReverseNorm.prepare::<C>([x.node]).compute_bound(), (x.primitive, None), output));
         };
         let output = B::norm_rows(x.primitive.clone(), Some([gain.primitive.clone(), offset.primitive]))?;
-        Ok(match ReverseAffineNorm.prepare::<C>([x.node, gain.node, offset.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((x.primitive, gain.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        let prepared = ReverseNorm.prepare::<C>([x.node, gain.node, offset.node]).compute_bound();
+        Ok(finish(prepared, (x.primitive, Some(gain.primitive)), output))
     }
 
     fn norm_rows_backward(
@@ -141,10 +118,7 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
 
     fn scale_columns(x: FloatTensor<Self>, shift: &[f32], factor: &[f32]) -> Result<FloatTensor<Self>, Error> {
         let output = B::scale_columns(x.primitive, shift, factor)?;
-        Ok(match ReverseScale.prepare::<C>([x.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish(factor.to_vec(), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(ReverseScale.prepare::<C>([x.node]).compute_bound(), factor.to_vec(), output))
     }
 
     fn sum_squares(_: &FloatTensor<Self>) -> Result<f64, Error> {

@@ -1,16 +1,16 @@
 //! The CPU backend: rows are slices.
 
-use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::ops::FloatTensorOps;
-use burn::tensor::{Element, TensorMetadata};
+use burn_flex::Flex;
+use burn_flex::FlexTensor;
+use burn_tensor::ops::FloatTensorOps;
+use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_runtime::layer::{Function, LayerNorm};
 use num_traits::Float;
 use rayon::prelude::*;
 
 use super::{Adam, DenseOps, Error, NormGradients};
-use crate::slices::{self, dispatch, tensor};
+use crate::operation::{self, dispatch, tensor};
 
 /// About how many numbers one task takes.
 const TASK: usize = 1 << 14;
@@ -59,7 +59,7 @@ impl DenseOps for Flex {
 }
 
 fn slice<T: Element + Pod>(tensor: &FlexTensor) -> Result<&[T], Error> {
-    slices::slice(tensor).map_err(|dtype| Error::Type { dtype })
+    operation::slice("one of the tensors", tensor)
 }
 
 fn width(x: &FlexTensor) -> usize {
@@ -176,16 +176,20 @@ fn norm_backward<T: Real>(
     Ok(NormGradients { x: tensor(out, x.shape()), affine })
 }
 
+/// Rows may be part of longer ones: they are read where they lie.
 fn scale<T: Real>(x: &FlexTensor, shift: &[f32], factor: &[f32]) -> Result<FlexTensor, Error> {
-    let x = x.to_contiguous();
-    let (width, cast) = (width(&x), |x: f32| T::from(x).unwrap_or_else(T::nan));
-    let mut out = slice::<T>(&x)?.to_vec();
-    by_rows(&mut out, width, |_, chunk| {
-        for row in chunk.chunks_exact_mut(width) {
-            row.iter_mut().zip(shift.iter().zip(factor)).for_each(|(x, (&m, &s))| *x = (*x - cast(m)) * cast(s));
+    let x = if x.layout().strides().last() == Some(&1) { x.clone() } else { x.to_contiguous() };
+    let (shape, width, cast) = (x.shape(), width(&x), |x: f32| T::from(x).unwrap_or_else(T::nan));
+    let (layout, values) = (x.layout(), x.storage::<T>());
+    let mut out = vec![T::zero(); shape.num_elements()];
+    by_rows(&mut out, width, |first, chunk| {
+        for (i, row) in (first..).zip(chunk.chunks_exact_mut(width)) {
+            let from = layout.index(&[i / shape[1], i % shape[1], 0]);
+            let columns = values[from..from + width].iter().zip(shift.iter().zip(factor));
+            row.iter_mut().zip(columns).for_each(|(y, (&x, (&m, &s)))| *y = (x - cast(m)) * cast(s));
         }
     });
-    Ok(tensor(out, x.shape()))
+    Ok(tensor(out, shape))
 }
 
 fn sum_squares<T: Real>(x: &FlexTensor) -> Result<f64, Error> {

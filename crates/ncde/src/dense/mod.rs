@@ -14,27 +14,13 @@ mod autodiff;
 mod flex;
 mod ops;
 
-use burn::tensor::backend::Backend;
-use burn::tensor::{DType, Tensor, TensorPrimitive};
+use burn_tensor::Tensor;
 use ncde_runtime::layer::Function;
 
+pub use crate::operation::Error;
 pub use ops::{Adam, DenseOps, NormGradients};
 
-/// What can go wrong.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A number type the kernel does not have.
-    #[error("rows are computed in f32 or f64, not in {dtype:?}; cast all tensors to one of them first")]
-    Type {
-        /// What the tensor holds.
-        dtype: DType,
-    },
-
-    /// A gradient of a gradient.
-    #[error("the reverse pass of a dense layer is not itself differentiable; take first derivatives only")]
-    SecondOrder,
-}
+use crate::operation::{primitive, public};
 
 /// `x W + b`.
 ///
@@ -46,7 +32,7 @@ pub enum Error {
 pub fn affine<B: DenseOps>(x: Tensor<B, 3>, weight: Tensor<B, 2>, bias: Tensor<B, 1>) -> Result<Tensor<B, 3>, Error> {
     let ([batch, places, inputs], [_, outputs]) = (x.dims(), weight.dims());
     let rows = x.reshape([batch * places, inputs]);
-    let y: Tensor<B, 2> = tensor(B::affine(primitive(rows), primitive(weight), primitive(bias))?);
+    let y: Tensor<B, 2> = public(B::affine(primitive(rows), primitive(weight), primitive(bias))?);
     Ok(y.reshape([batch, places, outputs]))
 }
 
@@ -55,7 +41,7 @@ pub fn affine<B: DenseOps>(x: Tensor<B, 3>, weight: Tensor<B, 2>, bias: Tensor<B
 /// # Errors
 /// As for [`affine`].
 pub fn activation<B: DenseOps>(function: Function, x: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
-    Ok(tensor(B::activation(function, primitive(x))?))
+    B::activation(function, primitive(x)).map(public)
 }
 
 /// Every row with mean 0 and variance 1, then times a gain and moved by an offset, where there are some.
@@ -66,7 +52,7 @@ pub fn activation<B: DenseOps>(function: Function, x: Tensor<B, 3>) -> Result<Te
 /// # Errors
 /// As for [`affine`].
 pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]>) -> Result<Tensor<B, 3>, Error> {
-    Ok(tensor(B::norm_rows(primitive(x), affine.map(|pair| pair.map(primitive)))?))
+    B::norm_rows(primitive(x), affine.map(|pair| pair.map(primitive))).map(public)
 }
 
 /// `factor * (x - shift)`, column by column; the constants have no gradient.
@@ -77,13 +63,5 @@ pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]
 /// # Errors
 /// As for [`affine`].
 pub fn scale_columns<B: DenseOps>(x: Tensor<B, 3>, shift: &[f32], factor: &[f32]) -> Result<Tensor<B, 3>, Error> {
-    Ok(tensor(B::scale_columns(primitive(x), shift, factor)?))
-}
-
-fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> B::FloatTensorPrimitive {
-    tensor.into_primitive().tensor()
-}
-
-fn tensor<B: Backend, const D: usize>(primitive: B::FloatTensorPrimitive) -> Tensor<B, D> {
-    Tensor::from_primitive(TensorPrimitive::Float(primitive))
+    B::scale_columns(primitive(x), shift, factor).map(public)
 }

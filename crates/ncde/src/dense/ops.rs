@@ -1,7 +1,7 @@
 //! What a backend implements.
 
-use burn::tensor::backend::Backend;
-use burn::tensor::ops::FloatTensor;
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
 
 use super::Error;
@@ -81,7 +81,7 @@ pub trait DenseOps: Backend {
         gradient: FloatTensor<Self>,
     ) -> Result<NormGradients<Self>, Error>;
 
-    /// `factor * (x - shift)`, column by column.
+    /// `factor * (x - shift)`, column by column, for rows `[batch, places, width]`.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).

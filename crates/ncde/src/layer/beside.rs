@@ -1,6 +1,6 @@
 //! Layers, with what they were given beside what they make of it; see [`ncde_runtime::layer::Beside`].
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_runtime::layer::{Beside, Signal};
 
 use super::standardise::own_rows;

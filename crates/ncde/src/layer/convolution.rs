@@ -1,6 +1,6 @@
 //! A causal convolution of each channel by itself; see [`ncde_runtime::layer::Convolution`].
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
-use burn::tensor::backend::Backend;
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
@@ -62,7 +62,12 @@ impl LinearCdeBatch {
     }
 
     /// What the rows of the trunk, or branches after the rows before them, do to states.
-    fn moves<B: LayerBackend>(&self, rows: Tensor<B, 3>, before: Option<Tensor<B, 3>>, dt: Option<Tensor<B, 3>>) -> Moves<B> {
+    fn moves<B: LayerBackend>(
+        &self,
+        rows: Tensor<B, 3>,
+        before: Option<Tensor<B, 3>>,
+        dt: Option<Tensor<B, 3>>,
+    ) -> Result<Moves<B>, Error> {
         let driving = &self.prepared.driving;
         let x = rows.narrow(2, driving.start, driving.len());
         let with_time = |time: bool, dt: Tensor<B, 3>, x: Tensor<B, 3>| if time { Tensor::cat(vec![dt, x], 2) } else { x };
@@ -80,16 +85,17 @@ impl LinearCdeBatch {
             (InputTerm::Values, Some(before), Some(dt)) => Some(spread(dt, &before) * before),
             _ => None,
         };
-        let omega = if self.spec.scale == 1.0 { omega } else { omega * self.spec.scale };
-        let Some(plan) = &self.prepared.plan else { return Moves { lambda: omega, mu: None } };
+        // One pass, also where nothing is scaled: windows are part of longer rows, and Burn copies such parts number by number.
+        let width = omega.dims()[2];
+        let omega = dense::scale_columns(omega, &vec![0.0; width], &vec![self.spec.scale as f32; width])?;
+        let Some(plan) = &self.prepared.plan else { return Ok(Moves { lambda: omega, mu: None }) };
         let mu = match self.spec.input {
             InputTerm::None => None,
             InputTerm::Path => Some(chosen(omega.clone(), plan.vector_places())),
             InputTerm::Values => xi,
         };
-        let width = omega.dims()[2];
         let lambda = if plan.coefficients() == width { omega } else { omega.narrow(2, 0, plan.coefficients()) };
-        Moves { lambda, mu }
+        Ok(Moves { lambda, mu })
     }
 
     /// The matrices and vectors that coordinates multiply.
@@ -172,7 +178,7 @@ impl LinearCdeBatch {
         let each = increments.reshape([count * of.steps, channels]).matmul(flow.a.clone().reshape([channels, row]));
         let made = generators(of, each.reshape([count, of.steps, row]))?;
         let units = LinearCde::units(of.block, numbers);
-        let units = Tensor::<B, 1>::from_data(burn::tensor::TensorData::new(units, [numbers * numbers]), &flow.a.device());
+        let units = Tensor::<B, 1>::from_data(burn_tensor::TensorData::new(units, [numbers * numbers]), &flow.a.device());
         let affine = of.vectors.then(|| {
             let beta = made.clone().narrow(1, numbers, hidden).reshape([count, of.block, hidden / of.block]);
             beside(beta).reshape([batch, windows, 1, hidden])
@@ -227,7 +233,7 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
             let steps = length - first;
             let before = back.then(|| trunk.clone().narrow(1, 0, steps));
             let dt = spans.clone().map(|spans| spans.narrow(1, 0, steps));
-            let moves = self.moves(trunk.narrow(1, first, steps), before, dt);
+            let moves = self.moves(trunk.narrow(1, first, steps), before, dt)?;
             let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - first).collect();
             Some(self.run(&flow, start.clone(), moves, &lengths)?)
         } else {
@@ -244,7 +250,7 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
         };
         let before = back.then(|| rows.branches(&rows.trunk()).map(|(_, before)| each(before))).flatten();
         let dt = spans.map(|spans| each(spans.narrow(1, length - 1, count)));
-        let moves = self.moves(branches.reshape([batch * count, 1, width]), before, dt);
+        let moves = self.moves(branches.reshape([batch * count, 1, width]), before, dt)?;
         let ends = self.run(&flow, each(from), moves, &vec![1; batch * count])?;
         Ok(rows.with(Tensor::cat(vec![states, ends.reshape([batch, count, self.spec.hidden])], 1)))
     }

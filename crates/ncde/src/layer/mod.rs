@@ -31,8 +31,8 @@ mod windows;
 
 use std::fmt::Debug;
 
-use burn::tensor::Tensor;
-use burn::tensor::backend::Backend;
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 
@@ -44,6 +44,7 @@ pub use rows::{Branches, Places, Rows};
 use crate::dense::DenseOps;
 use crate::linear::LinearOps;
 use crate::neural::NeuralOps;
+use crate::operation;
 use crate::signature::SignatureOps;
 
 /// A backend that layers run on: one with all our operations.
@@ -133,33 +134,13 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A dense operation failed.
+    /// An operation failed.
     #[error(transparent)]
-    Dense(#[from] crate::dense::Error),
-
-    /// A recurrence failed.
-    #[error(transparent)]
-    Linear(#[from] crate::linear::Error),
-
-    /// A neural solve failed.
-    #[error(transparent)]
-    Neural(#[from] crate::neural::Error),
-
-    /// A log-signature of tensors failed.
-    #[error(transparent)]
-    Signature(#[from] crate::signature::Error),
-
-    /// A kernel refused its sizes.
-    #[error(transparent)]
-    Kernel(#[from] ncde_kernels::Error),
+    Operation(#[from] operation::Error),
 
     /// The spec of a model.
     #[error(transparent)]
     Runtime(#[from] ncde_runtime::Error),
-
-    /// There is no such log-signature.
-    #[error(transparent)]
-    Algebra(#[from] ncde_signature::Error),
 
     /// A tensor of the wrong shape.
     #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
@@ -189,10 +170,8 @@ impl Error {
     /// Whether a state has grown out of all bounds.
     pub fn is_overflow(&self) -> bool {
         match self {
-            Self::Linear(crate::linear::Error::Kernel(kernel))
-            | Self::Neural(crate::neural::Error::Kernel(kernel))
-            | Self::Kernel(kernel) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),
-            Self::Neural(crate::neural::Error::Generic(solve)) => ncde_runtime::Error::Solve(solve.clone()).is_overflow(),
+            Self::Operation(operation::Error::Kernel(kernel)) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),
+            Self::Operation(operation::Error::Generic(solve)) => ncde_runtime::Error::Solve(solve.clone()).is_overflow(),
             Self::Runtime(runtime) => runtime.is_overflow(),
             _ => false,
         }

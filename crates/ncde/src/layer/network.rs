@@ -1,7 +1,7 @@
 //! A list of layers with its weights: `f_n(... f_2(f_1(x)) ...)`.
 
-use burn::tensor::backend::AutodiffBackend;
-use burn::tensor::{Tensor, TensorData};
+use burn_tensor::backend::AutodiffBackend;
+use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::layer::{self as spec, Signal, Values, Weight};
 use ncde_runtime::{LayerSpec, NamedWeight};
 
@@ -125,8 +125,8 @@ impl<B: LayerBackend> Placed<B> {
 /// A list of layers with its weights.
 ///
 /// ```
-/// use burn::backend::Flex;
-/// use burn::tensor::Tensor;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::layer::{Context, Network, Places, Rows};
 /// use ncde_runtime::LayerSpec;
 /// use ncde_runtime::layer::{Linear, Over, Pool, Signal};

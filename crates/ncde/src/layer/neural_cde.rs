@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_runtime::layer::{NeuralCde, NeuralKind, Signal};
 
 use super::linear_cde::first_state;

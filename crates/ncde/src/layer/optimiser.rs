@@ -4,8 +4,8 @@
 //! theta <- (1 - rate decay) theta - rate m / (sqrt(v) + 1e-8),   m, v the corrected means of the gradient and of its square
 //! ```
 
-use burn::tensor::backend::{AutodiffBackend, BackendTypes};
-use burn::tensor::{ElementConversion, Tensor, TensorPrimitive};
+use burn_tensor::backend::{AutodiffBackend, BackendTypes};
+use burn_tensor::{ElementConversion, Tensor, TensorPrimitive};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Role, Signal};
 

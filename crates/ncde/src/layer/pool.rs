@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_runtime::layer::Over;
 
 use super::rows::integers;

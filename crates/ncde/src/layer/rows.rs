@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use burn::tensor::backend::Backend;
-use burn::tensor::{Bool, Int, Tensor, TensorData};
+use burn_tensor::backend::Backend;
+use burn_tensor::{Bool, Int, Tensor, TensorData};
 
 use super::Error;
 

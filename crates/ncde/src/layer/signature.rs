@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_runtime::layer::{Signal, SignatureFeatures};
 use ncde_signature::Signature;
 

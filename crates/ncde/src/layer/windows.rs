@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ncde_runtime::layer::{Form, Signal, Windows, ends};
 use ncde_signature::Signature;
 
 use super::rows::integers;
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Places, Rows};
+use crate::operation;
 use crate::signature::signature;
 
 #[derive(Debug)]
@@ -22,7 +23,9 @@ pub(super) struct WindowsBatch {
 impl WindowsBatch {
     pub(super) fn new(spec: &Windows, input: &Signal) -> Result<Self, Error> {
         let transform = match spec.form {
-            Form::LogSignature { depth, basis } => Some(Arc::new(Signature::log(input.width(), depth, basis)?)),
+            Form::LogSignature { depth, basis } => {
+                Some(Arc::new(Signature::log(input.width(), depth, basis).map_err(operation::Error::from)?))
+            }
             Form::Increments {} | Form::Hermite {} => None,
         };
         Ok(Self { window: spec.window, form: spec.form, transform })

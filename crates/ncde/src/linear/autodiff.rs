@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use burn::backend::Autodiff;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
-use burn::tensor::backend::Backend;
-use burn::tensor::ops::FloatTensor;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, unary};
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
 use ncde_kernels::{Brackets, Commutators, Controls, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
-use crate::slices::{register, unknown};
+use crate::operation::{finish, register, unknown};
 
 /// What the reverse pass of a recurrence needs: its arguments and its states.
 #[derive(Debug, Clone)]
@@ -22,52 +22,29 @@ struct Kept<B: Backend> {
     states: FloatTensor<B>,
 }
 
-impl<B: LinearOps> Kept<B> {
-    /// The gradient in the coefficients is computed only if somebody asks for it: often they are data.
-    fn gradients(self, gradient: FloatTensor<B>, controls: Controls) -> ArrayGradients<B> {
-        let recurrence = Arc::new(Recurrence::clone(&self.recurrence).with_controls(controls));
-        B::recurrence_backward(&recurrence, self.arrays.clone(), self.states, gradient).unwrap_or_else(|_| {
-            let Arrays { a, coefficients, initial, affine, .. } = self.arrays;
-            ArrayGradients {
-                a: unknown::<B>(a),
-                coefficients: (controls == Controls::Variable).then(|| unknown::<B>(coefficients)),
-                initial: unknown::<B>(initial),
-                affine: affine.map(unknown::<B>),
-            }
-        })
-    }
-}
-
-fn controls(tracked: bool) -> Controls {
-    if tracked { Controls::Variable } else { Controls::Constant }
-}
-
+/// With three parents, or with the affine input as the fourth.
 #[derive(Debug)]
 struct Reverse;
 
-impl<B: LinearOps> Backward<B, 3> for Reverse {
+impl<B: LinearOps, const N: usize> Backward<B, N> for Reverse {
     type State = Kept<B>;
 
-    fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let of = ops.state.gradients(grads.consume::<B>(&ops.node), controls(ops.parents[1].is_some()));
-        for (parent, gradient) in ops.parents.into_iter().zip([Some(of.a), of.coefficients, Some(of.initial)]) {
-            register::<B>(parent.map(|node| node.id), gradient, grads);
-        }
-    }
-}
-
-#[derive(Debug)]
-struct ReverseAffine;
-
-impl<B: LinearOps> Backward<B, 4> for ReverseAffine {
-    type State = Kept<B>;
-
-    fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let of = ops.state.gradients(grads.consume::<B>(&ops.node), controls(ops.parents[1].is_some()));
+    fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let Kept { recurrence, arrays, states } = ops.state;
+        // The gradient in the coefficients is computed only if somebody asks for it: often they are data.
+        let controls = if ops.parents[1].is_some() { Controls::Variable } else { Controls::Constant };
+        let recurrence = Arc::new(Recurrence::clone(&recurrence).with_controls(controls));
+        let of =
+            B::recurrence_backward(&recurrence, arrays.clone(), states, grads.consume::<B>(&ops.node)).unwrap_or_else(|_| {
+                ArrayGradients {
+                    a: unknown::<B>(arrays.a),
+                    coefficients: Some(unknown::<B>(arrays.coefficients)),
+                    initial: unknown::<B>(arrays.initial),
+                    affine: arrays.affine.map(unknown::<B>),
+                }
+            });
         let gradients = [Some(of.a), of.coefficients, Some(of.initial), of.affine];
-        for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
-            register::<B>(parent.map(|node| node.id), gradient, grads);
-        }
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), gradients, grads);
     }
 }
 
@@ -110,32 +87,21 @@ impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
         let gradient = grads.consume::<B>(&ops.node);
         let both =
             B::vectors_backward(&brackets, a.clone(), b.clone(), gradient).unwrap_or_else(|_| [unknown::<B>(a), unknown::<B>(b)]);
-        for (parent, gradient) in ops.parents.into_iter().zip(both) {
-            register::<B>(parent.map(|node| node.id), Some(gradient), grads);
-        }
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), both.map(Some), grads);
     }
 }
 
 impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error> {
         let Arrays { a, coefficients, initial, affine, lengths } = arrays;
-        let parents = [a.node, coefficients.node, initial.node];
         let (affine, affine_node) = affine.map(|affine| (affine.primitive, affine.node)).unzip();
         let arrays = Arrays { a: a.primitive, coefficients: coefficients.primitive, initial: initial.primitive, affine, lengths };
         let states = B::recurrence(recurrence, arrays.clone())?;
-        let kept = || Kept { recurrence: recurrence.clone(), arrays, states: states.clone() };
+        let kept = Kept { recurrence: recurrence.clone(), arrays, states: states.clone() };
+        let [a, coefficients, initial] = [a.node, coefficients.node, initial.node];
         Ok(match affine_node {
-            None => match Reverse.prepare::<C>(parents).compute_bound().stateful() {
-                OpsKind::Tracked(prep) => prep.finish(kept(), states),
-                OpsKind::UnTracked(prep) => prep.finish(states),
-            },
-            Some(affine) => {
-                let [a, coefficients, initial] = parents;
-                match ReverseAffine.prepare::<C>([a, coefficients, initial, affine]).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish(kept(), states),
-                    OpsKind::UnTracked(prep) => prep.finish(states),
-                }
-            }
+            None => finish(Reverse.prepare::<C>([a, coefficients, initial]).compute_bound(), kept, states),
+            Some(affine) => finish(Reverse.prepare::<C>([a, coefficients, initial, affine]).compute_bound(), kept, states),
         })
     }
 
@@ -150,10 +116,7 @@ impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
 
     fn generators(of: Commutators, each: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         let output = B::generators(of, each.primitive.clone())?;
-        Ok(match ReverseGenerators.prepare::<C>([each.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((of, each.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(ReverseGenerators.prepare::<C>([each.node]).compute_bound(), (of, each.primitive), output))
     }
 
     fn generators_backward(_: Commutators, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
@@ -162,10 +125,7 @@ impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
 
     fn matrices(brackets: &Arc<Brackets>, a: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         let output = B::matrices(brackets, a.primitive.clone())?;
-        Ok(match ReverseMatrices.prepare::<C>([a.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((brackets.clone(), a.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(ReverseMatrices.prepare::<C>([a.node]).compute_bound(), (brackets.clone(), a.primitive), output))
     }
 
     fn matrices_backward(_: &Arc<Brackets>, _: FloatTensor<Self>, _: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
@@ -174,10 +134,11 @@ impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
 
     fn vectors(brackets: &Arc<Brackets>, a: FloatTensor<Self>, b: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         let output = B::vectors(brackets, a.primitive.clone(), b.primitive.clone())?;
-        Ok(match ReverseVectors.prepare::<C>([a.node, b.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((brackets.clone(), a.primitive, b.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(
+            ReverseVectors.prepare::<C>([a.node, b.node]).compute_bound(),
+            (brackets.clone(), a.primitive, b.primitive),
+            output,
+        ))
     }
 
     fn vectors_backward(

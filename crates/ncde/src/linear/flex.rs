@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::{Element, TensorMetadata};
+use burn_flex::Flex;
+use burn_flex::FlexTensor;
+use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::{Brackets, Commutators, Controls, Float, Input, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
-use crate::slices::{self, dispatch, tensor};
+use crate::operation::{dispatch, slice, tensor};
 
 impl LinearOps for Flex {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
@@ -156,9 +156,4 @@ fn input<T: Float + Element + Pod>(arrays: &Arrays<Flex>) -> Result<Input<'_, T>
         affine: arrays.affine.as_ref().map(|affine| slice("the affine input", affine)).transpose()?,
         lengths: arrays.lengths.as_deref(),
     })
-}
-
-/// The numbers of a tensor that should have the type of `A`.
-fn slice<'a, T: Element + Pod>(what: &'static str, tensor: &'a FlexTensor) -> Result<&'a [T], Error> {
-    slices::slice(tensor).map_err(|seen| Error::Mixed { what, seen, wanted: T::dtype() })
 }

@@ -13,55 +13,14 @@ mod ops;
 
 use std::sync::Arc;
 
-use burn::tensor::backend::Backend;
-use burn::tensor::{DType, Tensor, TensorPrimitive};
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_kernels::{Brackets, Commutators, Recurrence};
 
+pub use crate::operation::Error;
 pub use ops::{ArrayGradients, Arrays, LinearOps};
 
-/// What can go wrong.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The kernel refused its input.
-    #[error(transparent)]
-    Kernel(#[from] ncde_kernels::Error),
-
-    /// Tensors that do not fit together.
-    #[error("the linear recurrence: {what} has shape {seen:?}, but {wanted:?} = {meaning} is needed")]
-    Shape {
-        /// Which tensor.
-        what: &'static str,
-        /// Its shape.
-        seen: Vec<usize>,
-        /// The shape it should have.
-        wanted: Vec<usize>,
-        /// The names of those sizes.
-        meaning: &'static str,
-    },
-
-    /// A number type the kernel does not have.
-    #[error("linear recurrences are computed in f32 or f64, not in {dtype:?}; cast all tensors to one of them first")]
-    Type {
-        /// What the tensor holds.
-        dtype: DType,
-    },
-
-    /// Two number types in one call.
-    #[error("the linear recurrence: {what} holds {seen:?}, but A holds {wanted:?}; cast one of them first")]
-    Mixed {
-        /// Which tensor.
-        what: &'static str,
-        /// Its type.
-        seen: DType,
-        /// The type of `A`.
-        wanted: DType,
-    },
-
-    /// A gradient of a gradient.
-    #[error("the reverse pass of a linear recurrence is not itself differentiable; take first derivatives only")]
-    SecondOrder,
-}
+use crate::operation::{primitive, public, want};
 
 /// The tensors of one recurrence.
 #[derive(Debug, Clone)]
@@ -82,8 +41,9 @@ pub struct Arguments<B: Backend> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::linear::{Arguments, recurrence};
 /// use ncde_kernels::{Field, Recurrence, Structure};
 ///
@@ -115,16 +75,13 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
     let Arguments { a, coefficients, initial, affine, lengths } = arguments;
     let ([batch, length, width], [_, columns, _]) = (coefficients.dims(), initial.dims());
     let hidden = recurrence.field().hidden();
-    want("A", &a.dims(), &[recurrence.field().parameters()], "[parameters]")?;
-    want(
-        "the coefficients",
-        &[batch, length, width],
-        &[batch, length, recurrence.coefficients()],
-        "[batch, length, coefficients]",
-    )?;
-    want("the initial state", &initial.dims(), &[batch, columns, hidden], "[batch, columns, H]")?;
+    let of = "the linear recurrence";
+    want(of, "A", a.dims(), [recurrence.field().parameters()], "[parameters]")?;
+    let wanted = [batch, length, recurrence.coefficients()];
+    want(of, "the coefficients", [batch, length, width], wanted, "[batch, length, coefficients]")?;
+    want(of, "the initial state", initial.dims(), [batch, columns, hidden], "[batch, columns, H]")?;
     if let Some(affine) = &affine {
-        want("the affine input", &affine.dims(), &[batch, length, columns, hidden], "[batch, length, columns, H]")?;
+        want(of, "the affine input", affine.dims(), [batch, length, columns, hidden], "[batch, length, columns, H]")?;
     }
     let arrays = Arrays {
         a: primitive(a),
@@ -133,7 +90,7 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
         affine: affine.map(primitive),
         lengths,
     };
-    B::recurrence(recurrence, arrays).map(tensor)
+    B::recurrence(recurrence, arrays).map(public)
 }
 
 /// `A_P` of every element with a matrix: the parameters of a recurrence over [`Brackets::widened`].
@@ -144,7 +101,7 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
 /// # Errors
 /// If the structure is not closed under products, or the size or the type of `a` is wrong.
 pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Result<Tensor<B, 1>, Error> {
-    B::matrices(brackets, primitive(a)).map(tensor)
+    B::matrices(brackets, primitive(a)).map(public)
 }
 
 /// The generators of Log-ODE windows of depth 2 from the matrices of their few increments.
@@ -156,8 +113,9 @@ pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Resu
 /// If sizes do not fit, or the type has no kernel.
 pub fn generators<B: LinearOps>(of: Commutators, each: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
     let [windows, steps, numbers] = each.dims();
-    want("the tensor of matrices", &[windows, steps, numbers], &[windows, of.steps, numbers], "[windows, steps, numbers]")?;
-    B::generators(of, primitive(each)).map(tensor)
+    let wanted = [windows, of.steps, numbers];
+    want("generators", "the tensor of matrices", [windows, steps, numbers], wanted, "[windows, steps, numbers]")?;
+    B::generators(of, primitive(each)).map(public)
 }
 
 /// `c_P` of every element with a vector, from the columns of `B`.
@@ -168,20 +126,5 @@ pub fn generators<B: LinearOps>(of: Commutators, each: Tensor<B, 3>) -> Result<T
 /// # Errors
 /// If the sizes or types are wrong.
 pub fn vectors<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>, b: Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
-    B::vectors(brackets, primitive(a), primitive(b)).map(tensor)
-}
-
-fn want(what: &'static str, seen: &[usize], wanted: &[usize], meaning: &'static str) -> Result<(), Error> {
-    if seen == wanted {
-        return Ok(());
-    }
-    Err(Error::Shape { what, seen: seen.to_vec(), wanted: wanted.to_vec(), meaning })
-}
-
-fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> B::FloatTensorPrimitive {
-    tensor.into_primitive().tensor()
-}
-
-fn tensor<B: Backend, const D: usize>(primitive: B::FloatTensorPrimitive) -> Tensor<B, D> {
-    Tensor::from_primitive(TensorPrimitive::Float(primitive))
+    B::vectors(brackets, primitive(a), primitive(b)).map(public)
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use burn::backend::Autodiff;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::tensor::backend::Backend;
-use burn::tensor::ops::FloatTensor;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, OpsKind};
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
 use ncde_kernels::neural::Controls;
 
 use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Solve};
-use crate::slices::{register, unknown};
+use crate::operation::{register, unknown};
 
 /// What the reverse pass needs: the arguments and the states.
 #[derive(Debug, Clone)]
@@ -38,9 +38,11 @@ impl<B: NeuralOps> Backward<B, 3> for Reverse {
                 coefficients: Some(unknown::<B>(arrays.coefficients)),
                 initial: unknown::<B>(arrays.initial),
             });
-        for (parent, gradient) in ops.parents.into_iter().zip([Some(of.parameters), of.coefficients, Some(of.initial)]) {
-            register::<B>(parent.map(|node| node.id), gradient, grads);
-        }
+        register::<B>(
+            ops.parents.map(|node| node.map(|node| node.id)),
+            [Some(of.parameters), of.coefficients, Some(of.initial)],
+            grads,
+        );
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::{Element, TensorMetadata};
+use burn_flex::Flex;
+use burn_flex::FlexTensor;
+use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::Float;
 use ncde_kernels::neural::{self, Controls, Input};
 
 use super::generic::{self, Precision};
 use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Outputs, Solve};
-use crate::slices::{self, dispatch, tensor};
+use crate::operation::{dispatch, slice, tensor};
 
 impl NeuralOps for Flex {
     fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
@@ -128,9 +128,4 @@ fn shaped<T: Element>(states: Vec<T>, batch: usize, solve: &Solve) -> FlexTensor
     let hidden = solve.network().hidden();
     let count = states.len() / (batch * hidden);
     tensor(states, [batch, count, hidden])
-}
-
-/// The numbers of a tensor that should have the type of the parameters.
-fn slice<'a, T: Element + Pod>(what: &'static str, tensor: &'a FlexTensor) -> Result<&'a [T], Error> {
-    slices::slice(tensor).map_err(|seen| Error::Mixed { what, seen, wanted: T::dtype() })
 }

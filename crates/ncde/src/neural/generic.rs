@@ -13,7 +13,7 @@ use ncde_solve::solve::{RowGradients, RowSteps};
 use rayon::prelude::*;
 
 use super::choice::Generic;
-use super::{Error, Solve};
+use super::{Error, OPERATION, Solve};
 
 /// A number type that both crates compute in.
 pub(super) trait Precision: ncde_kernels::Float + Real {}
@@ -30,7 +30,7 @@ pub(super) fn forward<T: Precision>(
     input: &Input<'_, T>,
     outputs: Outputs<'_>,
 ) -> Result<Vec<T>, Error> {
-    input.check("the neural solve", solve.network(), solve.solver(), solve.coefficients(), outputs)?;
+    input.check(OPERATION, solve.network(), solve.solver(), solve.coefficients(), outputs)?;
     let each = outputs.count(input) * solve.network().hidden();
     let mut states = vec![T::ZERO; input.batch * each];
     let solved =

@@ -15,60 +15,18 @@ mod ops;
 
 use std::sync::Arc;
 
-use burn::tensor::backend::Backend;
-use burn::tensor::{DType, Tensor, TensorPrimitive};
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 
+pub use crate::operation::Error;
 pub use choice::{Route, Solve};
 pub use ncde_kernels::neural::{Activation, Controls, Last, Network, Solver};
 pub use ops::{ArrayGradients, Arrays, Kept, NeuralOps};
 
-/// What can go wrong.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The kernel refused its input, or a state overflowed.
-    #[error(transparent)]
-    Kernel(#[from] ncde_kernels::Error),
+use crate::operation::{primitive, public, want};
 
-    /// The generic solver refused: brackets that it does not have.
-    #[error(transparent)]
-    Generic(#[from] ncde_solve::Error),
-
-    /// Tensors that do not fit together.
-    #[error("the neural solve: {what} has shape {seen:?}, but {wanted:?} = {meaning} is needed")]
-    Shape {
-        /// Which tensor.
-        what: &'static str,
-        /// Its shape.
-        seen: Vec<usize>,
-        /// The shape it should have.
-        wanted: Vec<usize>,
-        /// The names of those sizes.
-        meaning: &'static str,
-    },
-
-    /// A number type the kernel does not have.
-    #[error("neural solves are computed in f32 or f64, not in {dtype:?}; cast all tensors to one of them first")]
-    Type {
-        /// What the tensor holds.
-        dtype: DType,
-    },
-
-    /// Two number types in one call.
-    #[error("the neural solve: {what} holds {seen:?}, but the parameters hold {wanted:?}; cast one of them first")]
-    Mixed {
-        /// Which tensor.
-        what: &'static str,
-        /// Its type.
-        seen: DType,
-        /// The type of the parameters.
-        wanted: DType,
-    },
-
-    /// A gradient of a gradient.
-    #[error("the reverse pass of a neural solve is not itself differentiable; take first derivatives only")]
-    SecondOrder,
-}
+/// What errors call it.
+const OPERATION: &str = "the neural solve";
 
 /// The steps of a batch of solves. They are data, not variables: they have no gradients.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +61,7 @@ impl Schedule {
 
     /// Outputs are read here as well as in the kernel; all else is checked there.
     pub(crate) fn check_outputs(&self, batch: usize) -> Result<(), ncde_kernels::Error> {
-        let (operation, Outputs::At(at)) = ("the neural solve", &self.outputs) else { return Ok(()) };
+        let (operation, Outputs::At(at)) = (OPERATION, &self.outputs) else { return Ok(()) };
         let count = self.count(batch);
         if count == 0 {
             return Err(ncde_kernels::Error::Empty { operation, what: "number of outputs" });
@@ -140,8 +98,9 @@ pub struct Arguments<B: Backend> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::neural::{Arguments, Last, Network, Outputs, Schedule, Solve, solve};
 ///
 /// type B = Autodiff<Flex>;
@@ -171,9 +130,9 @@ pub fn solve<B: NeuralOps>(solve: &Arc<Solve>, arguments: Arguments<B>) -> Resul
     let Arguments { parameters, coefficients, initial, schedule } = arguments;
     let [batch, control, _] = coefficients.dims();
     let network = solve.network();
-    want("the vector of parameters", &parameters.dims(), &[network.parameters()], "[parameters]")?;
-    want("the control", &coefficients.dims(), &[batch, control, solve.coefficients()], "[batch, rows, coefficients]")?;
-    want("the initial state", &initial.dims(), &[batch, network.hidden()], "[batch, H]")?;
+    want(OPERATION, "the vector of parameters", parameters.dims(), [network.parameters()], "[parameters]")?;
+    want(OPERATION, "the control", coefficients.dims(), [batch, control, solve.coefficients()], "[batch, rows, coefficients]")?;
+    want(OPERATION, "the initial state", initial.dims(), [batch, network.hidden()], "[batch, H]")?;
     schedule.check_outputs(batch)?;
     let arrays = Arrays {
         parameters: primitive(parameters),
@@ -181,17 +140,5 @@ pub fn solve<B: NeuralOps>(solve: &Arc<Solve>, arguments: Arguments<B>) -> Resul
         initial: primitive(initial),
         schedule,
     };
-    let states = B::neural_solve(solve, arrays)?;
-    Ok(Tensor::from_primitive(TensorPrimitive::Float(states)))
-}
-
-fn want(what: &'static str, seen: &[usize], wanted: &[usize], meaning: &'static str) -> Result<(), Error> {
-    if seen == wanted {
-        return Ok(());
-    }
-    Err(Error::Shape { what, seen: seen.to_vec(), wanted: wanted.to_vec(), meaning })
-}
-
-fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> B::FloatTensorPrimitive {
-    tensor.into_primitive().tensor()
+    B::neural_solve(solve, arrays).map(public)
 }

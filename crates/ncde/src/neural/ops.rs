@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use burn::tensor::backend::Backend;
-use burn::tensor::ops::FloatTensor;
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
 use ncde_kernels::neural::Controls;
 
 use super::{Error, Schedule, Solve};

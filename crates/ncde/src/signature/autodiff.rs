@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use burn::backend::Autodiff;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
-use burn::tensor::ops::FloatTensor;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, unary};
+use burn_tensor::ops::FloatTensor;
 use ncde_signature::Signature;
 
 use super::{Error, Over, SignatureOps};
-use crate::slices::unknown;
+use crate::operation::{finish, unknown};
 
 #[derive(Debug)]
 struct Reverse;
@@ -30,10 +30,7 @@ impl<B: SignatureOps> Backward<B, 1> for Reverse {
 impl<B: SignatureOps, C: CheckpointStrategy> SignatureOps for Autodiff<B, C> {
     fn signature(transform: &Arc<Signature>, over: Over, path: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         let output = B::signature(transform, over, path.primitive.clone())?;
-        Ok(match Reverse.prepare::<C>([path.node]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((transform.clone(), over, path.primitive), output),
-            OpsKind::UnTracked(prep) => prep.finish(output),
-        })
+        Ok(finish(Reverse.prepare::<C>([path.node]).compute_bound(), (transform.clone(), over, path.primitive), output))
     }
 
     fn signature_backward(

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::{Element, TensorMetadata};
+use burn_flex::Flex;
+use burn_flex::FlexTensor;
+use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_signature::{Float, Paths, Signature};
 
 use super::{Error, Over, SignatureOps};
-use crate::slices::{self, dispatch, tensor};
+use crate::operation::{dispatch, slice, tensor};
 
 impl SignatureOps for Flex {
     fn signature(transform: &Arc<Signature>, over: Over, path: FlexTensor) -> Result<FlexTensor, Error> {
@@ -29,7 +29,7 @@ impl SignatureOps for Flex {
 fn forward<T: Float + Element + Pod>(transform: &Signature, over: Over, path: &FlexTensor) -> Result<FlexTensor, Error> {
     let dims = path.shape();
     let path = path.to_contiguous();
-    let paths = Paths::new(slice::<T>(&path)?, dims[0], dims[1], dims[2])?;
+    let paths = Paths::new(slice::<T>("the path", &path)?, dims[0], dims[1], dims[2])?;
     let values = match over {
         Over::Whole => transform.of(&paths)?,
         Over::Prefixes => transform.stream(&paths)?,
@@ -47,16 +47,12 @@ fn backward<T: Float + Element + Pod>(
 ) -> Result<FlexTensor, Error> {
     let dims = path.shape();
     let (path, gradient) = (path.to_contiguous(), gradient.to_contiguous());
-    let paths = Paths::new(slice::<T>(&path)?, dims[0], dims[1], dims[2])?;
-    let gradient = slice::<T>(&gradient)?;
+    let paths = Paths::new(slice::<T>("the path", &path)?, dims[0], dims[1], dims[2])?;
+    let gradient = slice::<T>("the gradient", &gradient)?;
     let values = match over {
         Over::Whole => transform.of_backward(&paths, gradient)?,
         Over::Prefixes => transform.stream_backward(&paths, gradient)?,
         Over::Windows(size) => transform.intervals_backward(&paths, &paths.windows(size)?, gradient)?,
     };
     Ok(tensor(values, [dims[0], dims[1], dims[2]]))
-}
-
-fn slice<T: Element + Pod>(tensor: &FlexTensor) -> Result<&[T], Error> {
-    slices::slice(tensor).map_err(|dtype| Error::Type { dtype })
 }

@@ -8,37 +8,21 @@ mod ops;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor, TensorPrimitive};
+use burn_tensor::Tensor;
 use ncde_signature::Signature;
 
+pub use crate::operation::Error;
 pub use ops::{Over, SignatureOps};
 
-/// What can go wrong.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The transform refused its input.
-    #[error(transparent)]
-    Signature(#[from] ncde_signature::Error),
-
-    /// A number type the kernel does not have.
-    #[error("signatures are computed in f32 or f64, not in {dtype:?}; cast the path first")]
-    Type {
-        /// What the tensor holds.
-        dtype: DType,
-    },
-
-    /// A gradient of a gradient.
-    #[error("the reverse pass of a signature is not itself differentiable; take first derivatives only")]
-    SecondOrder,
-}
+use crate::operation::{primitive, public};
 
 /// Of whole paths.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use burn::backend::{Autodiff, Flex};
-/// use burn::tensor::Tensor;
+/// use burn_autodiff::Autodiff;
+/// use burn_flex::Flex;
+/// use burn_tensor::Tensor;
 /// use ncde::signature::signature;
 /// use ncde_signature::{Basis, Signature};
 ///
@@ -89,6 +73,5 @@ pub fn windows<B: SignatureOps>(transform: &Arc<Signature>, path: Tensor<B, 3>, 
 }
 
 fn over<B: SignatureOps>(transform: &Arc<Signature>, over: Over, path: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
-    let primitive = path.into_primitive().tensor();
-    Ok(Tensor::from_primitive(TensorPrimitive::Float(B::signature(transform, over, primitive)?)))
+    B::signature(transform, over, primitive(path)).map(public)
 }

@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use burn::tensor::backend::Backend;
-use burn::tensor::{Tensor, TensorData};
+use burn_tensor::backend::Backend;
+use burn_tensor::{Tensor, TensorData};
 use ncde_data::Dataset;
 use ncde_runtime::layer::{Form, Layer, Signal, Windows, ends};
 use ncde_runtime::{LayerSpec, Preparation};

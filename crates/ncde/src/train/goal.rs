@@ -4,9 +4,9 @@
 //! classes:  -sum_i w_i ln (p_i[y_i] + 1e-8),   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
 //! ```
 
-use burn::tensor::activation::log_softmax;
-use burn::tensor::backend::Backend;
-use burn::tensor::{Tensor, TensorData};
+use burn_tensor::activation::log_softmax;
+use burn_tensor::backend::Backend;
+use burn_tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
 use ncde_runtime::{At, Preparation, Scaling, Task, softmax};

@@ -1,7 +1,8 @@
 //! What changes from step to step: weights, the means of Adam, the best weights so far.
 
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::{Tensor, TensorData};
+use burn_autodiff::Autodiff;
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
 

@@ -2,9 +2,10 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::backend::Backend;
-use burn::tensor::{DType, Tensor, TensorData};
+use burn_autodiff::Autodiff;
+use burn_flex::Flex;
+use burn_tensor::backend::Backend;
+use burn_tensor::{DType, Tensor, TensorData};
 
 pub(crate) type B = Autodiff<Flex>;
 

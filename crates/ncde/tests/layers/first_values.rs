@@ -120,8 +120,7 @@ fn a_seed_decides_everything() {
         json!([cde(8, json!({"kind": "sparse", "epsilon": 0.5}), json!({"drive": {"kind": "tokens"}}))]),
     );
     let values = |seed| {
-        let network =
-            ncde::layer::Network::<burn::backend::Flex>::drawn(&sample.layers, &sample.input, seed, &Default::default());
+        let network = ncde::layer::Network::<burn_flex::Flex>::drawn(&sample.layers, &sample.input, seed, &Default::default());
         network.unwrap().values()
     };
     assert_eq!(values(3), values(3));

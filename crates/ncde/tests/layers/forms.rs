@@ -1,7 +1,7 @@
 //! A batch is its series one row at a time: at the ends of windows, in the middle of them, and cut anywhere.
 
-use burn::backend::Flex;
-use burn::tensor::DType;
+use burn_flex::Flex;
+use burn_tensor::DType;
 
 use crate::run::{Branched, Data, Stepped, apart, places};
 use crate::samples::{Sample, all};

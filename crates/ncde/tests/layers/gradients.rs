@@ -1,6 +1,6 @@
 //! Gradients in f64 against central differences, along random directions.
 
-use burn::tensor::{DType, FloatDType, Tensor};
+use burn_tensor::{DType, FloatDType, Tensor};
 use ncde::layer::{Context, Network, Rows};
 use ncde_runtime::layer::Weight;
 

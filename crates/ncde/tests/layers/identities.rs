@@ -1,7 +1,7 @@
 //! Layers against their equations: plain matrices, one step at a time, in f64.
 
-use burn::backend::Flex;
-use burn::tensor::{DType, FloatDType, Tensor};
+use burn_flex::Flex;
+use burn_tensor::{DType, FloatDType, Tensor};
 use ncde::layer::{Context, Network, Phase};
 use ncde::random::Stream;
 use ncde_kernels::Transition;

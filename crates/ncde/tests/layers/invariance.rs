@@ -1,7 +1,7 @@
 //! What must not change a result: padding, the batch, its order, threads, and a file in between.
 
-use burn::backend::Flex;
-use burn::tensor::DType;
+use burn_flex::Flex;
+use burn_tensor::DType;
 use ncde_runtime::layer::{Over, Rows as Kind, output};
 use ncde_runtime::{
     At, FORMAT, LayerSpec, Missing, Model, ModelSpec, NamedWeight, Prediction, Preparation, SPEC, Scaling, Task, WEIGHTS,

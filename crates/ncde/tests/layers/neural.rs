@@ -1,7 +1,7 @@
 //! Neural CDEs against the generic solver, and against each other.
 
-use burn::backend::Flex;
-use burn::tensor::Tensor;
+use burn_flex::Flex;
+use burn_tensor::Tensor;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::generic_field;
 use ncde_signature::path::{AtObservations, Cubic, Linear, Series, Windows};
@@ -94,7 +94,7 @@ fn a_field_that_explodes_is_a_typed_error() {
         let place = network.weights().iter().position(|weight| weight.name == "layers.1.field").unwrap();
         network.tensors[place] = Tensor::ones(network.tensors[place].dims(), &Default::default()) * 1e15;
         let data = sample.data();
-        network.forward(data.batch(8, 0.0, burn::tensor::DType::F32), &data.context(burn::tensor::DType::F32))
+        network.forward(data.batch(8, 0.0, burn_tensor::DType::F32), &data.context(burn_tensor::DType::F32))
     };
     let error = field("linear").unwrap_err();
     assert!(error.to_string().contains("bound the field with a last tanh"), "{error}");
@@ -124,7 +124,7 @@ fn the_penalty_is_that_of_the_generic_network() {
 fn the_radius_is_the_largest_state() {
     let sample = fine(&log(4, 2, "lyndon"), "log-ncde");
     let (mut network, data) = (sample.network::<Flex>(), sample.data());
-    let dtype = burn::tensor::DType::F32;
+    let dtype = burn_tensor::DType::F32;
     network.measure(&mut |each| each(data.batch(8, 0.0, dtype), data.context(dtype))).unwrap();
     let states = crate::run::own_rows(&network.forward(data.batch(8, 0.0, dtype), &data.context(dtype)).unwrap()).concat();
     let largest = states.iter().map(|h| h.iter().map(|x| x * x).sum::<f64>().sqrt()).fold(0.0, f64::max);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use burn::backend::Flex;
-use burn::tensor::DType;
+use burn_flex::Flex;
+use burn_tensor::DType;
 use ncde::layer::{Branches, Context, Network, Places, Rows};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, output};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use burn::backend::Flex;
-use burn::tensor::backend::Backend;
-use burn::tensor::{DType, Tensor, TensorData};
+use burn_flex::Flex;
+use burn_tensor::backend::Backend;
+use burn_tensor::{DType, Tensor, TensorData};
 use ncde::layer::{Branches, Context, LayerBackend, Network, Phase, Places, Rows};
 use ncde::random::Stream;
 use ncde_runtime::layer::{Chain, Ended, Init, Row, Rows as Kind, Signal, weights};

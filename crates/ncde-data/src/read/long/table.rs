@@ -16,7 +16,7 @@ use crate::label::{Label, Labels};
 use crate::text::cells::cells;
 use crate::text::lines::{Lines, utf8};
 use crate::text::number::{self, Cell};
-use crate::text::time::{time, written};
+use crate::text::time::{time_cell, written};
 
 /// What to try if quotes are wrong.
 pub(super) const QUOTES: &str = "write a quote inside quotes as `\"\"`, and keep a cell on one line";
@@ -190,16 +190,7 @@ impl Table {
     }
 
     fn time(&mut self, row: &Row<'_>, column: usize, cell: &[u8]) -> Result<(), Error> {
-        let (t, clock) = time(cell, self.clock).ok_or_else(|| Error::NotATime {
-            at: self.at(row, column),
-            seen: shown(cell),
-            wanted: match self.clock {
-                Some(Clock::Dates) => "a date",
-                Some(_) => "a number",
-                None => "a time",
-            },
-            fix: "write times as numbers or as ISO 8601 dates, all in one way",
-        })?;
+        let (t, clock) = time_cell(cell, self.clock, || self.at(row, column))?;
         self.clock = Some(clock);
         let case = &self.cases[self.current];
         if let Some(&before) = case.times.last()

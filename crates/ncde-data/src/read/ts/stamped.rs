@@ -6,7 +6,7 @@
 use super::{Parsed, Row};
 use crate::error::shown;
 use crate::text::number;
-use crate::text::time::{time, written};
+use crate::text::time::{time_cell, written};
 use crate::{Clock, Error};
 
 pub(super) fn parse(row: &Row<'_>, series: &[u8], label: Vec<u8>) -> Result<Parsed, Error> {
@@ -72,16 +72,7 @@ fn dimension<'a>(
 fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> Box<crate::error::Place>) -> Result<(f64, f64), Error> {
     let comma = stamp.iter().rposition(|&byte| byte == b',').unwrap_or(0);
     let (when, what) = (&stamp[..comma], stamp.get(comma + 1..).unwrap_or(b""));
-    let (t, kind) = time(when, *clock).ok_or_else(|| Error::NotATime {
-        at: at(),
-        seen: shown(when),
-        wanted: match clock {
-            Some(Clock::Dates) => "a date",
-            Some(_) => "a number",
-            None => "a time",
-        },
-        fix: "write times as numbers or as ISO 8601 dates, all in one way",
-    })?;
+    let (t, kind) = time_cell(when, *clock, &at)?;
     *clock = Some(kind);
     let x = number::cell(what).value().ok_or_else(|| Error::NotANumber {
         at: at(),

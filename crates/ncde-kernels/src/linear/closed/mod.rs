@@ -13,10 +13,10 @@
 use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
 use rayon::prelude::*;
 
-use super::input::row_is_finite;
 use super::layout::{Class, Kind, Layout, Load, Store};
 use super::taylor::{self, Degrees, Need, Series};
 use super::{Affine, Input, Recurrence, Transition, diagonal, lanes, wide};
+use crate::error::row_is_finite;
 use crate::pool;
 use crate::product::Panels;
 use crate::structure::Field;

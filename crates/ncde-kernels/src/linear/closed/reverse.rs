@@ -3,7 +3,7 @@
 use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch_for};
 
 use super::{Buffers, Chunk, Generate, Piece, Prepared, Reverse, load_rows, room};
-use crate::linear::input::row_is_finite;
+use crate::error::row_is_finite;
 use crate::linear::layout::{Class, Kind, Layout, Load, Store};
 use crate::linear::plan::{self, Rows, Shard};
 use crate::linear::taylor::Need;

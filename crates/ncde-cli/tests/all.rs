@@ -1,0 +1,10 @@
+//! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
+
+mod bench;
+mod common;
+mod help;
+mod signature_errors;
+mod signature_files;
+mod signature_values;
+mod tokens;
+mod train;

@@ -1,0 +1,15 @@
+//! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
+
+mod common;
+mod commutators;
+mod linear;
+mod linear_errors;
+mod linear_modes;
+mod linear_norms;
+mod linear_stream;
+mod linear_words;
+mod neural;
+mod orthogonality;
+mod scan;
+mod thesis_log_ode;
+mod thesis_series;
