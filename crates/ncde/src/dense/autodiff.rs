@@ -65,7 +65,7 @@ impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseNorm {
 struct ReverseScale;
 
 impl<B: DenseOps> Backward<B, 1> for ReverseScale {
-    type State = Vec<f32>;
+    type State = Vec<f64>;
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let factor = ops.state;
@@ -116,7 +116,7 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
         Err(Error::SecondOrder)
     }
 
-    fn scale_columns(x: FloatTensor<Self>, shift: &[f32], factor: &[f32]) -> Result<FloatTensor<Self>, Error> {
+    fn scale_columns(x: FloatTensor<Self>, shift: &[f64], factor: &[f64]) -> Result<FloatTensor<Self>, Error> {
         let output = B::scale_columns(x.primitive, shift, factor)?;
         Ok(finish(ReverseScale.prepare::<C>([x.node]).compute_bound(), factor.to_vec(), output))
     }

@@ -45,7 +45,7 @@ impl DenseOps for Flex {
         dispatch!(x, norm_backward(&x, gain.as_ref(), &gradient))
     }
 
-    fn scale_columns(x: FlexTensor, shift: &[f32], factor: &[f32]) -> Result<FlexTensor, Error> {
+    fn scale_columns(x: FlexTensor, shift: &[f64], factor: &[f64]) -> Result<FlexTensor, Error> {
         dispatch!(x, scale(&x, shift, factor))
     }
 
@@ -177,16 +177,17 @@ fn norm_backward<T: Real>(
 }
 
 /// Rows may be part of longer ones: they are read where they lie.
-fn scale<T: Real>(x: &FlexTensor, shift: &[f32], factor: &[f32]) -> Result<FlexTensor, Error> {
+fn scale<T: Real>(x: &FlexTensor, shift: &[f64], factor: &[f64]) -> Result<FlexTensor, Error> {
     let x = if x.layout().strides().last() == Some(&1) { x.clone() } else { x.to_contiguous() };
-    let (shape, width, cast) = (x.shape(), width(&x), |x: f32| T::from(x).unwrap_or_else(T::nan));
+    let (shape, width, cast) = (x.shape(), width(&x), |&x: &f64| T::from(x).unwrap_or_else(T::nan));
+    let [shift, factor] = [shift, factor].map(|column| column.iter().map(cast).collect::<Vec<T>>());
     let (layout, values) = (x.layout(), x.storage::<T>());
     let mut out = vec![T::zero(); shape.num_elements()];
     by_rows(&mut out, width, |first, chunk| {
         for (i, row) in (first..).zip(chunk.chunks_exact_mut(width)) {
             let from = layout.index(&[i / shape[1], i % shape[1], 0]);
-            let columns = values[from..from + width].iter().zip(shift.iter().zip(factor));
-            row.iter_mut().zip(columns).for_each(|(y, (&x, (&m, &s)))| *y = (x - cast(m)) * cast(s));
+            let each = values[from..from + width].iter().zip(shift.iter().zip(&factor));
+            row.iter_mut().zip(each).for_each(|(y, (&x, (&m, &s)))| *y = (x - m) * s);
         }
     });
     Ok(tensor(out, shape))

@@ -62,6 +62,6 @@ pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]
 ///
 /// # Errors
 /// As for [`affine`].
-pub fn scale_columns<B: DenseOps>(x: Tensor<B, 3>, shift: &[f32], factor: &[f32]) -> Result<Tensor<B, 3>, Error> {
+pub fn scale_columns<B: DenseOps>(x: Tensor<B, 3>, shift: &[f64], factor: &[f64]) -> Result<Tensor<B, 3>, Error> {
     B::scale_columns(primitive(x), shift, factor).map(public)
 }

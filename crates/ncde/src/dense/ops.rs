@@ -85,7 +85,7 @@ pub trait DenseOps: Backend {
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn scale_columns(x: FloatTensor<Self>, shift: &[f32], factor: &[f32]) -> Result<FloatTensor<Self>, Error>;
+    fn scale_columns(x: FloatTensor<Self>, shift: &[f64], factor: &[f64]) -> Result<FloatTensor<Self>, Error>;
 
     /// The sum of squares of all numbers.
     ///

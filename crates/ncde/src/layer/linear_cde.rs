@@ -87,7 +87,7 @@ impl LinearCdeBatch {
         };
         // One pass, also where nothing is scaled: windows are part of longer rows, and Burn copies such parts number by number.
         let width = omega.dims()[2];
-        let omega = dense::scale_columns(omega, &vec![0.0; width], &vec![self.spec.scale as f32; width])?;
+        let omega = dense::scale_columns(omega, &vec![0.0; width], &vec![self.spec.scale; width])?;
         let Some(plan) = &self.prepared.plan else { return Ok(Moves { lambda: omega, mu: None }) };
         let mu = match self.spec.input {
             InputTerm::None => None,

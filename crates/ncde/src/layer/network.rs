@@ -56,7 +56,7 @@ impl<B: LayerBackend> LayerWeights<'_, B> {
     ///
     /// # Errors
     /// If there is none of that name.
-    pub fn numbers(&self, name: &str) -> Result<Vec<f32>, Error> {
+    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, Error> {
         Ok(self.weight::<1>(name)?.into_data().iter().collect())
     }
 
