@@ -54,8 +54,30 @@ pub(crate) fn beat(total: &mut f32, gap: f64) -> Beat {
     Beat { weight, fade }
 }
 
-/// Takes a few rows into the sums of a group of responses on one signal.
-pub(crate) struct Pool<'a> {
+/// What is kept up to date, so that nothing is computed that nobody reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Shares alone.
+    Shares,
+    /// Shares and runs.
+    Runs,
+    /// Everything.
+    All,
+}
+
+impl Kept {
+    /// What these ways of pooling need.
+    pub(crate) fn of(pools: &[Pooling]) -> Self {
+        match pools.iter().all(|pool| *pool == Pooling::Share) {
+            true => Self::Shares,
+            false if pools.iter().all(|pool| matches!(pool, Pooling::Share | Pooling::Longest)) => Self::Runs,
+            false => Self::All,
+        }
+    }
+}
+
+/// Takes a few rows into the sums of a group of responses on one signal; `RUNS` and `REST` say which of them.
+pub(crate) struct Pool<'a, const RUNS: bool, const REST: bool> {
     /// `[q + 1, LANES]`.
     pub(crate) taps: &'a [f32],
     /// `[CUTS, LANES]`.
@@ -69,7 +91,7 @@ pub(crate) struct Pool<'a> {
     pub(crate) kept: &'a mut [f32],
 }
 
-impl Kernel for Pool<'_> {
+impl<const RUNS: bool, const REST: bool> Kernel for Pool<'_, RUNS, REST> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -99,14 +121,16 @@ impl Kernel for Pool<'_> {
                     let over = simd.sub_f32s(r, cut[j]);
                     let above = simd.less_than_f32s(zero, over);
                     let own = simd.select_f32s(above, weight, zero);
-                    let run = simd.select_f32s(above, simd.add_f32s(run, weight), zero);
-                    state[j] = [
-                        simd.mul_add_e_f32s(share, fade, own),
-                        simd.mul_add_e_f32s(sum, fade, simd.mul_f32s(own, over)),
-                        run,
-                        simd.max_f32s(simd.mul_f32s(longest, fade), run),
-                        simd.mul_f32s(simd.mul_add_e_f32s(share, weight, age), fade),
-                    ];
+                    state[j][0] = simd.mul_add_e_f32s(share, fade, own);
+                    if RUNS {
+                        let run = simd.select_f32s(above, simd.add_f32s(run, weight), zero);
+                        state[j][2] = run;
+                        state[j][3] = simd.max_f32s(simd.mul_f32s(longest, fade), run);
+                    }
+                    if REST {
+                        state[j][1] = simd.mul_add_e_f32s(sum, fade, simd.mul_f32s(own, over));
+                        state[j][4] = simd.mul_f32s(simd.mul_add_e_f32s(share, weight, age), fade);
+                    }
                 }
             }
             for j in 0..CUTS {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
 use crate::memory::{CHUNK, Flows, Remember, padded};
-use crate::pool::{Beat, CUTS, GROUP, LANES, Pool, Pooling, beat, pooled, respond};
+use crate::pool::{Beat, CUTS, GROUP, Kept, LANES, Pool, Pooling, beat, pooled, respond};
 
 /// Responses whose functionals are drawn in the same way; a group is 16 of them on one signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,8 @@ pub struct Responses {
     cuts: Vec<f32>,
     /// Which groups of a span wait (1) before they pool.
     waits: Vec<usize>,
+    /// What of them is kept.
+    kept: Vec<Kept>,
 }
 
 /// A few rows of a series.
@@ -116,7 +118,8 @@ impl Responses {
         taps.resize(spans * groups * (legendre.order() + 1) * LANES, 0.0);
         cuts.resize(spans * groups * CUTS * LANES, 0.0);
         let waits = shape.families.iter().flat_map(|family| (0..family.groups).map(|g| g % 2)).collect();
-        Self { shape, channels, legendre, mix: wide, taps, cuts, waits }
+        let kept = shape.families.iter().flat_map(|family| std::iter::repeat_n(Kept::of(&family.pools), family.groups)).collect();
+        Self { shape, channels, legendre, mix: wide, taps, cuts, waits, kept }
     }
 
     /// What is remembered and pooled.
@@ -176,15 +179,18 @@ impl Responses {
         let groups = self.shape.groups();
         for (g, kept) in kept.chunks_exact_mut(GROUP).enumerate() {
             let place = s * groups + g;
-            dispatch(Pool {
-                taps: self.taps_of(place),
-                cuts: &self.cuts[place * CUTS * LANES..(place + 1) * CUTS * LANES],
-                memories: &memories[size..(n + 1) * size],
-                width: self.width(),
-                signal: g,
-                beats: &beats[self.waits[g]],
-                kept,
-            });
+            let (taps, cuts) = (self.taps_of(place), &self.cuts[place * CUTS * LANES..(place + 1) * CUTS * LANES]);
+            let (memories, width, beats) = (&memories[size..(n + 1) * size], self.width(), &beats[self.waits[g]][..]);
+            macro_rules! pool {
+                ($runs:literal, $rest:literal) => {
+                    dispatch(Pool::<$runs, $rest> { taps, cuts, memories, width, signal: g, beats, kept })
+                };
+            }
+            match self.kept[g] {
+                Kept::Shares => pool!(false, false),
+                Kept::Runs => pool!(true, false),
+                Kept::All => pool!(true, true),
+            }
         }
     }
 

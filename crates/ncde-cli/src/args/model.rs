@@ -47,11 +47,15 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE", requires = "test")]
     pub(crate) test_labels: Option<PathBuf>,
 
+    /// A JSON file that says which cases are validated and tested on, for each seed: `{"SEED": {"val": [...], "test": [...]}}`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) split: Option<PathBuf>,
+
     /// A TOML file with settings
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Which model; `stack` for tokens and `slice` for numbers by default
+    /// Which model; by default `stack` for tokens and `reservoir` for numbers, or `slice` if a setting of training is given
     #[arg(long, value_parser = models(), value_name = "NAME")]
     pub(crate) model: Option<String>,
 

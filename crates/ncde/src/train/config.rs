@@ -68,7 +68,10 @@ table! {
         task: TaskName,
         /// How many observations ahead a forecast looks.
         horizon: usize,
-        /// What decides which cases are tested on: the `files`, chance (`random`), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
+        /// A JSON file that says, for each seed, which cases are for what: `{"SEED": {"val": [...], "test": [...]}}`, `train` the others if it is not said; cases by
+        /// place from 0 (the training file, then the test file), or by id.
+        parts: PathBuf,
+        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
         split: SplitBy,
         /// The share of cases to validate on.
         validation: f64,

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `config`, `names`, `explain`, `settings` | what was asked for, and in words; what is done: every default, decided from the data |
 //! | `preset` | models by name: from settings and facts about the data to a list of layers |
-//! | `split`, `threefry` | which case is for training, validation or testing; the order that the thesis's code takes them in |
+//! | `split`, `parts`, `threefry` | which case is for training, validation or testing; a published file of that; the order that the thesis's code takes them in |
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | the rows that a model is given, computed once |
 //! | `goal` | targets, losses, metrics of each task |
@@ -29,6 +29,7 @@ mod features;
 mod fit;
 mod goal;
 mod names;
+mod parts;
 mod preset;
 mod record;
 mod reservoir;

@@ -28,6 +28,8 @@ names! {
     SplitBy {
         /// The test file.
         Files,
+        /// A file of parts (`data.parts`); a test file is joined to the training file first.
+        Parts,
         /// Chance; a test file is joined to the training file first.
         Random,
         /// Chance as the thesis's code draws it from the seed with JAX 0.5 or later (partitionable Threefry), so that both can be run on the same

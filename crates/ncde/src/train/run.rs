@@ -19,6 +19,7 @@ use super::checkpoint::{self, Progress};
 use super::config::Config;
 use super::features::Features;
 use super::goal::{Goal, Predicted, labelled};
+use super::parts;
 use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, fit_target};
 use super::split::Parts;
@@ -124,7 +125,10 @@ impl Run {
             Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
             _ => None,
         };
-        let mut parts = settings.split.parts(trained, classes);
+        let mut parts = match &settings.config.data.parts {
+            Some(path) => parts::read(path, settings.seed, &data.cases)?,
+            None => settings.split.parts(trained, classes),
+        };
         parts.test.extend(trained..data.cases.len());
         if parts.train.is_empty() {
             return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));

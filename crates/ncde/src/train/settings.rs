@@ -17,7 +17,7 @@ const FEW_CASES: usize = 200;
 ///
 /// | key | default |
 /// | --- | --- |
-/// | `data.split` | by files if there is a test file, else by chance |
+/// | `data.split` | as a file of parts says, if there is one; by files if there is a test file, else by chance |
 /// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases, or for a `reservoir` |
 /// | `data.stratified` | yes, if there are classes and the split is not the thesis's |
 /// | `prepare.scale`, `prepare.time` | min-max, yes; standard, no for a `reservoir` |
@@ -89,7 +89,18 @@ impl Settings {
         if name == TaskName::Forecast {
             d.horizon.get_or_insert(1);
         }
-        let split = *d.split.get_or_insert(if test_file { SplitBy::Files } else { SplitBy::Random });
+        let usual = match (&d.parts, test_file) {
+            (Some(_), _) => SplitBy::Parts,
+            (None, true) => SplitBy::Files,
+            (None, false) => SplitBy::Random,
+        };
+        let split = *d.split.get_or_insert(usual);
+        if (split == SplitBy::Parts) != d.parts.is_some() {
+            return refuse("data.split", "`parts` if there is a file of them (`--split FILE`), and only then");
+        }
+        if split == SplitBy::Parts && (d.folds.or(d.fold).is_some() || d.deduplicate == Some(true)) {
+            return refuse("data.split", "`parts`, which say what every case is for; leave out folds and `deduplicate`");
+        }
         if split == SplitBy::Files && !test_file {
             return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
@@ -100,7 +111,7 @@ impl Settings {
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
             )));
         }
-        let whole = closed || data.cases.len() < FEW_CASES;
+        let whole = (closed && split != SplitBy::ThesisJax05) || data.cases.len() < FEW_CASES;
         let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
         if validation + test >= 1.0 {

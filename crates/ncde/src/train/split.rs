@@ -40,7 +40,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    fn sorted(mut self) -> Self {
+    pub(super) fn sorted(mut self) -> Self {
         for part in [&mut self.train, &mut self.validation, &mut self.test] {
             part.sort_unstable();
         }

@@ -106,6 +106,7 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
         (&mut config.data.test, &args.test),
         (&mut config.data.labels, &args.labels),
         (&mut config.data.test_labels, &args.test_labels),
+        (&mut config.data.parts, &args.split),
     ];
     for (own, asked) in paths {
         if asked.is_some() {

@@ -18,7 +18,7 @@ const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Po
 const SHORTEST: f64 = 6.0;
 const LONGEST: f64 = 0.8;
 /// About how many features a case has by default.
-const FEATURES: usize = 46_080;
+const FEATURES: usize = 76_800;
 /// The most numbers of all features of the cases that are chosen on.
 const NUMBERS: usize = 1 << 26;
 
@@ -40,7 +40,7 @@ impl Preset for ReservoirKeys {
         let spans = at_least("model.spans", *self.spans.get_or_insert(10), 1)?;
         let fits = || {
             let features = (NUMBERS / facts.lengths.len().clamp(1, 1000)).min(FEATURES);
-            (features / (spans * FAMILIES * POOLS.len() * CUTS * LANES)).clamp(2, 6)
+            (features / (spans * FAMILIES * POOLS.len() * CUTS * LANES)).clamp(2, 10)
         };
         let groups = at_least("model.groups", *self.groups.get_or_insert_with(fits), 1)?;
         let order = at_least("model.order", *self.order.get_or_insert(9), 1)?;

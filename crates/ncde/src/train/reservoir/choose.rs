@@ -46,10 +46,10 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
     let mut beside: Vec<Vec<f64>> = vec![mix(blocks, |_, _| false, [1.0, 1.0]), mix(blocks, |_, _| false, [0.0, 1.0])];
     for choice in tried.iter().take(FINALISTS) {
         let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
-        // Half as much as all responses together.
+        // Half as much as all responses together, or twice as much.
         let count = blocks.iter().filter(|block| block.pool.is_some_and(|(f, p)| own(f, p))).count() as f64;
         let say = (count / 2.0).max(1.0);
-        beside.extend([mix(blocks, own, [0.0, say]), mix(blocks, own, [say / 2.0, say / 2.0])]);
+        beside.extend([[0.0, say], [say / 2.0, say / 2.0], [2.0 * say, 2.0 * say]].map(|rest| mix(blocks, own, rest)));
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
     tried.extend(beside.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect::<Vec<_>>());
