@@ -7,7 +7,8 @@
 //! ```
 //!
 //! All of them can go on for ever. Once `W` has reached the horizon, 1, what is old fades: everything is multiplied by `rho = (1 - dt) / W` before a row is
-//! added, so `W` stays 1, and sums are over the last horizon or so. The place is kept as a mean age, which needs no origin.
+//! added, so `W` stays 1, and sums are over the last horizon or so. The place is kept as a mean age, which needs no origin; what is older than the horizon in
+//! the mean has the place 0.
 
 use ncde_simd::{Kernel, Simd};
 use serde::{Deserialize, Serialize};
@@ -49,8 +50,14 @@ pub(crate) struct Beat {
 pub(crate) fn beat(total: &mut f32, gap: f64) -> Beat {
     let weight = gap.min(1.0) as f32;
     let sum = *total + weight;
-    let fade = if sum <= 1.0 || *total == 0.0 { 1.0 } else { (1.0 - weight) / *total };
-    *total = sum.min(1.0);
+    if sum < 1.0 || *total == 0.0 {
+        *total = sum;
+        return Beat { weight, fade: 1.0 };
+    }
+    let fade = (1.0 - weight) / *total;
+    // What is left after the fading, and not the gap: the two may differ by rounding, and sums of millions of rows would drift.
+    let weight = 1.0 - fade * *total;
+    *total = 1.0;
     Beat { weight, fade }
 }
 
@@ -99,7 +106,7 @@ impl Kernel for Pool<'_> {
                     let over = simd.sub_f32s(r, cut[j]);
                     let above = simd.less_than_f32s(zero, over);
                     let own = simd.select_f32s(above, weight, zero);
-                    let run = simd.select_f32s(above, simd.add_f32s(run, weight), zero);
+                    let run = simd.select_f32s(above, simd.mul_add_e_f32s(run, fade, weight), zero);
                     state[j] = [
                         simd.mul_add_e_f32s(share, fade, own),
                         simd.mul_add_e_f32s(sum, fade, simd.mul_f32s(own, over)),
@@ -140,7 +147,9 @@ pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>
             Pooling::Mean => out.extend(sum.iter().zip(share).map(|(&x, &share)| per(x, share))),
             Pooling::Longest => out.extend(longest.iter().map(|&x| per(x, total).min(1.0))),
             Pooling::Place => out.extend(
-                age.iter().zip(share).map(|(&x, &share)| if share > 0.0 { 1.0 - per(per(x, share), total) } else { 0.0 }),
+                age.iter()
+                    .zip(share)
+                    .map(|(&x, &share)| if share > 0.0 { (1.0 - per(per(x, share), total)).max(0.0) } else { 0.0 }),
             ),
         }
     }
