@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
+use burn_tensor::{DType, Tensor};
 use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
@@ -87,7 +87,11 @@ impl LinearCdeBatch {
         };
         // One pass, also where nothing is scaled: windows are part of longer rows, and Burn copies such parts number by number.
         let width = omega.dims()[2];
-        let omega = dense::scale_columns(omega, &vec![0.0; width], &vec![self.spec.scale as f32; width])?;
+        let omega = match omega.dtype() {
+            // Factors of columns are `f32`.
+            DType::F64 => omega * self.spec.scale,
+            _ => dense::scale_columns(omega, &vec![0.0; width], &vec![self.spec.scale as f32; width])?,
+        };
         let Some(plan) = &self.prepared.plan else { return Ok(Moves { lambda: omega, mu: None }) };
         let mu = match self.spec.input {
             InputTerm::None => None,
