@@ -7,7 +7,8 @@
 //! ```
 //!
 //! All of them can go on for ever. Once `W` has reached the horizon, 1, what is old fades: everything is multiplied by `rho = (1 - dt) / W` before a row is
-//! added, so `W` stays 1, and sums are over the last horizon or so. The place is kept as a mean age, which needs no origin.
+//! added, so `W` stays 1, and sums are over the last horizon or so. The place is kept as a mean age, which needs no origin; what is older than the horizon in
+//! the mean has the place 0.
 
 use ncde_simd::{Kernel, Simd};
 use serde::{Deserialize, Serialize};
@@ -32,11 +33,8 @@ pub enum Pooling {
     Place,
 }
 
-/// Numbers that are kept for a threshold: share, sum, run, longest run, age.
-const KEPT: usize = 5;
-
-/// Numbers that are kept for a group of responses.
-pub(crate) const GROUP: usize = CUTS * KEPT * LANES;
+/// Numbers that are kept for a threshold at most: share, run, longest run, sum, age.
+const MOST_KEPT: usize = 5;
 
 /// The weight of a row and what older ones are multiplied with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,12 +47,18 @@ pub(crate) struct Beat {
 pub(crate) fn beat(total: &mut f32, gap: f64) -> Beat {
     let weight = gap.min(1.0) as f32;
     let sum = *total + weight;
-    let fade = if sum <= 1.0 || *total == 0.0 { 1.0 } else { (1.0 - weight) / *total };
-    *total = sum.min(1.0);
+    if sum < 1.0 || *total == 0.0 {
+        *total = sum;
+        return Beat { weight, fade: 1.0 };
+    }
+    let fade = (1.0 - weight) / *total;
+    // What is left after the fading, and not the gap: the two may differ by rounding, and sums of millions of rows would drift.
+    let weight = 1.0 - fade * *total;
+    *total = 1.0;
     Beat { weight, fade }
 }
 
-/// What is kept up to date, so that nothing is computed that nobody reads.
+/// What is kept, so that nothing is remembered and computed that nobody reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// Shares alone.
@@ -74,6 +78,16 @@ impl Kept {
             false => Self::All,
         }
     }
+
+    /// Numbers that are kept for a group of responses.
+    pub(crate) fn numbers(self) -> usize {
+        CUTS * LANES
+            * match self {
+                Self::Shares => 1,
+                Self::Runs => 3,
+                Self::All => MOST_KEPT,
+            }
+    }
 }
 
 /// Takes a few rows into the sums of a group of responses on one signal; `RUNS` and `REST` say which of them.
@@ -87,7 +101,7 @@ pub(crate) struct Pool<'a, const RUNS: bool, const REST: bool> {
     pub(crate) width: usize,
     pub(crate) signal: usize,
     pub(crate) beats: &'a [Beat],
-    /// `[CUTS, KEPT, LANES]`.
+    /// `[CUTS, numbers kept, LANES]`.
     pub(crate) kept: &'a mut [f32],
 }
 
@@ -100,14 +114,15 @@ impl<const RUNS: bool, const REST: bool> Kernel for Pool<'_, RUNS, REST> {
         let ((taps, _), (cuts, _)) = (S::as_simd_f32s(taps), S::as_simd_f32s(cuts));
         let (kept, _) = S::as_mut_simd_f32s(kept);
         let registers = LANES / S::F32_LANES;
+        let slots = const { 1 + if RUNS { 2 } else { 0 } + if REST { 2 } else { 0 } };
         let zero = simd.splat_f32s(0.0);
         for l in 0..registers {
-            let mut state = [[zero; KEPT]; CUTS];
+            let mut state = [[zero; MOST_KEPT]; CUTS];
             let mut cut = [zero; CUTS];
             for j in 0..CUTS {
                 cut[j] = cuts[j * registers + l];
-                for (i, own) in state[j].iter_mut().enumerate() {
-                    *own = kept[(j * KEPT + i) * registers + l];
+                for (i, own) in state[j].iter_mut().take(slots).enumerate() {
+                    *own = kept[(j * slots + i) * registers + l];
                 }
             }
             for (memory, beat) in memories.chunks_exact(size).zip(beats) {
@@ -117,25 +132,25 @@ impl<const RUNS: bool, const REST: bool> Kernel for Pool<'_, RUNS, REST> {
                 }
                 let (weight, fade) = (simd.splat_f32s(beat.weight), simd.splat_f32s(beat.fade));
                 for j in 0..CUTS {
-                    let [share, sum, run, longest, age] = state[j];
+                    let [share, run, longest, sum, age] = state[j];
                     let over = simd.sub_f32s(r, cut[j]);
                     let above = simd.less_than_f32s(zero, over);
                     let own = simd.select_f32s(above, weight, zero);
                     state[j][0] = simd.mul_add_e_f32s(share, fade, own);
                     if RUNS {
-                        let run = simd.select_f32s(above, simd.add_f32s(run, weight), zero);
-                        state[j][2] = run;
-                        state[j][3] = simd.max_f32s(simd.mul_f32s(longest, fade), run);
+                        let run = simd.select_f32s(above, simd.mul_add_e_f32s(run, fade, weight), zero);
+                        state[j][1] = run;
+                        state[j][2] = simd.max_f32s(simd.mul_f32s(longest, fade), run);
                     }
                     if REST {
-                        state[j][1] = simd.mul_add_e_f32s(sum, fade, simd.mul_f32s(own, over));
+                        state[j][3] = simd.mul_add_e_f32s(sum, fade, simd.mul_f32s(own, over));
                         state[j][4] = simd.mul_f32s(simd.mul_add_e_f32s(share, weight, age), fade);
                     }
                 }
             }
             for j in 0..CUTS {
-                for (i, own) in state[j].iter().enumerate() {
-                    kept[(j * KEPT + i) * registers + l] = *own;
+                for (i, own) in state[j].iter().take(slots).enumerate() {
+                    kept[(j * slots + i) * registers + l] = *own;
                 }
             }
         }
@@ -156,15 +171,18 @@ pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usiz
 /// One way of pooling, of all thresholds and responses of a group, where all rows weigh `total`.
 pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>) {
     let per = |x: f32, y: f32| if y > 0.0 { x / y } else { 0.0 };
-    for cut in kept.chunks_exact(KEPT * LANES) {
-        let row = |i: usize| &cut[i * LANES..(i + 1) * LANES];
-        let [share, sum, longest, age] = [row(0), row(1), row(3), row(4)];
+    for cut in kept.chunks_exact(kept.len() / CUTS) {
+        // What is asked for is kept.
+        let row = |i: usize| cut.get(i * LANES..(i + 1) * LANES).unwrap_or_default();
+        let [share, longest, sum, age] = [row(0), row(2), row(3), row(4)];
         match pool {
             Pooling::Share => out.extend(share.iter().map(|&x| per(x, total))),
             Pooling::Mean => out.extend(sum.iter().zip(share).map(|(&x, &share)| per(x, share))),
             Pooling::Longest => out.extend(longest.iter().map(|&x| per(x, total).min(1.0))),
             Pooling::Place => out.extend(
-                age.iter().zip(share).map(|(&x, &share)| if share > 0.0 { 1.0 - per(per(x, share), total) } else { 0.0 }),
+                age.iter()
+                    .zip(share)
+                    .map(|(&x, &share)| if share > 0.0 { (1.0 - per(per(x, share), total)).max(0.0) } else { 0.0 }),
             ),
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
 use crate::memory::{CHUNK, Flows, Remember, padded};
-use crate::pool::{Beat, CUTS, GROUP, Kept, LANES, Pool, Pooling, beat, pooled, respond};
+use crate::pool::{Beat, CUTS, Kept, LANES, Pool, Pooling, beat, pooled, respond};
 
 /// Responses whose functionals are drawn in the same way; a group is 16 of them on one signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl Responses {
 
     /// Numbers that are kept for a span: the weights of all rows and of those after the delay, memories and signals, sums.
     fn span_state(&self) -> usize {
-        2 + (self.legendre.order() + 1) * self.width() + self.shape.groups() * GROUP
+        2 + (self.legendre.order() + 1) * self.width() + self.kept.iter().map(|kept| kept.numbers()).sum::<usize>()
     }
 
     /// Numbers that are kept of a series.
@@ -177,7 +177,10 @@ impl Responses {
             }));
         }
         let groups = self.shape.groups();
-        for (g, kept) in kept.chunks_exact_mut(GROUP).enumerate() {
+        let mut rest = kept;
+        for g in 0..groups {
+            let (kept, after) = rest.split_at_mut(self.kept[g].numbers());
+            rest = after;
             let place = s * groups + g;
             let (taps, cuts) = (self.taps_of(place), &self.cuts[place * CUTS * LANES..(place + 1) * CUTS * LANES]);
             let (memories, width, beats) = (&memories[size..(n + 1) * size], self.width(), &beats[self.waits[g]][..]);
@@ -229,8 +232,11 @@ impl Responses {
         for family in &self.shape.families {
             for &pool in &family.pools {
                 for state in state.chunks_exact(self.span_state()) {
-                    let kept = &state[state.len() - self.shape.groups() * GROUP..];
-                    for (g, kept) in kept.chunks_exact(GROUP).enumerate().skip(first).take(family.groups) {
+                    let mut from = 2 + (self.legendre.order() + 1) * self.width();
+                    from += self.kept[..first].iter().map(|kept| kept.numbers()).sum::<usize>();
+                    for g in first..first + family.groups {
+                        let kept = &state[from..from + self.kept[g].numbers()];
+                        from += kept.len();
                         pooled(kept, state[self.waits[g]], pool, out);
                     }
                 }

@@ -56,7 +56,7 @@ pub struct SummaryScratch {
     memories: Vec<f32>,
 }
 
-/// Moments: mean, mean square, variation, maximum, minimum, the last value.
+/// Moments: mean, sum of squares about it, variation, maximum, minimum, the last value.
 const MOMENTS: usize = 6;
 
 impl Summary {
@@ -112,23 +112,28 @@ impl Summary {
             for k in from..to {
                 let row = &rows.values[k * c..(k + 1) * c];
                 let first = first && k == from;
+                let before = head[1];
                 let beat = beat(&mut head[1], if first { 0.0 } else { rows.gaps[k] });
+                // How far a mean moves to a new value; squares about it grow by that times the weight of what was there (West, 1979), as the difference of
+                // mean squares is mostly rounding where a channel hardly moves.
+                let share = if head[1] > 0.0 { beat.weight / head[1] } else { 1.0 };
+                let older = before * beat.fade;
                 head[0] = rows.since[k].min(1.0) as f32;
                 let memory = &scratch.memories[(k - from + 1) * size..(k - from + 2) * size];
                 mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * beat.fade + beat.weight * m);
                 for (own, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
-                    let [sum, square, variation, most, least, last] = own else { continue };
+                    let [mean, squares, variation, most, least, last] = own else { continue };
                     if first {
-                        (*most, *least, *last) = (x, x, x);
+                        (*mean, *most, *least, *last) = (x, x, x, x);
                     }
-                    *sum = *sum * beat.fade + beat.weight * x;
-                    *square = *square * beat.fade + beat.weight * x * x;
+                    let away = x - *mean;
+                    *mean += share * away;
+                    *squares = *squares * beat.fade + older * share * away * away;
                     *variation = *variation * beat.fade + (x - *last).abs();
                     *last = x;
                     if beat.fade < 1.0 {
-                        // Towards the mean, where all rows weigh 1.
-                        *most = *sum + (*most - *sum) * beat.fade;
-                        *least = *sum + (*least - *sum) * beat.fade;
+                        *most = *mean + (*most - *mean) * beat.fade;
+                        *least = *mean + (*least - *mean) * beat.fade;
                     }
                     *most = most.max(x);
                     *least = least.min(x);
@@ -157,9 +162,8 @@ impl Summary {
         let longest = &memories[memories.len().saturating_sub(size)..];
         (0..q * c).for_each(|n| out.push(per(mean[n / c * width + n % c], longest[n / c * width + n % c])));
         for own in moments.chunks_exact(MOMENTS) {
-            let &[sum, square, variation, most, least, last] = own else { continue };
-            let mean = per(sum, last);
-            out.extend([mean, (per(square, last * last) - mean * mean).max(0.0).sqrt(), per(variation, 0.0), most, least]);
+            let &[mean, squares, variation, most, least, _] = own else { continue };
+            out.extend([mean, per(squares, 0.0).sqrt(), per(variation, 0.0), most, least]);
         }
         out.push(head[0]);
     }

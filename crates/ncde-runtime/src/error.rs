@@ -73,12 +73,12 @@ pub enum Error {
         problem: String,
     },
 
-    /// An output that is not a number: a state has grown out of all bounds.
+    /// A number that is none: a state has grown out of all bounds.
     #[error(
-        "output {place} is {value}: a state has grown out of all bounds; the series is unlike those of training, or the model is unstable"
+        "number {place} of the outputs or of a state is {value}: a state has grown out of all bounds; the series is unlike those of training, or the model is unstable"
     )]
     Overflow {
-        /// Which output, from 0.
+        /// Which one, from 0.
         place: usize,
         /// What it is.
         value: f64,

@@ -109,6 +109,7 @@ fn events_come_in_order_and_the_loss_falls() {
             Event::Step { .. } => 's',
             Event::Evaluated { .. } => 'e',
             Event::Testing => 't',
+            Event::Solved { .. } => 'r',
         });
     });
     let text: String = seen.into_iter().collect();
@@ -142,7 +143,7 @@ fn what_cannot_be_trained_on_is_told() {
     assert!(message(&["structure=dense", "forget=true"], small()).contains("no diagonal of their own"));
     assert!(message(&["forget=true", "time=false"], small()).contains("states forget with time"));
     assert!(message(&["name=stack", "embedding=4"], small()).contains("not tokens"));
-    assert!(message(&["name=slise"], small()).contains("there are `slice`, `stack`"));
+    assert!(message(&["name=slise"], small()).contains("there are `reservoir`, `slice`, `stack`"));
     assert!(message(&["name=nrde", "solver_steps=0"], small()).contains("`model.solver_steps` is 0"));
     assert!(message(&["name=log-ncde", "init=1e9", "last=linear", "window=2"], small()).contains("--set init="));
 }

@@ -38,6 +38,11 @@ impl Layer for Linear {
 
     fn step(&self, _: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
+        let outputs = bias.len();
+        if weight.len() / outputs.max(1) >= MANY_INPUTS {
+            let columns = (0..outputs).map(|o| weight.iter().skip(o).step_by(outputs).copied().collect()).collect();
+            return Ok(Box::new(ColumnsStep { columns, bias, x: Vec::new() }));
+        }
         Ok(Box::new(LinearStep { y: bias.clone(), weight, bias }))
     }
 }
@@ -56,6 +61,37 @@ impl Step for LinearStep {
         out.clear();
         out.extend(self.y.iter().map(|&y| f64::from(y)));
         Ok(true)
+    }
+}
+
+/// From so many inputs on, an output is a product of two long vectors: rows of a few outputs do not fill a register.
+const MANY_INPUTS: usize = 2048;
+
+#[derive(Debug)]
+struct ColumnsStep {
+    columns: Vec<Vec<f32>>,
+    bias: Vec<f32>,
+    x: Vec<f32>,
+}
+
+impl Step for ColumnsStep {
+    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        self.x.clear();
+        self.x.extend(row.values.iter().map(|&x| x as f32));
+        out.clear();
+        out.extend(self.columns.iter().zip(&self.bias).map(|(column, bias)| f64::from(dispatch(Dot(&self.x, column)) + bias)));
+        Ok(true)
+    }
+}
+
+struct Dot<'a>(&'a [f32], &'a [f32]);
+
+impl Kernel for Dot<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> f32 {
+        f32::dot(simd, self.0, self.1)
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Reservoir {
     pub summary: SummaryShape,
 }
 
+/// Rows whose memories are worked on at once, and a few more.
+const AT_ONCE: usize = 34;
+
 /// A block of features.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -94,17 +97,24 @@ impl Reservoir {
         if families.len() > 256 || families.iter().any(|family| family.groups > MOST || family.pools.len() > 4) {
             return refuse("responses.families", "too many families, groups or ways of pooling");
         }
-        // One after the other, as every factor is bounded and none of the products can overflow.
-        let wide = self.responses.groups().max(1).saturating_mul(self.responses.spans.len().max(1));
-        let numbers = wide.saturating_mul(LANES * 32).max(wide.saturating_mul(input.width())).max(self.responses.features());
-        let summary = self.summary.spans.len().saturating_mul(32).saturating_mul(input.width());
-        if numbers.max(summary) > MOST_NUMBERS {
-            return refuse(
+        let (spans, groups, width) = (self.responses.spans.len(), self.responses.groups(), input.width());
+        let memories = |order: usize, signals: usize, spans: usize| {
+            (order + 1).saturating_mul(signals.next_multiple_of(LANES)).saturating_mul(spans + AT_ONCE)
+        };
+        let sizes = [
+            memories(self.responses.order, groups, spans),
+            memories(self.summary.order, width, self.summary.spans.len()),
+            groups.saturating_mul(spans).saturating_mul(LANES * CUTS * 5),
+            groups.saturating_mul(spans).saturating_mul(width),
+            self.features(input),
+        ];
+        match sizes.into_iter().max() {
+            Some(most) if most > MOST_NUMBERS => refuse(
                 "responses.families",
-                format!("so large that {} numbers are remembered; at most {MOST_NUMBERS}", numbers.max(summary)),
-            );
+                format!("so large that {most} numbers are worked on; at most {MOST_NUMBERS} are possible"),
+            ),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -159,8 +169,16 @@ const HEAD: usize = 2;
 
 impl Engine {
     /// Takes some rows, `[rows, channels]`, at times since the start of the series.
-    fn take(&mut self, memory: &mut [f64], times: impl Iterator<Item = f64>, values: impl Iterator<Item = f64>) {
-        let Some((&mut [ref mut started, ref mut last], state)) = memory.split_first_chunk_mut::<HEAD>() else { return };
+    ///
+    /// # Errors
+    /// If a memory or a sum is not finite.
+    fn take(
+        &mut self,
+        memory: &mut [f64],
+        times: impl Iterator<Item = f64>,
+        values: impl Iterator<Item = f64>,
+    ) -> Result<(), Error> {
+        let Some((&mut [ref mut started, ref mut last], state)) = memory.split_first_chunk_mut::<HEAD>() else { return Ok(()) };
         let EngineScratch { responses, summary, state: own, gaps, since, values: narrow, .. } = &mut self.scratch;
         let first = *started == 0.0;
         gaps.clear();
@@ -178,7 +196,12 @@ impl Engine {
         let (pools, rest) = own.split_at_mut(self.responses.state());
         self.responses.push(pools, rows, responses);
         self.summary.push(rest, rows, summary);
+        // Responses that are no numbers lie above no threshold, so that outputs would not show it.
+        if let Some(place) = own.iter().position(|x| !x.is_finite()) {
+            return Err(Error::Overflow { place, value: own[place].into() });
+        }
         state.iter_mut().zip(own).for_each(|(to, from)| *to = f64::from(*from));
+        Ok(())
     }
 
     /// The features of the series as it is, statics last.
@@ -200,13 +223,12 @@ impl Step for Engine {
     }
 
     fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.take(memory, std::iter::once(row.time), row.values.iter().copied());
+        self.take(memory, std::iter::once(row.time), row.values.iter().copied())?;
         self.read(row.statics, out);
         Ok(true)
     }
 
     fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
-        self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()));
-        Ok(())
+        self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()))
     }
 }

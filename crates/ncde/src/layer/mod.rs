@@ -37,6 +37,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 
 pub use dropout::Phase;
+pub(crate) use network::reached;
 pub use network::{LayerWeights, Network, Visit};
 pub use optimiser::{Optimiser, Stepped, Update};
 pub use rows::{Branches, Places, Rows};

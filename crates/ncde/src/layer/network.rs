@@ -122,6 +122,36 @@ impl<B: LayerBackend> Placed<B> {
     }
 }
 
+/// Refuses layers of which a trained one comes before a `reservoir`: no gradient comes through that, so it would not learn what its rows do there.
+///
+/// # Errors
+/// If there is one, or the layers do not fit together.
+pub(crate) fn reached(layers: &[LayerSpec], input: &Signal) -> Result<(), ncde_runtime::Error> {
+    fn walk(
+        layers: &[LayerSpec],
+        mut signal: Signal,
+        place: &str,
+        trained: &mut Option<String>,
+    ) -> Result<(), ncde_runtime::Error> {
+        for (i, layer) in layers.iter().enumerate() {
+            if let (LayerSpec::Reservoir(_), Some(weight)) = (layer, &*trained) {
+                return Err(ncde_runtime::Error::Layer {
+                    layer: format!("{place}{i} ({})", layer.name()),
+                    problem: format!("no gradient comes through it, but `{weight}` before it is trained; put it before that"),
+                });
+            }
+            let own = layer.layer();
+            walk(own.inside(), signal.clone(), &format!("{place}{i}.layers."), trained)?;
+            if trained.is_none() {
+                *trained = own.weights(&signal)?.iter().find(|w| w.is_trained()).map(|w| format!("{place}{i}.{}", w.name));
+            }
+            signal = own.output(&signal)?;
+        }
+        Ok(())
+    }
+    walk(layers, input.clone(), "layers.", &mut None)
+}
+
 /// A list of layers with its weights.
 ///
 /// ```
@@ -171,6 +201,7 @@ impl<B: LayerBackend> Network<B> {
     /// If the layers do not fit together, or a weight is none of theirs.
     pub fn with_values(layers: &[LayerSpec], input: &Signal, values: &[NamedWeight], device: &B::Device) -> Result<Self, Error> {
         let weights = spec::weights(layers, input, "layers.")?;
+        reached(layers, input)?;
         let fits = |(weight, own): (&Weight, &NamedWeight)| weight.name == own.name && weight.count() == own.values.len();
         if weights.len() != values.len() || !weights.iter().zip(values).all(fits) {
             let (seen, wanted) = (format!("{} of them", values.len()), format!("the {} of these layers", weights.len()));

@@ -1,7 +1,7 @@
 //! A reservoir on a batch; see [`ncde_runtime::layer::Reservoir`].
 //!
 //! Nothing in it is trained, and no gradient comes through it: rows are taken as numbers, one after the other, as a prediction takes them. The preset `reservoir` is fitted in closed
-//! form and does not come here; this is for compositions of one's own.
+//! form and does not come here; this is for compositions of one's own. Layers before it must have nothing to train (`reached` in `network`).
 
 use std::sync::{Mutex, PoisonError};
 

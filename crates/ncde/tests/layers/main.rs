@@ -44,6 +44,7 @@ every!(
     Windows,
     LinearCde,
     NeuralCde,
+    Reservoir,
     Signature,
     Embedding,
     Linear,

@@ -10,7 +10,7 @@ use ncde_runtime::layer::{Signal, output};
 use serde_json::{Value, json};
 
 use crate::run::{Data, tensor};
-use crate::samples::{cde, form, function, linear, log, neural, numbers, sample, tokens, with};
+use crate::samples::{cde, form, function, linear, log, neural, numbers, reservoir, sample, tokens, with};
 
 fn refused(input: &Signal, layers: Value) -> String {
     let layers: Vec<LayerSpec> = serde_json::from_value(layers).unwrap();
@@ -157,6 +157,94 @@ fn a_setting_that_makes_no_sense_is_named() {
     for (layers, wanted) in cases {
         let message = refused(&numbers(2, 0), layers);
         assert!(message.contains(wanted) && message.contains("`layers."), "{message}");
+    }
+}
+
+/// `base.place` is `value`.
+fn set(place: &[&str], value: Value) -> Value {
+    let mut layer = reservoir(json!({}));
+    *place.iter().fold(&mut layer, |at, key| &mut at[*key]) = value;
+    json!([layer])
+}
+
+#[test]
+fn settings_of_a_reservoir_that_make_no_sense_are_named() {
+    let families = |groups: u64| set(&["responses", "families"], json!([{"groups": groups, "pools": ["share"]}]));
+    let nothing = json!({"order": 1, "spans": [], "memories": false, "moments": false});
+    let cases = [
+        (set(&["horizon"], json!(0.0)), "`horizon` is 0; a positive time is needed"),
+        (set(&["horizon"], json!(-1.0)), "`horizon` is -1; a positive time is needed"),
+        (set(&["responses", "order"], json!(0)), "`responses.order` is 0; it is from 1 to 12"),
+        (set(&["responses", "order"], json!(13)), "`responses.order` is 13; it is from 1 to 12"),
+        (set(&["summary", "order"], json!(1_u64 << 40)), "`summary.order` is 1099511627776; it is from 1 to 12"),
+        (set(&["responses", "spans"], json!([0.5, 0.0])), "`responses.spans` is a list with 0; spans are positive"),
+        (set(&["summary", "spans"], json!([-0.5])), "`summary.spans` is a list with -0.5; spans are positive"),
+        (set(&["summary", "spans"], json!(vec![0.5; 257])), "`summary.spans` is a list of 257; at most 256 are possible"),
+        (set(&["summary", "spans"], json!([])), "`summary.spans` is empty, but memories or moments are asked for"),
+        (set(&["responses", "delay"], json!(-0.1)), "`responses.delay` is -0.1; it is 0 or more"),
+        (families(1 << 40), "`responses.families` is too many families, groups or ways of pooling"),
+        (families(1 << 19), "`responses.families` is so large that "),
+        (set(&["responses", "families"], json!(vec![json!({"groups": 1, "pools": []}); 257])), "too many families"),
+        (
+            json!([reservoir(
+                json!({"summary": nothing, "responses": {"order": 1, "spans": [0.5], "delay": 0.0, "families": []}})
+            )]),
+            "`responses.families` is empty, and the summary has no features: nothing would come out",
+        ),
+    ];
+    for (layers, wanted) in cases {
+        let message = refused(&numbers(2, 0), layers);
+        assert!(message.starts_with("`layers.0 (reservoir)`: ") && message.contains(wanted), "{message}");
+    }
+    // TOML has numbers that JSON has not.
+    for (number, text) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        let LayerSpec::Reservoir(mut spec) = serde_json::from_value(reservoir(json!({}))).unwrap() else {
+            unreachable!("it is one")
+        };
+        spec.summary.spans[0] = number;
+        let message = output(&[LayerSpec::Reservoir(spec)], &numbers(2, 0)).unwrap_err().to_string();
+        assert!(message.contains(&format!("`summary.spans` is a list with {text}")), "{message}");
+    }
+    // Rows so wide that their memories would take gigabytes.
+    let message = refused(&numbers(1 << 21, 0), json!([reservoir(json!({}))]));
+    assert!(message.contains("numbers are worked on"), "{message}");
+    let message = refused(&numbers(2, 0), json!([{"layer": "pool", "over": "last"}, reservoir(json!({}))]));
+    assert!(message.contains("`layers.1 (reservoir)`: it comes after `pool`"), "{message}");
+    assert!(refused(&tokens(4), json!([reservoir(json!({}))])).contains("put an `embedding` before it"));
+}
+
+#[test]
+fn nothing_that_is_trained_comes_before_a_reservoir() {
+    let inside = |layers: Value| json!([{"layer": "residual", "layers": layers}]);
+    for (input, layers, wanted) in [
+        (
+            numbers(2, 0),
+            json!([linear(3), reservoir(json!({}))]),
+            "`layers.1 (reservoir)`: no gradient comes through it, but `layers.0.weight`",
+        ),
+        (
+            tokens(4),
+            json!([{"layer": "embedding", "width": 2}, reservoir(json!({}))]),
+            "`layers.0.weight` before it is trained; put it before that",
+        ),
+        (numbers(2, 0), inside(json!([linear(3), reservoir(json!({})), linear(2)])), "`layers.0.layers.1 (reservoir)`: "),
+        // The skip would bring a gradient, but not all of it.
+        (
+            numbers(2, 0),
+            json!([linear(3), inside(json!([reservoir(json!({})), linear(3)]))[0]]),
+            "`layers.1.layers.0 (reservoir)`: ",
+        ),
+        (
+            numbers(2, 0),
+            json!([{"layer": "residual", "layers": [linear(2)]}, reservoir(json!({}))]),
+            "`layers.0.layers.0.weight`",
+        ),
+    ] {
+        let layers: Vec<LayerSpec> = serde_json::from_value(layers).unwrap();
+        // What is saved already can be predicted with.
+        output(&layers, &input).unwrap();
+        let message = Network::<Flex>::drawn(&layers, &input, 0, &Default::default()).unwrap_err().to_string();
+        assert!(message.contains(wanted), "{message}");
     }
 }
 

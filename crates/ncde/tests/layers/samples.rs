@@ -52,6 +52,14 @@ pub(crate) fn neural(kind: &str, more: Value) -> Value {
     with(&base, more)
 }
 
+/// Its horizon ends within the series of most tests.
+pub(crate) fn reservoir(more: Value) -> Value {
+    let base = json!({"layer": "reservoir", "horizon": 2.5,
+        "responses": {"order": 4, "spans": [0.15, 0.6], "delay": 0.3, "families": [{"groups": 2, "pools": ["share", "mean", "longest", "place"]}]},
+        "summary": {"order": 3, "spans": [0.2, 1.0], "memories": true, "moments": true}});
+    with(&base, more)
+}
+
 pub(crate) fn linear(outputs: usize) -> Value {
     json!({"layer": "linear", "outputs": outputs})
 }
@@ -100,7 +108,7 @@ pub(crate) fn drives() -> Vec<Value> {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Sample> {
-    [windows(), linear_cdes(), other_drives(), neural_cdes(), rows(), deep()].concat()
+    [windows(), linear_cdes(), other_drives(), neural_cdes(), reservoirs(), rows(), deep()].concat()
 }
 
 fn windows() -> Vec<Sample> {
@@ -205,6 +213,67 @@ fn neural_cdes() -> Vec<Sample> {
     let odd = json!({"hidden": 1, "width": 1, "layers": 2, "activation": "softplus", "before_last": "tanh", "last": "linear", "steps": 1});
     all.push(sample("log-ncde of 1 state", numbers(1, 0), json!([log(1, 2, "lyndon"), neural("log-ncde", odd.clone())])));
     all.push(sample("ncde of 1 state", numbers(1, 0), json!([form(1, "hermite"), neural("ncde", odd)])));
+    all
+}
+
+fn reservoirs() -> Vec<Sample> {
+    let family = |groups: usize, pools: &[&str]| json!({"groups": groups, "pools": pools});
+    let responses = |order: usize, spans: &[f64], delay: f64, families: Value| json!({"responses": {"order": order, "spans": spans, "delay": delay, "families": families}});
+    let summary = |order: usize, spans: &[f64], memories: bool, moments: bool| json!({"summary": {"order": order, "spans": spans, "memories": memories, "moments": moments}});
+    let none = || summary(1, &[], false, false);
+    let silent = || responses(1, &[], 0.0, json!([]));
+    let both = |a: Value, b: Value| reservoir(with(&a, b));
+    let several = json!([
+        family(1, &["mean", "share"]),
+        family(0, &["share"]),
+        family(3, &["place"]),
+        family(2, &[]),
+        family(1, &["longest"])
+    ]);
+    let readout = || json!([{"layer": "standardise"}, linear(2)]);
+    let then = |first: Vec<Value>| json!([first, readout().as_array().unwrap().clone()].concat());
+    let mut all = vec![
+        sample("reservoir", numbers(3, 2), json!([reservoir(json!({}))])),
+        sample("reservoir and its readout", numbers(3, 2), then(vec![reservoir(json!({}))])),
+        sample(
+            "reservoir, pooled",
+            numbers(1, 0),
+            json!([both(silent(), json!({})), pool("last"), {"layer": "standardise"}, linear(3)]),
+        ),
+        sample("reservoir after windows", numbers(2, 1), then(vec![log(3, 2, "lyndon"), reservoir(json!({}))])),
+        sample("reservoir after increments", numbers(1, 0), then(vec![form(2, "increments"), both(silent(), json!({}))])),
+        sample(
+            "reservoir after layers without trained weights",
+            numbers(3, 0),
+            then(vec![json!({"layer": "standardise"}), norm(false), function("tanh"), reservoir(json!({}))]),
+        ),
+        sample(
+            "residual around a reservoir",
+            numbers(3, 1),
+            json!([{"layer": "residual", "layers": [both(silent(), json!({})), linear(3)]}, linear(2)]),
+        ),
+        sample(
+            "many signals",
+            numbers(19, 0),
+            then(vec![both(responses(2, &[0.4], 0.0, json!([family(17, &["share"])])), json!({}))]),
+        ),
+    ];
+    for width in [1, 3] {
+        for (name, layer) in [
+            ("one family", both(none(), responses(1, &[0.5], 0.0, json!([family(1, &["share"])])))),
+            ("several families", both(none(), responses(5, &[0.1, 0.4, 3.0], 0.2, several.clone()))),
+            ("the largest order", both(none(), responses(12, &[0.5], 9.0, json!([family(2, &["mean", "place"])])))),
+            ("memories alone", both(silent(), summary(12, &[0.3], true, false))),
+            ("moments alone", both(silent(), summary(1, &[0.3, 0.5], false, true))),
+            (
+                "groups without spans",
+                both(summary(2, &[2.0], true, true), responses(3, &[], 0.1, json!([family(2, &["share"])]))),
+            ),
+        ] {
+            let name = format!("reservoir, {name}, {width} channels");
+            all.push(sample(name, numbers(width, usize::from(width == 3)), then(vec![layer])));
+        }
+    }
     all
 }
 

@@ -222,6 +222,7 @@ pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts, closed: bool) -> 
         }
         complete(&mut config.layers, facts.outputs);
         layer::output(&config.layers, &facts.signal)?;
+        crate::layer::reached(&config.layers, &facts.signal)?;
         return Ok((OWN_LAYERS.into(), config.layers.clone()));
     }
     let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });

@@ -1,0 +1,192 @@
+//! Pools, memories and moments against a naive computation in f64, with all rows at hand.
+
+use ncde_reservoir::{Pooling, legendre};
+
+use crate::common::{Reservoir, Series};
+
+/// `m` after a gap in units of the span, in which the signal goes from `x[0]` to `x[1]`: Taylor series of short steps.
+fn moved(q: usize, gap: f64, m: &[f64], x: [f64; 2]) -> Vec<f64> {
+    let (a, b) = legendre::generator(q);
+    // The generator of (m, x, slope of x), in time of the span.
+    let apply = |y: &[f64]| -> Vec<f64> {
+        let row = |i: usize| (0..q).map(|j| a[i * q + j] * y[j]).sum::<f64>() + b[i] * y[q];
+        (0..q).map(row).chain([y[q + 1], 0.0]).collect()
+    };
+    let steps = (gap * (q * q) as f64).ceil().max(1.0);
+    let mut y: Vec<f64> = m.iter().copied().chain([x[0], (x[1] - x[0]) / gap]).collect();
+    for _ in 0..steps as usize {
+        let mut term = y.clone();
+        for n in 1..30 {
+            term = apply(&term).iter().map(|z| z * gap / steps / f64::from(n)).collect();
+            y.iter_mut().zip(&term).for_each(|(y, z)| *y += z);
+        }
+    }
+    y.truncate(q);
+    y
+}
+
+/// The memory of a signal after each row.
+fn memories(q: usize, span: f64, series: &Series, signal: &[f64]) -> Vec<Vec<f64>> {
+    let mut all: Vec<Vec<f64>> = Vec::new();
+    for k in 0..series.len() {
+        all.push(match all.last() {
+            None => (0..q).map(|i| if i == 0 { signal[0] } else { 0.0 }).collect(),
+            Some(m) => moved(q, series.gaps[k] / span, m, [signal[k - 1], signal[k]]),
+        });
+    }
+    all
+}
+
+/// What each row weighs in the end, its own gap and how old what is above then is: gaps of rows after `delay`, old ones faded once they fill the horizon.
+struct Weights {
+    /// After each row.
+    total: Vec<f64>,
+    gap: Vec<f64>,
+    fade: Vec<f64>,
+}
+
+fn weights(series: &Series, delay: f64) -> Weights {
+    let mut all = Weights { total: Vec::new(), gap: Vec::new(), fade: Vec::new() };
+    let mut total = 0.0;
+    for k in 0..series.len() {
+        let gap = if k == 0 { 0.0 } else { series.gaps[k].min((series.since[k] - delay).max(0.0)).min(1.0) };
+        let fade = if total + gap <= 1.0 || total == 0.0 { 1.0 } else { (1.0 - gap) / total };
+        total = f64::min(total + gap, 1.0);
+        all.total.push(total);
+        all.gap.push(gap);
+        all.fade.push(fade);
+    }
+    all
+}
+
+/// One way of pooling a response above a threshold.
+fn pooled(r: &[f64], cut: f64, own: &Weights, pool: Pooling) -> f64 {
+    let n = r.len();
+    // What is left of row k at the end.
+    let left = |k: usize| own.fade[k + 1..].iter().product::<f64>();
+    let (share, height): (f64, f64) = (0..n)
+        .filter(|&k| r[k] > cut)
+        .fold((0.0, 0.0), |(share, sum), k| (share + own.gap[k] * left(k), sum + own.gap[k] * left(k) * (r[k] - cut)));
+    let total = own.total[n - 1];
+    let per = |x: f64, y: f64| if y > 0.0 { x / y } else { 0.0 };
+    match pool {
+        Pooling::Share => per(share, total),
+        Pooling::Mean => per(height, share),
+        Pooling::Longest => {
+            let (mut run, mut longest) = (0.0, 0.0_f64);
+            for k in 0..n {
+                run = if r[k] > cut { run * own.fade[k] + own.gap[k] } else { 0.0 };
+                longest = (longest * own.fade[k]).max(run);
+            }
+            per(longest, total).min(1.0)
+        }
+        Pooling::Place => {
+            // The age of row k at the end: each later row adds its gap, and then fades what there is of ages.
+            let age = |k: usize| own.gap[k + 1..].iter().sum::<f64>();
+            let ages: f64 = (0..n).filter(|&k| r[k] > cut).map(|k| own.gap[k] * left(k) * age(k)).sum();
+            if share > 0.0 { (1.0 - per(per(ages, share), total)).max(0.0) } else { 0.0 }
+        }
+    }
+}
+
+fn naive(own: &Reservoir, series: &Series) -> Vec<f64> {
+    let (shape, n, c) = (&own.shape, series.len(), own.channels);
+    let (groups, q) = (shape.groups(), shape.order);
+    let value = |k: usize, i: usize| f64::from(series.values[k * c + i]);
+    let mut out = Vec::new();
+    let mut first = 0;
+    for family in &shape.families {
+        for &pool in &family.pools {
+            for (s, &span) in shape.spans.iter().enumerate() {
+                for g in 0..family.groups {
+                    let weights = weights(series, if g % 2 == 1 { span.min(shape.delay) } else { 0.0 });
+                    let place = s * groups + first + g;
+                    let mix = |i: usize| f64::from(own.mix[(s * c + i) * groups + first + g]);
+                    let signal: Vec<f64> = (0..n).map(|k| (0..c).map(|i| mix(i) * value(k, i)).sum()).collect();
+                    let memories = memories(q, span, series, &signal);
+                    let responses: Vec<Vec<f64>> = (0..16)
+                        .map(|lane| {
+                            let tap = |i: usize| f64::from(own.taps[(place * (q + 1) + i) * 16 + lane]);
+                            (0..n).map(|k| (0..q).map(|i| tap(i) * memories[k][i]).sum::<f64>() + tap(q) * signal[k]).collect()
+                        })
+                        .collect();
+                    for cut in 0..4 {
+                        let cut = |lane: usize| f64::from(own.cuts[(place * 4 + cut) * 16 + lane]);
+                        out.extend((0..16).map(|lane| pooled(&responses[lane], cut(lane), &weights, pool)));
+                    }
+                }
+            }
+        }
+        first += family.groups;
+    }
+    let (summary, weights) = (&own.summary, weights(series, 0.0));
+    let of = |span: f64, i: usize| memories(summary.order, span, series, &(0..n).map(|k| value(k, i)).collect::<Vec<_>>());
+    for &span in &summary.spans {
+        let all: Vec<_> = (0..c).map(|i| of(span, i)).collect();
+        out.extend((0..summary.order).flat_map(|j| all.iter().map(move |own| own[n - 1][j])));
+    }
+    out.extend((0..c).map(|i| value(n - 1, i)));
+    let left = |k: usize| weights.gap[k] * weights.fade[k + 1..].iter().product::<f64>();
+    let total = weights.total[n - 1];
+    let mean =
+        |x: &dyn Fn(usize) -> f64| if total > 0.0 { (0..n).map(|k| left(k) * x(k)).sum::<f64>() / total } else { x(n - 1) };
+    let longest: Vec<_> = (0..c).map(|i| of(summary.spans[summary.spans.len() - 1], i)).collect();
+    out.extend((0..summary.order * c).map(|p| mean(&|k| longest[p % c][k][p / c])));
+    for i in 0..c {
+        let (mut most, mut least, mut variation) = (value(0, i), value(0, i), 0.0);
+        for k in 0..n {
+            let fade = weights.fade[k];
+            if fade < 1.0 {
+                // The mean up to here.
+                let left = |j: usize| weights.gap[j] * weights.fade[j + 1..=k].iter().product::<f64>();
+                let mean = (0..=k).map(|j| left(j) * value(j, i)).sum::<f64>() / weights.total[k];
+                (most, least) = (mean + (most - mean) * fade, mean + (least - mean) * fade);
+            }
+            (most, least) = (most.max(value(k, i)), least.min(value(k, i)));
+            variation = variation * fade + (value(k, i) - value(k.max(1) - 1, i)).abs();
+        }
+        let middle = mean(&|k| value(k, i));
+        let deviation = mean(&|k| (value(k, i) - middle).powi(2)).sqrt();
+        out.extend([middle, deviation, if total > 0.0 { variation / total } else { 0.0 }, most, least]);
+    }
+    out.push(series.since[n - 1].min(1.0));
+    out
+}
+
+/// Some features may stand at another side of a threshold by rounding; none do here.
+fn check(own: &Reservoir, series: &Series, what: &str) {
+    let (seen, wanted) = (own.features(series), naive(own, series));
+    assert_eq!(seen.len(), wanted.len());
+    for (i, (seen, wanted)) in seen.iter().zip(&wanted).enumerate() {
+        let error = (f64::from(*seen) - wanted).abs();
+        assert!(error < 1e-4 * (1.0 + wanted.abs()), "{what}, feature {i} of {}: {seen} {wanted}", own.shape.features());
+    }
+    assert!(seen.iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn features_are_those_of_a_naive_computation() {
+    for (order, channels) in [(1, 1), (4, 3), (9, 2)] {
+        let own = Reservoir::new(order, channels, &[0.05, 0.4, 1.5], 3);
+        // One row, two, within the horizon, and some horizons long.
+        for (rows, gap) in [(1, 0.1), (2, 0.1), (13, 0.05), (70, 0.03), (90, 0.06)] {
+            check(&own, &Series::new(rows, channels, gap, 5 + rows as u64), &format!("order {order}, {rows} rows"));
+        }
+    }
+}
+
+#[test]
+fn gaps_longer_than_the_horizon_are_gaps() {
+    let own = Reservoir::new(5, 2, &[0.2, 0.9], 8);
+    let mut series = Series::new(20, 2, 0.1, 2);
+    for place in [1, 9, 19] {
+        series.gaps[place] = 3.7;
+    }
+    let series = Series::at(series.gaps, series.values);
+    check(&own, &series, "long gaps");
+    // Right after such a gap nothing is left of what was before it, but the memory.
+    let cut = Series::at(series.gaps[..10].to_vec(), series.values[..20].to_vec());
+    let shares = own.shape.spans.len() * 3 * 64;
+    assert!(own.features(&cut)[..shares].iter().all(|&share| share == 0.0 || share == 1.0));
+    check(&own, &cut, "after a long gap");
+}
