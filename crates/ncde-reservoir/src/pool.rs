@@ -171,14 +171,16 @@ pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usiz
 /// One way of pooling, of all thresholds and responses of a group, where all rows weigh `total`.
 pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>) {
     let per = |x: f32, y: f32| if y > 0.0 { x / y } else { 0.0 };
+    let inverse = per(1.0, total);
     for cut in kept.chunks_exact(kept.len() / CUTS) {
         // What is asked for is kept.
         let row = |i: usize| cut.get(i * LANES..(i + 1) * LANES).unwrap_or_default();
         let [share, longest, sum, age] = [row(0), row(2), row(3), row(4)];
         match pool {
-            Pooling::Share => out.extend(share.iter().map(|&x| per(x, total))),
+            // By one multiplication each: this is most of what a prediction reads.
+            Pooling::Share => out.extend(share.iter().map(|&x| x * inverse)),
             Pooling::Mean => out.extend(sum.iter().zip(share).map(|(&x, &share)| per(x, share))),
-            Pooling::Longest => out.extend(longest.iter().map(|&x| per(x, total).min(1.0))),
+            Pooling::Longest => out.extend(longest.iter().map(|&x| (x * inverse).min(1.0))),
             Pooling::Place => out.extend(
                 age.iter()
                     .zip(share)
