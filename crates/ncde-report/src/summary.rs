@@ -49,7 +49,13 @@ impl RunRecord {
         if let Some((whose, metrics)) = self.outcome() {
             let (name, value) = metrics.headline();
             let label = format!("{whose} {}", metric_name(name));
-            keys.push(Key { label, value: metric(name, value), note: certainty(metrics) });
+            let lost = if whose == "test" { self.overflowed.test.len() } else { self.overflowed.validation.len() };
+            let mut note = certainty(metrics);
+            if lost > 0 {
+                let counts = if matches!(metrics, Metrics::Classification(_)) { "counted as wrong" } else { "not scored" };
+                note += &format!("; {} without a prediction, as a state overflows, {counts}", counted(lost, "case", "cases"));
+            }
+            keys.push(Key { label, value: metric(name, value), note });
         }
         if let Some(best) = &self.best {
             keys.push(Key {
@@ -69,7 +75,11 @@ impl RunRecord {
             return keys;
         }
         keys.push(Key { label: "time a step".into(), value: duration(self.seconds_per_step), note: format!("on {threads}") });
-        let note = format!("in {}; {}", duration(self.seconds), self.ending());
+        let mut note = format!("in {}; {}", duration(self.seconds), self.ending());
+        if !self.recoveries.is_empty() {
+            let times = counted(self.recoveries.len(), "time", "times");
+            note += &format!("; went back {times} to earlier weights at a lower rate, as numbers grew out of all bounds");
+        }
         keys.push(Key { label: "steps".into(), value: count(self.steps), note });
         keys
     }

@@ -4,6 +4,7 @@
 use ncde::demo::turns;
 use ncde::train::{Config, Error, Event, Outcome, Run};
 use ncde_data::{Dataset, Targets};
+use ncde_report::Metrics;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Form;
 
@@ -109,7 +110,7 @@ fn events_come_in_order_and_the_loss_falls() {
             Event::Step { .. } => 's',
             Event::Evaluated { .. } => 'e',
             Event::Testing => 't',
-            Event::Solved { .. } => 'r',
+            _ => '?',
         });
     });
     let text: String = seen.into_iter().collect();
@@ -210,24 +211,99 @@ fn a_validation_case_that_overflows_does_not_end_a_run() {
     data.cases[case].values.iter_mut().for_each(|x| *x *= 1e12);
     let folder = tempfile::tempdir().unwrap();
     let record = Run::new(&own, data, None).unwrap().train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
-    assert!(record.history.iter().all(|point| point.metric.is_none()) && record.validation.is_none());
-    assert!(record.test.is_some() && record.steps == 12);
+    assert!(record.history.iter().all(|point| point.metric.is_none()));
+    // The case that has no prediction is wrong, and the others are scored.
+    assert_eq!((record.overflowed.validation.len(), record.validation.unwrap().cases()), (1, 12));
+    assert!(record.test.is_some() && record.steps == 12 && record.overflowed.test.is_empty());
 }
 
 #[test]
-fn a_test_case_that_overflows_is_named_and_nothing_is_lost() {
+fn a_test_case_that_overflows_is_named_and_counts_as_wrong() {
     let own = config(&["norm=false", "skip=false", "head_layers=0", "transition=euler", "window=1"]);
     let case = Run::new(&own, small(), None).unwrap().parts().test[0];
     let mut data = small();
     data.cases[case].values.iter_mut().for_each(|x| *x *= 1e12);
-    let id = format!("`{}`", data.cases[case].id);
+    let id = data.cases[case].id.clone();
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&own, data, None).unwrap();
-    let error = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap_err().to_string();
-    assert!(error.contains(&id) && error.contains("`run.json` are saved"), "{error}");
-    // What there is, is there, and the run counts as done.
+    let mut told = Vec::new();
+    let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| {
+        if let Event::Overflowed { part, cases } = event {
+            told.push((part.to_owned(), cases.to_vec()));
+        }
+    });
+    let record = outcome.unwrap().record;
+    assert_eq!(told, [("test".to_owned(), vec![id.clone()])]);
+    assert_eq!(record.overflowed.test, std::slice::from_ref(&id));
+    // No class is printed for it.
+    assert!(record.predictions.len() == run.parts().test.len() - 1 && record.predictions.iter().all(|own| own.id != id));
+    let Some(Metrics::Classification(metrics)) = &record.test else { panic!("{:?}", record.test) };
+    assert_eq!(metrics.cases, run.parts().test.len());
+    assert_eq!(metrics.accuracy, metrics.correct() as f64 / metrics.cases as f64);
+    assert_eq!(metrics.confusion.iter().flatten().sum::<u64>() as usize, metrics.cases - 1);
     let again = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap();
-    assert!(again.already && again.record.steps == 12 && again.record.test.is_none() && again.record.validation.is_some());
+    assert!(again.already && again.record == record);
+}
+
+/// Settings under which a step explodes, and later ones do not.
+const EXPLODES: &[&str] = &[
+    "rate=300",
+    "clip=0",
+    "schedule=constant",
+    "warmup=0",
+    "time=false",
+    "missing=forward",
+    "transition=euler",
+    "window=1",
+    "norm=false",
+    "head_layers=0",
+    "steps=70",
+    "evaluate_every=7",
+];
+
+#[test]
+fn a_step_that_explodes_is_taken_again_from_earlier_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(&config(EXPLODES), small(), None).unwrap();
+    let mut told = 0;
+    let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| {
+        if let Event::Recovered { recovery, count, most } = event {
+            told += 1;
+            assert!(count == told && count <= most && recovery.from < recovery.step, "{recovery:?}");
+            assert!((recovery.factor - 0.3_f64.powi(count as i32)).abs() < 1e-12 && !recovery.reason.is_empty());
+        }
+    });
+    let record = outcome.unwrap().record;
+    assert!(told > 0 && record.recoveries.len() == told, "{:?}", record.recoveries);
+    assert_eq!((record.steps, record.stopped.as_str()), (70, "steps"));
+    let last = record.history.last().unwrap();
+    assert!((last.rate - 300.0 * record.recoveries[told - 1].factor).abs() < 1e-9, "{last:?}");
+    assert!(record.test.is_some_and(|test| test.cases() > 0));
+}
+
+/// Where it goes back to is part of the checkpoint: a run that is killed after it went back comes to the same weights.
+#[test]
+fn a_run_that_went_back_is_resumed_to_the_same_bits() {
+    let run = Run::new(&config(EXPLODES), small(), None).unwrap();
+    let whole = tempfile::tempdir().unwrap();
+    let record = run.train(whole.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let weights = std::fs::read(whole.path().join(ncde_runtime::WEIGHTS)).unwrap();
+    for killed in [5, 36, 57] {
+        let folder = tempfile::tempdir().unwrap();
+        let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            run.train(folder.path(), false, ["test", "now"], &mut |event| {
+                if let Event::Step { step, .. } = event
+                    && step == killed
+                {
+                    std::panic::resume_unwind(Box::new("killed"));
+                }
+            })
+        }));
+        assert!(stopped.is_err());
+        let resumed = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap().record;
+        assert_eq!(resumed.recoveries, record.recoveries);
+        assert!(std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap() == weights, "killed at step {killed}");
+    }
 }
 
 #[test]

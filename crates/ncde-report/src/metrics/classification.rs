@@ -57,6 +57,36 @@ impl Classification {
         }
     }
 
+    /// The same with cases of these true classes more that have no prediction: wrong, whatever the class, with the loss of a certain error. The confusion
+    /// and the AUROC stay those of the cases that have one.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let metrics = Classification::of(&[0.9, 0.1, 0.2, 0.8], 2, &[0, 1]).with_missed(&[1, 1]);
+    /// assert_eq!((metrics.cases, metrics.accuracy, metrics.balanced_accuracy), (4, 0.5, (1.0 + 1.0 / 3.0) / 2.0));
+    /// assert_eq!(metrics.confusion, [[1, 0], [0, 1]]);
+    /// ```
+    #[must_use]
+    pub fn with_missed(self, truth: &[usize]) -> Self {
+        if truth.is_empty() {
+            return self;
+        }
+        // A column more, of what was not predicted.
+        let mut counts = self.confusion.clone();
+        for (class, row) in counts.iter_mut().enumerate() {
+            row.push(truth.iter().filter(|own| **own == class).count() as u64);
+        }
+        let cases = self.cases + truth.len();
+        Self {
+            cases,
+            loss: (self.loss * self.cases as f64 - SMALLEST.ln() * truth.len() as f64) / cases as f64,
+            accuracy: accuracy(&counts).unwrap_or(0.0),
+            balanced_accuracy: balanced_accuracy(&counts).unwrap_or(0.0),
+            f1: macro_f1(&counts).unwrap_or(0.0),
+            ..self
+        }
+    }
+
     /// All metrics of logits `[cases, classes]`.
     pub fn of_logits(logits: &[f64], classes: usize, truth: &[usize]) -> Self {
         Self::of(&softmax(logits, classes), classes, truth)

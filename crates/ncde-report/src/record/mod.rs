@@ -51,6 +51,12 @@ pub struct RunRecord {
     pub validation: Option<Metrics>,
     /// Metrics on the test cases.
     pub test: Option<Metrics>,
+    /// Where it went back to earlier weights, at a lower learning rate, as numbers grew out of all bounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recoveries: Vec<Recovery>,
+    /// The cases on which states of the saved model grow out of all bounds.
+    #[serde(default, skip_serializing_if = "Overflowed::is_empty")]
+    pub overflowed: Overflowed,
     /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
@@ -119,6 +125,37 @@ pub struct Point {
     pub validation: Option<f64>,
     /// The validation metric that the best step is chosen by.
     pub metric: Option<f64>,
+}
+
+/// A step in which numbers grew out of all bounds, and that was taken again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// The step.
+    pub step: usize,
+    /// The step whose weights it went back to; 0 for the first ones.
+    pub from: usize,
+    /// What the learning rate is multiplied with from there on.
+    #[serde(with = "number")]
+    pub factor: f64,
+    /// What was not finite.
+    pub reason: String,
+}
+
+/// The names of cases without a prediction, as a state grows out of all bounds. A class that should have been predicted counts as wrong; numbers
+/// are scored without them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overflowed {
+    /// Of the validation cases.
+    pub validation: Vec<String>,
+    /// Of the test cases.
+    pub test: Vec<String>,
+}
+
+impl Overflowed {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.validation.is_empty() && self.test.is_empty()
+    }
 }
 
 /// The step whose weights were kept.

@@ -70,6 +70,8 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
         seconds: 187.5,
         seconds_per_step: made.seconds_per_step,
         stopped: "patience".into(),
+        recoveries: Vec::new(),
+        overflowed: Default::default(),
         best: Some(best),
         history,
         validation: None,

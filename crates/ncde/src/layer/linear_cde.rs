@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use burn_tensor::backend::Backend;
 use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
 use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 

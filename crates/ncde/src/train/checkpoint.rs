@@ -1,22 +1,24 @@
 //! What survives `kill -9`: one file, written beside its target and renamed, so that it is always whole.
 //!
 //! ```text
-//! "ncde checkpoint 2\n", length of the JSON (u64), JSON, numbers (f32), CRC-32 of all before (u32); all little-endian
+//! "ncde checkpoint 3\n", length of the JSON (u64), JSON, numbers (f32), CRC-32 of all before (u32); all little-endian
 //! ```
 //!
-//! The numbers are all weights in order, then the two means of Adam of the trained ones, then the best weights, if there are some.
+//! The numbers are all weights in order and the two means of Adam of the trained ones: as they are, and twice as they were when they were kept to go back to.
+//! Then the best weights, if there are some.
 
 use std::path::{Path, PathBuf};
 
-use ncde_report::record::{Best, Point};
+use ncde_report::record::{Best, Point, Recovery};
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use super::state::Steps;
 use super::store::write_whole;
 
 /// The name of the file in the directory of a run.
 const CHECKPOINT: &str = "checkpoint.bin";
-const MAGIC: &[u8] = b"ncde checkpoint 2\n";
+const MAGIC: &[u8] = b"ncde checkpoint 3\n";
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,10 @@ pub(super) struct Progress {
     pub(super) best_loss: f64,
     /// The sum of the losses since the last evaluation, and how many.
     pub(super) losses: (f64, usize),
+    /// The steps of the weights and of those that were kept.
+    pub(super) steps: Steps,
+    /// Where it went back to earlier weights; each time the learning rate was lowered.
+    pub(super) recoveries: Vec<Recovery>,
 }
 
 fn path(directory: &Path) -> PathBuf {

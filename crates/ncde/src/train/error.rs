@@ -79,16 +79,6 @@ pub enum Error {
         step: usize,
     },
 
-    /// A test case on which the trained model grows out of all bounds.
-    #[error(
-        "{source}. The model and `run.json` are saved, without a result on the test part; is this case like the others (`ncde data FILE`)? If so, \
-         try smaller first weights (`--set init=0.1`) or fewer steps"
-    )]
-    Untested {
-        /// Which one, and why.
-        source: Box<Error>,
-    },
-
     /// A file could not be read or written.
     #[error("`{}`: {problem}", path.display())]
     File {
@@ -109,6 +99,15 @@ impl Error {
         }
     }
 
+    /// What went wrong in a step, without where and advice.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::NotFinite { loss, .. } => format!("the loss or its gradient is {loss}"),
+            Self::Step { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether a state grew out of all bounds, in training or in a saved model.
     pub(super) fn is_overflow(&self) -> bool {
         match self {
@@ -120,9 +119,7 @@ impl Error {
 
     /// Whether the run itself went wrong, not what it was asked to do.
     pub fn is_failure(&self) -> bool {
-        matches!(
-            self,
-            Self::NotFinite { .. } | Self::Step { .. } | Self::Stopped { .. } | Self::Untested { .. } | Self::File { .. }
-        ) || self.is_overflow()
+        matches!(self, Self::NotFinite { .. } | Self::Step { .. } | Self::Stopped { .. } | Self::File { .. })
+            || self.is_overflow()
     }
 }

@@ -4,40 +4,41 @@ use std::path::Path;
 
 use ncde_data::{Dataset, Targets};
 use ncde_report::RunRecord;
-use ncde_report::record::{DataSummary, ModelSummary, Outcome as Answer, Prediction as Predicted};
+use ncde_report::record::{DataSummary, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted};
 use ncde_runtime::{Model, Prediction, Task};
 
 use super::checkpoint::Progress;
-use super::store::{predict_all, score};
+use super::store::{predict_each, score};
 use super::{Error, Run};
 
+/// Cases, what is said of each, and the names of those whose state overflows.
+type Tested = (Dataset, Vec<Vec<Prediction>>, Vec<String>);
+
 impl Run {
-    /// The record of a finished run; metrics are those of the model as it was saved. Where a test case overflows there are none for the test part, and
-    /// the error comes along.
+    /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
     pub(super) fn record(
         &self,
         progress: &Progress,
         directory: &Path,
         [command, started, stopped]: [&str; 3],
         parameters: usize,
-    ) -> Result<(RunRecord, Option<Error>), Error> {
+    ) -> Result<RunRecord, Error> {
         let model = Model::load(directory)?;
-        let of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>), Error> {
+        let of = |cases: &[usize]| -> Result<Tested, Error> {
             let data = self.data.subset(cases);
-            let predictions = predict_all(&model, &data)?;
-            Ok((data, predictions))
+            let (mut predictions, mut overflowed) = (Vec::with_capacity(cases.len()), Vec::new());
+            for (case, (own, error)) in data.cases.iter().zip(predict_each(&model, &data)?) {
+                match error {
+                    Some(error) if error.is_overflow() => overflowed.push(case.id.clone()),
+                    Some(source) => return Err(Error::Case { id: case.id.clone(), source }),
+                    None => {}
+                }
+                predictions.push(own);
+            }
+            Ok((data, predictions, overflowed))
         };
-        let validation = match of(&self.parts.validation) {
-            Ok((data, predicted)) => score(&self.spec.task, &data, &predicted),
-            // Seen in training as well, and said there: such an evaluation has no metric.
-            Err(error) if error.is_overflow() => None,
-            Err(error) => return Err(error),
-        };
-        let (test, trouble) = match of(&self.parts.test) {
-            Ok(test) => (Some(test), None),
-            Err(error) if error.is_overflow() => (None, Some(Error::Untested { source: Box::new(error) })),
-            Err(error) => return Err(error),
-        };
+        let (validation_data, validation_predicted, validation_overflowed) = of(&self.parts.validation)?;
+        let (test_data, test_predicted, test_overflowed) = of(&self.parts.test)?;
         let data = DataSummary {
             name: self.data.name.clone(),
             train: self.parts.train.len(),
@@ -53,7 +54,7 @@ impl Run {
             },
             removed_duplicates: self.removed,
         };
-        let record = RunRecord {
+        Ok(RunRecord {
             format: RunRecord::FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
             command: command.into(),
@@ -69,11 +70,12 @@ impl Run {
             seconds: progress.seconds,
             seconds_per_step: progress.seconds / progress.step.max(1) as f64,
             stopped: stopped.into(),
-            validation,
-            test: test.as_ref().and_then(|(data, predicted)| score(&self.spec.task, data, predicted)),
-            predictions: test.map_or_else(Vec::new, |(data, predicted)| answers(&self.spec.task, &data, &predicted)),
-        };
-        Ok((record, trouble))
+            validation: score(&self.spec.task, &validation_data, &validation_predicted),
+            test: score(&self.spec.task, &test_data, &test_predicted),
+            recoveries: progress.recoveries.clone(),
+            overflowed: Overflowed { validation: validation_overflowed, test: test_overflowed },
+            predictions: answers(&self.spec.task, &test_data, &test_predicted),
+        })
     }
 }
 

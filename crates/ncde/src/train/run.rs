@@ -1,15 +1,18 @@
 //! One run: data in, steps, the directory of a model out.
 //!
 //! ```text
-//! theta <- theta - rate_t Adam(grad (loss(batch_t) + penalty)),   every `evaluate_every` steps: metric on the validation part, the best is kept
+//! theta <- theta - 0.3^k rate_t Adam(grad (loss(batch_t) + penalty)),   every `evaluate_every` steps: metric on the validation part, the best is kept
 //! ```
+//!
+//! A step in which numbers grow out of all bounds, for the `k`-th time, goes back to weights and means of 50 to 100 steps before and is taken again at
+//! 0.3 of the rate. After the fifth time the run ends there. What it goes back to is decided by steps alone, so that a run that was killed does the same.
 
 use std::path::Path;
 use std::time::Instant;
 
 use ncde_data::{Dataset, Targets};
 use ncde_report::metrics::higher_is_better;
-use ncde_report::record::{Best, Point};
+use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
 use ncde_runtime::layer::{Reservoir, Windows};
 use ncde_runtime::{FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
@@ -23,7 +26,7 @@ use super::parts;
 use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, fit_target};
 use super::split::Parts;
-use super::state::{Inner, State};
+use super::state::{Inner, KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
 use super::{Error, fit};
 use crate::layer::{Phase, Update, Visit};
@@ -33,6 +36,10 @@ use crate::random::Stream;
 const CHECKPOINT_SECONDS: f64 = 30.0;
 /// The most numbers of a batch when a part is evaluated.
 const EVALUATION_NUMBERS: usize = 1 << 22;
+/// What the learning rate is multiplied with after a step in which numbers grow out of all bounds.
+const LOWER: f64 = 0.3;
+/// How often that may happen.
+const MOST_RECOVERIES: usize = 5;
 
 /// What happens while a run goes on.
 #[derive(Debug)]
@@ -53,6 +60,15 @@ pub enum Event<'a> {
         /// Its loss.
         loss: f64,
     },
+    /// Numbers grew out of all bounds in a step; it is taken again from earlier weights, at a lower learning rate.
+    Recovered {
+        /// What happened.
+        recovery: &'a Recovery,
+        /// How often it has happened.
+        count: usize,
+        /// How often it may.
+        most: usize,
+    },
     /// The validation part was evaluated.
     Evaluated {
         /// What was seen.
@@ -69,6 +85,13 @@ pub enum Event<'a> {
     },
     /// The weights are there, and are being tested.
     Testing,
+    /// Cases on which states grow out of all bounds: they have no prediction, and count as wrong.
+    Overflowed {
+        /// Of which part.
+        part: &'a str,
+        /// Their names.
+        cases: &'a [String],
+    },
 }
 
 /// What a run leaves.
@@ -202,13 +225,14 @@ impl Run {
                 same(&saved.config, &config)?;
                 progress = saved;
                 let other = || Error::Unfit("the checkpoint is of another model; remove it to begin anew".into());
-                state = state.restored(&numbers, progress.step).ok_or_else(other)?;
+                state = state.restored(&numbers, &progress.steps).ok_or_else(other)?;
             }
             None => {
                 if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
                     return Ok(Outcome { record, already: true });
                 }
                 state.trained.network.fit(&mut |visit| self.over_training(visit))?;
+                state.begin();
             }
         }
         write_whole(&directory.join("config.toml"), config.as_bytes())?;
@@ -226,10 +250,11 @@ impl Run {
         state.take_best();
         state.trained.network.measure(&mut |visit| self.over_training(visit))?;
         save_model(directory, self.spec.clone(), &self.saved(state.trained.network.values()))?;
-        let (record, trouble) = self.record(&progress, directory, [command, started, stopped], parameters)?;
+        let record = self.record(&progress, directory, [command, started, stopped], parameters)?;
         write_record(directory, &record)?;
         checkpoint::remove(directory)?;
-        exploded.or(trouble).map_or(Ok(Outcome { record, already: false }), Err)
+        tell_overflows(&record, on);
+        exploded.map_or(Ok(Outcome { record, already: false }), Err)
     }
 
     /// Solves for a reservoir, and writes everything to a directory.
@@ -252,9 +277,10 @@ impl Run {
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
         on(Event::Testing);
         save_model(directory, solved.spec, &solved.weights)?;
-        let (record, trouble) = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
+        let record = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
         write_record(directory, &record)?;
-        trouble.map_or(Ok(Outcome { record, already: false }), Err)
+        tell_overflows(&record, on);
+        Ok(Outcome { record, already: false })
     }
 
     /// The weights by their place in the whole model; the layers that are computed ahead have none.
@@ -291,7 +317,7 @@ impl Run {
             let begun = Instant::now();
             let step = progress.step;
             let cases = batches.at(step);
-            let loss = self.step(state, cases, step).map_err(|source| match source {
+            let taken = self.step(state, cases, (step, rate_factor(progress))).map_err(|source| match source {
                 Error::NotFinite { .. } => source,
                 source => Error::Step {
                     step: step + 1,
@@ -299,8 +325,25 @@ impl Run {
                     source: Box::new(source),
                     rate: settings.rate / 3.0,
                 },
-            })?;
+            });
+            let loss = match taken {
+                Ok(loss) => loss,
+                Err(error) if error.is_explosion() && progress.recoveries.len() < MOST_RECOVERIES => {
+                    let (from, reason) = (state.go_back(), error.reason());
+                    let factor = LOWER * rate_factor(progress);
+                    progress.seconds += begun.elapsed().as_secs_f64();
+                    progress.recoveries.push(Recovery { step: step + 1, from, factor, reason });
+                    if let Some(recovery) = progress.recoveries.last() {
+                        on(Event::Recovered { recovery, count: progress.recoveries.len(), most: MOST_RECOVERIES });
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             progress.step += 1;
+            if progress.step.is_multiple_of(KEPT_EVERY) {
+                state.remember(progress.step);
+            }
             progress.losses.0 += loss;
             progress.losses.1 += 1;
             progress.seconds += begun.elapsed().as_secs_f64();
@@ -318,6 +361,7 @@ impl Run {
                 .as_ref()
                 .is_some_and(|best| settings.patience > 0 && progress.step - best.step >= settings.patience);
             if due || late || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS {
+                progress.steps = state.steps();
                 checkpoint::save(directory, progress, &state.numbers())?;
                 saved = Instant::now();
             }
@@ -331,13 +375,13 @@ impl Run {
         Ok("steps")
     }
 
-    /// One step; its loss.
-    fn step(&self, state: &mut State, cases: &[usize], step: usize) -> Result<f64, Error> {
+    /// One step, with what its rate is multiplied with; its loss.
+    fn step(&self, state: &mut State, cases: &[usize], (step, factor): (usize, f64)) -> Result<f64, Error> {
         let settings = &self.settings;
         let masks = Stream::new(settings.seed, 5).child(step as u64);
         let batch = self.features.batch(cases, Phase::Train(masks), &Default::default());
         let (decay, clip, penalty) = (settings.weight_decay, settings.clip, settings.penalty);
-        let update = Update { rate: settings.rate_at(step), decay, clip, penalty };
+        let update = Update { rate: factor * settings.rate_at(step), decay, clip, penalty };
         let stepped = state.trained.step(update, batch, |rows| Ok(self.goal.loss(rows, cases).0))?;
         if stepped.is_finite() {
             return Ok(stepped.loss);
@@ -353,8 +397,8 @@ impl Run {
     /// Evaluates the validation part, and keeps the weights if they are the best.
     fn evaluate(&self, state: &mut State, progress: &mut Progress) -> Result<(), Error> {
         let (loss, metric) = match self.validation(state) {
-            Ok(Some((metrics, loss))) => (Some(loss), metrics.get(&self.settings.metric)),
-            Ok(None) => (None, None),
+            Ok(Some((metrics, loss))) if loss.is_finite() => (Some(loss), metrics.get(&self.settings.metric)),
+            Ok(_) => (None, None),
             // Weights under which the state of a validation case grows out of all bounds are not the best, but training may leave them.
             Err(error) if error.is_overflow() => (None, None),
             Err(error) => return Err(error),
@@ -364,7 +408,7 @@ impl Run {
             step: progress.step,
             seconds: progress.seconds,
             loss: sum / count.max(1) as f64,
-            rate: self.settings.rate_at(progress.step - 1),
+            rate: rate_factor(progress) * self.settings.rate_at(progress.step - 1),
             validation: loss,
             metric,
         });
@@ -410,6 +454,11 @@ impl Run {
     }
 }
 
+/// What the learning rate is multiplied with after all that has happened.
+fn rate_factor(progress: &Progress) -> f64 {
+    progress.recoveries.last().map_or(1.0, |recovery| recovery.factor)
+}
+
 /// The first few cases by name.
 fn names(data: &Dataset, cases: &[usize]) -> String {
     let mut names: Vec<String> = cases.iter().take(3).map(|&i| format!("`{}`", data.cases[i].id)).collect();
@@ -417,6 +466,15 @@ fn names(data: &Dataset, cases: &[usize]) -> String {
         names.push("...".into());
     }
     names.join(", ")
+}
+
+/// Says which cases overflow.
+fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) {
+    for (part, cases) in [("validation", &record.overflowed.validation), ("test", &record.overflowed.test)] {
+        if !cases.is_empty() {
+            on(Event::Overflowed { part, cases });
+        }
+    }
 }
 
 /// Writes the record of a run.

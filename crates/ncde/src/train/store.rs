@@ -35,35 +35,56 @@ pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[Named
 /// # Errors
 /// If an observation cannot be taken; the case is named.
 pub fn predict_all(model: &Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
+    let named = |(case, (own, error)): (&ncde_data::Case, Answers)| match error {
+        None => Ok(own),
+        Some(source) => Err(Error::Case { id: case.id.clone(), source }),
+    };
+    data.cases.iter().zip(predict_each(model, data)?).map(named).collect()
+}
+
+/// The predictions of a case, and why there are no more.
+pub(super) type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
+
+/// What a model says of every case, as far as it can say something.
+pub(super) fn predict_each(model: &Model, data: &Dataset) -> Result<Vec<Answers>, Error> {
     let steps = model.spec().task.at() == At::Steps;
-    let predict = |model: &mut Model, case: &ncde_data::Case| -> Result<Vec<Prediction>, ncde_runtime::Error> {
+    let predict = |model: &mut Model, case: &ncde_data::Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
         let mut series = model.start(&case.statics)?;
         if !steps {
             model.push_all(&mut series, &case.times, &case.values)?;
-            return Ok(vec![model.predict(&series)?]);
+            into.push(model.predict(&series)?);
+            return Ok(());
         }
-        let mut predictions = Vec::with_capacity(case.len());
+        into.reserve(case.len());
         for (i, &time) in case.times.iter().enumerate() {
             model.push(&mut series, time, case.row(i, data.channels.len()))?;
-            predictions.push(model.predict(&series)?);
+            into.push(model.predict(&series)?);
         }
-        Ok(predictions)
+        Ok(())
     };
     let each = |model: &mut Result<Model, ncde_runtime::Error>, case: &ncde_data::Case| {
         let model = model.as_mut().map_err(|e| Error::Runtime(e.clone()))?;
-        predict(model, case).map_err(|source| Error::Case { id: case.id.clone(), source })
+        let mut own = Vec::new();
+        let error = predict(model, case, &mut own).err();
+        Ok((own, error))
     };
     // One model for each piece of the work: a model has working memory.
     let pieces = data.cases.len().div_ceil(rayon::current_num_threads()).max(1);
-    let all: Vec<Result<Vec<Prediction>, Error>> =
+    let all: Vec<Result<Answers, Error>> =
         data.cases.par_iter().with_min_len(pieces.min(64)).map_init(|| model.twin(), each).collect();
     all.into_iter().collect()
 }
 
-/// How good predictions are; none if the data has no labels of this kind.
+/// How good predictions are; none if the data has no labels of this kind. A class that has no prediction counts as wrong, a number is left out.
 pub fn score(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Option<Metrics> {
     let (mut probabilities, mut classes, mut values, mut truth) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut missed = Vec::new();
     for (i, own) in predictions.iter().enumerate() {
+        match &data.targets {
+            Targets::Classes { of, .. } if own.is_empty() => missed.push(of[i]),
+            Targets::ClassSteps { of, .. } => missed.extend(of[i].iter().skip(own.len()).flatten()),
+            _ => {}
+        }
         for (t, prediction) in own.iter().enumerate() {
             match (prediction, &data.targets) {
                 (Prediction::Class { probabilities: p, .. }, Targets::Classes { of, .. }) => {
@@ -99,8 +120,8 @@ pub fn score(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Op
         }
     }
     match task {
-        Task::Classification { classes: names, .. } if !classes.is_empty() => {
-            Some(Metrics::Classification(Classification::of(&probabilities, names.len(), &classes)))
+        Task::Classification { classes: names, .. } if !(classes.is_empty() && missed.is_empty()) => {
+            Some(Metrics::Classification(Classification::of(&probabilities, names.len(), &classes).with_missed(&missed)))
         }
         Task::Regression { .. } | Task::Forecast { .. } if !truth.is_empty() => {
             Some(Metrics::Regression(Regression::of(&values, &truth)))

@@ -54,6 +54,19 @@ impl Progress {
                     }
                 }
             }
+            Event::Recovered { recovery, count, most } => {
+                let (step, from, factor) = (recovery.step, recovery.from, recovery.factor);
+                let line = format!(
+                    "step {step}: {}; back to the weights of step {from}, learning rate x {factor:.2e} from here on ({count} of at most {most} times)",
+                    recovery.reason
+                );
+                self.aside(&line);
+                if self.json {
+                    self.line(&serde_json::json!({
+                        "event": "recovered", "step": step, "from": from, "factor": factor, "reason": recovery.reason
+                    }));
+                }
+            }
             Event::Evaluated { point, best } => {
                 if self.json {
                     self.line(&serde_json::json!({
@@ -82,12 +95,32 @@ impl Progress {
                     bar.set_message("testing");
                 }
             }
+            Event::Overflowed { part, cases } => {
+                let mut names: Vec<String> = cases.iter().take(5).map(|id| format!("`{id}`")).collect();
+                names.extend((cases.len() > 5).then(|| "...".to_owned()));
+                self.aside(&format!(
+                    "{} of the {part} part without a prediction, as a state grows out of all bounds: {}; are they like the others (`ncde data FILE`)?",
+                    cases.len(),
+                    names.join(", ")
+                ));
+                if self.json {
+                    self.line(&serde_json::json!({"event": "overflowed", "part": part, "cases": cases}));
+                }
+            }
         }
     }
 
     pub(super) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
+        }
+    }
+
+    /// A line on standard error, above the bar.
+    fn aside(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::talk(line)),
+            None => output::talk(line),
         }
     }
 
