@@ -289,6 +289,68 @@ fn sizes_beyond_reason_are_refused_before_memory_is_asked_for() {
 }
 
 #[test]
+fn a_reservoir_beyond_reason_is_refused_before_memory_is_asked_for() {
+    let layer = || {
+        json!({
+            "layer": "reservoir", "horizon": 1.5,
+            "responses": {"order": 6, "spans": [0.2], "delay": 0.3, "families": [{"groups": 2, "pools": ["share"]}]},
+            "summary": {"order": 4, "spans": [0.5], "memories": true, "moments": true},
+        })
+    };
+    let at = "layers.0 (reservoir)";
+    let with = |place: &str, value: Value| {
+        edited(|spec| {
+            spec["layers"][0] = layer();
+            *spec["layers"][0].pointer_mut(place).unwrap() = value;
+        })
+    };
+    for (place, value, told) in [
+        ("/horizon", json!(0), "`horizon` is 0; a positive time is needed"),
+        ("/responses/order", json!(13), "`responses.order` is 13; it is from 1 to 12"),
+        ("/summary/order", json!(u64::MAX), "it is from 1 to 12"),
+        ("/responses/spans/0", json!(0.0), "spans are positive"),
+        ("/summary/spans/0", json!(-1e-9), "spans are positive"),
+        ("/summary/spans", json!(vec![1.0; 100_000]), "at most 256 are possible"),
+        ("/responses/delay", json!(-1), "it is 0 or more"),
+        ("/responses/families/0/groups", json!(u64::MAX), "too many families, groups"),
+        ("/responses/families/0/groups", json!(1 << 20), "numbers are worked on"),
+        ("/responses/families/0/pools", json!(["share", "share", "share", "share", "share"]), "ways of pooling"),
+        ("/responses/families", json!(vec![json!({"groups": 1 << 20, "pools": ["share"]}); 256]), "numbers are worked on"),
+        ("/responses/families", json!(vec![json!({"groups": 0, "pools": []}); 100_000]), "too many families"),
+    ] {
+        wanted(&with(place, value), &[at, told]);
+    }
+    for (place, value, told) in [
+        ("/responses/spans/0", Value::Null, "invalid type: null"),
+        ("/responses/families/0/pools", json!(["most"]), "unknown variant `most`"),
+        ("/responses/families/0/groups", json!(-1), "invalid value"),
+    ] {
+        wanted(&with(place, value), &["not the description of a model", told]);
+    }
+    for place in ["", "/responses", "/summary", "/responses/families/0"] {
+        let extra = edited(|spec| {
+            spec["layers"][0] = layer();
+            spec["layers"][0].pointer_mut(place).unwrap()["extra"] = 1.into();
+        });
+        wanted(&extra, &["unknown field `extra`"]);
+    }
+    // Not a number, and one beyond all numbers.
+    for number in ["NaN", "1e999"] {
+        let text = message(|folder| {
+            edit(folder, |spec| spec["layers"][0] = layer());
+            let text = std::fs::read_to_string(folder.join(SPEC)).unwrap();
+            std::fs::write(folder.join(SPEC), text.replace("\"spans\":[0.5]", &format!("\"spans\":[{number}]"))).unwrap();
+        });
+        wanted(&text, &["not the description of a model"]);
+    }
+    // Rows so wide, without a weight, that memories of them would take gigabytes.
+    let wide = edited(|spec| {
+        spec["layers"] = json!([{"layer": "signature", "depth": 9}, layer(), {"layer": "pool", "over": "last"}, {"layer": "linear", "outputs": 3}]);
+    });
+    wanted(&wide, &["layers.1 (reservoir)", "numbers are worked on"]);
+}
+
+#[test]
 fn weights_must_be_finite_and_all_of_them_known() {
     let spec = all().remove(0);
     let load = |change: &dyn Fn(&mut Vec<NamedWeight>)| {

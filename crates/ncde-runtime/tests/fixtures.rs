@@ -45,6 +45,13 @@ fn models() -> Vec<(&'static str, ModelSpec)> {
             "last": "tanh", "solver": solver, "steps": 2, "init": 1.0,
         })
     };
+    let reservoir = |families: Value, spans: Value| {
+        json!({
+            "layer": "reservoir", "horizon": 1.1,
+            "responses": {"order": 5, "spans": spans, "delay": 0.25, "families": families},
+            "summary": {"order": 3, "spans": [0.1, 0.6], "memories": true, "moments": true},
+        })
+    };
     let hermite = json!({"layer": "windows", "window": 1, "form": {"kind": "hermite"}});
     let steps = json!({"kind": "regression", "target": "z", "at": "steps", "scaling": {"shift": 3.0, "factor": 0.5}});
     let end = json!({"kind": "regression", "target": "z", "at": "end", "scaling": {"shift": 3.0, "factor": 0.5}});
@@ -115,6 +122,19 @@ fn models() -> Vec<(&'static str, ModelSpec)> {
                 linear(2),
             ]),
             &|m| m["task"] = json!({"kind": "forecast", "horizon": 2}),
+        ),
+        plain(
+            "reservoir",
+            json!([
+                reservoir(json!([{"groups": 2, "pools": ["share", "place"]}, {"groups": 1, "pools": ["mean", "longest"]}]), json!([0.3, 1.0])),
+                pool("last"), {"layer": "standardise"}, linear(3),
+            ]),
+            &same,
+        ),
+        plain(
+            "reservoir-steps",
+            json!([reservoir(json!([{"groups": 1, "pools": ["longest"]}]), json!([0.5])), {"layer": "standardise"}, linear(2)]),
+            &|m| m["task"] = json!({"kind": "forecast", "horizon": 1}),
         ),
         plain(
             "structures",

@@ -82,6 +82,46 @@ fn a_state_that_grows_out_of_all_bounds_is_an_error_and_changes_nothing() {
 }
 
 #[test]
+fn observations_one_by_one_or_all_at_once_are_the_same() {
+    for spec in all() {
+        let mut model = model(&spec);
+        let rows = observations(1, 41);
+        let (times, values): (Vec<f64>, Vec<[f64; 2]>) = rows.iter().copied().unzip();
+        let mut series = model.start(&[61.0]).unwrap();
+        for (from, to) in [(0, 1), (1, 17), (17, 17), (17, 41)] {
+            model.push_all(&mut series, &times[from..to], &values[from..to].concat()).unwrap();
+            assert_eq!(series, feed(&mut model, &rows[..to]));
+        }
+        // Nothing of a list is taken if one of it cannot be.
+        let before = series.clone();
+        model.push_all(&mut series, &[1e3, 1e3], &[1.0; 4]).unwrap_err();
+        model.push_all(&mut series, &[1e3, 1e4], &[1.0, 2.0, 3.0]).unwrap_err();
+        assert_eq!(series, before);
+    }
+}
+
+/// Responses that are no numbers lie above no threshold, so that outputs do not show it.
+#[test]
+fn a_memory_that_overflows_is_an_error_and_changes_nothing() {
+    let layer = json!({
+        "layer": "reservoir", "horizon": 1.5,
+        "responses": {"order": 3, "spans": [0.4], "delay": 0.0, "families": [{"groups": 1, "pools": ["share"]}]},
+        "summary": {"order": 1, "spans": [], "memories": false, "moments": false},
+    });
+    let layers = json!([layer, {"layer": "pool", "over": "last"}, {"layer": "linear", "outputs": 3}]);
+    let mut model = model(&common::spec(common::json(&layers)));
+    let rows = observations(3, 6);
+    let mut series = feed(&mut model, &rows[..4]);
+    let before = series.clone();
+    let (time, later) = (rows[4].0, rows[5].0);
+    let error = model.push(&mut series, time, &[1e300, 0.0]).unwrap_err();
+    assert!(error.is_overflow() && series == before, "{error}");
+    let error = model.push_all(&mut series, &[time, later], &[1e300, 0.0, 1.0, 1.0]).unwrap_err();
+    assert!(error.is_overflow() && series == before, "{error}");
+    model.push(&mut series, time, &rows[4].1).unwrap();
+}
+
+#[test]
 fn static_covariates_and_missing_ones_count() {
     // Models with an initial state that reads them, or with signatures.
     for spec in all() {

@@ -92,6 +92,11 @@ pub(crate) fn all() -> Vec<ModelSpec> {
     for depth in 1..=3 {
         all.push(model(vec![windows(2, depth, "lyndon"), neural_cde("log-ncde", "euler")], "mean"));
     }
+    let responses =
+        json!({"order": 6, "spans": [0.2, 1.0], "delay": 0.3, "families": [{"groups": 2, "pools": ["share", "mean", "place"]}]});
+    let summary = json!({"order": 4, "spans": [0.5], "memories": true, "moments": true});
+    let reservoir = json!({"layer": "reservoir", "horizon": 1.5, "responses": responses, "summary": summary});
+    all.push(model(vec![reservoir, json!({"layer": "standardise"})], "last"));
     // A weight without numbers.
     let flow = linear_cde(&json!({"kind": "dense"}), "none");
     all.push(model(vec![windows(2, 1, "lyndon"), json!({"layer": "beside", "coordinates": 0, "layers": [flow]})], "mean"));

@@ -124,7 +124,7 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
 
 /// A layer for rows one after the other, or several.
 fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
-    match dice.whole(0, 8) {
+    match dice.whole(0, 9) {
         0..=2 => {
             windows(dice, layers, given);
             match dice.whole(0, 3) {
@@ -150,8 +150,35 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             layers.push(json!({"layer": "convolution", "size": dice.whole(1, 4)}));
             *given = given.with(given.width);
         }
+        8 if given.width <= 6 => {
+            layers.push(reservoir(dice));
+            // How many features there are is not said here.
+            layers.push(json!({"layer": "linear", "outputs": 4}));
+            *given = given.with(4);
+        }
         _ => plain(dice, layers, given),
     }
+}
+
+/// Responses, memories, moments, or some of them; most series last longer than the horizon.
+fn reservoir(dice: &mut Dice) -> Value {
+    let pools = |dice: &mut Dice| {
+        let all = ["share", "mean", "longest", "place"];
+        let from = dice.whole(0, 3);
+        (0..dice.whole(0, 4)).map(|i| all[(from + i) % 4]).collect::<Vec<_>>()
+    };
+    let spans = |dice: &mut Dice, least: usize| (0..dice.whole(least, 2)).map(|_| 0.15 + dice.uniform()).collect::<Vec<f64>>();
+    let families: Vec<Value> = (0..dice.whole(0, 2)).map(|_| json!({"groups": dice.whole(0, 3), "pools": pools(dice)})).collect();
+    let (memories, moments) = (dice.chance(0.5), dice.chance(0.5));
+    // Something must come out.
+    let moments = moments || (!memories && dice.chance(0.8));
+    let always = json!([{"groups": 1, "pools": ["share"]}]);
+    let (least, families) = if memories || moments { (0, json!(families)) } else { (1, always) };
+    json!({
+        "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
+        "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},
+        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments},
+    })
 }
 
 /// Mostly few, sometimes more than fit a register.

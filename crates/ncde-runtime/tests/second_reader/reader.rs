@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::algebra::{self, Element, Matrix};
 use super::linear::linear_cde;
 use super::neural::{self, Field};
+use super::reservoir::reservoir;
 
 /// Weights by name.
 pub(crate) type Weights = HashMap<String, Vec<f64>>;
@@ -55,7 +56,7 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
@@ -141,6 +142,7 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "windows" => windows(spec, rows),
         "linear-cde" => rows.with(linear_cde(spec, own, rows)),
         "neural-cde" => rows.with(neural_cde(spec, own, rows)),
+        "reservoir" => rows.with(reservoir(spec, own, rows)),
         "signature" => signature(count(&spec["depth"]), rows),
         "embedding" => {
             let width = count(&spec["width"]);
