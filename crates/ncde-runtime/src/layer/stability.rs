@@ -79,7 +79,8 @@ impl Contractive {
                 ),
             );
         };
-        let (mut runs, mut transposed, mut below): (Vec<(usize, Range<usize>)>, Vec<usize>, Vec<isize>) = Default::default();
+        let mut runs: Vec<(usize, Range<usize>)> = Vec::new();
+        let (mut transposed, mut below) = (Vec::new(), Vec::new());
         for b in sizes {
             let start = transposed.len();
             match runs.last_mut() {

@@ -21,7 +21,7 @@ impl Run {
         parameters: usize,
     ) -> Result<RunRecord, Error> {
         let model = Model::load(directory)?;
-        let of = |cases: &[usize]| -> Result<(Dataset, Vec<Vec<Prediction>>, Vec<String>), Error> {
+        let of = |cases: &[usize]| -> Result<Part, Error> {
             let data = self.data.subset(cases);
             let (mut predictions, mut overflowed) = (Vec::with_capacity(cases.len()), Vec::new());
             for (case, (own, error)) in data.cases.iter().zip(predict_each(&model, &data)?) {
@@ -75,6 +75,9 @@ impl Run {
         })
     }
 }
+
+/// The cases of a part, what was predicted for each, and the names of those that overflow.
+type Part = (Dataset, Vec<Vec<Prediction>>, Vec<String>);
 
 /// What was predicted for the cases of a part, where that is one thing a case.
 fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<Predicted> {
