@@ -27,7 +27,7 @@ fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
 
 #[test]
 fn the_saved_model_says_what_the_trained_one_said() {
-    let cases: [&[&str]; 20] = [
+    let cases: [&[&str]; 23] = [
         &[],
         &["window=7", "depth=3"],
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
@@ -48,6 +48,9 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["structure=sparse", "epsilon=0.3", "input=false"],
         &["structure=diagonal", "depth=2", "window=4"],
         &["name=nrde", "window=7", "depth=1", "head_layers=0"],
+        &["stability=contractive", "window=3"],
+        &["stability=contractive", "structure=diagonal-dense", "block=3", "log_scale=0.5"],
+        &["name=stack", "blocks=1", "stability=contractive", "structure=dense"],
     ];
     for settings in cases {
         let mut own = config(settings);
@@ -143,6 +146,8 @@ fn what_cannot_be_trained_on_is_told() {
     assert!(message(&["structure=dplr", "block=4"], small()).contains("the structure `dplr` has none"));
     assert!(message(&["structure=dense", "forget=true"], small()).contains("no diagonal of their own"));
     assert!(message(&["forget=true", "time=false"], small()).contains("states forget with time"));
+    assert!(message(&["stability=contractive", "time=false"], small()).contains("states forget with time"));
+    assert!(message(&["stability=contractive", "depth=2"], small()).contains("depth 1"));
     assert!(message(&["name=stack", "embedding=4"], small()).contains("not tokens"));
     assert!(message(&["name=slise"], small()).contains("there are `reservoir`, `slice`, `stack`"));
     assert!(message(&["name=nrde", "solver_steps=0"], small()).contains("`model.solver_steps` is 0"));

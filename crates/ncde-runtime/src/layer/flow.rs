@@ -40,7 +40,8 @@ enum Generator {
 
 impl LinearStep {
     pub(super) fn new(spec: &LinearCde, input: &Signal, prepared: &Prepared, weights: &mut Values) -> Result<Self, Error> {
-        let (a, hidden) = (weights.take("a")?, spec.hidden);
+        let (free, hidden) = (weights.take("a")?, spec.hidden);
+        let a = prepared.contractive.as_ref().map_or_else(|| free.clone(), |own| own.matrices(&free));
         let b = if spec.input == InputTerm::None { None } else { Some(weights.take("b")?) };
         let (matrices, generator) = match (&prepared.plan, prepared.commutators) {
             (Some(plan), _) => {

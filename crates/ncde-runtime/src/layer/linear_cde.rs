@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Thesis, sections "Linear NCDEs" and "Structured Linear NCDEs". `drive` has the table of what drives the state, `plan` what the coordinates of a
-//! log-signature multiply. One row out for each row in: the state after it.
+//! log-signature multiply, `stability` how `a` becomes matrices that never expand a state. One row out for each row in: the state after it.
 //!
 //! | weight | shape | first values |
 //! | --- | --- | --- |
@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 use super::flow::LinearStep;
 use super::signal::{at_least_one, misplaced, refuse};
 use super::{
-    Chain, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Step, StructureSpec, Values, Weight,
+    Chain, Contractive, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StructureSpec,
+    Values, Weight,
 };
 use crate::Error;
 
@@ -57,6 +58,9 @@ pub struct LinearCde {
     /// Rates at which states forget at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forget: Option<Forget>,
+    /// Whether the flow may expand.
+    #[serde(default, skip_serializing_if = "Stability::is_free")]
+    pub stability: Stability,
 }
 
 /// Rates of forgetting, which are subtracted from the diagonal of `A^0` when it is drawn, the matrix of time: of the states in order, a quarter has the
@@ -87,6 +91,8 @@ pub struct Prepared {
     pub commutators: Option<Commutators>,
     /// The recurrence, over what the plan or the commutators make of `A`.
     pub recurrence: Arc<Recurrence>,
+    /// How weights become matrices; none where they are.
+    pub contractive: Option<Contractive>,
     /// Which numbers of a row drive.
     pub driving: Range<usize>,
     /// Which numbers of the first row set the initial state.
@@ -138,6 +144,7 @@ impl LinearCde {
         let (channels, driving, first) = self.sizes(input)?;
         self.columns(input)?;
         let field = self.structure.field(self.hidden, channels, mask)?;
+        let contractive = self.contractive(input, &field)?;
         let path = self.input == InputTerm::Path;
         let (plan, commutators, over) = match input.windows("linear-cde") {
             Ok((_, _, Form::Increments {}, window)) if self.drive == (Drive::Windows {}) => {
@@ -161,7 +168,30 @@ impl LinearCde {
             Some(plan) => recurrence.with_contraction(plan.contraction())?,
             None => recurrence,
         };
-        Ok(Prepared { field, plan, commutators, recurrence: Arc::new(recurrence), driving, first })
+        Ok(Prepared { field, plan, commutators, contractive, recurrence: Arc::new(recurrence), driving, first })
+    }
+
+    /// How weights become matrices that never expand, if that is asked for.
+    fn contractive(&self, input: &Signal, field: &Field) -> Result<Option<Contractive>, Error> {
+        let Stability::Contractive { rate } = self.stability else { return Ok(None) };
+        let own = Contractive::new(field.structure(), rate)?;
+        if self.transition == Transition::Euler {
+            return refuse("stability", "`contractive`, but `I + Omega` expands, whatever the weights; use the transition `exp`");
+        }
+        match self.drive {
+            Drive::Windows {} => match input.windows("linear-cde")?.2 {
+                Form::LogSignature { depth: 1, .. } => Ok(Some(own)),
+                _ => refuse(
+                    "stability",
+                    "`contractive`, but brackets with the matrix of time, which is not skew, may expand; use log-signatures of depth 1",
+                ),
+            },
+            Drive::Increments { time: false } | Drive::Values { time: false } => refuse(
+                "stability",
+                "`contractive`, but time does not drive, and states are forgotten with time; set `time` of the drive",
+            ),
+            _ => Ok(Some(own)),
+        }
     }
 
     /// Whether the windows of a model with equal blocks cost less as increments: few steps of many channels.
@@ -184,9 +214,16 @@ impl LinearCde {
     /// How the parameters of all channels are drawn.
     fn init(&self, field: &Field) -> Result<Init, Error> {
         let each = self.structure.init(self.init, field)?;
-        let pieces = (0..field.channels()).flat_map(|_| each.iter().cloned()).collect();
+        let contractive = !self.stability.is_free();
+        // Half the difference of two numbers is smaller than each by the root of 2.
+        let wide = |(count, init): &(usize, Init)| match init {
+            Init::Normal(deviation) if contractive => (*count, Init::Normal(std::f64::consts::SQRT_2 * deviation)),
+            _ => (*count, init.clone()),
+        };
+        let others = (1..field.channels()).flat_map(|_| each.iter().map(wide));
+        let pieces = each.iter().cloned().chain(others).collect();
         let Some(Forget { octaves }) = self.forget else { return Ok(Init::Pieces(pieces)) };
-        let Some(diagonal) = self.structure.diagonal(field) else {
+        let Some(diagonal) = self.structure.diagonal(field, contractive) else {
             let name = field.structure().name();
             return refuse(
                 "forget",
@@ -198,7 +235,9 @@ impl LinearCde {
             share => ((share - 0.25) / 0.75 * octaves).exp2(),
         };
         let mut by = vec![0.0; field.parameters()];
-        diagonal.into_iter().for_each(|(place, state)| by[place] = -rate(state));
+        // The rate is the square of an entry of the diagonal of `L`.
+        let entry = |rate: f64| if contractive { rate.sqrt() } else { -rate };
+        diagonal.into_iter().for_each(|(place, state)| by[place] = entry(rate(state)));
         Ok(Init::Moved(Box::new(Init::Pieces(pieces)), by))
     }
 }

@@ -231,10 +231,12 @@ impl StructureSpec {
     }
 
     /// Where the parameters of the diagonal of a matrix lie, state by state, and the state whose rate each follows: one rate a block, or its
-    /// states could not be mixed without forgetting at the fastest. None where a structure has no diagonal of its own.
-    pub(super) fn diagonal(&self, field: &Field) -> Option<Vec<(usize, usize)>> {
+    /// states could not be mixed without forgetting at the fastest. None where a structure has no diagonal of its own, and unless `full`
+    /// for dense matrices, whose states are all mixed; then each state has its own rate.
+    pub(super) fn diagonal(&self, field: &Field, full: bool) -> Option<Vec<(usize, usize)>> {
         match (self, field.structure().sizes()) {
             (Self::Dplr { .. }, _) => Some((0..field.hidden()).map(|j| (j, j)).collect()),
+            (Self::Dense {}, _) if full => Some((0..field.hidden()).map(|j| (j * (field.hidden() + 1), j)).collect()),
             (Self::Dense {}, _) | (_, None) => None,
             (_, Some(sizes)) => {
                 let (mut place, mut state, mut all) = (0, 0, Vec::new());

@@ -375,6 +375,15 @@ fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &Value) -> V
     if ["diagonal", "block", "blocks", "diagonal-dense", "dplr"].contains(&kind) && dice.chance(0.2) {
         layer["forget"] = json!({"octaves": 1.0});
     }
+    let blocks = ["dense", "diagonal", "block", "blocks", "diagonal-dense"].contains(&kind);
+    let timed = match layer["drive"]["kind"].as_str() {
+        Some("windows") => given.windows.as_ref().is_some_and(|(_, form)| form["kind"] == "log-signature" && form["depth"] == 1),
+        Some("tokens" | "time") => true,
+        _ => layer["drive"]["time"] == true,
+    };
+    if blocks && timed && layer["transition"] != "euler" && dice.chance(0.5) {
+        layer["stability"] = json!({"kind": "contractive", "rate": 0.1 + dice.uniform()});
+    }
     layer
 }
 

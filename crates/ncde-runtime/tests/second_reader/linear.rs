@@ -58,6 +58,20 @@ fn full(structure: &Value, h: usize, a: &[f64], mask: &[f64]) -> Matrix {
     out
 }
 
+/// The matrix that never expands, of channel `k`: the structure keeps to its blocks, so full matrices do.
+fn contracted(m: &Matrix, k: usize, rate: f64) -> Matrix {
+    let h = m.len();
+    let entry = |i: usize, j: usize| {
+        if k > 0 {
+            return (m[i][j] - m[j][i]) / 2.0;
+        }
+        let upper = |i: usize, j: usize| if i < j { m[i][j] } else { 0.0 };
+        let shrink: f64 = (0..=i.min(j)).map(|l| m[i][l] * m[j][l]).sum();
+        upper(i, j) - upper(j, i) - shrink - if i == j { rate } else { 0.0 }
+    };
+    (0..h).map(|i| (0..h).map(|j| entry(i, j)).collect()).collect()
+}
+
 /// `(A, c)` of one element: a matrix and a vector, as one matrix that acts on `(h, 1)`.
 fn affine(a: &Matrix, c: &[f64]) -> Matrix {
     let mut out: Matrix = a.iter().zip(c).map(|(row, c)| row.iter().copied().chain([*c]).collect()).collect();
@@ -133,7 +147,11 @@ pub(crate) fn linear_cde(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f6
         let own_mask = mask.get(k * each..(k + 1) * each).unwrap_or(&[]);
         let zero = vec![0.0; hidden];
         let column = if input == "path" { &b[k] } else { &zero };
-        affine(&full(&spec["structure"], hidden, &a[k * each..(k + 1) * each], own_mask), column)
+        let matrix = full(&spec["structure"], hidden, &a[k * each..(k + 1) * each], own_mask);
+        match spec.get("stability").filter(|own| own["kind"] == "contractive") {
+            Some(own) => affine(&contracted(&matrix, k, own["rate"].as_f64().unwrap()), column),
+            None => affine(&matrix, column),
+        }
     };
     let letters: Vec<Matrix> = (0..d).map(letter).collect();
 

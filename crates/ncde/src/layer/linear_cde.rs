@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
+use burn_tensor::{Tensor, TensorData};
 use ncde_kernels::Commutators;
-use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
+use ncde_runtime::layer::{Contractive, Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
 use super::rows::{clear_padding, integers};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
@@ -100,7 +100,12 @@ impl LinearCdeBatch {
 
     /// The matrices and vectors that coordinates multiply.
     fn flow<B: LayerBackend>(&self, weights: &LayerWeights<'_, B>) -> Result<Flow<B>, Error> {
-        let a = weights.weight::<2>("a")?.flatten::<1>(0, 1);
+        let a = weights.weight::<2>("a")?;
+        let a = match &self.prepared.contractive {
+            Some(own) => contracting(own, a),
+            None => a,
+        };
+        let a = a.flatten::<1>(0, 1);
         let b = if self.spec.input == InputTerm::None { None } else { Some(weights.weight::<2>("b")?) };
         let Some(plan) = &self.prepared.plan else {
             // The kernel has entry after entry, and the blocks side by side.
@@ -178,7 +183,7 @@ impl LinearCdeBatch {
         let each = increments.reshape([count * of.steps, channels]).matmul(flow.a.clone().reshape([channels, row]));
         let made = generators(of, each.reshape([count, of.steps, row]))?;
         let units = LinearCde::units(of.block, numbers);
-        let units = Tensor::<B, 1>::from_data(burn_tensor::TensorData::new(units, [numbers * numbers]), &flow.a.device());
+        let units = Tensor::<B, 1>::from_data(TensorData::new(units, [numbers * numbers]), &flow.a.device());
         let affine = of.vectors.then(|| {
             let beta = made.clone().narrow(1, numbers, hidden).reshape([count, of.block, hidden / of.block]);
             beside(beta).reshape([batch, windows, 1, hidden])
@@ -208,6 +213,31 @@ fn spread<B: Backend>(column: Tensor<B, 3>, like: &Tensor<B, 3>) -> Tensor<B, 3>
 /// `[n, x, y]` to `[n, y x]`.
 fn beside<B: Backend>(numbers: Tensor<B, 3>) -> Tensor<B, 2> {
     numbers.swap_dims(1, 2).flatten(1, 2)
+}
+
+/// The matrices of free weights `[channels, parameters]`, as [`Contractive::matrices`].
+fn contracting<B: Backend>(own: &Contractive, a: Tensor<B, 2>) -> Tensor<B, 2> {
+    let ([channels, count], device, dtype) = (a.dims(), a.device(), a.dtype());
+    let mask =
+        |values: Vec<f32>| Tensor::<B, 1>::from_data(TensorData::new(values, [count]), &device).cast(dtype).unsqueeze::<2>();
+    let transposed = |m: Tensor<B, 2>| {
+        let places = integers(own.transposed().iter().map(|&place| place as i64).collect(), &device);
+        m.select(1, places)
+    };
+    let time = a.clone().narrow(0, 0, 1);
+    let upper = time.clone() * mask(own.where_below(|below| below < 0));
+    let lower = time * mask(own.where_below(|below| below >= 0));
+    let squares = own.runs().iter().map(|(b, places)| {
+        let l = lower.clone().narrow(1, places.start, places.len()).reshape([places.len() / (b * b), *b, *b]);
+        l.clone().matmul(l.swap_dims(1, 2)).reshape([1, places.len()])
+    });
+    let rates = mask(own.where_below(|below| below == 0)) * own.rate();
+    let time = upper.clone() - transposed(upper) - Tensor::cat(squares.collect(), 1) - rates;
+    if channels == 1 {
+        return time;
+    }
+    let others = a.narrow(0, 1, channels - 1);
+    Tensor::cat(vec![time, (others.clone() - transposed(others)) * 0.5], 0)
 }
 
 /// These places of each row; nothing is copied where they are all of them, in order.

@@ -43,7 +43,8 @@ mod threefry;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use error::Error;
 pub use names::{
-    BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName,
+    BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
+    TaskName,
 };
 pub use preset::presets;
 pub use run::{Event, Outcome, Run};

@@ -88,6 +88,15 @@ names! {
     }
 }
 names! {
+    /// Whether flows may expand.
+    StabilityName {
+        /// They may.
+        Free,
+        /// They never do.
+        Contractive,
+    }
+}
+names! {
     /// How the learning rate changes.
     Schedule {
         /// Not after the warm-up.

@@ -11,9 +11,6 @@ use super::checkpoint::Progress;
 use super::store::{predict_each, score};
 use super::{Error, Run};
 
-/// Cases, what is said of each, and the names of those whose state overflows.
-type Tested = (Dataset, Vec<Vec<Prediction>>, Vec<String>);
-
 impl Run {
     /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
     pub(super) fn record(
@@ -24,7 +21,7 @@ impl Run {
         parameters: usize,
     ) -> Result<RunRecord, Error> {
         let model = Model::load(directory)?;
-        let of = |cases: &[usize]| -> Result<Tested, Error> {
+        let of = |cases: &[usize]| -> Result<Part, Error> {
             let data = self.data.subset(cases);
             let (mut predictions, mut overflowed) = (Vec::with_capacity(cases.len()), Vec::new());
             for (case, (own, error)) in data.cases.iter().zip(predict_each(&model, &data)?) {
@@ -78,6 +75,9 @@ impl Run {
         })
     }
 }
+
+/// The cases of a part, what was predicted for each, and the names of those that overflow.
+type Part = (Dataset, Vec<Vec<Prediction>>, Vec<String>);
 
 /// What was predicted for the cases of a part, where that is one thing a case.
 fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<Predicted> {

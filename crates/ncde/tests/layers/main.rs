@@ -10,6 +10,7 @@
 //! | `identities` | layers against their equations |
 //! | `neural` | the same for neural CDEs |
 //! | `first_values` | how weights are drawn |
+//! | `stability` | contractive flows never expand |
 //! | `refusals` | what makes no sense is refused, by place and name |
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 #![allow(clippy::needless_pass_by_value, reason = "settings are written where they are used")]
@@ -25,6 +26,7 @@ mod neural;
 mod refusals;
 mod run;
 mod samples;
+mod stability;
 
 use ncde_runtime::LayerSpec;
 

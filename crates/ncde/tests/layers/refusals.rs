@@ -338,3 +338,27 @@ fn a_token_that_is_none_is_refused() {
         assert_eq!(run([0.0, token, 0.0]), Err(wanted));
     }
 }
+
+#[test]
+fn flows_that_could_expand_are_not_called_contractive() {
+    let own = |structure: Value, more: Value| {
+        let base = json!({"drive": {"kind": "tokens"}, "stability": {"kind": "contractive", "rate": 1.0}});
+        cde(4, structure, with(&base, more))
+    };
+    let block = || json!({"kind": "block", "block": 2});
+    let windows = json!({"drive": {"kind": "windows"}});
+    let cases = [
+        (json!([own(json!({"kind": "dplr", "rank": 1}), json!({}))]), "no skew form"),
+        (json!([own(json!({"kind": "sparse", "epsilon": 0.5}), json!({}))]), "no skew form"),
+        (json!([own(json!({"kind": "walsh-hadamard"}), json!({}))]), "no skew form"),
+        (json!([own(block(), json!({"transition": "euler"}))]), "`I + Omega` expands"),
+        (json!([own(block(), json!({"drive": {"kind": "increments"}}))]), "time does not drive"),
+        (json!([own(block(), json!({"stability": {"kind": "contractive", "rate": 0.0}}))]), "a positive number"),
+        (json!([log(3, 2, "lyndon"), own(block(), windows.clone())]), "depth 1"),
+        (json!([form(2, "increments"), own(block(), windows)]), "depth 1"),
+    ];
+    for (layers, wanted) in cases {
+        let message = refused(&numbers(2, 0), layers);
+        assert!(message.contains("`stability` is") && message.contains(wanted), "{message}");
+    }
+}

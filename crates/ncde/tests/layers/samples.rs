@@ -170,6 +170,25 @@ fn linear_cdes() -> Vec<Sample> {
         let layers = json!([log(2, 2, basis), cde(hidden, structure, more.clone())]);
         all.push(sample(format!("linear-cde, {more}"), numbers(2, 0), layers));
     }
+    let contractive = json!({"kind": "contractive", "rate": 0.5});
+    for (hidden, structure) in [
+        (3, json!({"kind": "dense"})),
+        (5, json!({"kind": "diagonal"})),
+        (6, json!({"kind": "block", "block": 3})),
+        (6, json!({"kind": "blocks", "sizes": [1, 1, 3, 1]})),
+        (5, json!({"kind": "diagonal-dense", "block": 2})),
+    ] {
+        for more in [json!({"input": "path", "forget": {"octaves": 2.0}}), json!({"scale": 0.3, "initial": "learned"})] {
+            let name = format!("linear-cde {structure}, contractive, {more}");
+            let more = with(&more, json!({"stability": contractive}));
+            all.push(sample(name, numbers(2, 1), json!([log(3, 1, "lyndon"), cde(hidden, structure.clone(), more)])));
+        }
+    }
+    for drive in [json!({"kind": "tokens"}), json!({"kind": "values", "time": true}), json!({"kind": "time"})] {
+        let more = json!({"drive": drive, "stability": contractive});
+        let layers = json!([cde(4, json!({"kind": "block", "block": 2}), more.clone())]);
+        all.push(sample(format!("linear-cde {more}"), numbers(3, 0), layers));
+    }
     all
 }
 

@@ -3,13 +3,15 @@
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Drive, Forget, Form, Initial, InputTerm, LinearCde, Over, Scale, StructureName, StructureSpec, Windows, ends, usual_basis,
+    Drive, Forget, Form, Initial, InputTerm, LinearCde, Over, Scale, Stability, StructureName, StructureSpec, Windows, ends,
+    usual_basis,
 };
 
 use super::head::{Head, MOST_BESIDE};
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
+use crate::train::names::StabilityName;
 use crate::train::settings::{at_least, positive, refuse};
 
 table! {
@@ -33,6 +35,8 @@ table! {
         window: usize,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
+        /// Whether flows may expand: `free` (the default), or `contractive`, never, which needs depth 1, `exp` and blocks.
+        stability: StabilityName,
         /// What log-signatures are multiplied with; 1 by default.
         log_scale: f64,
         /// The standard deviation of the first entries of the matrices, times the root of the block size; 0.25 by default.
@@ -83,6 +87,14 @@ pub(super) fn structure(
     ))
 }
 
+/// Of a flow over series that last so long: what is contractive forgets at least at the rate of the longest.
+pub(super) fn stability(contractive: bool, longest: f64) -> Stability {
+    match contractive {
+        true => Stability::Contractive { rate: if longest > 0.0 { 1.0 / longest } else { 1.0 } },
+        false => Stability::Free {},
+    }
+}
+
 /// A value with its default, which is kept where the key is one of the structure's.
 fn filled<T: Copy>(key: &mut Option<T>, own: bool, usual: T) -> T {
     if own { *key.get_or_insert(usual) } else { usual }
@@ -94,6 +106,10 @@ impl Preset for SliceKeys {
         let width = facts.width();
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
         let window = facts.window(&mut self.window)?;
+        if self.stability == Some(StabilityName::Contractive) {
+            // Brackets with the matrix of time, which is not skew, may expand.
+            self.depth.get_or_insert(1);
+        }
         let depth = facts.depth(&mut self.depth, window)?;
         let structure =
             structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
@@ -105,11 +121,19 @@ impl Preset for SliceKeys {
         let input = *self.input.get_or_insert(true);
         let diagonal =
             !matches!(structure, StructureSpec::Dense {} | StructureSpec::Sparse { .. } | StructureSpec::WalshHadamard { .. });
-        let forget = *self.forget.get_or_insert(input && facts.time && diagonal);
+        let contractive = *self.stability.get_or_insert(StabilityName::Free) == StabilityName::Contractive;
+        if contractive && !facts.time {
+            return refuse(
+                "model.stability",
+                "`contractive`, but time is no channel (`prepare.time` is false), and states forget with time",
+            );
+        }
+        let forget = *self.forget.get_or_insert(input && facts.time && (diagonal || contractive));
         if forget && !facts.time {
             return refuse("model.forget", "true, but time is no channel (`prepare.time` is false), and states forget with time");
         }
         let windows = facts.lengths.last().map_or(1, |&longest| ends(longest, window).count() - 1);
+        let scale = positive("model.log_scale", *self.log_scale.get_or_insert(1.0))?;
         let cde = LinearCde {
             hidden,
             structure,
@@ -117,9 +141,10 @@ impl Preset for SliceKeys {
             input: if input { InputTerm::Path } else { InputTerm::None },
             initial: Initial::First,
             transition: *self.transition.get_or_insert(Transition::Exp),
-            scale: positive("model.log_scale", *self.log_scale.get_or_insert(1.0))?,
+            scale,
             init: Scale::Scaled { deviation: positive("model.init", *self.init.get_or_insert(0.25))? },
             forget: forget.then(|| Forget { octaves: (windows.max(2) as f64).log2() }),
+            stability: stability(contractive, scale * facts.clock.longest),
         };
         let head = Head {
             readout: &mut self.readout,

@@ -14,11 +14,11 @@ use ncde_runtime::layer::{
 };
 
 use super::head::read;
-use super::slice::structure;
+use super::slice::{stability, structure};
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
-use crate::train::names::{BlockActivation, BlockDrive, FirstRow};
+use crate::train::names::{BlockActivation, BlockDrive, FirstRow, StabilityName};
 use crate::train::settings::{at_least, positive, refuse};
 
 table! {
@@ -48,6 +48,8 @@ table! {
         bound: Bound,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
+        /// Whether flows may expand: `free` (the default), or `contractive`, never, which needs `exp` and blocks.
+        stability: StabilityName,
         /// The standard deviation of the first entries of the matrices, times the root of the block size; 1 by default.
         init: f64,
         /// The function of a block's mixing layer: `tanh` (the default) or `glu`.
@@ -73,6 +75,12 @@ impl Preset for StackKeys {
         }
         let structure =
             structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
+        let contractive = *self.stability.get_or_insert(StabilityName::Free) == StabilityName::Contractive;
+        // The constant of tokens counts rows.
+        let longest = match drive {
+            BlockDrive::Tokens => facts.lengths.last().map_or(1.0, |&rows| rows as f64),
+            BlockDrive::Increments => facts.clock.longest,
+        };
         let cde = LinearCde {
             hidden,
             structure,
@@ -83,6 +91,7 @@ impl Preset for StackKeys {
             scale,
             init: Scale::Scaled { deviation: positive("model.init", *self.init.get_or_insert(1.0))? },
             forget: None,
+            stability: stability(contractive, scale * longest),
         };
         let activation = *self.block_activation.get_or_insert(BlockActivation::Tanh);
         let (wide, function) = match activation {
