@@ -1,8 +1,11 @@
 //! What the end and the whole of a series say: memories of each channel at its end, and running means, deviations and extremes.
 //!
 //! ```text
-//! features = ( m of each channel and span, x;  mean m of the longest span,  mean x,  deviation of x,  sum |dx| / W,  max x,  min x,  time since the start )
+//! features = ( m of each channel and span, x;  mean m of the longest span,  mean x,  deviation of x,  sum |dx| / W,  max x,  min x,  time since the start;
+//!              x - x_0,  A_ij for i < j )          A_ij <- rho A_ij + ((x_i - x_0i) dx_j - (x_j - x_0j) dx_i) / 2
 //! ```
+//!
+//! Increments and signed areas are the log-signature of depth 2 of the path so far: they tell which way it turns.
 //!
 //! Means are over time, and fade beyond the horizon as pooled responses do; extremes then move back to the mean at the same rate.
 
@@ -26,17 +29,26 @@ pub struct SummaryShape {
     pub memories: bool,
     /// Whether means, deviations and extremes are.
     pub moments: bool,
+    /// Of how many channels, the first ones, increments and signed areas are.
+    #[serde(default)]
+    pub areas: usize,
 }
 
 impl SummaryShape {
-    /// How many features there are for so many channels: of memories, of moments.
-    pub fn features(&self, channels: usize) -> [usize; 2] {
+    /// How many features there are for so many channels: of memories, of moments, of areas.
+    pub fn features(&self, channels: usize) -> [usize; 3] {
         let memories = self.order * channels;
         [
             if self.memories { self.spans.len() * memories + channels } else { 0 },
             if self.moments { memories + 5 * channels + 1 } else { 0 },
+            self.areas + pairs(self.areas),
         ]
     }
+}
+
+/// Pairs of so many channels.
+fn pairs(channels: usize) -> usize {
+    channels.saturating_mul(channels.saturating_sub(1)) / 2
 }
 
 /// Memories and moments of channels.
@@ -75,7 +87,7 @@ impl Summary {
 
     /// Numbers that are kept of a series: the time since the start and the weight of all rows, memories, their mean, moments.
     pub fn state(&self) -> usize {
-        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels
+        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + self.shape.areas + pairs(self.shape.areas)
     }
 
     /// Takes a few rows.
@@ -108,7 +120,9 @@ impl Summary {
                 memory.copy_from_slice(&scratch.memories[(to - from) * size..(to - from + 1) * size]);
             }
             // The memories of the longest span are still there, row by row.
-            let (mean, moments) = rest.split_at_mut(size);
+            let (mean, rest) = rest.split_at_mut(size);
+            let (moments, areas) = rest.split_at_mut(MOMENTS * c);
+            let (origin, areas) = areas.split_at_mut(self.shape.areas);
             for k in from..to {
                 let row = &rows.values[k * c..(k + 1) * c];
                 let first = first && k == from;
@@ -119,6 +133,20 @@ impl Summary {
                 let share = if head[1] > 0.0 { beat.weight / head[1] } else { 1.0 };
                 let older = before * beat.fade;
                 head[0] = rows.since[k].min(1.0) as f32;
+                if first {
+                    origin.copy_from_slice(&row[..origin.len()]);
+                }
+                // From the last values, which the moments still hold.
+                let last = |i: usize| if first { row[i] } else { moments[i * MOMENTS + MOMENTS - 1] };
+                let mut place = 0;
+                for i in 0..origin.len() {
+                    let (at, moved) = (last(i) - origin[i], row[i] - last(i));
+                    for j in i + 1..origin.len() {
+                        let swept = at * (row[j] - last(j)) - (last(j) - origin[j]) * moved;
+                        areas[place] = areas[place] * beat.fade + 0.5 * swept;
+                        place += 1;
+                    }
+                }
                 let memory = &scratch.memories[(k - from + 1) * size..(k - from + 2) * size];
                 mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * beat.fade + beat.weight * m);
                 for (own, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
@@ -155,16 +183,19 @@ impl Summary {
         if self.shape.memories {
             out.extend(&memories[q * width..q * width + c]);
         }
-        if !self.shape.moments {
-            return;
+        if self.shape.moments {
+            let per = |x: f32, otherwise: f32| if total > 0.0 { x / total } else { otherwise };
+            let longest = &memories[memories.len().saturating_sub(size)..];
+            (0..q * c).for_each(|n| out.push(per(mean[n / c * width + n % c], longest[n / c * width + n % c])));
+            for own in moments.chunks_exact(MOMENTS).take(c) {
+                let &[mean, squares, variation, most, least, _] = own else { continue };
+                out.extend([mean, per(squares, 0.0).sqrt(), per(variation, 0.0), most, least]);
+            }
+            out.push(head[0]);
         }
-        let per = |x: f32, otherwise: f32| if total > 0.0 { x / total } else { otherwise };
-        let longest = &memories[memories.len().saturating_sub(size)..];
-        (0..q * c).for_each(|n| out.push(per(mean[n / c * width + n % c], longest[n / c * width + n % c])));
-        for own in moments.chunks_exact(MOMENTS) {
-            let &[mean, squares, variation, most, least, _] = own else { continue };
-            out.extend([mean, per(squares, 0.0).sqrt(), per(variation, 0.0), most, least]);
-        }
-        out.push(head[0]);
+        let (moments, areas) = moments.split_at(MOMENTS * c);
+        let (origin, areas) = areas.split_at(self.shape.areas);
+        out.extend(origin.iter().zip(moments.chunks_exact(MOMENTS)).map(|(origin, own)| own[MOMENTS - 1] - origin));
+        out.extend(areas);
     }
 }

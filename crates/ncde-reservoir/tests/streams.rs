@@ -1,6 +1,6 @@
 //! Rows one by one, in pieces or all at once; streams that go on for ever.
 
-use ncde_reservoir::{Family, SummaryShape};
+use ncde_reservoir::{Family, Rows, Summary, SummaryShape};
 
 use crate::common::{POOLS, Reservoir, Series, noise};
 
@@ -87,7 +87,7 @@ fn the_smallest_gaps_let_nothing_grow() {
 #[test]
 fn a_run_of_many_horizons_is_forgotten_in_a_few() {
     let mut own = Reservoir::new(1, 1, &[0.01], 3);
-    own.summary = SummaryShape { order: 1, spans: vec![], memories: false, moments: false };
+    own.summary = SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 0 };
     own.shape.families = vec![Family { groups: 1, pools: POOLS.to_vec() }];
     (own.mix, own.taps, own.cuts) = (vec![1.0], [vec![0.0; 16], vec![1.0; 16]].concat(), vec![0.5; 64]);
     // Above the threshold for fifty horizons, then below.
@@ -114,4 +114,27 @@ fn a_constant_has_no_deviation() {
         assert!((moments[0] - 0.7).abs() < 1e-6 && moments[1] == 0.0 && moments[2] == 0.0, "{moments:?}");
         assert_eq!(moments[3..5], [0.7, 0.7]);
     }
+}
+
+/// Signed areas of a closed loop are its area, whichever point it starts at; they fade beyond the horizon.
+#[test]
+fn areas_are_those_of_the_path() {
+    let summary = Summary::new(SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 2 }, 2);
+    let square = [[3.0_f32, 1.0], [5.0, 1.0], [5.0, 4.0], [3.0, 4.0], [3.0, 1.0]];
+    let read = |path: &[[f32; 2]], gap: f64| {
+        let gaps: Vec<f64> = (0..path.len()).map(|i| if i == 0 { 0.0 } else { gap }).collect();
+        let since: Vec<f64> = (0..path.len()).map(|i| i as f64 * gap).collect();
+        let (mut state, mut out) = (vec![0.0; summary.state()], Vec::new());
+        let rows = Rows { gaps: &gaps, since: &since, values: path.as_flattened(), first: true };
+        summary.push(&mut state, rows, &mut Default::default());
+        summary.read(&state, &mut out);
+        out
+    };
+    assert_eq!(read(&square, 0.1), [0.0, 0.0, 6.0]);
+    let mut back = square;
+    back.reverse();
+    assert_eq!(read(&back, 0.1), [0.0, 0.0, -6.0]);
+    assert_eq!(read(&square[..3], 0.1), [2.0, 3.0, 3.0]);
+    // A gap as long as the horizon leaves nothing of what was before.
+    assert_eq!(read(&[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], 1.0), [1.0, 1.0, 0.5]);
 }

@@ -29,6 +29,9 @@ pub struct Reservoir {
 /// Rows whose memories are worked on at once, and a few more.
 const AT_ONCE: usize = 34;
 
+/// The most channels that areas are taken of.
+const MOST_AREAS: usize = 512;
+
 /// A block of features.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -39,7 +42,7 @@ pub struct Block {
 }
 
 impl Reservoir {
-    /// The features in blocks: each way of pooling of each family, then memories, moments and statics.
+    /// The features in blocks: each way of pooling of each family, then memories, moments, areas and statics.
     pub fn blocks(&self, input: &Signal) -> Vec<Block> {
         let size = self.responses.spans.len() * CUTS * LANES;
         let mut blocks = Vec::new();
@@ -98,6 +101,12 @@ impl Reservoir {
             return refuse("responses.families", "too many families, groups or ways of pooling");
         }
         let (spans, groups, width) = (self.responses.spans.len(), self.responses.groups(), input.width());
+        if self.summary.areas > width.min(MOST_AREAS) {
+            return refuse(
+                "summary.areas",
+                format!("{}; rows have {width} numbers, and at most {MOST_AREAS} are possible", self.summary.areas),
+            );
+        }
         let memories = |order: usize, signals: usize, spans: usize| {
             (order + 1).saturating_mul(signals.next_multiple_of(LANES)).saturating_mul(spans + AT_ONCE)
         };

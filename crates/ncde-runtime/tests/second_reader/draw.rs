@@ -151,7 +151,7 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             *given = given.with(given.width);
         }
         8 if given.width <= 6 => {
-            layers.push(reservoir(dice));
+            layers.push(reservoir(dice, given.width));
             // How many features there are is not said here.
             layers.push(json!({"layer": "linear", "outputs": 4}));
             *given = given.with(4);
@@ -160,8 +160,8 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
     }
 }
 
-/// Responses, memories, moments, or some of them; most series last longer than the horizon.
-fn reservoir(dice: &mut Dice) -> Value {
+/// Responses, memories, moments, areas, or some of them; most series last longer than the horizon.
+fn reservoir(dice: &mut Dice, width: usize) -> Value {
     let pools = |dice: &mut Dice| {
         let all = ["share", "mean", "longest", "place"];
         let from = dice.whole(0, 3);
@@ -177,7 +177,7 @@ fn reservoir(dice: &mut Dice) -> Value {
     json!({
         "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
         "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},
-        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments},
+        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width)},
     })
 }
 

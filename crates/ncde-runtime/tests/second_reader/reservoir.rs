@@ -139,6 +139,24 @@ pub(crate) fn reservoir(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f64
         }
         columns.push(since.iter().map(|since| since.min(1.0)).collect());
     }
+    let areas = summary["areas"].as_u64().unwrap_or(0) as usize;
+    for i in 0..areas {
+        let x = channel(i);
+        columns.push((0..n).map(|k| x[k] - x[0]).collect());
+    }
+    for i in 0..areas {
+        for j in i + 1..areas {
+            let (x, y) = (channel(i), channel(j));
+            let mut area = 0.0;
+            let swept = |k: usize| {
+                let before = k.saturating_sub(1);
+                let turn = (x[before] - x[0]) * (y[k] - y[before]) - (y[before] - y[0]) * (x[k] - x[before]);
+                area = clock.rho[k] * area + turn / 2.0;
+                area
+            };
+            columns.push((0..n).map(swept).collect());
+        }
+    }
     columns.extend(rows.statics.iter().map(|&x| vec![x; n]));
     (0..n).map(|k| columns.iter().map(|column| column[k]).collect()).collect()
 }

@@ -17,6 +17,8 @@ const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Po
 /// The shortest span, in observations, and the longest, as a share of a usual series.
 const SHORTEST: f64 = 6.0;
 const LONGEST: f64 = 0.8;
+/// The most channels that signed areas are taken of.
+const MOST_AREAS: usize = 24;
 /// About how many features a case has by default.
 const FEATURES: usize = 76_800;
 /// The most numbers of all features of the cases that are chosen on.
@@ -67,7 +69,7 @@ impl Preset for ReservoirKeys {
         } else {
             (8, between((usual / 16.0).max(gap), usual, 4))
         };
-        let summary = SummaryShape { order, spans, memories: true, moments: true };
+        let summary = SummaryShape { order, spans, memories: true, moments: true, areas: facts.width().min(MOST_AREAS) };
         let mut layers = vec![LayerSpec::Reservoir(Reservoir { horizon, responses, summary })];
         if !facts.steps() {
             layers.push(LayerSpec::Pool(Pool { over: Over::Last }));

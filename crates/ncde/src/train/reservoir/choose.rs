@@ -38,36 +38,39 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
     let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
     let responses: Vec<Vec<f64>> = TOGETHER
         .iter()
-        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 2])))
+        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 3])))
         .filter(|mix| mix.iter().any(|&w| w > 0.0))
         .collect();
     let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect();
     tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
-    let mut beside: Vec<Vec<f64>> = vec![mix(blocks, |_, _| false, [1.0, 1.0]), mix(blocks, |_, _| false, [0.0, 1.0])];
+    let alone = [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
+    let mut beside: Vec<Vec<f64>> = alone.into_iter().map(|rest| mix(blocks, |_, _| false, rest)).collect();
     for choice in tried.iter().take(FINALISTS) {
         let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
         // Half as much as all responses together, or twice as much.
         let count = blocks.iter().filter(|block| block.pool.is_some_and(|(f, p)| own(f, p))).count() as f64;
         let say = (count / 2.0).max(1.0);
-        beside.extend([[0.0, say], [say / 2.0, say / 2.0], [2.0 * say, 2.0 * say]].map(|rest| mix(blocks, own, rest)));
+        let half = say / 2.0;
+        let rests = [[0.0, say, 0.0], [half, half, 0.0], [2.0 * say, 2.0 * say, 0.0], [0.0, 0.0, say], [0.0, half, half]];
+        beside.extend(rests.into_iter().map(|rest| mix(blocks, own, rest)));
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
     tried.extend(beside.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect::<Vec<_>>());
     let best = tried.into_iter().min_by(|a, b| a.fit.error.total_cmp(&b.fit.error))?;
     // What looks best on few cases is best by luck as well: shares of time of all families get half the say, where that costs little.
-    let shares = mix(blocks, |_, p| p == 0, [0.0; 2]);
+    let shares = mix(blocks, |_, p| p == 0, [0.0; 3]);
     let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
     let blended = best_penalty(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
     Some(blended.unwrap_or(best))
 }
 
-/// The weights of blocks: 1 for pools that are `taken`, these for memories and moments, 1 for statics; scaled to sum to 1.
-fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, [memories, moments]: [f64; 2]) -> Vec<f64> {
+/// The weights of blocks: 1 for pools that are `taken`, these for memories, moments and areas, 1 for statics; scaled to sum to 1.
+fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, [memories, moments, areas]: [f64; 3]) -> Vec<f64> {
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     let weight = |(i, block): (usize, &Block)| match block.pool {
         _ if block.features == 0 => 0.0,
         Some((f, p)) => f64::from(u8::from(taken(f, p))),
-        None => [memories, moments, 1.0][(i - rest).min(2)],
+        None => [memories, moments, areas, 1.0][(i - rest).min(3)],
     };
     let weights: Vec<f64> = blocks.iter().enumerate().map(weight).collect();
     let sum: f64 = weights.iter().sum();

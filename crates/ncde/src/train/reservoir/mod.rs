@@ -231,6 +231,9 @@ fn trimmed(
     }
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     [kept.summary.memories, kept.summary.moments] = [mix[rest] > 0.0, mix[rest + 1] > 0.0];
+    if mix[rest + 2] == 0.0 {
+        kept.summary.areas = 0;
+    }
     if !(kept.summary.memories || kept.summary.moments) {
         kept.summary.spans.clear();
     }
@@ -271,7 +274,7 @@ fn words(full: &Reservoir, blocks: &[Block], mix: &[f64]) -> String {
     }
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     parts.extend(
-        ["memories", "moments", "statics"]
+        ["memories", "moments", "areas", "statics"]
             .iter()
             .zip(&taken[rest..])
             .filter(|(_, taken)| **taken)
