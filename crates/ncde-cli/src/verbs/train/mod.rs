@@ -116,10 +116,6 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
     if let Some(model) = &args.model {
         config.set(&format!("model.name={model}"))?;
     }
-    // Which way a walk turns is a matter of order: that is what flows are for.
-    if config.data.train.is_none() && config.model == Default::default() {
-        config.set("model.name=slice")?;
-    }
     if config.data.train.is_none() && config.model.name.as_deref() == Some("slice") {
         for assignment in DEMO {
             config.set(assignment)?;
