@@ -4,5 +4,6 @@ mod common;
 mod linear_ops;
 mod neural_depth;
 mod neural_ops;
+mod reservoir;
 mod signature;
 mod train;
