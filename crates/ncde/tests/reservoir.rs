@@ -139,11 +139,11 @@ fn streams(folder: &Path, data: &Dataset) {
 }
 
 /// Fits, looks at the metric of the test part and at streams; the metric.
-fn check(settings: &[&str], data: Dataset, metric: &str) -> f64 {
+fn check(settings: &[&str], data: &Dataset, metric: &str) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let record = fitted(&config(settings), data.clone(), folder.path()).record;
     assert!(record.validation.is_none() && record.best.is_none() && record.history.is_empty());
-    streams(folder.path(), &data);
+    streams(folder.path(), data);
     record.test.unwrap().get(metric).unwrap()
 }
 
@@ -156,7 +156,7 @@ fn classes_at_the_end() {
         Waves { channels: 1, missing: 0.3, ..WAVES },
         Waves { longest: 90, channels: 3, ..WAVES },
     ] {
-        let accuracy = check(&["test_share=0.4"], waves.data(), "accuracy");
+        let accuracy = check(&["test_share=0.4"], &waves.data(), "accuracy");
         assert!(accuracy > 0.8, "{accuracy}");
     }
 }
@@ -166,7 +166,7 @@ fn numbers_at_the_end() {
     for waves in [WAVES, Waves { channels: 1, missing: 0.2, statics: true, ..WAVES }] {
         let mut data = waves.data();
         data.targets = speeds(&data);
-        let r2 = check(&["test_share=0.4"], data, "r2");
+        let r2 = check(&["test_share=0.4"], &data, "r2");
         assert!(r2 > 0.5, "{r2}");
     }
 }
@@ -176,10 +176,10 @@ fn classes_and_numbers_at_steps() {
     for waves in [WAVES, Waves { channels: 1, statics: true, ..WAVES }] {
         let mut data = waves.data();
         data.targets = rising(&data);
-        let accuracy = check(&["test_share=0.4"], data.clone(), "accuracy");
+        let accuracy = check(&["test_share=0.4"], &data, "accuracy");
         assert!(accuracy > 0.85, "{accuracy}");
         data.targets = sums(&data);
-        let r2 = check(&["test_share=0.4"], data, "r2");
+        let r2 = check(&["test_share=0.4"], &data, "r2");
         assert!(r2 > 0.95, "{r2}");
     }
 }
@@ -188,7 +188,7 @@ fn classes_and_numbers_at_steps() {
 fn forecasts() {
     for (waves, horizon) in [(WAVES, 1), (Waves { channels: 1, missing: 0.15, statics: true, ..WAVES }, 2)] {
         let data = Dataset { targets: Targets::None, ..waves.data() };
-        let r2 = check(&["test_share=0.4", "task=forecast", &format!("horizon={horizon}")], data, "r2");
+        let r2 = check(&["test_share=0.4", "task=forecast", &format!("horizon={horizon}")], &data, "r2");
         assert!(r2 > 0.5, "{r2}");
     }
 }
@@ -200,7 +200,7 @@ fn one_observation_of_each_series() {
         case.values[0] += 5.0 * (i % 2) as f64;
     }
     assert!(data.cases.iter().all(|case| case.len() == 1));
-    let accuracy = check(&["test_share=0.4"], data, "accuracy");
+    let accuracy = check(&["test_share=0.4"], &data, "accuracy");
     assert!(accuracy > 0.9, "{accuracy}");
     // Some have one, others many.
     let mut data = WAVES.data();
@@ -208,7 +208,7 @@ fn one_observation_of_each_series() {
         case.times.truncate(1);
         case.values.truncate(2);
     }
-    check(&["test_share=0.4"], data, "accuracy");
+    check(&["test_share=0.4"], &data, "accuracy");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn two_cases_of_each_class() {
 fn constants_say_nothing() {
     let mut data = WAVES.data();
     data.cases.iter_mut().for_each(|case| case.values.chunks_exact_mut(2).for_each(|row| row[1] = 0.7));
-    let accuracy = check(&["test_share=0.4"], data.clone(), "accuracy");
+    let accuracy = check(&["test_share=0.4"], &data, "accuracy");
     assert!(accuracy > 0.8, "{accuracy}");
     data.cases.iter_mut().for_each(|case| case.values.fill(0.7));
     let folder = tempfile::tempdir().unwrap();

@@ -186,13 +186,14 @@ const PRESETS: &[Entry] = &[
 /// The preset that is solved for, not trained.
 const RESERVOIR: &str = "reservoir";
 
-/// Whether the model is solved for in closed form: if it is asked for, or by default for a series as a whole, where nothing is asked for that only other models have.
+/// Whether the model is solved for in closed form: if it is asked for, by its own keys, or by default for a series as a whole; not where something is asked for that only other models have.
 pub(super) fn is_closed(model: &ModelConfig, train: &TrainConfig, tokens: bool, at: At) -> bool {
     match &model.name {
         Some(name) => name == RESERVOIR,
         None => {
             let own = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(own, _)| own == key);
-            !tokens && at == At::End && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
+            let asked = at == At::End || !model.keys.is_empty();
+            asked && !tokens && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
         }
     }
 }
