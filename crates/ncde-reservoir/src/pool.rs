@@ -189,3 +189,18 @@ pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::beat;
+
+    /// What is left and what is added make the whole, to the last bit: of a million short gaps nothing may be gained or lost.
+    #[test]
+    fn fading_and_weight_sum_to_one() {
+        for gap in [3.2e-7, 1.3e-6, 0.001_234_567, 0.3, 1.0, 7.0] {
+            let mut total = 1.0;
+            let row = beat(&mut total, gap);
+            assert_eq!((f64::from(row.fade) + f64::from(row.weight), total), (1.0, 1.0), "{gap}");
+        }
+    }
+}

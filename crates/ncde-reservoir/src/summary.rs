@@ -87,11 +87,22 @@ impl Summary {
 
     /// Numbers that are kept of a series: the time since the start and the weight of all rows, memories, their mean, moments.
     pub fn state(&self) -> usize {
+        if self.is_silent() {
+            return 0;
+        }
         2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + self.shape.areas + pairs(self.shape.areas)
+    }
+
+    /// Whether nothing of it is a feature, so that nothing is remembered.
+    fn is_silent(&self) -> bool {
+        self.shape.features(self.channels) == [0; 3]
     }
 
     /// Takes a few rows.
     pub fn push(&self, state: &mut [f32], rows: Rows<'_>, scratch: &mut SummaryScratch) {
+        if self.is_silent() {
+            return;
+        }
         let (n, c, size) = (rows.gaps.len(), self.channels, self.size());
         scratch.flows.resize_with(self.shape.spans.len(), Flows::default);
         scratch.signals.clear();
@@ -172,6 +183,9 @@ impl Summary {
 
     /// The features of a series: those of memories first.
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
+        if self.is_silent() {
+            return;
+        }
         let (c, q, width, size) = (self.channels, self.legendre.order(), self.width(), self.size());
         let (head, rest) = state.split_at(2);
         let (memories, rest) = rest.split_at(self.shape.spans.len() * size);

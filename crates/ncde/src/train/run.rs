@@ -14,7 +14,7 @@ use ncde_data::{Dataset, Targets};
 use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
-use ncde_runtime::layer::{Reservoir, Windows};
+use ncde_runtime::layer::Windows;
 use ncde_runtime::{FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
 
 use super::batches::Batches;
@@ -257,32 +257,6 @@ impl Run {
         exploded.map_or(Ok(Outcome { record, already: false }), Err)
     }
 
-    /// Solves for a reservoir, and writes everything to a directory.
-    fn solve_in(
-        &self,
-        reservoir: &Reservoir,
-        directory: &Path,
-        resume: bool,
-        [command, started]: [&str; 2],
-        on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Outcome, Error> {
-        let config = self.settings.config.to_toml();
-        if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
-            return Ok(Outcome { record, already: true });
-        }
-        write_whole(&directory.join("config.toml"), config.as_bytes())?;
-        let begun = Instant::now();
-        let solved = self.solve(reservoir)?;
-        let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
-        on(Event::Solved { chosen: &solved.chosen, error: solved.error });
-        on(Event::Testing);
-        save_model(directory, solved.spec, &solved.weights)?;
-        let record = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
-        write_record(directory, &record)?;
-        tell_overflows(&record, on);
-        Ok(Outcome { record, already: false })
-    }
-
     /// The weights by their place in the whole model; the layers that are computed ahead have none.
     fn saved(&self, weights: Vec<NamedWeight>) -> Vec<NamedWeight> {
         let shifted = |name: &str| -> String {
@@ -469,7 +443,7 @@ fn names(data: &Dataset, cases: &[usize]) -> String {
 }
 
 /// Says which cases overflow.
-fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) {
+pub(super) fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) {
     for (part, cases) in [("validation", &record.overflowed.validation), ("test", &record.overflowed.test)] {
         if !cases.is_empty() {
             on(Event::Overflowed { part, cases });
@@ -478,13 +452,13 @@ fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) {
 }
 
 /// Writes the record of a run.
-fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
+pub(super) fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
     let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
     write_whole(&directory.join("run.json"), json.as_bytes())
 }
 
 /// The record of the finished run in a directory, if there is one; an error if it was another.
-fn finished(directory: &Path, config: &str) -> Option<Result<RunRecord, Error>> {
+pub(super) fn finished(directory: &Path, config: &str) -> Option<Result<RunRecord, Error>> {
     let path = directory.join("run.json");
     (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
         let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;

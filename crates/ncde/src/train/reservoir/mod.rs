@@ -18,11 +18,18 @@ mod draw;
 mod rows;
 mod table;
 
+use std::path::Path;
+use std::time::Instant;
+
+use ncde_report::RunRecord;
 use ncde_reservoir::{CUTS, Family, LANES, ridge};
 use ncde_runtime::layer::{Block, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
 
-use super::{Error, Run};
+use super::checkpoint::Progress;
+use super::run::{finished, tell_overflows, write_record};
+use super::store::{save_model, write_whole};
+use super::{Error, Event, Outcome, Run};
 use crate::random::Stream;
 use choose::{Choice, choose};
 use rows::{CaseRows, thinned, wanted};
@@ -38,15 +45,15 @@ const MOST_NUMBERS: usize = 1 << 28;
 
 /// A model that is fitted.
 #[derive(Debug)]
-pub(super) struct Solved {
-    pub(super) spec: ModelSpec,
-    pub(super) weights: Vec<NamedWeight>,
+struct Solved {
+    spec: ModelSpec,
+    weights: Vec<NamedWeight>,
     /// Numbers of the readout.
-    pub(super) parameters: usize,
+    parameters: usize,
     /// Which features were chosen, in words.
-    pub(super) chosen: String,
+    chosen: String,
     /// The mean square of leave-out errors.
-    pub(super) error: f64,
+    error: f64,
 }
 
 impl Run {
@@ -58,8 +65,34 @@ impl Run {
         }
     }
 
+    /// Solves for a reservoir, and writes everything to a directory.
+    pub(super) fn solve_in(
+        &self,
+        reservoir: &Reservoir,
+        directory: &Path,
+        resume: bool,
+        [command, started]: [&str; 2],
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, Error> {
+        let config = self.settings.config.to_toml();
+        if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
+            return Ok(Outcome { record, already: true });
+        }
+        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        let begun = Instant::now();
+        let solved = self.solve(reservoir)?;
+        let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
+        on(Event::Solved { chosen: &solved.chosen, error: solved.error });
+        on(Event::Testing);
+        save_model(directory, solved.spec, &solved.weights)?;
+        let record = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
+        write_record(directory, &record)?;
+        tell_overflows(&record, on);
+        Ok(Outcome { record, already: false })
+    }
+
     /// Fits a reservoir to the training part.
-    pub(super) fn solve(&self, full: &Reservoir) -> Result<Solved, Error> {
+    fn solve(&self, full: &Reservoir) -> Result<Solved, Error> {
         let (signal, task) = (self.spec.signal(), &self.spec.task);
         let (width, outputs) = (signal.width(), task.outputs(self.spec.channels.len()));
         let stream = Stream::new(self.settings.seed, 7);
