@@ -121,7 +121,7 @@ pub(crate) fn boards(records: &[RunRecord]) -> Vec<Board<'_>> {
 
 fn judged_by(record: &RunRecord) -> &'static str {
     match record.outcome() {
-        Some((_, metrics)) => metrics.headline().0,
+        Some((_, metrics)) => record.headline(metrics).0,
         None if record.data.classes.is_empty() => "mse",
         None => "accuracy",
     }

@@ -8,7 +8,7 @@ use crate::format::{capital, count, duration, metric, metric_name, number};
 use crate::metrics::Classification;
 use crate::record::Point;
 use crate::summary::certainty;
-use crate::{Metrics, RunRecord};
+use crate::{MARK, Metrics, RunRecord};
 
 /// The most rows of a table of the history.
 const ROWS: usize = 12;
@@ -20,7 +20,7 @@ pub(crate) const WIDEST_MATRIX: usize = 20;
 /// One run is shown whole; several are compared first.
 ///
 /// ```
-/// assert_eq!(ncde_report::markdown(&[]), "# Training runs\n\nThere are no runs to report on.\n");
+/// assert!(ncde_report::markdown(&[]).starts_with("# Training runs\n\nThere are no runs to report on.\n"));
 /// ```
 pub fn markdown(records: &[RunRecord]) -> String {
     let mut text = String::new();
@@ -38,6 +38,8 @@ pub fn markdown(records: &[RunRecord]) -> String {
             }
         }
     }
+    // Seen by programs alone.
+    let _ = writeln!(text, "\n<!-- {MARK} -->");
     text
 }
 
@@ -76,12 +78,9 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     table(text, &["", "", ""], rows);
     if let Some((whose, metrics)) = record.outcome() {
         let _ = writeln!(text, "\n{sub} Metrics on the {whose} cases\n");
-        let rows = metrics
-            .names()
-            .iter()
-            .filter_map(|name| Some(vec![metric_name(name).into_owned(), metric(name, metrics.get(name)?)]));
-        table(text, &["metric", "value"], rows);
-        let _ = writeln!(text, "\n{}.", capital(&certainty(metrics)));
+        let header: Vec<String> = ["metric", "model"].into_iter().map(String::from).chain(record.baselines.iter().map(|own| escaped(&own.name))).collect();
+        table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), record.scores(metrics).into_iter());
+        let _ = writeln!(text, "\n{}.", capital(&certainty(metrics, record.headline(metrics).0)));
         if let Metrics::Classification(metrics) = metrics {
             let _ = writeln!(text, "\n{sub} Confusion\n");
             confusion(text, record, metrics);

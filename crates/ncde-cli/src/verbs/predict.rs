@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ncde::train::predict_all;
 use ncde_data::{Dataset, ReadOptions, Schema};
+use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
 use crate::args::{PredictArgs, UseArgs};
@@ -57,13 +58,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
         None => output::data(|out| csv(&predicted, out)),
         Some(path) => {
             let write = |path: &Path| -> std::io::Result<()> {
-                let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+                let mut out = Whole::create(path)?;
                 if path.extension().is_some_and(|ext| ext == "json") {
                     json(&predicted, &mut out)?;
                 } else {
                     csv(&predicted, &mut out)?;
                 }
-                out.flush()
+                out.finish()
             };
             write(path).map_err(|source| Failure::Write { path: path.clone(), source })?;
             output::mention(&format!("{} predictions in `{}`", predicted.data.cases.len(), path.display()));

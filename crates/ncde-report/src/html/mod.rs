@@ -8,7 +8,7 @@ mod run;
 
 use std::fmt::Write;
 
-use crate::RunRecord;
+use crate::{MARK, RunRecord};
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
@@ -33,7 +33,7 @@ pub fn html(records: &[RunRecord]) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n{MARK}\n<title>{title}</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     );
     match records {

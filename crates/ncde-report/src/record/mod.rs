@@ -57,6 +57,18 @@ pub struct RunRecord {
     /// The cases on which states of the saved model grow out of all bounds.
     #[serde(default, skip_serializing_if = "Overflowed::is_empty")]
     pub overflowed: Overflowed,
+    /// The metric that was asked for, to be shown first; empty for the usual one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub metric: String,
+    /// What simple predictions reach on the same cases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baselines: Vec<Baseline>,
+    /// What looked wrong with the data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Where it lies, as whoever reads it says; not in the file.
+    #[serde(skip)]
+    pub directory: String,
     /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
@@ -71,6 +83,18 @@ impl RunRecord {
 
     /// The most predictions a record should hold, so that it stays small enough to open by hand.
     pub const MOST_PREDICTIONS: usize = 2000;
+}
+
+/// A simple prediction, and how good it is on the cases that the run is judged by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// What it is called.
+    pub name: String,
+    /// What it says, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// How good that is.
+    pub metrics: Metrics,
 }
 
 /// What a run was trained on.
@@ -94,6 +118,9 @@ pub struct DataSummary {
     pub task: String,
     /// How many cases were left out because they were there twice.
     pub removed_duplicates: usize,
+    /// The same for the same series and labels, another one for others; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
 }
 
 /// What was trained.

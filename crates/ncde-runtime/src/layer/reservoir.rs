@@ -10,7 +10,7 @@
 use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST, MOST_NUMBERS, refuse};
+use super::signal::{MOST, MOST_NUMBERS, product, refuse};
 use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
 use crate::Error;
 
@@ -136,6 +136,11 @@ impl Layer for Reservoir {
             return refuse("responses.families", "empty, and the summary has no features: nothing would come out");
         }
         Ok(input.with_width(features))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        let groups = self.responses.families.iter().fold(0_usize, |sum, family| sum.saturating_add(family.groups));
+        product(&[self.responses.spans.len(), groups, input.width().saturating_add(LANES * CUTS)])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

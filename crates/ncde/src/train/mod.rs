@@ -16,16 +16,21 @@
 //! | `batches` | which cases make up a step: a pure function of seed and step |
 //! | `reservoir` | a reservoir, solved for in closed form |
 //! | `run`, `record` | the loop, counted in steps; events for whoever shows them; what a finished run leaves behind |
-//! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
+//! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
+//! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
+//! | `fingerprint` | whether data are those that a run was begun with |
 //!
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
 
+mod baseline;
 mod batches;
 mod checkpoint;
 mod config;
+mod directory;
 mod error;
 mod explain;
 mod features;
+mod fingerprint;
 mod fit;
 mod goal;
 mod names;
@@ -39,8 +44,10 @@ mod split;
 mod state;
 mod store;
 mod threefry;
+mod warning;
 
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
+pub use directory::CONFIG;
 pub use error::Error;
 pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
@@ -51,3 +58,4 @@ pub use run::{Event, Outcome, Run};
 pub use settings::Settings;
 pub use split::{Parts, Split};
 pub use store::{predict_all, score};
+pub use warning::Warning;

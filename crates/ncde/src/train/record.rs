@@ -50,6 +50,7 @@ impl Run {
                 Task::Forecast { .. } => "forecast".into(),
             },
             removed_duplicates: self.removed,
+            fingerprint: self.fingerprint.clone(),
         };
         Ok(RunRecord {
             format: RunRecord::FORMAT,
@@ -71,6 +72,10 @@ impl Run {
             test: score(&self.spec.task, &test_data, &test_predicted),
             recoveries: progress.recoveries.clone(),
             overflowed: Overflowed { validation: validation_overflowed, test: test_overflowed },
+            metric: if self.settings.metric == "loss" { String::new() } else { self.settings.metric.clone() },
+            baselines: self.baselines(if self.parts.test.is_empty() { &self.parts.validation } else { &self.parts.test })?,
+            warnings: self.warnings.iter().map(ToString::to_string).collect(),
+            directory: String::new(),
             predictions: answers(&self.spec.task, &test_data, &test_predicted),
         })
     }

@@ -27,10 +27,13 @@ use ncde_runtime::layer::{Block, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
 
 use super::checkpoint::Progress;
-use super::run::{finished, tell_overflows, write_record};
+use super::directory::CONFIG;
+use super::run::{tell_overflows, write_record};
 use super::store::{save_model, write_whole};
 use super::{Error, Event, Outcome, Run};
 use crate::random::Stream;
+pub(super) use calibrate::temperature;
+pub(super) use choose::best_penalty;
 use choose::{Choice, choose};
 use rows::{CaseRows, thinned, wanted};
 use table::{Computer, Table};
@@ -75,13 +78,13 @@ impl Run {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, Error> {
         let config = self.settings.config.to_toml();
-        if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
+        if let Some(record) = self.finished(directory).filter(|_| resume).transpose()? {
             return Ok(Outcome { record, already: true });
         }
-        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        write_whole(&directory.join(CONFIG), config.as_bytes())?;
         let begun = Instant::now();
         let solved = self.solve(reservoir)?;
-        let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
+        let progress = Progress { config, data: self.fingerprint.clone(), seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
         on(Event::Testing);
         save_model(directory, solved.spec, &solved.weights)?;
@@ -130,7 +133,7 @@ impl Run {
         let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);
         let chosen = words(full, &blocks, &choice.mix);
         let temperature = match task {
-            Task::Classification { .. } => calibrate::temperature(&choice.fit.left_out, &table.targets, &table.means),
+            Task::Classification { .. } => temperature(&choice.fit.left_out, &table.targets, &table.means),
             _ => 1.0,
         };
         let error = choice.fit.error;
