@@ -52,6 +52,11 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// What a reader of stdout can show.
+pub(crate) fn glyphs() -> ncde_report::Glyphs {
+    if is_terminal() { ncde_report::Glyphs::Unicode } else { ncde_report::Glyphs::Ascii }
+}
+
 /// The width to which tables are laid out: `COLUMNS`, else the terminal's, else 80.
 pub(crate) fn width() -> usize {
     let asked = std::env::var("COLUMNS").ok();

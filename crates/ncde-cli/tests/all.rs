@@ -8,3 +8,4 @@ mod signature_files;
 mod signature_values;
 mod tokens;
 mod train;
+mod trust;

@@ -42,7 +42,7 @@ pub use html::html;
 pub use markdown::markdown;
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};
-pub use terminal::{Glyphs, terminal};
+pub use terminal::{Glyphs, confusion_matrix, terminal};
 
 /// What every page and every Markdown file made here says of itself.
 const MARK: &str = "<meta name=\"generator\" content=\"ncde\">";

@@ -36,7 +36,11 @@ pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, room: &mut
         let (layer, place) = (spec.layer(), format!("{place}{i}"));
         let named = |e: Error| e.at(&place, &spec.name());
         room.take(layer.demand(&signal)).map_err(named)?;
-        fits(layer.inside(), &signal, &format!("{place}.layers."), room)?;
+        match fits(layer.inside(), &signal, &format!("{place}.layers."), room) {
+            Err(error) if room.exceeded => return Err(error),
+            // What else is wrong inside is told by the layer, as it sees it.
+            _ => {}
+        }
         signal = layer.output(&signal).map_err(named)?;
     }
     Ok(signal)

@@ -139,8 +139,9 @@ impl Layer for Reservoir {
     }
 
     fn demand(&self, input: &Signal) -> usize {
-        let groups = self.responses.families.iter().fold(0_usize, |sum, family| sum.saturating_add(family.groups));
-        product(&[self.responses.spans.len(), groups, input.width().saturating_add(LANES * CUTS)])
+        // What makes no sense is refused elsewhere.
+        let groups = self.check(input).map_or(0, |()| self.responses.groups());
+        product(&[self.responses.spans.len(), groups, input.width() + LANES * CUTS])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

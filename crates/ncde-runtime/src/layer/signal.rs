@@ -142,17 +142,22 @@ pub(crate) fn check_depth(layer: &'static str, channels: usize, depth: usize) ->
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room {
     left: usize,
-    /// Whether that is what a file holds.
-    in_file: bool,
+    /// How many a file holds, if they are in one.
+    in_file: Option<usize>,
+    /// Whether more were asked for.
+    pub(crate) exceeded: bool,
 }
+
+/// A few too many are told by name and shape, when they are looked for in the file.
+const FEW: usize = 1 << 20;
 
 impl Room {
     /// The most weights of a model: 1 GiB.
-    pub(crate) const MOST: Self = Self { left: 1 << 28, in_file: false };
+    pub(crate) const MOST: Self = Self { left: 1 << 28, in_file: None, exceeded: false };
 
     /// What a file with so many numbers has.
     pub(crate) fn in_file(numbers: usize) -> Self {
-        Self { left: numbers, in_file: true }
+        Self { left: numbers.saturating_mul(2).max(FEW), in_file: Some(numbers), exceeded: false }
     }
 
     /// Takes so many, if there are as many.
@@ -163,10 +168,11 @@ impl Room {
                 Ok(())
             }
             None => {
+                self.exceeded = true;
                 let count = if weights == usize::MAX { "more weights than can be counted".to_owned() } else { format!("{weights} weights") };
                 let room = match self.in_file {
-                    true => format!("`{}` has only {} left for it: the files of the model do not belong together", crate::WEIGHTS, self.left),
-                    false => format!("at most {} are possible", self.left),
+                    Some(all) => format!("`{}` holds {all} in all: the files of the model do not belong together", crate::WEIGHTS),
+                    None => format!("at most {} are possible", self.left),
                 };
                 Err(misplaced("", format!("its settings ask for {count}, but {room}")))
             }

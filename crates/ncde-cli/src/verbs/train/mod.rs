@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use ncde::train::{CONFIG, Config, Outcome, Run};
 use ncde_data::Dataset;
-use ncde_report::Glyphs;
 
 use crate::args::{Device, TrainArgs};
 use crate::error::Failure;
@@ -68,6 +67,9 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
         run.spec().name,
         run.spec().detail()
     ));
+    for warning in run.warnings() {
+        output::complain(&format!("warning: {warning}"));
+    }
     let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
@@ -95,8 +97,7 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
     if output::is_quiet() {
         return Ok(());
     }
-    let glyphs = if output::is_terminal() { Glyphs::Unicode } else { Glyphs::Ascii };
-    let text = ncde_report::terminal(&record, output::width(), glyphs);
+    let text = ncde_report::terminal(&record, output::width(), output::glyphs());
     output::data(|out| {
         write!(out, "{text}")?;
         writeln!(out, "model   {}", directory.display())?;
