@@ -59,7 +59,7 @@ impl ReservoirKeys {
         let ratio = (longest / (RECENT * gap)).powf(1.0 / spans.saturating_sub(1).max(1) as f64);
         let spans = (0..spans).map(|i| RECENT * gap * ratio.powi(i as i32)).collect();
         Ok(vec![
-            LayerSpec::Memory(Memory { order, spans, values: false }),
+            LayerSpec::Memory(Memory { order, spans, values: true }),
             LayerSpec::Standardise(Standardise {}),
             LayerSpec::Linear(Linear { outputs: facts.outputs }),
         ])
