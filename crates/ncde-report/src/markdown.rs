@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
-use crate::format::{capital, count, duration, metric, metric_name, number};
+use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
 use crate::metrics::Classification;
 use crate::record::Point;
 use crate::summary::certainty;
@@ -50,8 +50,10 @@ fn comparison(text: &mut String, board: &Board<'_>) {
         vec![
             entry.letter.clone(),
             escaped(&entry.name()),
+            escaped(&entry.directories()),
             score,
             interval,
+            board.verdict(entry).into(),
             entry.runs.len().to_string(),
             count(entry.first().model.parameters),
             duration(entry.seconds),
@@ -59,21 +61,24 @@ fn comparison(text: &mut String, board: &Board<'_>) {
         ]
     });
     let name = metric_name(board.metric);
-    table(text, &["", "model", &name, "95 % interval", "runs", "parameters", "time a step", "on the frontier"], rows);
+    table(text, &["", "model", "directory", &name, "95 % interval", "beside the best", "runs", "parameters", "time a step", "on the frontier"], rows);
     text.push_str(
         "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
-         On the frontier: nothing else is as fast and as good.\n",
+         Where intervals overlap, the difference may be chance. On the frontier: nothing else is as fast and as good.\n",
     );
     if board.entries.iter().any(|entry| entry.runs.len() > 1) {
         text.push('\n');
         let rows = board.entries.iter().flat_map(|entry| entry.rows(board.metric));
-        table(text, &["", "run", "seed", &name, "95 % interval", "best step", "steps", "time", "stopped by"], rows);
+        table(text, &["", "run", "directory", "seed", &name, "95 % interval", "best step", "steps", "time", "stopped by"], rows);
     }
 }
 
 fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     let (main, sub) = ("#".repeat(level), "#".repeat(level + 1));
     let _ = writeln!(text, "{main} {title}\n");
+    for warning in &record.warnings {
+        let _ = writeln!(text, "> **Warning:** {}\n", escaped(warning));
+    }
     let rows = record.keys().into_iter().map(|key| vec![escaped(&key.label), escaped(&key.value), escaped(&key.note)]);
     table(text, &["", "", ""], rows);
     if let Some((whose, metrics)) = record.outcome() {
@@ -84,6 +89,8 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
         if let Metrics::Classification(metrics) = metrics {
             let _ = writeln!(text, "\n{sub} Confusion\n");
             confusion(text, record, metrics);
+            let _ = writeln!(text, "\n{sub} Classes\n");
+            classes(text, record, metrics);
         }
     }
     if !record.history.is_empty() {
@@ -114,6 +121,16 @@ fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
         std::iter::once(format!("**{class}**")).chain(row.iter().map(cell)).collect()
     });
     table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+}
+
+/// Precision and recall of each class.
+fn classes(text: &mut String, record: &RunRecord, metrics: &Classification) {
+    let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
+    let scores = metrics.by_class();
+    let rows = scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, own)| {
+        vec![escaped(&record.class(class)), own.cases.to_string(), share(own.precision), share(own.recall)]
+    });
+    table(text, &["class", "cases", "precision", "recall"], rows);
 }
 
 fn history(text: &mut String, record: &RunRecord) {

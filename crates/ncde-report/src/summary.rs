@@ -131,9 +131,15 @@ impl RunRecord {
             ("cases", format!("{} train, {} validation, {} test", count(data.train), count(data.validation), count(data.test))),
             ("channels", count(data.channels)),
         ];
+        if let Some([least, median, most]) = data.lengths {
+            let range = if least == most { count(most) } else { format!("{} to {}, median {}", count(least), count(most), count(median)) };
+            facts.push(("observations of a case", range));
+            facts.push(("missing values", percent(data.missing)));
+        }
         if data.statics > 0 {
             facts.push(("static values", count(data.statics)));
         }
+        facts.extend(data.horizon.map(|horizon| ("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead")))));
         if !data.classes.is_empty() {
             facts.push(("classes", count(data.classes.len())));
         }

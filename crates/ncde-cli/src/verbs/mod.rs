@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod data;
+mod describe;
 pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod predict;

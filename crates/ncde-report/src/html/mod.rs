@@ -3,7 +3,9 @@
 //! It fits a phone and a desktop and follows the light or dark setting of the reader. Wide tables scroll in their own
 //! box. Everything that came from outside is escaped.
 
+mod classes;
 mod comparison;
+mod data;
 mod run;
 
 use std::fmt::Write;
@@ -93,9 +95,24 @@ impl Column {
     }
 }
 
-/// A table that scrolls in its own box. Cells are escaped here.
+/// A table of more characters in a row than this does not fit a phone.
+const PHONE: usize = 34;
+
+/// What is said of a table that may be wider than the page, where it is.
+const SIDEWAYS: &str = "<p class=\"sideways\">The table is wider than the page: scroll it sideways.</p>";
+
+/// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
 fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table><thead><tr>");
+    let rows: Vec<Vec<String>> = rows.collect();
+    let widest = |(at, (title, column)): (usize, &(&str, Column))| {
+        // Names take several lines.
+        let most = if matches!(column, Column::Name) { 12 } else { usize::MAX };
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        cells.min(most).max(title.chars().count()) + 2
+    };
+    let width: usize = columns.iter().enumerate().map(widest).sum();
+    let hint = if width > PHONE { SIDEWAYS } else { "" };
+    let mut text = format!("{hint}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
     for (title, column) in columns {
         let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
         let _ = write!(text, "<th{class}>{}</th>", escaped(title));

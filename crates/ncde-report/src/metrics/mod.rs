@@ -12,6 +12,7 @@
 //!
 //! Functions return `None` where there is nothing to compute. None of them panics.
 
+mod calibration;
 mod classification;
 mod interval;
 mod ranking;
@@ -19,9 +20,10 @@ mod regression;
 
 use serde::{Deserialize, Serialize};
 
-pub use classification::{Classification, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax};
+pub use calibration::{Bin, calibration, calibration_error};
+pub use classification::{ClassScore, Classification, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax};
 pub use interval::{Interval, Spread, spread, wilson};
-pub use ranking::auroc;
+pub use ranking::{auroc, roc};
 pub use regression::{Regression, mae, mse, r2};
 
 /// The metrics of either task.

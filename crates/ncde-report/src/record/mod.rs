@@ -121,6 +121,37 @@ pub struct DataSummary {
     /// The same for the same series and labels, another one for others; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fingerprint: String,
+    /// The fewest, the median and the most observations of a case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<[usize; 3]>,
+    /// The share of values that is missing.
+    #[serde(default)]
+    pub missing: f64,
+    /// How many cases of each class are for training, validation and testing; empty where a case has no class as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<[usize; 3]>,
+    /// Channels and static values, at most [`DataSummary::MOST_COLUMNS`] of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnSummary>,
+    /// How many observations ahead a forecast looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizon: Option<usize>,
+}
+
+impl DataSummary {
+    /// The most columns that are described.
+    pub const MOST_COLUMNS: usize = 40;
+}
+
+/// A channel or a static value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// The smallest value, the mean, the largest; none if all are missing.
+    pub range: Option<[f64; 3]>,
+    /// The share of its values that is missing.
+    pub missing: f64,
 }
 
 /// What was trained.

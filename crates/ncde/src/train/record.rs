@@ -4,12 +4,12 @@ use std::path::Path;
 
 use ncde_data::{Dataset, Targets};
 use ncde_report::RunRecord;
-use ncde_report::record::{DataSummary, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted};
+use ncde_report::record::{ColumnSummary, DataSummary, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted};
 use ncde_runtime::{Model, Prediction, Task};
 
 use super::checkpoint::Progress;
 use super::store::{Answered, predict_all, score};
-use super::{Error, Run};
+use super::{Error, Parts, Run};
 
 impl Run {
     /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
@@ -44,6 +44,7 @@ impl Run {
             },
             removed_duplicates: self.removed,
             fingerprint: self.fingerprint.clone(),
+            ..described(&self.data, &self.parts, &self.spec.task)
         };
         Ok(RunRecord {
             format: RunRecord::FORMAT,
@@ -76,6 +77,35 @@ impl Run {
 
 /// The cases of a part, what was predicted for each, and the names of those that overflow.
 type Part = (Dataset, Vec<Vec<Prediction>>, Vec<String>);
+
+/// Lengths, gaps, classes and channels.
+fn described(data: &Dataset, parts: &Parts, task: &Task) -> DataSummary {
+    let summary = data.summary();
+    let column = |own: &ncde_data::summary::Column| ColumnSummary {
+        name: own.name.clone(),
+        range: own.min.zip(own.mean).zip(own.max).map(|((min, mean), max)| [min, mean, max]),
+        missing: own.missing,
+    };
+    let columns = summary.channels.iter().chain(&summary.statics).take(DataSummary::MOST_COLUMNS).map(column);
+    let mut counts = Vec::new();
+    if let Targets::Classes { names, of } = &data.targets {
+        counts = vec![[0; 3]; names.len()];
+        for (part, cases) in [&parts.train, &parts.validation, &parts.test].into_iter().enumerate() {
+            cases.iter().for_each(|&i| counts[of[i]][part] += 1);
+        }
+    }
+    DataSummary {
+        lengths: summary.lengths.map(|own| [own.min as usize, own.median as usize, own.max as usize]),
+        missing: summary.missing,
+        counts,
+        columns: if data.vocabulary.is_some() { Vec::new() } else { columns.collect() },
+        horizon: match task {
+            Task::Forecast { horizon } => Some(*horizon),
+            Task::Classification { .. } | Task::Regression { .. } => None,
+        },
+        ..DataSummary::default()
+    }
+}
 
 /// What was predicted for the cases of a part, where that is one thing a case.
 fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<Predicted> {

@@ -1,6 +1,5 @@
 //! `ncde train`: settings, data, steps, a directory with the model and its report.
 
-mod interrupt;
 mod progress;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use ncde_data::Dataset;
 use crate::args::{Device, TrainArgs};
 use crate::error::Failure;
 use crate::verbs::report;
-use crate::{output, threads};
+use crate::{output, signals, threads};
 use progress::Progress;
 
 /// A model that is trained on the demo takes seconds.
@@ -56,7 +55,7 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
     let run = match run.settings().closed {
         // Solved in a moment, with nothing to go on from: a signal ends it as it ends any program.
         true => run,
-        false => run.stopped_by(interrupt::flag()?),
+        false => run.stopped_by(signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?),
     };
     let (parts, settings) = (run.parts(), run.settings());
     output::talk(&format!(
