@@ -10,7 +10,8 @@ use std::path::Path;
 /// If there is nothing, or something else.
 pub fn check_plain(path: &Path) -> io::Result<()> {
     let seen = fs::metadata(path)?;
-    let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, but a plain file is wanted")));
+    let wrong =
+        |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, but a plain file is wanted")));
     match (seen.is_file(), seen.is_dir()) {
         (true, _) => Ok(()),
         (false, true) => wrong("a folder"),

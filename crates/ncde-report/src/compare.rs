@@ -3,9 +3,9 @@
 //!
 //! An entry is on the Pareto frontier if no other is both faster and at least as good, or as fast and better.
 
-use crate::{Metrics, RunRecord};
 use crate::format::{MISSING, count, duration, is_share, metric, number};
 use crate::metrics::{Interval, Spread, higher_is_better, spread, wilson};
+use crate::{Metrics, RunRecord};
 
 /// The runs on the same data, judged by the same metric.
 pub(crate) struct Board<'a> {

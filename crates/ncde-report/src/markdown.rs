@@ -61,7 +61,22 @@ fn comparison(text: &mut String, board: &Board<'_>) {
         ]
     });
     let name = metric_name(board.metric);
-    table(text, &["", "model", "directory", &name, "95 % interval", "beside the best", "runs", "parameters", "time a step", "on the frontier"], rows);
+    table(
+        text,
+        &[
+            "",
+            "model",
+            "directory",
+            &name,
+            "95 % interval",
+            "beside the best",
+            "runs",
+            "parameters",
+            "time a step",
+            "on the frontier",
+        ],
+        rows,
+    );
     text.push_str(
         "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
          Where intervals overlap, the difference may be chance. On the frontier: nothing else is as fast and as good.\n",
@@ -83,7 +98,11 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     table(text, &["", "", ""], rows);
     if let Some((whose, metrics)) = record.outcome() {
         let _ = writeln!(text, "\n{sub} Metrics on the {whose} cases\n");
-        let header: Vec<String> = ["metric", "model"].into_iter().map(String::from).chain(record.baselines.iter().map(|own| escaped(&own.name))).collect();
+        let header: Vec<String> = ["metric", "model"]
+            .into_iter()
+            .map(String::from)
+            .chain(record.baselines.iter().map(|own| escaped(&own.name)))
+            .collect();
         table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), record.scores(metrics).into_iter());
         let _ = writeln!(text, "\n{}.", capital(&certainty(metrics, record.headline(metrics).0)));
         if let Metrics::Classification(metrics) = metrics {
@@ -127,9 +146,10 @@ fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
 fn classes(text: &mut String, record: &RunRecord, metrics: &Classification) {
     let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
     let scores = metrics.by_class();
-    let rows = scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, own)| {
-        vec![escaped(&record.class(class)), own.cases.to_string(), share(own.precision), share(own.recall)]
-    });
+    let rows =
+        scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, own)| {
+            vec![escaped(&record.class(class)), own.cases.to_string(), share(own.precision), share(own.recall)]
+        });
     table(text, &["class", "cases", "precision", "recall"], rows);
 }
 

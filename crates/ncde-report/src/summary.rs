@@ -81,7 +81,8 @@ impl RunRecord {
                 let Some(other) = baseline.metrics.get(name) else { continue };
                 let beaten = if higher_is_better(name) { value > other } else { value < other };
                 let verdict = if beaten { "" } else { "the model is no better" };
-                let note = [baseline.note.as_str(), verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                let note =
+                    [baseline.note.as_str(), verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
                 keys.push(Key { label: baseline.name.clone(), value: metric(name, other), note });
             }
         }
@@ -132,14 +133,21 @@ impl RunRecord {
             ("channels", count(data.channels)),
         ];
         if let Some([least, median, most]) = data.lengths {
-            let range = if least == most { count(most) } else { format!("{} to {}, median {}", count(least), count(most), count(median)) };
+            let range = if least == most {
+                count(most)
+            } else {
+                format!("{} to {}, median {}", count(least), count(most), count(median))
+            };
             facts.push(("observations of a case", range));
             facts.push(("missing values", percent(data.missing)));
         }
         if data.statics > 0 {
             facts.push(("static values", count(data.statics)));
         }
-        facts.extend(data.horizon.map(|horizon| ("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead")))));
+        facts.extend(
+            data.horizon
+                .map(|horizon| ("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead")))),
+        );
         if !data.classes.is_empty() {
             facts.push(("classes", count(data.classes.len())));
         }

@@ -175,7 +175,8 @@ fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
 /// The matrix of counts, if it is narrow enough.
 fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classification, width: usize) {
     let classes = metrics.confusion.len();
-    let names: Vec<String> = (0..classes).map(|class| known.get(class).map_or_else(|| class.to_string(), |name| plain(name))).collect();
+    let names: Vec<String> =
+        (0..classes).map(|class| known.get(class).map_or_else(|| class.to_string(), |name| plain(name))).collect();
     let digits = metrics.confusion.iter().flatten().map(|count| count.to_string().len()).max().unwrap_or(1);
     let cell = digits.max(classes.to_string().len()) + 2;
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);

@@ -173,7 +173,8 @@ fn changed_models_are_refused_or_predict() {
         })
         .unwrap();
     // Bytes of the description, and of the weights as if they were whole.
-    let bytes = (any::<prop::sample::Index>(), any::<bool>(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6));
+    let bytes =
+        (any::<prop::sample::Index>(), any::<bool>(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6));
     runner
         .run(&bytes, |(at, in_weights, flips)| {
             let (spec, mut weights) = read(&at);
@@ -223,7 +224,12 @@ fn sizes_are_held_against_the_file_of_weights() {
     told("slice", &depth, 20.into(), &["(windows)", "coordinates", "lower the depth"]);
     told("slice", &depth, 1_000_000.into(), &["(windows)", "`depth` is 1000000; at most 32"]);
     // Fewer that are not there either are told by name and shape.
-    told("slice", &format!("{}/outputs", find("slice", "linear")), 64.into(), &["weight `layers.", "has shape", "do not belong together"]);
+    told(
+        "slice",
+        &format!("{}/outputs", find("slice", "linear")),
+        64.into(),
+        &["weight `layers.", "has shape", "do not belong together"],
+    );
     let families = format!("{}/responses/families/0/groups", find("reservoir", "reservoir"));
     told("reservoir", &families, (1_u64 << 11).into(), &["do not belong together"]);
 }

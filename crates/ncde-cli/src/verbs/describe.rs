@@ -13,7 +13,9 @@ pub(super) fn purpose(spec: &ModelSpec) -> String {
             format!("says which of {} classes {} ({})", classes.len(), whole(*at), listed(classes))
         }
         Task::Regression { target, at, .. } => format!("predicts the number `{target}` {}", whole(*at)),
-        Task::Forecast { horizon } => format!("forecasts all channels, {horizon} {} ahead", one_or(*horizon, "observation", "observations")),
+        Task::Forecast { horizon } => {
+            format!("forecasts all channels, {horizon} {} ahead", one_or(*horizon, "observation", "observations"))
+        }
     };
     let takes = match &spec.vocabulary {
         Some(tokens) => format!("tokens, of which it knows {} ({})", tokens.len(), listed(tokens)),
@@ -29,7 +31,9 @@ pub(super) fn purpose(spec: &ModelSpec) -> String {
     let gaps = match spec.preparation.missing {
         Missing::Refuse {} => "Missing values are refused.",
         Missing::Forward {} => "A missing value is taken to be the last one of its channel.",
-        Missing::Counts { .. } => "A missing value is taken to be the last one of its channel, and the model sees how many were there.",
+        Missing::Counts { .. } => {
+            "A missing value is taken to be the last one of its channel, and the model sees how many were there."
+        }
     };
     let time = if spec.preparation.time.is_some() { " When an observation comes matters: time is a channel." } else { "" };
     format!("It {says}, from {takes}{statics}. {gaps}{time}")
@@ -72,7 +76,12 @@ pub(super) fn layer(spec: &LayerSpec) -> Option<String> {
                 NeuralKind::Nrde => "a network for each coordinate",
                 NeuralKind::LogNcde => "a network for each channel and their Lie brackets",
             };
-            format!("{} states that the path moves by {kind}, {} solver {} a window", own.hidden, own.steps, one_or(own.steps, "step", "steps"))
+            format!(
+                "{} states that the path moves by {kind}, {} solver {} a window",
+                own.hidden,
+                own.steps,
+                one_or(own.steps, "step", "steps")
+            )
         }
         LayerSpec::Reservoir(own) => format!(
             "{} fixed responses to what was seen lately (over {} times), pooled over the series",

@@ -25,7 +25,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         records.push(RunRecord { directory: folder.display().to_string(), ..RunRecord::read(&file)? });
     }
     let texts = if page {
-        vec![(args.output.clone(), ncde_report::html(&records)), (args.output.with_extension("md"), ncde_report::markdown(&records))]
+        vec![
+            (args.output.clone(), ncde_report::html(&records)),
+            (args.output.with_extension("md"), ncde_report::markdown(&records)),
+        ]
     } else {
         vec![(args.output.clone(), ncde_report::markdown(&records))]
     };

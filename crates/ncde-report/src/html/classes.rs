@@ -26,7 +26,13 @@ fn by_class(run: &RunRecord, metrics: &Classification) -> Option<String> {
     }
     let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
     let rows = scores.iter().enumerate().take(ROWS).map(|(class, own)| {
-        vec![run.class(class), count(own.cases as usize), share(own.precision), share(own.recall), own.f1.map_or(MISSING.into(), number)]
+        vec![
+            run.class(class),
+            count(own.cases as usize),
+            share(own.precision),
+            share(own.recall),
+            own.f1.map_or(MISSING.into(), number),
+        ]
     });
     let columns = [
         ("class", Column::Name),
@@ -63,11 +69,9 @@ fn calibration(run: &RunRecord) -> Option<String> {
     let (svg, bins) = plot::calibrated(run)?;
     let error = calibration_error(&bins)?;
     let note = format!(
-        "<p class=\"soft\">A dot is a {} of the cases; on the dashed line, what is called 80 % sure is right 8 times of 10. Mean distance: {}.</p>",
-        match bins.len() {
-            2 => "half".into(),
-            n => format!("{n}th"),
-        },
+        "<p class=\"soft\">Cases in {} groups of equal size, from the least sure to the surest. On the dashed line, what is 80 % sure is right 8 times of 10. Mean \
+         distance from it: {}.</p>",
+        bins.len(),
         percent(error)
     );
     Some(svg + &note)
@@ -93,7 +97,11 @@ fn worst(run: &RunRecord) -> Option<String> {
     }
     wrong.sort_by(|a, b| b.0.total_cmp(&a.0));
     let columns = [("case", Column::Name), ("true", Column::Name), ("predicted", Column::Name), ("sure", Column::Number)];
-    let note = format!("<p class=\"soft\">{} of {} cases listed in the record are wrong.</p>", count(wrong.len()), count(run.predictions.len()));
+    let note = format!(
+        "<p class=\"soft\">{} of the {} cases in the record are wrong.</p>",
+        count(wrong.len()),
+        count(run.predictions.len())
+    );
     Some(table(&columns, wrong.into_iter().take(WORST).map(|(_, row)| row)) + &note)
 }
 
@@ -120,6 +128,8 @@ pub(super) fn furthest(run: &RunRecord) -> Option<String> {
 pub(super) fn warnings(page: &mut String, run: &RunRecord) {
     if !run.warnings.is_empty() {
         let items: String = run.warnings.iter().map(|warning| format!("<li>{}</li>", escaped(warning))).collect();
-        page.push_str(&format!("<div class=\"warnings\" role=\"note\"><strong>Before you trust it</strong><ul>{items}</ul></div>\n"));
+        page.push_str(&format!(
+            "<div class=\"warnings\" role=\"note\"><strong>Before you trust it</strong><ul>{items}</ul></div>\n"
+        ));
     }
 }

@@ -11,18 +11,22 @@ const ROWS: usize = 40;
 pub(super) fn cards(page: &mut String, run: &RunRecord) {
     let data = &run.data;
     if !data.counts.is_empty() {
-        let rows = data.counts.iter().enumerate().take(ROWS).map(|(class, counts)| {
-            std::iter::once(run.class(class)).chain(counts.iter().map(|own| count(*own))).collect()
-        });
+        let rows = data
+            .counts
+            .iter()
+            .enumerate()
+            .take(ROWS)
+            .map(|(class, counts)| std::iter::once(run.class(class)).chain(counts.iter().map(|own| count(*own))).collect());
         let columns =
             [("class", Column::Name), ("training", Column::Number), ("validation", Column::Number), ("test", Column::Number)];
         card(page, "Cases of each class", Some(table(&columns, rows)), "");
     }
     if !data.columns.is_empty() {
         let cell = |range: Option<[f64; 3]>, place: usize| range.map_or(MISSING.into(), |range| number(range[place]));
-        let rows = data.columns.iter().map(|own| {
-            vec![own.name.clone(), cell(own.range, 0), cell(own.range, 1), cell(own.range, 2), percent(own.missing)]
-        });
+        let rows = data
+            .columns
+            .iter()
+            .map(|own| vec![own.name.clone(), cell(own.range, 0), cell(own.range, 1), cell(own.range, 2), percent(own.missing)]);
         let columns = [
             ("channel", Column::Name),
             ("least", Column::Number),

@@ -10,10 +10,10 @@ mod run;
 
 use std::fmt::Write;
 
-use crate::{MARK, RunRecord};
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
+use crate::{MARK, RunRecord};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -95,24 +95,30 @@ impl Column {
     }
 }
 
-/// A table of more characters in a row than this does not fit a phone.
-const PHONE: usize = 34;
+/// Widths in pixels for which the style says that a table scrolls, where its box is narrower.
+const WIDTHS: [usize; 12] = [300, 340, 380, 420, 480, 540, 600, 700, 800, 900, 1000, 1100];
 
-/// What is said of a table that may be wider than the page, where it is.
-const SIDEWAYS: &str = "<p class=\"sideways\">The table is wider than the page: scroll it sideways.</p>";
+/// What is said of a table of about so many pixels, where its box is narrower.
+fn sideways(pixels: usize) -> String {
+    let Some(width) = WIDTHS.iter().find(|width| **width >= pixels).or(WIDTHS.last()).filter(|_| pixels > 240) else {
+        return String::new();
+    };
+    format!("<p class=\"sideways w{width}\">Wider than the page: scroll the table sideways.</p>")
+}
 
 /// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
 fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.collect();
     let widest = |(at, (title, column)): (usize, &(&str, Column))| {
         // Names take several lines.
-        let most = if matches!(column, Column::Name) { 12 } else { usize::MAX };
+        let most = if matches!(column, Column::Name) { 13 } else { usize::MAX };
         let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-        cells.min(most).max(title.chars().count()) + 2
+        // Titles break between words.
+        let words = title.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+        8 * cells.min(most).max(words) + 12
     };
-    let width: usize = columns.iter().enumerate().map(widest).sum();
-    let hint = if width > PHONE { SIDEWAYS } else { "" };
-    let mut text = format!("{hint}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
+    let pixels: usize = columns.iter().enumerate().map(widest).sum();
+    let mut text = format!("{}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", sideways(pixels));
     for (title, column) in columns {
         let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
         let _ = write!(text, "<th{class}>{}</th>", escaped(title));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Column, SIDEWAYS, card, classes, data, table};
+use super::{Column, card, classes, data, sideways, table};
 use crate::escape::html as escaped;
 use crate::format::shortened;
 use crate::markdown::WIDEST_MATRIX;
@@ -26,11 +26,15 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
         }
     }
     card(page, "Predicted against true", plot::predicted_against_true(run), "");
+    for own in &run.forecasts {
+        let key = "<ul class=\"legend\"><li><i class=\"f7\"></i>what was seen, and what came</li><li><i class=\"f0 blue-dashes\"></i>forecast</li></ul>";
+        card(page, &format!("Forecast of {}", shortened(&own.id, LONGEST_NAME)), plot::forecast(own).map(|svg| svg + key), "");
+    }
     card(page, "Furthest off", classes::furthest(run), "");
     card(page, "Loss", losses(run), "");
     card(page, "Validation", plot::metric(run), "");
-    data::cards(page, run);
     card(page, "How it was made", Some(facts(run)), "");
+    data::cards(page, run);
     card(page, "Command", Some(command(run)), " wide");
     page.push_str("</div>\n");
 }
@@ -46,7 +50,8 @@ fn keys(page: &mut String, run: &RunRecord) {
 
 fn scores(run: &RunRecord, metrics: &Metrics) -> String {
     let baselines = run.baselines.iter().map(|own| (own.name.as_str(), Column::Number));
-    let columns: Vec<(&str, Column)> = [("metric", Column::Text), ("model", Column::Number)].into_iter().chain(baselines).collect();
+    let columns: Vec<(&str, Column)> =
+        [("metric", Column::Text), ("model", Column::Number)].into_iter().chain(baselines).collect();
     table(&columns, run.scores(metrics).into_iter())
 }
 
@@ -54,7 +59,8 @@ fn scores(run: &RunRecord, metrics: &Metrics) -> String {
 fn losses(run: &RunRecord) -> Option<String> {
     let svg = plot::losses(run)?;
     let validated = run.history.iter().any(|point| point.validation.is_some());
-    let validation = if validated { "<li><i class=\"f1 dashes\"></i>validation, on cases that are not learned from</li>" } else { "" };
+    let validation =
+        if validated { "<li><i class=\"f1 dashes\"></i>validation, on cases that are not learned from</li>" } else { "" };
     let training = if validated { "training" } else { "training; no cases were held back to validate on" };
     Some(format!("{svg}<ul class=\"legend\"><li><i class=\"f0\"></i>{training}</li>{validation}</ul>"))
 }
@@ -74,8 +80,10 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
         .map(|class| run.class(class))
         .map(|name| [escaped(&name), escaped(&shortened(&name, LONGEST_NAME))])
         .collect();
-    let hint = if names.len() > 3 { SIDEWAYS } else { "" };
-    let mut text = format!("{hint}<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>");
+    let mut text = format!(
+        "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>",
+        sideways(110 + 80 * names.len())
+    );
     for [name, short] in &names {
         let _ = write!(text, "<th title=\"{name}\">{short}</th>");
     }

@@ -123,7 +123,12 @@ impl Classification {
             let (cases, hits) = (row.iter().sum::<u64>(), right(row, class));
             let taken: u64 = self.confusion.iter().filter_map(|row| row.get(class)).sum();
             let share = |of: u64| (of > 0).then(|| hits / of as f64);
-            ClassScore { cases, precision: share(taken), recall: share(cases), f1: (cases + taken > 0).then(|| 2.0 * hits / (cases + taken) as f64) }
+            ClassScore {
+                cases,
+                precision: share(taken),
+                recall: share(cases),
+                f1: (cases + taken > 0).then(|| 2.0 * hits / (cases + taken) as f64),
+            }
         };
         self.confusion.iter().enumerate().map(score).collect()
     }

@@ -21,7 +21,9 @@ mod regression;
 use serde::{Deserialize, Serialize};
 
 pub use calibration::{Bin, calibration, calibration_error};
-pub use classification::{ClassScore, Classification, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax};
+pub use classification::{
+    ClassScore, Classification, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax,
+};
 pub use interval::{Interval, Spread, spread, wilson};
 pub use ranking::{auroc, roc};
 pub use regression::{Regression, mae, mse, r2};

@@ -186,7 +186,7 @@ fn names(svg: &mut String, frame: &Frame, layers: &[Layer]) {
     let marks: Vec<([f64; 2], &str)> = layers
         .iter()
         .filter_map(|layer| match layer {
-            Layer::Mark { at, name, .. } => Some((frame.place(*at)?, name.as_str())),
+            Layer::Mark { at, name, .. } if !name.is_empty() => Some((frame.place(*at)?, name.as_str())),
             _ => None,
         })
         .collect();

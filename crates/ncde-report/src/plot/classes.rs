@@ -53,9 +53,17 @@ pub(crate) fn calibrated(run: &RunRecord) -> Option<(String, Vec<Bin>)> {
         tip: format!("{} cases: {:.0} % sure, {:.0} % right", bin.cases, 100.0 * bin.confidence, 100.0 * bin.accuracy),
         colour: 0,
     };
-    let mut layers = vec![Layer::Guide { points: vec![[low, low], [1.0, 1.0]] }, Layer::Line { points: points.clone(), colour: 0, dashed: false }];
+    let mut layers = vec![
+        Layer::Guide { points: vec![[low, low], [1.0, 1.0]] },
+        Layer::Line { points: points.clone(), colour: 0, dashed: false },
+    ];
     layers.extend(points.iter().zip(&bins).map(|(at, bin)| mark(at, bin)));
     let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
-    let chart = Chart { title: "calibration".into(), x: axis("probability of the predicted class"), y: axis("share that is right"), layers };
+    let chart = Chart {
+        title: "calibration".into(),
+        x: axis("probability of the predicted class"),
+        y: axis("share that is right"),
+        layers,
+    };
     Some((chart.svg()?, bins))
 }

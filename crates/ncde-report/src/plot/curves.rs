@@ -79,7 +79,11 @@ fn steps(title: &str, label: &str, spacing: Spacing, mut layers: Vec<Layer>, run
 fn line(run: &RunRecord, colour: usize, value: impl Fn(&Point) -> Option<f64>) -> Layer {
     let points: Vec<[f64; 2]> = run.history.iter().filter_map(|point| Some([point.step as f64, value(point)?])).collect();
     // A line through a single point cannot be seen.
-    if points.len() == 1 { Layer::Dots { points, colour } } else { Layer::Line { points: thin(&points, MOST), colour, dashed: false } }
+    if points.len() == 1 {
+        Layer::Dots { points, colour }
+    } else {
+        Layer::Line { points: thin(&points, MOST), colour, dashed: false }
+    }
 }
 
 /// At most `most` points: the first, the last, and the extremes of each bucket between them.

@@ -63,6 +63,9 @@ pub struct RunRecord {
     /// What simple predictions reach on the same cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<Baseline>,
+    /// Some series with their forecasts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecasts: Vec<Forecasted>,
     /// What looked wrong with the data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -83,6 +86,24 @@ impl RunRecord {
 
     /// The most predictions a record should hold, so that it stays small enough to open by hand.
     pub const MOST_PREDICTIONS: usize = 2000;
+}
+
+/// A channel of a series and its forecast from one moment on; all as `[time, value]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Forecasted {
+    /// The name of the series.
+    pub id: String,
+    /// The channel.
+    pub channel: String,
+    /// What was seen before.
+    pub seen: Vec<[f64; 2]>,
+    /// What came.
+    pub truth: Vec<[f64; 2]>,
+    /// What was forecast.
+    pub forecast: Vec<[f64; 2]>,
+    /// Lower and upper end of the interval of each forecast; empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interval: Vec<[f64; 2]>,
 }
 
 /// A simple prediction, and how good it is on the cases that the run is judged by.

@@ -169,9 +169,15 @@ impl Room {
             }
             None => {
                 self.exceeded = true;
-                let count = if weights == usize::MAX { "more weights than can be counted".to_owned() } else { format!("{weights} weights") };
+                let count = if weights == usize::MAX {
+                    "more weights than can be counted".to_owned()
+                } else {
+                    format!("{weights} weights")
+                };
                 let room = match self.in_file {
-                    Some(all) => format!("`{}` holds {all} in all: the files of the model do not belong together", crate::WEIGHTS),
+                    Some(all) => {
+                        format!("`{}` holds {all} in all: the files of the model do not belong together", crate::WEIGHTS)
+                    }
                     None => format!("at most {} are possible", self.left),
                 };
                 Err(misplaced("", format!("its settings ask for {count}, but {room}")))

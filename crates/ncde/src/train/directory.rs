@@ -14,8 +14,7 @@ pub const CONFIG: &str = "config.toml";
 pub(super) const RECORD: &str = "run.json";
 
 /// The files that a run writes, and the pages that are made of it.
-const OWN: &[&str] =
-    &[CONFIG, RECORD, SPEC, WEIGHTS, checkpoint::RUNNING, checkpoint::FINISHED, "report.html", "report.md"];
+const OWN: &[&str] = &[CONFIG, RECORD, SPEC, WEIGHTS, checkpoint::RUNNING, checkpoint::FINISHED, "report.html", "report.md"];
 
 /// Takes a directory for a run, until the lock is dropped.
 ///
@@ -32,7 +31,9 @@ pub(super) fn claim(directory: &Path, resume: bool) -> Result<Lock, Error> {
     }
     std::fs::create_dir_all(directory).map_err(failed)?;
     let Some(lock) = Lock::take(directory).map_err(failed)? else {
-        return Err(refused("is being written to by another run; wait for it to end, or name another directory (`--out DIR`)".into()));
+        return Err(refused(
+            "is being written to by another run; wait for it to end, or name another directory (`--out DIR`)".into(),
+        ));
     };
     let held = if directory.join(RECORD).exists() {
         "a finished run"

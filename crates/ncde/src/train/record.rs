@@ -68,6 +68,7 @@ impl Run {
             overflowed: Overflowed { validation: validation_overflowed, test: test_overflowed },
             metric: if self.settings.metric == "loss" { String::new() } else { self.settings.metric.clone() },
             baselines: self.baselines(if self.parts.test.is_empty() { &self.parts.validation } else { &self.parts.test })?,
+            forecasts: Vec::new(),
             warnings: self.warnings.iter().map(ToString::to_string).collect(),
             directory: String::new(),
             predictions: answers(&self.spec.task, &test_data, &test_predicted),

@@ -382,10 +382,9 @@ impl Run {
                 }
             }
             let late = settings.seconds > 0.0 && progress.seconds > settings.seconds;
-            let stale = progress
-                .best
-                .as_ref()
-                .is_some_and(|best| settings.patience > 0 && progress.step - best.step.max(progress.extended) >= settings.patience);
+            let stale = progress.best.as_ref().is_some_and(|best| {
+                settings.patience > 0 && progress.step - best.step.max(progress.extended) >= settings.patience
+            });
             if due || late || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS {
                 progress.steps = state.steps();
                 checkpoint::save(directory, progress, &state.numbers())?;

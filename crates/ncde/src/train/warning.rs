@@ -39,7 +39,9 @@ pub enum Warning {
     },
 
     /// A class with a single case.
-    #[error("class `{class}` has a single case, which is either learned from or tested on, not both; more cases are needed to know anything about it")]
+    #[error(
+        "class `{class}` has a single case, which is either learned from or tested on, not both; more cases are needed to know anything about it"
+    )]
     RareClass {
         /// Which one.
         class: String,
@@ -53,7 +55,9 @@ pub enum Warning {
     },
 
     /// A channel with one value.
-    #[error("channel `{channel}` is {value} in every training case, so nothing can be learned from it; leave it out, or check the file")]
+    #[error(
+        "channel `{channel}` is {value} in every training case, so nothing can be learned from it; leave it out, or check the file"
+    )]
     Constant {
         /// Which one.
         channel: String,
@@ -118,7 +122,9 @@ pub(super) fn of(data: &Dataset, parts: &Parts, settings: &Settings, task: &Task
 }
 
 fn leaked(data: &Dataset, parts: &Parts) -> Option<Warning> {
-    let copies = data.copies(&parts.train, &parts.test);
+    // What decides when to stop is as good as learned from.
+    let known: Vec<usize> = parts.train.iter().chain(&parts.validation).copied().collect();
+    let copies = data.copies(&known, &parts.test);
     let (count, cases) = (copies.len(), parts.test.len());
     let first = data.cases[*copies.first()?].id.clone();
     Some(if count == cases { Warning::TestIsTraining { cases } } else { Warning::Leaked { count, cases, first } })
@@ -137,7 +143,8 @@ fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
     let every = observations.div_ceil(SAMPLED).max(1);
     let (mut missing, mut constant, mut outliers) = (Vec::new(), Vec::new(), Vec::new());
     for (k, channel) in data.channels.iter().enumerate() {
-        let values = || parts.train.iter().flat_map(|&i| data.cases[i].values.iter().skip(k).step_by(width)).filter(|x| !x.is_nan());
+        let values =
+            || parts.train.iter().flat_map(|&i| data.cases[i].values.iter().skip(k).step_by(width)).filter(|x| !x.is_nan());
         let channel = channel.clone();
         let (least, most) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), &x| (least.min(x), most.max(x)));
         if least > most {
@@ -238,7 +245,10 @@ mod tests {
     fn few_observations_of_many_numbered_channels() {
         let wide = |data: &mut Dataset, named: &str| {
             data.channels = (1..=40).map(|i| format!("{named}_{i}")).collect();
-            data.cases.iter_mut().enumerate().for_each(|(i, case)| case.values = (0..120).map(|k| f64::from(k * k) + i as f64).collect());
+            data.cases
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, case)| case.values = (0..120).map(|k| f64::from(k * k) + i as f64).collect());
         };
         let wanted = Warning::Transposed { length: 3, channels: 40 };
         assert_eq!(of_values(&SERIES, |data, _| wide(data, "channel")), [wanted]);

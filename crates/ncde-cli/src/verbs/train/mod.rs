@@ -69,15 +69,17 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
     for warning in run.warnings() {
         output::complain(&format!("warning: {warning}"));
     }
-    let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
+    let command =
+        std::iter::once("ncde".to_owned()).chain(std::env::args().skip(1).map(|arg| quoted(&arg))).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
     let result = run.train(directory, args.resume.is_some(), [&command, &started], &mut |event| progress.show(&event));
     progress.finish();
     let Outcome { record, already } = result.map_err(|error| match error {
-        ncde::train::Error::Interrupted { .. } => {
-            Failure::Interrupted(format!("{error}; go on with\n  ncde train --resume {}", quoted(&directory.display().to_string())))
-        }
+        ncde::train::Error::Interrupted { .. } => Failure::Interrupted(format!(
+            "{error}; go on with\n  ncde train --resume {}",
+            quoted(&directory.display().to_string())
+        )),
         other => other.into(),
     })?;
     if already {

@@ -99,7 +99,8 @@ impl Run {
             Closed::Pooled(reservoir) => self.solve(reservoir)?,
             Closed::Changes(memory) => self.solve_changes(memory)?,
         };
-        let progress = Progress { config, data: self.fingerprint.clone(), seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
+        let progress =
+            Progress { config, data: self.fingerprint.clone(), seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
         on(Event::Testing);
         save_model(directory, solved.spec, &solved.weights)?;
