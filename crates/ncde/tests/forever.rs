@@ -1,4 +1,5 @@
 //! Streams that go on far beyond what was seen in training: nothing overflows, and errors stay what they were.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 use ncde::train::{Config, Run};
 use ncde_data::{Case, Clock, Dataset, Targets};
