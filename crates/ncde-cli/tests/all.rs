@@ -7,6 +7,7 @@ mod readme;
 mod signature_errors;
 mod signature_files;
 mod signature_values;
+mod streams;
 mod tokens;
 mod train;
 mod trust;
