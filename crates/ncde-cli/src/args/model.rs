@@ -56,7 +56,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Which model; by default `stack` for tokens, `reservoir` for series of numbers as a whole, `slice` for predictions at every observation or if a setting of training is given
+    /// Which model; by default `stack` for tokens, `reservoir` for numbers, or `slice` if a setting of training is given
     #[arg(long, value_parser = models(), value_name = "NAME")]
     pub(crate) model: Option<String>,
 
