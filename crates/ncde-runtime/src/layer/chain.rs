@@ -1,5 +1,7 @@
 //! A list of layers: `f_n(... f_2(f_1(x)) ...)`, their widths, their weights by place, and one row at a time through all of them.
 
+use super::dropout::Identity;
+use super::linear::{Linear, MANY_INPUTS};
 use super::{LayerSpec, Row, Signal, Step, Values, Weight};
 use crate::Error;
 use crate::weights::Weights;
@@ -61,6 +63,8 @@ impl Chain {
     pub fn new(layers: &[LayerSpec], input: &Signal, place: &str, weights: &mut Weights) -> Result<Self, Error> {
         let signals = signals(layers, input, place)?;
         let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), 0);
+        // The weights of a layer that the next one does the work of.
+        let mut handed_on: Option<Values> = None;
         for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
             let (layer, place) = (spec.layer(), format!("{place}{i}"));
             let named = |e: Error| e.at(&place, &spec.name());
@@ -72,7 +76,15 @@ impl Chain {
                 [] => None,
                 inside => Some(Self::new(inside, signal, &format!("{place}.layers."), weights)?),
             };
-            let step = layer.step(signal, &mut values, inside).map_err(named)?;
+            let wide = signal.width() >= MANY_INPUTS;
+            let step = match (spec, handed_on.take(), layers.get(i + 1)) {
+                (LayerSpec::Standardise(_), _, Some(LayerSpec::Linear(_))) if wide => {
+                    handed_on = Some(values);
+                    Box::new(Identity)
+                }
+                (_, Some(mut standardise), _) => Linear::step_behind(&mut standardise, &mut values)?,
+                _ => layer.step(signal, &mut values, inside).map_err(named)?,
+            };
             end += step.memory();
             ends.push(end);
             steps.push(step);
@@ -93,6 +105,9 @@ impl Chain {
         self.row.clear();
         self.row.extend_from_slice(row.values);
         for i in first..self.steps.len() {
+            if self.steps[i].is_identity() {
+                continue;
+            }
             let start = if i == 0 { 0 } else { self.ends[i - 1] };
             let own = &mut memory[start..self.ends[i]];
             let row = Row { values: &self.row, ..row };

@@ -27,10 +27,15 @@ impl Layer for Dropout {
     }
 }
 
+/// Hands on every row as it is.
 #[derive(Debug)]
-struct Identity;
+pub(super) struct Identity;
 
 impl Step for Identity {
+    fn is_identity(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         out.clear();
         out.extend_from_slice(row.values);

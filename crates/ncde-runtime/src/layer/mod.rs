@@ -130,6 +130,11 @@ pub trait Step: Debug + Send + Sync {
         0
     }
 
+    /// Whether it hands on every row as it is and remembers nothing, so that it can be left out.
+    fn is_identity(&self) -> bool {
+        false
+    }
+
     /// Takes the next row. If that makes a row to hand on, it is in `out` and the answer is yes; an open window answers no.
     ///
     /// # Errors

@@ -47,6 +47,10 @@ impl Step for PoolStep {
         if self.over == Over::Mean { self.width + 1 } else { 0 }
     }
 
+    fn is_identity(&self) -> bool {
+        self.over == Over::Last
+    }
+
     fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         out.clear();
         let Some((count, sum)) = memory.split_first_mut() else {

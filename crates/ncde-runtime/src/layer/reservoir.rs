@@ -206,7 +206,8 @@ impl Engine {
         self.responses.push(pools, rows, responses);
         self.summary.push(rest, rows, summary);
         // Responses that are no numbers lie above no threshold, so that outputs would not show it.
-        if let Some(place) = own.iter().position(|x| !x.is_finite()) {
+        if !own.iter().fold(true, |all, x| all & x.is_finite()) {
+            let place = own.iter().position(|x| !x.is_finite()).unwrap_or(0);
             return Err(Error::Overflow { place, value: own[place].into() });
         }
         state.iter_mut().zip(own).for_each(|(to, from)| *to = f64::from(*from));
