@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::refuse;
-use super::{Chain, Layer, Row, Signal, Step, Values};
+use super::{Chain, Layer, Row, Share, Signal, Step, Values};
 use crate::Error;
 
 /// Dropout.
@@ -36,7 +36,7 @@ impl Step for Identity {
         true
     }
 
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         out.clear();
         out.extend_from_slice(row.values);
         Ok(true)

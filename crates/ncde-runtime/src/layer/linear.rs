@@ -6,7 +6,7 @@ use ncde_simd::{Kernel, Number, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{at_least_one, refuse};
-use super::{Chain, Init, Layer, Row, Signal, Step, Values, Weight};
+use super::{Chain, Init, Layer, Row, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// A linear layer.
@@ -62,7 +62,7 @@ struct LinearStep {
 }
 
 impl Step for LinearStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         self.y.copy_from_slice(&self.bias);
         affine(row.values, &self.weight, &mut self.y);
         out.clear();
@@ -91,7 +91,7 @@ impl ColumnsStep {
 }
 
 impl Step for ColumnsStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         self.x.clear();
         self.x.extend(row.values.iter().zip(&self.shift).map(|(&x, m)| x as f32 - m));
         out.clear();
