@@ -29,6 +29,7 @@
 //! has it (a prediction after every observation, 64 states in blocks of 4: 1.7 to 1.5 microseconds). See the feature `precompiled` of `ncde-kernels`.
 
 mod error;
+mod forecast;
 pub mod layer;
 mod model;
 mod prepare;
@@ -37,6 +38,7 @@ mod spec;
 mod weights;
 
 pub use error::Error;
+pub use forecast::{Baseline, Forecast, Intervals};
 pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};

@@ -68,7 +68,7 @@ pub enum Prediction {
     },
     /// A number.
     Value(f64),
-    /// One number for each channel.
+    /// Forecasts, `[horizons, channels]`.
     Values(Vec<f64>),
 }
 
@@ -203,12 +203,12 @@ impl Model {
         if series.track.observations == 0 {
             return Err(Error::State("there is no observation yet".into()));
         }
-        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs)) };
+        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs, &series.track)) };
         self.scratch.copy_from_slice(&series.memory);
         let row = Row { time: self.spec.preparation.clock(&series.track), values: &[], statics: &series.statics };
         self.chain.open(layer, &mut self.scratch, row)?;
         finite(self.chain.last())?;
-        Ok(self.spec.prediction(self.chain.last()))
+        Ok(self.spec.prediction(self.chain.last(), &series.track))
     }
 
     /// A series that was saved, if it is one of this model.
@@ -243,8 +243,8 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
-    /// From the outputs of a model to what they say.
-    pub fn prediction(&self, outputs: &[f64]) -> Prediction {
+    /// From the outputs of a model to what they say of a series that stands there.
+    fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         match &self.task {
             Task::Classification { .. } => {
                 let probabilities = softmax(outputs);
@@ -252,9 +252,7 @@ impl ModelSpec {
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => Prediction::Value(scaling.undo(outputs.first().copied().unwrap_or(f64::NAN))),
-            Task::Forecast { .. } => {
-                Prediction::Values(outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(y)).collect())
-            }
+            Task::Forecast(forecast) => Prediction::Values(forecast.values(outputs, &self.preparation, track)),
         }
     }
 }
