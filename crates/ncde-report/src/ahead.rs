@@ -35,11 +35,10 @@ pub(crate) fn tables(metrics: &Forecast) -> Vec<Table> {
     let scaled = metrics.mase.is_some();
     let error = |mean: &Mean| if scaled { mean.mase.map_or(MISSING.into(), number) } else { number(mean.mae) };
     let unit = if scaled { "MASE" } else { "MAE" };
-    let naive = metrics.naive.iter().map(|naive| format!("{unit} of {}", naive.name));
     let mut columns = vec![unit.to_owned()];
-    columns.extend(naive);
+    columns.extend(metrics.naive.iter().map(|naive| naive.name.clone()));
     columns.extend(["R\u{b2}".to_owned(), "MAE".to_owned()]);
-    columns.extend(metrics.level.map(|level| format!("in {:.0} % intervals", 100.0 * level)));
+    columns.extend(metrics.level.map(|_| "covered".to_owned()));
     let row = |name: String, means: &[Mean]| -> Vec<String> {
         let mut cells = vec![name];
         cells.extend(means.iter().map(error));
@@ -71,6 +70,9 @@ pub(crate) fn legend(metrics: &Forecast) -> String {
         Some(period) => format!("that of the seasonal naive forecast (the value {period} observations before)"),
         None => "that of repeating the last value once".to_owned(),
     };
-    words += " on the training part; below 1 is better than that. R\u{b2} is the mean of those of the channels.";
+    words += " on the training part, below 1 is better than that; beside it that of naive forecasts. R\u{b2} is the mean of those of the channels.";
+    if let Some(level) = metrics.level {
+        words += &format!(" Covered: the share of values in the {:.0} % intervals.", 100.0 * level);
+    }
     capital(&words)
 }

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::forecast::Forecast;
 use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
+use crate::{Error, Extent};
 
 /// The format that this version writes and reads.
 pub const FORMAT: u32 = 2;
@@ -34,6 +34,9 @@ pub struct ModelSpec {
     pub vocabulary: Option<Vec<String>>,
     /// What is predicted.
     pub task: Task,
+    /// How far training went; not known of a model without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trained: Option<Extent>,
     /// How observations become knots of a path.
     pub preparation: Preparation,
     /// What is computed from that path.
@@ -162,6 +165,9 @@ impl ModelSpec {
             && factors.len() != channels
         {
             return corrupt(format!("{} factors of counts, but there are {channels} channels", factors.len()));
+        }
+        if let Some(problem) = self.trained.as_ref().and_then(|extent| extent.problem(channels)) {
+            return corrupt(problem);
         }
         let none = Vec::new();
         let (classes, target) = match &self.task {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use ncde::train::{predict_all, predict_ends};
+use ncde::train::{Answered, predict_all, predict_ends};
 use ncde_data::{Case, Dataset, ReadOptions, Schema};
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
@@ -18,6 +18,8 @@ pub(crate) struct Predicted {
     pub(crate) data: Dataset,
     /// For each case those of its last observations.
     pub(crate) predictions: Vec<Vec<Prediction>>,
+    /// The cases of which no finite prediction can be made.
+    pub(crate) overflowed: Vec<String>,
 }
 
 /// Where predictions are wanted of a model that makes them at every observation.
@@ -52,11 +54,12 @@ pub(crate) fn predict_file(args: &UseArgs, place: impl FnOnce(&ModelSpec) -> Res
     let schema =
         Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: spec.vocabulary.clone() };
     let data = data.aligned(&schema)?;
-    let predictions = threads::on(args.threads.unwrap_or(0), || match place {
+    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || match place {
         Where::Everywhere => Ok(predict_all(&model, &data)?),
         Where::Ends => Ok(predict_ends(&model, &data)?),
     })?;
-    Ok(Predicted { spec, data, predictions })
+    let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
+    Ok(Predicted { spec, data, predictions, overflowed })
 }
 
 pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
@@ -71,23 +74,28 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
         most = furthest(args, spec)?;
         Ok(if spec.task.forecast().is_some() && !args.every { Where::Ends } else { Where::Everywhere })
     })?;
-    match &args.output {
-        None => output::data(|out| csv(&predicted, most, out)),
-        Some(path) => {
-            let write = |path: &Path| -> std::io::Result<()> {
-                let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
-                if path.extension().is_some_and(|ext| ext == "json") {
-                    json(&predicted, most, &mut out)?;
-                } else {
-                    csv(&predicted, most, &mut out)?;
-                }
-                out.flush()
-            };
-            write(path).map_err(|source| Failure::Write { path: path.clone(), source })?;
-            output::mention(&format!("{} predictions in `{}`", predicted.data.cases.len(), path.display()));
-            Ok(())
-        }
+    write(&predicted, most, args.output.as_deref())?;
+    match predicted.overflowed {
+        cases if cases.is_empty() => Ok(()),
+        cases => Err(Failure::Overflowed { cases, of: predicted.data.cases.len() }),
     }
+}
+
+fn write(predicted: &Predicted, most: usize, to: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = to else { return output::data(|out| csv(predicted, most, out)) };
+    let write = |path: &Path| -> std::io::Result<()> {
+        let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+        if path.extension().is_some_and(|ext| ext == "json") {
+            json(predicted, most, &mut out)?;
+        } else {
+            csv(predicted, most, &mut out)?;
+        }
+        out.flush()
+    };
+    write(path).map_err(|source| Failure::Write { path: path.into(), source })?;
+    let said = predicted.predictions.iter().filter(|own| !own.is_empty()).count();
+    output::mention(&format!("{said} predictions in `{}`", path.display()));
+    Ok(())
 }
 
 /// The largest horizon that is asked for.

@@ -61,4 +61,4 @@ pub use run::{Event, Outcome, Run};
 pub use settings::Settings;
 pub use split::{Parts, Split};
 pub use score::score;
-pub use store::{predict_all, predict_ends};
+pub use store::{Answered, predict_all, predict_ends};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use ncde_data::{Case, Dataset, Targets};
+use ncde_data::{Dataset, Targets};
 use ncde_report::RunRecord;
 use ncde_report::record::{
     DataSummary, ForecastPoint, ForecastSample, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted,
@@ -14,7 +14,7 @@ use super::by_time::Long;
 use super::checkpoint::Progress;
 use super::conformal::intervals;
 use super::score::{Said, score_said};
-use super::store::{predict_each, predict_ranges, save_spec};
+use super::store::{Answered, overflows, predict_all, predict_ranges, save_spec};
 use super::{Error, Run};
 
 impl Run {
@@ -92,23 +92,12 @@ impl Run {
         }
         let of = |cases: &[usize]| -> Result<Part, Error> {
             let data = self.data.subset(cases);
-            let (mut said, mut overflowed) = (Vec::with_capacity(cases.len()), Vec::new());
-            for (case, (own, error)) in data.cases.iter().zip(predict_each(model, &data, self.spec.task.at())?) {
-                overflowed.extend(overflows(case, error)?.then(|| case.id.clone()));
-                said.push(Said::everywhere(own, case));
-            }
+            let Answered { predictions, overflowed } = predict_all(model, &data)?;
+            let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
+            let said = predictions.into_iter().zip(&data.cases).map(|(own, case)| Said::everywhere(own, case)).collect();
             Ok(Part { data, said, overflowed })
         };
         Ok([of(&self.parts.validation)?, of(&self.parts.test)?])
-    }
-}
-
-/// Whether there is no prediction as a state overflows; any other error is one.
-fn overflows(case: &Case, error: Option<ncde_runtime::Error>) -> Result<bool, Error> {
-    match error {
-        Some(error) if error.is_overflow() => Ok(true),
-        Some(source) => Err(Error::Case { id: case.id.clone(), source }),
-        None => Ok(false),
     }
 }
 

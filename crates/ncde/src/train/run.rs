@@ -15,7 +15,7 @@ use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
 use ncde_runtime::layer::Windows;
-use ncde_runtime::{At, FORMAT, Forecast, LayerSpec, ModelSpec, NamedWeight, Task, WeightsSpec};
+use ncde_runtime::{At, Extent, FORMAT, Forecast, LayerSpec, ModelSpec, NamedWeight, Task, WeightsSpec};
 
 use super::batches::Batches;
 use super::by_time::{Cut, Long};
@@ -148,20 +148,26 @@ impl Run {
         };
         let mut task = settings.task.clone();
         let grid = settings.config.data.grid;
-        let (data, parts, learned, long) = if settings.by_time {
+        let extent = |data: &Dataset, train: &[usize]| {
+            let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
+            Extent::of(data.channels.len(), series)
+        };
+        let (data, parts, learned, long, seen) = if settings.by_time {
             let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
             let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
             let whole = long.whole();
             fit_target(&mut task, &whole.data, &whole.parts.train, grid);
+            let seen = extent(&whole.data, &whole.parts.train);
             let usual = stretch(&task);
             let length = at_least("data.stretch", *settings.config.data.stretch.get_or_insert(usual), 2)?;
             let own = if settings.closed { whole } else { long.stretches(length, ahead) };
-            (own.data, own.parts, own.learned, Some(long))
+            (own.data, own.parts, own.learned, Some(long), seen)
         } else {
             let parts = parts(&settings, &data, trained)?;
             fit_target(&mut task, &data, &parts.train, grid);
             let learned = data.cases.iter().map(|case| 0..case.len()).collect();
-            (data, parts, learned, None)
+            let seen = extent(&data, &parts.train);
+            (data, parts, learned, None, seen)
         };
         if parts.train.is_empty() {
             return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
@@ -180,6 +186,7 @@ impl Run {
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
             task: task.clone(),
+            trained: Some(seen),
             preparation,
             layers: Vec::new(),
         };
@@ -243,8 +250,8 @@ impl Run {
         let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
         std::fs::create_dir_all(directory).map_err(failed)?;
         let config = self.settings.config.to_toml();
-        if let Some(reservoir) = self.reservoir() {
-            return self.solve_in(reservoir, directory, resume, [command, started], on);
+        if let Some(closed) = self.closed() {
+            return self.solve_in(closed, directory, resume, [command, started], on);
         }
         let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
         let mut progress = Progress { config: config.clone(), ..Progress::default() };

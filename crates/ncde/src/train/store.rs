@@ -37,35 +37,54 @@ pub(super) fn save_spec(directory: &Path, spec: &ModelSpec) -> Result<(), Error>
 }
 
 /// What a model says of every case: one prediction, or one for each observation. Cases are predicted side by side; threads change nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// For each case. One that overflows has no more after that.
+    pub predictions: Vec<Vec<Prediction>>,
+    /// The cases that overflow, by their places.
+    pub overflowed: Vec<usize>,
+}
+
+/// What a model says of every case.
 ///
 /// # Errors
 /// If an observation cannot be taken; the case is named.
-pub fn predict_all(model: &Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
-    whole(data, predict_each(model, data, model.spec().task.at())?)
+pub fn predict_all(model: &Model, data: &Dataset) -> Result<Answered, Error> {
+    answered(data, predict_each(model, data, model.spec().task.at())?)
 }
 
 /// What a model says at the end of every case: one prediction each.
 ///
 /// # Errors
 /// If an observation cannot be taken; the case is named.
-pub fn predict_ends(model: &Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
-    whole(data, predict_each(model, data, At::End)?)
+pub fn predict_ends(model: &Model, data: &Dataset) -> Result<Answered, Error> {
+    answered(data, predict_each(model, data, At::End)?)
 }
 
-/// All predictions, or the first error with the name of its case.
-fn whole(data: &Dataset, answers: Vec<Answers>) -> Result<Vec<Vec<Prediction>>, Error> {
-    let named = |(case, (own, error)): (&ncde_data::Case, Answers)| match error {
-        None => Ok(own),
+/// Predictions, and the cases that overflow apart.
+fn answered(data: &Dataset, answers: Vec<Answers>) -> Result<Answered, Error> {
+    let mut all = Answered { predictions: Vec::with_capacity(data.cases.len()), overflowed: Vec::new() };
+    for (i, (own, error)) in answers.into_iter().enumerate() {
+        all.overflowed.extend(overflows(&data.cases[i], error)?.then_some(i));
+        all.predictions.push(own);
+    }
+    Ok(all)
+}
+
+/// Whether there is no prediction as a state overflows; any other error is one.
+pub(super) fn overflows(case: &Case, error: Option<ncde_runtime::Error>) -> Result<bool, Error> {
+    match error {
+        Some(error) if error.is_overflow() => Ok(true),
         Some(source) => Err(Error::Case { id: case.id.clone(), source }),
-    };
-    data.cases.iter().zip(answers).map(named).collect()
+        None => Ok(false),
+    }
 }
 
 /// The predictions of a case, and why there are no more.
-pub(super) type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
+type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
 
 /// What a model says of every case, as far as it can say something.
-pub(super) fn predict_each(model: &Model, data: &Dataset, at: At) -> Result<Vec<Answers>, Error> {
+fn predict_each(model: &Model, data: &Dataset, at: At) -> Result<Vec<Answers>, Error> {
     let steps = at == At::Steps;
     let predict = |model: &mut Model, case: &ncde_data::Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
         let mut series = model.start(&case.statics)?;
@@ -76,8 +95,7 @@ pub(super) fn predict_each(model: &Model, data: &Dataset, at: At) -> Result<Vec<
         }
         into.reserve(case.len());
         for (i, &time) in case.times.iter().enumerate() {
-            model.push(&mut series, time, case.row(i, data.channels.len()))?;
-            into.push(model.predict(&series)?);
+            into.push(model.step(&mut series, time, case.row(i, data.channels.len()))?);
         }
         Ok(())
     };

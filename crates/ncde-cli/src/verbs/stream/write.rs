@@ -6,6 +6,7 @@ use ncde_runtime::{ModelSpec, Prediction, Task};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::live::Said;
 use crate::verbs::ahead;
 use crate::verbs::predict::{class_name, columns};
 
@@ -20,9 +21,10 @@ impl Writer {
         Self { spec: spec.clone(), csv, begun: false }
     }
 
-    pub(super) fn write(&mut self, out: &mut impl Write, id: &str, time: f64, prediction: &Prediction) -> io::Result<()> {
+    pub(super) fn write(&mut self, out: &mut impl Write, id: &str, said: &Said) -> io::Result<()> {
+        let Said { time, prediction, .. } = said;
         if !self.csv {
-            serde_json::to_writer(&mut *out, &Line { id, time, prediction, spec: &self.spec })?;
+            serde_json::to_writer(&mut *out, &Line { id, said, spec: &self.spec })?;
             return out.write_all(b"\n");
         }
         if !self.begun {
@@ -32,7 +34,7 @@ impl Writer {
             out.write_all(b"\n")?;
         }
         if let (Prediction::Values(values), Some(forecast)) = (prediction, self.spec.task.forecast()) {
-            for ahead in ahead::horizons(&self.spec, forecast, time, values) {
+            for ahead in ahead::horizons(&self.spec, forecast, *time, values) {
                 quoted(out, id)?;
                 write!(out, ",{time}")?;
                 ahead.cells().iter().try_for_each(|text| cell(out, text))?;
@@ -70,8 +72,7 @@ fn quoted(out: &mut impl Write, text: &str) -> io::Result<()> {
 
 struct Line<'a> {
     id: &'a str,
-    time: f64,
-    prediction: &'a Prediction,
+    said: &'a Said,
     spec: &'a ModelSpec,
 }
 
@@ -81,18 +82,21 @@ impl Serialize for Line<'_> {
         if !self.id.is_empty() {
             map.serialize_entry("id", self.id)?;
         }
-        map.serialize_entry("time", &self.time)?;
-        match (self.prediction, &self.spec.task) {
+        map.serialize_entry("time", &self.said.time)?;
+        match (&self.said.prediction, &self.spec.task) {
             (Prediction::Class { class, probabilities }, Task::Classification { classes, .. }) => {
                 map.serialize_entry("prediction", &classes[*class])?;
                 map.serialize_entry("probabilities", &Named { names: classes, values: probabilities })?;
             }
             (Prediction::Value(value), _) => map.serialize_entry("prediction", value)?,
             (Prediction::Values(values), Task::Forecast(forecast)) => {
-                let all: Vec<_> = ahead::horizons(self.spec, forecast, self.time, values).collect();
+                let all: Vec<_> = ahead::horizons(self.spec, forecast, self.said.time, values).collect();
                 map.serialize_entry("forecast", &all)?;
             }
             (Prediction::Class { .. } | Prediction::Values(_), _) => {}
+        }
+        if !self.said.beyond.is_empty() {
+            map.serialize_entry("beyond", &self.said.beyond)?;
         }
         map.end()
     }
