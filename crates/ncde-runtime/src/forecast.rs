@@ -23,13 +23,13 @@ pub struct Forecast {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<usize>,
     /// Whether outputs are differences to the last known values.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relative: bool,
     /// The usual time from one observation to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
     /// Whether observations lie on a grid of such steps, some of them left out: a horizon is then so many steps of time, and not so many observations.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grid: bool,
     /// How far off forecasts are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,11 +60,6 @@ pub struct Baseline {
     pub means: Vec<f64>,
     /// The mean size of the error of the naive forecast, by which errors are scaled: of the same value one period before, or one observation before without a period.
     pub scales: Vec<f64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl Forecast {
