@@ -15,7 +15,7 @@ fn power() -> String {
     text
 }
 
-const SMALL: &str = "--set task=forecast --set horizon=6 --set model.spans=3 --set model.order=6";
+const SMALL: &str = "--set task=forecast --set horizon=6 --set model.spans=3 --set model.order=6 --set model.random=60";
 
 #[test]
 fn one_long_series_becomes_forecasts_of_all_horizons_with_times_and_intervals() {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::ahead;
 use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
 use crate::format::{capital, count, duration, metric, metric_name, number};
-use crate::ahead;
 use crate::metrics::{Classification, Forecast};
 use crate::record::Point;
 use crate::summary::certainty;

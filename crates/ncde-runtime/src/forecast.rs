@@ -144,7 +144,10 @@ impl Forecast {
         if let Some(Baseline { period, means, scales }) = &self.baseline {
             if [means.len(), scales.len()] != [channels; 2] {
                 let seen = [means.len(), scales.len()];
-                return Some(format!("a baseline of {} means and {} scales, but there are {channels} channels", seen[0], seen[1]));
+                return Some(format!(
+                    "a baseline of {} means and {} scales, but there are {channels} channels",
+                    seen[0], seen[1]
+                ));
             }
             if let Some(period) = period.filter(|period| *period < 2) {
                 return Some(format!("a period of {period}; it is 2 or more"));

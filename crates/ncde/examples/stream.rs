@@ -12,7 +12,9 @@ use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde::layer::{Context, Network, Places, Rows};
 use ncde::random::Stream;
-use ncde_runtime::{FORMAT, Forecast, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes};
+use ncde_runtime::{
+    FORMAT, Forecast, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes,
+};
 use serde_json::{Value, json};
 
 const CHANNELS: usize = 3;

@@ -2,6 +2,7 @@
 
 mod common;
 mod forecast;
+mod forever;
 mod linear_ops;
 mod neural_depth;
 mod neural_ops;

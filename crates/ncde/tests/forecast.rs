@@ -116,7 +116,15 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
 fn intervals_of_90_percent_hold_90_percent() {
     let folder = tempfile::tempdir().unwrap();
     let data = dataset(&["x"], vec![drifting("a", 30_000, 1)]);
-    let own = config(&["task=forecast", "horizon=3", "validation=0.25", "test_share=0.25", "model.spans=3", "model.order=4"]);
+    let own = config(&[
+        "task=forecast",
+        "horizon=3",
+        "validation=0.25",
+        "test_share=0.25",
+        "model.spans=3",
+        "model.order=4",
+        "model.random=20",
+    ]);
     let record = trained(&own, data, folder.path()).record;
     let test = metrics(record.test.as_ref());
     assert_eq!(test.level, Some(0.9));
@@ -128,7 +136,15 @@ fn intervals_of_90_percent_hold_90_percent() {
     assert!((test.scores[0].mse - 1.0).abs() < 0.1 && (test.scores[1].mse - 1.64).abs() < 0.15, "{:?}", test.scores);
     // From many short series as well.
     let cases = (0..60).map(|i| drifting(&format!("s{i}"), 200, i + 10)).collect();
-    let own = config(&["task=forecast", "horizon=2", "validation=0.3", "test_share=0.3", "model.spans=3", "model.order=4"]);
+    let own = config(&[
+        "task=forecast",
+        "horizon=2",
+        "validation=0.3",
+        "test_share=0.3",
+        "model.spans=3",
+        "model.order=4",
+        "model.random=20",
+    ]);
     let record = trained(&own, dataset(&["x"], cases), folder.path()).record;
     let test = metrics(record.test.as_ref());
     assert_eq!((test.cases, record.data.observations), (18, None));
@@ -139,7 +155,11 @@ fn intervals_of_90_percent_hold_90_percent() {
 fn a_forecast_follows_a_level_that_was_never_seen() {
     let folder = tempfile::tempdir().unwrap();
     let data = dataset(&["x"], vec![drifting("a", 1500, 3)]);
-    trained(&config(&["task=forecast", "horizon=4", "model.spans=3", "model.order=4"]), data.clone(), folder.path());
+    trained(
+        &config(&["task=forecast", "horizon=4", "model.spans=3", "model.order=4", "model.random=20"]),
+        data.clone(),
+        folder.path(),
+    );
     let model = Model::load(folder.path()).unwrap();
     let mut moved = data.clone();
     moved.cases[0].values.iter_mut().for_each(|x| *x += 1e4);
@@ -158,7 +178,14 @@ fn a_forecast_follows_a_level_that_was_never_seen() {
 fn models_trained_by_steps_take_stretches_of_a_long_series_with_any_threads() {
     let data = seasonal(1500);
     let own = config(&[
-        "task=forecast", "horizon=6", "name=slice", "hidden=8", "steps=20", "evaluate_every=10", "batch=4", "stretch=128",
+        "task=forecast",
+        "horizon=6",
+        "name=slice",
+        "hidden=8",
+        "steps=20",
+        "evaluate_every=10",
+        "batch=4",
+        "stretch=128",
     ]);
     let run = Run::new(&own, data.clone(), None).unwrap();
     assert!(run.parts().train.len() > 10 && run.parts().test.is_empty() && run.series() == [1, 1, 1]);
@@ -167,7 +194,9 @@ fn models_trained_by_steps_take_stretches_of_a_long_series_with_any_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let record = pool.install(|| trained(&own, data.clone(), folder.path()).record);
         assert!(record.best.is_some() && record.history.len() == 2);
-        assert!(metrics(record.test.as_ref()).mase.unwrap().is_finite() && metrics(record.validation.as_ref()).coverage.is_some());
+        assert!(
+            metrics(record.test.as_ref()).mase.unwrap().is_finite() && metrics(record.validation.as_ref()).coverage.is_some()
+        );
         (std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap(), record.test)
     };
     assert_eq!(weights(1), weights(2));
@@ -181,7 +210,7 @@ fn labels_at_the_steps_of_one_long_series_are_split_by_time_and_count_as_one_ser
     data.targets = Targets::ClassSteps { names: vec!["down".into(), "up".into()], of };
     for settings in [
         &["name=slice", "hidden=8", "steps=150", "rate=0.02", "evaluate_every=50"][..],
-        &["name=reservoir", "model.spans=3", "model.groups=1", "model.order=5"],
+        &["name=reservoir", "model.spans=3", "model.order=5", "model.random=40"],
     ] {
         let run = Run::new(&config(settings), data.clone(), None).unwrap();
         assert!(run.cuts().is_some());
@@ -196,8 +225,18 @@ fn labels_at_the_steps_of_one_long_series_are_split_by_time_and_count_as_one_ser
     let cases: Vec<Case> = (0..4).map(|i| drifting(&format!("s{i}"), 50, i)).collect();
     let mut data = dataset(&["x"], cases);
     data.targets = Targets::ClassSteps { names: vec!["down".into(), "up".into()], of: vec![vec![Some(0); 50]; 4] };
-    let said = |right: bool| vec![Prediction::Class { class: usize::from(!right), probabilities: vec![f64::from(u8::from(right)), f64::from(u8::from(!right))] }; 50];
-    let Some(Metrics::Classification(metrics)) = score(&model, &data, &[said(true), said(true), said(true), said(false)]) else { panic!() };
+    let said = |right: bool| {
+        vec![
+            Prediction::Class {
+                class: usize::from(!right),
+                probabilities: vec![f64::from(u8::from(right)), f64::from(u8::from(!right))]
+            };
+            50
+        ]
+    };
+    let Some(Metrics::Classification(metrics)) = score(&model, &data, &[said(true), said(true), said(true), said(false)]) else {
+        panic!()
+    };
     let interval = metrics.interval().unwrap();
     assert!(metrics.accuracy == 0.75 && interval.low < 0.35 && interval.high > 0.94, "{interval:?}");
 }
@@ -240,7 +279,7 @@ fn what_cannot_be_split_by_time_is_told() {
     assert!(message(&["task=forecast", "horizon=20", "split=time"], short).contains("nothing to learn from"));
     // Without a test part there are no metrics of one.
     let folder = tempfile::tempdir().unwrap();
-    let own = config(&["task=forecast", "test_share=0", "model.spans=2", "model.order=3"]);
+    let own = config(&["task=forecast", "test_share=0", "model.spans=2", "model.order=3", "model.random=10"]);
     let run = Run::new(&own, one(), None).unwrap();
     assert_eq!(run.series(), [1, 1, 0]);
     assert!(run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record.test.is_none());

@@ -31,7 +31,10 @@ pub(crate) enum Where {
 }
 
 /// Loads the model, brings the file into the form it was trained on, and predicts.
-pub(crate) fn predict_file(args: &UseArgs, place: impl FnOnce(&ModelSpec) -> Result<Where, Failure>) -> Result<Predicted, Failure> {
+pub(crate) fn predict_file(
+    args: &UseArgs,
+    place: impl FnOnce(&ModelSpec) -> Result<Where, Failure>,
+) -> Result<Predicted, Failure> {
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let place = place(&spec)?;
@@ -107,7 +110,8 @@ fn furthest(args: &PredictArgs, spec: &ModelSpec) -> Result<usize, Failure> {
     let (first, last) = forecast.horizons().into_inner();
     if asked < first || asked > last {
         let known = if first == last { format!("{last} alone") } else { format!("{first} to {last}") };
-        let problem = format!("`--horizon {asked}`: the model forecasts horizons {known}; train one with `--set horizon={asked}`");
+        let problem =
+            format!("`--horizon {asked}`: the model forecasts horizons {known}; train one with `--set horizon={asked}`");
         return Err(Failure::Refused(problem));
     }
     Ok(asked)

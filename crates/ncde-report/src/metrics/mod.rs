@@ -22,7 +22,9 @@ mod regression;
 
 use serde::{Deserialize, Serialize};
 
-pub use classification::{Classification, Clusters, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax};
+pub use classification::{
+    Classification, Clusters, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax,
+};
 pub use forecast::{Forecast, Mean, Naive, Score, Tally};
 pub use interval::{Interval, Spread, clustered, spread, wilson};
 pub use ranking::auroc;

@@ -47,8 +47,9 @@ impl Ahead {
     /// line between them.
     pub(super) fn targets(&self, t: usize, forecast: &Forecast, whole: bool) -> Vec<f32> {
         let slot = self.slots.slot(t);
-        let base: Vec<f32> =
-            (0..self.channels).map(|c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 }).collect();
+        let base: Vec<f32> = (0..self.channels)
+            .map(|c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 })
+            .collect();
         let mut all = Vec::with_capacity(forecast.outputs(self.channels));
         for k in forecast.horizons() {
             let observation = self.slots.find(slot + k);
@@ -88,12 +89,8 @@ mod tests {
     #[test]
     fn targets_are_later_values_and_gaps_are_bridged_if_asked() {
         let nan = f64::NAN;
-        let case = Case {
-            id: "a".into(),
-            times: vec![0.0, 1.0, 2.0, 4.0, 5.0],
-            values: vec![1.0, 3.0, nan, 5.0, nan],
-            statics: vec![],
-        };
+        let case =
+            Case { id: "a".into(), times: vec![0.0, 1.0, 2.0, 4.0, 5.0], values: vec![1.0, 3.0, nan, 5.0, nan], statics: vec![] };
         let preparation = Preparation {
             channels: vec![Scaling { shift: 1.0, factor: 2.0 }],
             statics: vec![],

@@ -37,7 +37,11 @@ pub(super) struct Goal {
 enum Known {
     Labels(Vec<(Place, Target)>),
     /// What lies ahead of each place, of an observation each.
-    Ahead { of: Ahead, places: Vec<(Place, usize)>, forecast: Arc<Forecast> },
+    Ahead {
+        of: Ahead,
+        places: Vec<(Place, usize)>,
+        forecast: Arc<Forecast>,
+    },
 }
 
 /// Where an output is, see [`Places`](crate::layer::Places).
@@ -71,13 +75,7 @@ pub(super) fn labelled(data: &Dataset, task: &Task, case: usize, among: Range<us
 
 impl Goal {
     /// The targets of a dataset, for each case at the observations in `learned`; windows hold `window` observations, where outputs are asked for at each.
-    pub(super) fn new(
-        data: &Dataset,
-        task: &Task,
-        preparation: &Preparation,
-        window: usize,
-        learned: &[Range<usize>],
-    ) -> Self {
+    pub(super) fn new(data: &Dataset, task: &Task, preparation: &Preparation, window: usize, learned: &[Range<usize>]) -> Self {
         let outputs = task.outputs(data.channels.len());
         let target = |i: usize, t: usize| match (task, &data.targets) {
             (Task::Classification { .. }, Targets::Classes { of, .. }) => Some(Target::Class(of[i])),

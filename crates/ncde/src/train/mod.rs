@@ -58,7 +58,7 @@ pub use names::{
 };
 pub use preset::presets;
 pub use run::{Event, Outcome, Run};
+pub use score::score;
 pub use settings::Settings;
 pub use split::{Parts, Split};
-pub use score::score;
 pub use store::{Answered, predict_all, predict_ends};

@@ -23,8 +23,7 @@ const NEARLY: f64 = 0.9;
 /// What naive forecasts know of these cases.
 pub(super) fn baseline(data: &Dataset, train: &[usize], forecast: &Forecast) -> Baseline {
     let channels = data.channels.len();
-    let series: Vec<(Slots, usize)> =
-        train.iter().map(|&i| (Slots::new(&data.cases[i].times, forecast), i)).collect();
+    let series: Vec<(Slots, usize)> = train.iter().map(|&i| (Slots::new(&data.cases[i].times, forecast), i)).collect();
     let period = period(data, &series);
     let back = period.unwrap_or(1);
     let of = |c: usize| {
@@ -167,8 +166,15 @@ mod tests {
             assert_eq!(baseline(&gaps, &[0], &grid).period, Some(period as usize), "{period} {loud} with gaps");
         }
         // Noise, a walk, a line, a constant.
-        let steps: Vec<f64> = (0..2000).scan(0.0, |x, t| { *x = 0.9 * *x + noise.normal(t); Some(*x) }).collect();
-        for value in [&|t: f64| noise.normal(t as u64) as f64, &|t: f64| steps[t as usize], &|t: f64| 3.0 * t, &|_: f64| 5.0] as [&dyn Fn(f64) -> f64; 4] {
+        let steps: Vec<f64> = (0..2000)
+            .scan(0.0, |x, t| {
+                *x = 0.9 * *x + noise.normal(t);
+                Some(*x)
+            })
+            .collect();
+        for value in [&|t: f64| noise.normal(t as u64) as f64, &|t: f64| steps[t as usize], &|t: f64| 3.0 * t, &|_: f64| 5.0]
+            as [&dyn Fn(f64) -> f64; 4]
+        {
             assert_eq!(baseline(&data(2000, value, |_| true), &[0], &Forecast::one(1)).period, None);
         }
     }

@@ -112,7 +112,10 @@ impl Settings {
             return refuse("data.split", "`time`, but series as a whole have labels; it is for forecasts and labels at steps");
         }
         if by_time && (d.folds.or(d.fold).is_some() || d.deduplicate == Some(true)) {
-            return refuse("data.split", "`time`, by which there are no folds and no duplicates; leave them out, or use `random`");
+            return refuse(
+                "data.split",
+                "`time`, by which there are no folds and no duplicates; leave them out, or use `random`",
+            );
         }
         if d.stretch.is_some() && !by_time {
             return refuse("data.stretch", "set, but series are not split by time (`split=time`); leave it out");
@@ -127,7 +130,7 @@ impl Settings {
             return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
         let tokens = data.vocabulary.is_some();
-        let closed = preset::is_closed(&config.model, &config.train, tokens, &task);
+        let closed = preset::is_closed(&config.model, &config.train, tokens);
         if let Some(key) = config.train.of_steps().filter(|_| closed) {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
