@@ -54,7 +54,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
             Task::Classification { classes, .. } => row(out, "classes", classes.join(", "))?,
             Task::Regression { target, .. } => row(out, "target", target.clone())?,
             Task::Forecast(forecast) => {
-                forecast_in_words(forecast).into_iter().try_for_each(|(name, words)| row(out, name, words))?
+                forecast_in_words(forecast).into_iter().try_for_each(|(name, words)| row(out, name, words))?;
             }
         }
         row(out, "channels", spec.channels.join(", "))?;

@@ -157,8 +157,8 @@ fn csv(predicted: &Predicted, most: usize, out: &mut dyn Write) -> std::io::Resu
         };
         match (prediction, spec.task.forecast()) {
             (Prediction::Values(values), Some(forecast)) => {
-                let own = ahead::horizons(spec, forecast, time, values).filter(|ahead| ahead.horizon() <= most);
-                own.map(|ahead| row(ahead.cells())).collect::<Result<(), _>>()?;
+                let mut own = ahead::horizons(spec, forecast, time, values).filter(|ahead| ahead.horizon() <= most);
+                own.try_for_each(|ahead| row(ahead.cells()))?;
             }
             _ => row(cells(spec, prediction))?,
         }

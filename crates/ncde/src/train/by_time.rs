@@ -197,6 +197,6 @@ mod tests {
         assert_eq!(Cut::of(100, [0.0, 0.2], 5), Cut { train: 0..80, validation: 80..80, test: 85..100 });
         assert_eq!(Cut::of(10, [0.2, 0.2], 5), Cut { train: 0..6, validation: 8..8, test: 10..10 });
         let whole = long(100, 2).whole();
-        assert_eq!((whole.data.cases[0].len(), whole.learned, whole.parts.train), (60, vec![0..60], vec![0]));
+        assert_eq!((whole.data.cases[0].len(), &whole.learned[0], whole.parts.train), (60, &(0..60), vec![0]));
     }
 }

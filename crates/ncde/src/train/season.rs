@@ -156,7 +156,6 @@ mod tests {
         let noise = Stream::new(4, 0);
         let grid = Forecast { step: Some(1.0), grid: true, ..Forecast::one(1) };
         let seasonal = |period: f64, loud: f64| {
-            let noise = noise.clone();
             move |t: f64| 0.02 * t + (std::f64::consts::TAU * t / period).sin() + loud * noise.normal(t as u64)
         };
         for (period, loud) in [(24, 0.1), (24, 0.5), (7, 0.3), (168, 0.2), (12, 0.0)] {
@@ -172,7 +171,7 @@ mod tests {
                 Some(*x)
             })
             .collect();
-        for value in [&|t: f64| noise.normal(t as u64) as f64, &|t: f64| steps[t as usize], &|t: f64| 3.0 * t, &|_: f64| 5.0]
+        for value in [&|t: f64| noise.normal(t as u64), &|t: f64| steps[t as usize], &|t: f64| 3.0 * t, &|_: f64| 5.0]
             as [&dyn Fn(f64) -> f64; 4]
         {
             assert_eq!(baseline(&data(2000, value, |_| true), &[0], &Forecast::one(1)).period, None);

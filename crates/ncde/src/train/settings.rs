@@ -338,8 +338,9 @@ fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
 /// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `grid` is what is asked for.
 pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], grid: Option<bool>) {
     if let Task::Forecast(forecast) = task {
+        let times: Vec<&[f64]> = train.iter().map(|&i| &data.cases[i].times[..]).collect();
         let seen;
-        (forecast.step, seen) = rhythm(train.iter().map(|&i| &data.cases[i].times[..]));
+        (forecast.step, seen) = rhythm(&times);
         forecast.grid = grid.unwrap_or(seen) && forecast.step.is_some();
         forecast.baseline = Some(baseline(data, train, forecast));
     }

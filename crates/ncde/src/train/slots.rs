@@ -70,8 +70,8 @@ impl Slots {
 }
 
 /// The usual step of series, and whether they lie on a grid of it with places left out.
-pub(super) fn rhythm<'a>(series: impl Iterator<Item = &'a [f64]> + Clone) -> (Option<f64>, bool) {
-    let gaps = || series.clone().flat_map(|times| times.windows(2).map(|w| w[1] - w[0]));
+pub(super) fn rhythm(series: &[&[f64]]) -> (Option<f64>, bool) {
+    let gaps = || series.iter().flat_map(|times| times.windows(2).map(|w| w[1] - w[0]));
     let mut sorted: Vec<f64> = gaps().collect();
     sorted.sort_by(f64::total_cmp);
     let Some(step) = sorted.get(sorted.len() / 2).copied().filter(|step| *step > 0.0) else { return (None, false) };
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_grid_with_places_left_out_is_seen_and_nothing_else_is_one() {
-        let of = |times: &[f64]| rhythm(std::iter::once(times));
+        let of = |times: &[f64]| rhythm(&[times]);
         let hours: Vec<f64> = (0..100).map(|i| 3600.0 * f64::from(i)).collect();
         assert_eq!(of(&hours), (Some(3600.0), false));
         let gappy: Vec<f64> = hours.iter().copied().filter(|t| (t / 3600.0) as usize % 10 != 7).collect();

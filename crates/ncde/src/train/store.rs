@@ -117,12 +117,11 @@ const MOST_NUMBERS: usize = 1 << 22;
 /// So many observations are taken at once where nothing is asked for.
 const AT_ONCE: usize = 1 << 12;
 
+/// What is said in two ranges of a case, and why there is no more.
+type InRanges = ([Said; 2], Option<ncde_runtime::Error>);
+
 /// What a model says in ranges of observations, in order, of each case, with all that came before seen: at every observation, or evenly spaced if that is too much to keep.
-pub(super) fn predict_ranges(
-    model: &Model,
-    data: &Dataset,
-    ranges: &[[Range<usize>; 2]],
-) -> Result<Vec<([Said; 2], Option<ncde_runtime::Error>)>, Error> {
+pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usize>; 2]]) -> Result<Vec<InRanges>, Error> {
     let channels = data.channels.len();
     let outputs = model.spec().task.outputs(channels).max(1);
     let each = |(case, ranges): (&Case, &[Range<usize>; 2])| {
