@@ -2,6 +2,7 @@
 
 mod bench;
 mod common;
+mod forecast;
 mod help;
 mod signature_errors;
 mod signature_files;

@@ -70,7 +70,7 @@ pub enum Prediction {
     },
     /// A number.
     Value(f64),
-    /// One number for each channel.
+    /// Forecasts, `[horizons, channels]`.
     Values(Vec<f64>),
 }
 
@@ -164,7 +164,7 @@ impl Model {
     pub fn step(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<Prediction, Error> {
         let (track, ended) = self.advance(series, time, values)?;
         let prediction = match ended {
-            Ended::Out => self.spec.prediction(self.chain.last()),
+            Ended::Out => self.spec.prediction(self.chain.last(), &track),
             Ended::At(layer) => {
                 self.ahead.copy_from(&self.scratch);
                 self.look(layer, &track, &series.statics)?
@@ -206,7 +206,7 @@ impl Model {
         let row = Row { time: self.spec.preparation.clock(track), values: &[], statics };
         self.chain.open(layer, self.ahead.share(), row)?;
         finite(self.chain.last())?;
-        Ok(self.spec.prediction(self.chain.last()))
+        Ok(self.spec.prediction(self.chain.last(), track))
     }
 
     /// Takes the next observations of a series, `[times, channels]`, as [`push`](Self::push) would one after the other, but faster where the model allows it.
@@ -244,7 +244,7 @@ impl Model {
         if series.track.observations == 0 {
             return Err(Error::State("there is no observation yet".into()));
         }
-        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs)) };
+        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs, &series.track)) };
         self.ahead.copy_from(&series.memory);
         self.look(layer, &series.track, &series.statics)
     }
@@ -289,8 +289,8 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
-    /// From the outputs of a model to what they say.
-    pub fn prediction(&self, outputs: &[f64]) -> Prediction {
+    /// From the outputs of a model to what they say of a series that stands there.
+    fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         match &self.task {
             Task::Classification { .. } => {
                 let probabilities = softmax(outputs);
@@ -298,9 +298,7 @@ impl ModelSpec {
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => Prediction::Value(scaling.undo(outputs.first().copied().unwrap_or(f64::NAN))),
-            Task::Forecast { .. } => {
-                Prediction::Values(outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(y)).collect())
-            }
+            Task::Forecast(forecast) => Prediction::Values(forecast.values(outputs, &self.preparation, track)),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::forecast::Forecast;
 use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
@@ -83,10 +84,7 @@ pub enum Task {
         scaling: Scaling,
     },
     /// The values of all channels some observations later.
-    Forecast {
-        /// How many.
-        horizon: usize,
-    },
+    Forecast(Forecast),
 }
 
 impl Task {
@@ -95,7 +93,7 @@ impl Task {
         match self {
             Self::Classification { classes, .. } => classes.len(),
             Self::Regression { .. } => 1,
-            Self::Forecast { .. } => channels,
+            Self::Forecast(forecast) => forecast.outputs(channels),
         }
     }
 
@@ -105,6 +103,11 @@ impl Task {
             Self::Classification { at, .. } | Self::Regression { at, .. } => *at,
             Self::Forecast { .. } => At::Steps,
         }
+    }
+
+    /// What is forecast, if that is the task.
+    pub fn forecast(&self) -> Option<&Forecast> {
+        if let Self::Forecast(forecast) = self { Some(forecast) } else { None }
     }
 }
 
@@ -170,10 +173,10 @@ impl ModelSpec {
         let (classes, target) = match &self.task {
             Task::Classification { classes, .. } => (classes, None),
             Task::Regression { scaling, .. } => (&none, Some(scaling)),
-            Task::Forecast { horizon: 0 } => {
-                return corrupt("a horizon of 0; a forecast is of at least 1 observation later".into());
-            }
-            Task::Forecast { .. } => (&none, None),
+            Task::Forecast(forecast) => match forecast.problem(channels) {
+                Some(problem) => return corrupt(problem),
+                None => (&none, None),
+            },
         };
         let preparation = &self.preparation;
         let mut scalings = preparation.channels.iter().chain(&preparation.statics).chain(&preparation.time).chain(target);

@@ -20,7 +20,7 @@ Examples:
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
       long CSV (id, time, channels...) with labels in a second file
   ncde train --data walks.csv --set task=forecast --set horizon=5
-      later values of all channels
+      the next 5 values of all channels; one long series is split by time
   ncde train --config run.toml --seed 3 --out runs/three
       settings from a file; flags go before it
   ncde train --data walks.csv --print-config > run.toml
@@ -146,9 +146,12 @@ const PREDICT_EXAMPLES: &str = "\
 Examples:
   ncde predict runs/vowels --data Vowels_TEST.ts --output predictions.csv
   ncde predict runs/vowels --data new.csv
+  ncde predict runs/power --data power.csv --horizon 24
 
 One row a case: id, prediction, a column per class. A model with an output at every observation
-gives one row for each, with its time.";
+gives one row for each, with its time. A forecast is made from the end of each series (from every
+observation with `--every`), one row for each horizon: id, time, horizon, forecast_time, and for
+each channel its value, and CHANNEL_low and CHANNEL_high where the model knows intervals.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -159,6 +162,14 @@ pub(crate) struct PredictArgs {
     /// A .csv or .json file to write; CSV on standard output without it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Forecast no further than so many observations ahead
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub(crate) horizon: Option<usize>,
+
+    /// Forecast from every observation, not from the end of each series alone
+    #[arg(long)]
+    pub(crate) every: bool,
 }
 
 const STREAM_EXAMPLES: &str = "\
@@ -170,6 +181,7 @@ One observation a line in, one prediction a line out, as soon as it is known. Li
 (`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
 observation, `end` to forget it), or CSV below a header (`id`, `time`, channels). Series may be
 interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+Forecasts of several horizons are a list in one JSON line, and in CSV one row for each horizon.
 A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
 once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
 

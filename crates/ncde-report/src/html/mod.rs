@@ -4,6 +4,7 @@
 //! box. Everything that came from outside is escaped.
 
 mod comparison;
+mod forecast;
 mod run;
 
 use std::fmt::Write;

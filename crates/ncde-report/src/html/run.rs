@@ -27,6 +27,9 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
             let wide = if metrics.confusion.len() > 4 { " wide" } else { "" };
             card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
         }
+        if let Metrics::Forecast(metrics) = metrics {
+            super::forecast::cards(page, metrics);
+        }
     }
     card(page, "Predicted against true", plot::predicted_against_true(run), "");
     card(page, "How it was made", Some(facts(run)), "");

@@ -60,6 +60,9 @@ pub struct RunRecord {
     /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
+    /// Some forecasts of the test part, to be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecasts: Vec<ForecastSample>,
 }
 
 impl RunRecord {
@@ -86,6 +89,9 @@ pub struct DataSummary {
     pub test: usize,
     /// How many channels a series has.
     pub channels: usize,
+    /// How many observations are trained, validated and tested on, if series are split by time; `train`, `validation` and `test` are then series that have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<[usize; 3]>,
     /// How many values beside its series a case has.
     pub statics: usize,
     /// The names of the classes; empty for regression.
@@ -182,6 +188,40 @@ pub struct Prediction {
     /// One probability a class; empty for regression.
     #[serde(default, with = "number::list")]
     pub probabilities: Vec<f64>,
+}
+
+/// One channel of a series around the observation that a forecast is made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastSample {
+    /// The name of the series.
+    pub id: String,
+    /// The name of the channel.
+    pub channel: String,
+    /// The time of the last observation that the forecast knows.
+    #[serde(with = "number")]
+    pub from: f64,
+    /// Times before and after it.
+    #[serde(with = "number::list")]
+    pub times: Vec<f64>,
+    /// The values then; not a number where one is missing.
+    #[serde(with = "number::list")]
+    pub truth: Vec<f64>,
+    /// What is forecast.
+    pub ahead: Vec<ForecastPoint>,
+}
+
+/// What is forecast for a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastPoint {
+    /// The time.
+    #[serde(with = "number")]
+    pub time: f64,
+    /// The value.
+    #[serde(with = "number")]
+    pub value: f64,
+    /// The ends of its interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
 }
 
 /// A class or a number; in JSON a text or a number.

@@ -59,6 +59,7 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
             validation: 160,
             test: 240,
             channels: 6,
+            observations: None,
             statics: 0,
             classes: made.classes.iter().map(ToString::to_string).collect(),
             task: task.into(),
@@ -77,6 +78,7 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
         validation: None,
         test: None,
         predictions: Vec::new(),
+        forecasts: Vec::new(),
     }
 }
 

@@ -44,15 +44,17 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
 }
 
 fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure> {
-    let (parts, settings) = (run.parts(), run.settings());
-    output::talk(&format!(
-        "{} cases to train on, {} to validate, {} to test; {}: {}",
-        parts.train.len(),
-        parts.validation.len(),
-        parts.test.len(),
-        run.spec().name,
-        run.spec().detail()
-    ));
+    let settings = run.settings();
+    let (what, [train, validation, test]) = match run.observations() {
+        Some(counts) => ("observations", counts),
+        None => ("cases", run.series()),
+    };
+    let by_time = if run.cuts().is_some() { ", split by time" } else { "" };
+    let model = format!("{}: {}", run.spec().name, run.spec().detail());
+    output::talk(&format!("{train} {what} to train on, {validation} to validate, {test} to test{by_time}; {model}"));
+    if test == 0 {
+        output::talk("warning: there is no test part, so that nothing says how good the model is on data it has not seen");
+    }
     let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
