@@ -319,7 +319,9 @@ fn read_spec(path: &Path) -> Result<ModelSpec, Error> {
         #[serde(default)]
         ncde: String,
     }
-    let text = std::fs::read_to_string(path).map_err(|e| Error::File { path: path.into(), problem: e.to_string() })?;
+    let failed = |problem: String| Error::File { path: path.into(), problem };
+    let bytes = ncde_files::read_plain(path).map_err(|e| failed(e.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed("it is no text".into()))?;
     let corrupt =
         |e: serde_json::Error| Error::Corrupt { path: path.into(), problem: format!("not the description of a model: {e}") };
     // Serde takes a list for an object, value by value; a description has objects by name alone.

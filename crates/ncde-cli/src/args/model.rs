@@ -25,9 +25,15 @@ Examples:
       settings from a file; flags go before it
   ncde train --data walks.csv --print-config > run.toml
       the effective settings, every default said
+  ncde train --resume runs/walks
+      go on with a run that was interrupted
+  ncde train --resume runs/walks --steps 3000
+      train a finished run longer
 
 A directory holds the model (`model.json`, `model.safetensors`), what was done (`config.toml`, `run.json`)
-and a report (`report.html`, `report.md`). A run that was killed goes on with `--resume`.";
+and a report (`report.html`, `report.md`). A run that was interrupted (Ctrl-C, or killed) goes on with
+`--resume DIR`, to the same weights; with other data or settings it does not. One run writes to a directory
+at a time. `state.bin` is for training longer, and may be deleted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TRAIN_EXAMPLES)]
@@ -80,9 +86,9 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Go on with a run that was interrupted
-    #[arg(long, requires = "out")]
-    pub(crate) resume: bool,
+    /// Go on with a run that was interrupted, or train a finished one longer (`--steps N`). Its settings are in its directory: none need be repeated
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<PathBuf>>,
 
     /// Print the effective settings as TOML, with the meaning of every key, and stop
     #[arg(long)]
@@ -265,7 +271,10 @@ pub(crate) struct DataArgs {
 const REPORT_EXAMPLES: &str = "\
 Examples:
   ncde report runs/vowels
-  ncde report runs/* --output compare.html";
+  ncde report runs/* --output compare.html
+  ncde report runs/vowels --output vowels.md
+
+A file that is there is replaced if it is a report of ncde, and only then.";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
@@ -274,7 +283,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
 
-    /// The page to write; a Markdown file of the same name goes beside it
-    #[arg(long, short, value_name = "FILE.html", default_value = "report.html")]
+    /// What to write: a page (.html), with a Markdown file of the same name beside it, or Markdown alone (.md)
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ncde::train::{Answered, predict_all, predict_ends};
 use ncde_data::{Case, Dataset, ReadOptions, Schema};
+use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
 use super::ahead;
@@ -87,13 +88,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
 fn write(predicted: &Predicted, most: usize, to: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = to else { return output::data(|out| csv(predicted, most, out)) };
     let write = |path: &Path| -> std::io::Result<()> {
-        let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+        let mut out = Whole::create(path)?;
         if path.extension().is_some_and(|ext| ext == "json") {
             json(predicted, most, &mut out)?;
         } else {
             csv(predicted, most, &mut out)?;
         }
-        out.flush()
+        out.finish()
     };
     write(path).map_err(|source| Failure::Write { path: path.into(), source })?;
     let said = predicted.predictions.iter().filter(|own| !own.is_empty()).count();

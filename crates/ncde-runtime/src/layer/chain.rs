@@ -2,7 +2,7 @@
 
 use super::dropout::Identity;
 use super::linear::{Linear, MANY_INPUTS};
-use super::{LayerSpec, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{LayerSpec, Room, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 use crate::weights::Weights;
 
@@ -28,11 +28,32 @@ pub(crate) fn signals(layers: &[LayerSpec], input: &Signal, place: &str) -> Resu
     Ok(signals)
 }
 
+/// What comes out of a list of layers whose weights fit into the room there is. Every size is looked at before a layer is asked what it makes of it.
+///
+/// # Errors
+/// If a layer asks for more, or cannot take what the one before it hands on; the place is named.
+pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, room: &mut Room) -> Result<Signal, Error> {
+    let mut signal = input.clone();
+    for (i, spec) in layers.iter().enumerate() {
+        let (layer, place) = (spec.layer(), format!("{place}{i}"));
+        let named = |e: Error| e.at(&place, &spec.name());
+        room.take(layer.demand(&signal)).map_err(named)?;
+        match fits(layer.inside(), &signal, &format!("{place}.layers."), room) {
+            Err(error) if room.exceeded => return Err(error),
+            // What else is wrong inside is told by the layer, as it sees it.
+            _ => {}
+        }
+        signal = layer.output(&signal).map_err(named)?;
+    }
+    Ok(signal)
+}
+
 /// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
 ///
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
+    fits(layers, input, place, &mut { Room::MOST })?;
     let signals = signals(layers, input, place)?;
     let mut all = Vec::new();
     for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {

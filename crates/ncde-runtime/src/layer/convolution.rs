@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::signal::at_least_one;
+use super::signal::{at_least_one, product};
 use super::{Chain, Init, Layer, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
@@ -21,6 +21,10 @@ impl Layer for Convolution {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         at_least_one(&[("size", self.size)])?;
         Ok(input.with_width(input.sequence("convolution")?))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        product(&[self.size, input.width()])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

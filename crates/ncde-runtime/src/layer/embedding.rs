@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::signal::{at_least_one, misplaced};
+use super::signal::{at_least_one, misplaced, product};
 use super::{Chain, Init, Layer, Role, Row, Rows, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
@@ -30,6 +30,10 @@ impl Layer for Embedding {
         Self::vocabulary(input)?;
         at_least_one(&[("width", self.width)])?;
         Ok(input.with_width(self.width))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        Self::vocabulary(input).map_or(0, |vocabulary| product(&[vocabulary, self.width]))
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

@@ -5,7 +5,7 @@
 use ncde_simd::{Kernel, Number, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{at_least_one, refuse};
+use super::signal::{at_least_one, product, refuse};
 use super::{Chain, Init, Layer, Row, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
@@ -26,6 +26,10 @@ impl Layer for Linear {
         }
         at_least_one(&[("outputs", self.outputs)])?;
         Ok(input.with_width(self.outputs))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        product(&[input.width(), self.outputs])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

@@ -85,6 +85,7 @@ pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends};
 
 use crate::Error;
+pub(crate) use signal::Room;
 
 /// A row on its way through the layers.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +105,11 @@ pub trait Layer: Debug {
     /// # Errors
     /// If the layer cannot take such rows, or its settings make no sense.
     fn output(&self, input: &Signal) -> Result<Signal, Error>;
+
+    /// How many weights it has at least, those of layers inside it aside: from its settings alone, before memory is asked for.
+    fn demand(&self, _input: &Signal) -> usize {
+        0
+    }
 
     /// Its own weights, those of layers inside it aside.
     ///
@@ -166,7 +172,12 @@ pub trait Step: Debug + Send + Sync {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn output(layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    Ok(chain::signals(layers, input, "layers.")?.pop().unwrap_or_else(|| input.clone()))
+    output_within(layers, input, Room::MOST)
+}
+
+/// The same, if so many weights are enough: sizes are looked at before memory is asked for.
+pub(crate) fn output_within(layers: &[LayerSpec], input: &Signal, mut room: Room) -> Result<Signal, Error> {
+    chain::fits(layers, input, "layers.", &mut room)
 }
 
 /// Declares the layers: the enum that files hold, by name, and the way from it to the trait.

@@ -26,7 +26,7 @@ use ncde_solve::solve::{Method, RowSteps};
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
-use super::signal::{at_least_one, misplaced, refuse};
+use super::signal::{at_least_one, misplaced, product, refuse};
 use super::{Chain, Form, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
@@ -161,6 +161,18 @@ impl Layer for NeuralCde {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         self.network(input)?;
         Ok(input.with_width(self.hidden))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        let Ok((channels, _, coordinates)) = self.sizes(input) else { return self.hidden };
+        let outputs = product(&[self.hidden, if self.kind == NeuralKind::Nrde { coordinates } else { channels }]);
+        match self.layers {
+            0 => product(&[self.hidden, outputs]),
+            layers => {
+                let inner = product(&[self.width, self.width, layers - 1]);
+                inner.saturating_add(product(&[self.width, self.hidden.saturating_add(outputs)]))
+            }
+        }
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

@@ -10,7 +10,7 @@
 use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST, MOST_NUMBERS, refuse};
+use super::signal::{MOST, MOST_NUMBERS, product, refuse};
 use super::{Chain, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
@@ -136,6 +136,12 @@ impl Layer for Reservoir {
             return refuse("responses.families", "empty, and the summary has no features: nothing would come out");
         }
         Ok(input.with_width(features))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        // What makes no sense is refused elsewhere.
+        let groups = self.check(input).map_or(0, |()| self.responses.groups());
+        product(&[self.responses.spans.len(), groups, input.width() + LANES * CUTS])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ncde_signature::{Memory, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST_NUMBERS, misplaced};
+use super::signal::check_depth;
 use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
@@ -25,17 +25,15 @@ impl SignatureFeatures {
     /// # Errors
     /// If there is none of that depth.
     pub fn transform(&self, input: &Signal) -> Result<Arc<Signature>, Error> {
-        Ok(Arc::new(Signature::new(input.sequence("signature")?, self.depth)?))
+        let channels = input.sequence("signature")?;
+        check_depth("signature", channels, self.depth)?;
+        Ok(Arc::new(Signature::new(channels, self.depth)?))
     }
 }
 
 impl Layer for SignatureFeatures {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
-        if transform.len() > MOST_NUMBERS {
-            let problem = format!("a signature has {} numbers; at most {MOST_NUMBERS} are possible", transform.len());
-            return Err(misplaced("signature", problem));
-        }
         Ok(input.with_width(input.width() + input.statics + transform.len()))
     }
 

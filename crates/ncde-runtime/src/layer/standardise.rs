@@ -17,6 +17,10 @@ impl Layer for Standardise {
         Ok(input.with_width(input.numbers("standardise")?))
     }
 
+    fn demand(&self, input: &Signal) -> usize {
+        2 * input.width()
+    }
+
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
         let weight = |name, value| Weight::trained(name, [input.width()], Init::Constant(value)).with_role(Role::Fitted);
         Ok(vec![weight("shift", 0.0), weight("factor", 1.0)])

@@ -14,10 +14,13 @@ use std::sync::Arc;
 use ncde_signature::{Basis, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST_NUMBERS, misplaced, refuse};
+use super::signal::{check_depth, misplaced, refuse};
 use super::signature::{advance, value};
 use super::{Chain, Layer, Row, Rows, Share, Signal, Size, Step, Values};
 use crate::Error;
+
+/// The most numbers of a window: 32 MiB.
+const MOST_WINDOW: usize = 1 << 22;
 
 /// Log-ODE windows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,13 +60,16 @@ impl Form {
     /// # Errors
     /// If there is no log-signature of that depth.
     pub fn coordinates(&self, channels: usize, window: usize) -> Result<usize, Error> {
+        if let Self::LogSignature { depth, .. } = *self {
+            check_depth("windows", channels, depth)?;
+        }
         let coordinates = match *self {
             Self::LogSignature { depth, basis } => Signature::log(channels, depth, basis)?.len(),
             Self::Increments {} => window.saturating_add(1).saturating_mul(channels),
             Self::Hermite {} => 2 * channels,
         };
-        if coordinates > MOST_NUMBERS {
-            let problem = format!("a window has {coordinates} numbers; at most {MOST_NUMBERS} are possible");
+        if coordinates > MOST_WINDOW {
+            let problem = format!("a window has {coordinates} numbers; at most {MOST_WINDOW} are possible");
             return Err(misplaced("windows", problem));
         }
         Ok(coordinates)
