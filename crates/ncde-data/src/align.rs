@@ -45,7 +45,7 @@ impl Dataset {
     /// ```
     /// use ncde_data::{ReadOptions, Schema, read_bytes};
     /// let data = read_bytes("new.csv", b"time,b,a,c\n0,1,2,3\n", &ReadOptions::default())?;
-    /// let schema = Schema { channels: vec!["a".into(), "b".into()], statics: vec![], classes: vec![], vocabulary: None };
+    /// let schema = Schema { channels: vec!["a".into(), "b".into()], ..Schema::default() };
     /// assert_eq!(data.aligned(&schema)?.cases[0].values, [2.0, 1.0]);
     /// # Ok::<(), ncde_data::Error>(())
     /// ```

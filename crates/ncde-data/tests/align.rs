@@ -9,7 +9,7 @@ fn csv(text: &str) -> Dataset {
 
 fn schema(channels: &[&str], statics: &[&str], classes: &[&str]) -> Schema {
     let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect();
-    Schema { channels: names(channels), statics: names(statics), classes: names(classes), vocabulary: None }
+    Schema { channels: names(channels), statics: names(statics), classes: names(classes), ..Schema::default() }
 }
 
 fn message(result: Result<Dataset, ncde_data::Error>) -> String {

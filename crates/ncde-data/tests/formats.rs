@@ -137,9 +137,9 @@ fn csv_text_becomes_categories() {
     let data = parse("x.csv", "id,time,unit,x\na,0,kg,1\na,1,,2\na,2,g,3\nb,0,kg,4\n");
     assert_eq!(data.channels, ["unit=g", "unit=kg", "x"]);
     assert_eq!(known(&data.cases[0].values), [0.0, 1.0, 1.0, -99.0, -99.0, 2.0, 1.0, 0.0, 3.0]);
-    let data = parse("x.csv", "id,time,ward,x\na,0,w,1\na,1,10,2\na,2,9.0,3\na,3,9,3\n");
-    assert_eq!(data.channels, ["ward=9", "ward=10", "ward=w", "x"]);
-    assert_eq!(data.cases[0].values[8..], [1.0, 0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 3.0]);
+    let data = parse("x.csv", "id,time,ward,x\na,0,w,1\na,1,10,2\na,2,9.0,3\na,3,9,3\na,4,v,3\na,5,v,3\n");
+    assert_eq!(data.channels, ["ward=9", "ward=10", "ward=v", "ward=w", "x"]);
+    assert_eq!(data.cases[0].values[10..20], [1.0, 0.0, 0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 0.0, 3.0]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn values(data: &Dataset) -> Vec<&[f64]> {
 
 /// A vocabulary as a model has it.
 fn schema(vocabulary: &[&str]) -> Schema {
-    Schema { channels: vec!["word".into()], statics: vec![], classes: vec![], vocabulary: words(vocabulary) }
+    Schema { channels: vec!["word".into()], vocabulary: words(vocabulary), ..Schema::default() }
 }
 
 #[test]
@@ -162,9 +162,7 @@ fn numbers_are_tokens_of_a_model_that_has_them() {
 fn a_model_of_numbers_takes_no_tokens_but_categories() {
     let numbers = |channels: &[&str]| Schema {
         channels: channels.iter().map(|&name| name.into()).collect(),
-        statics: vec![],
-        classes: vec![],
-        vocabulary: None,
+        ..Schema::default()
     };
     for channel in ["word", "channel_1"] {
         let error = "`new` holds tokens such as `cat`, `the`, but the model was trained on numbers; give it numbers";

@@ -5,48 +5,40 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::long::{Columns, Rule, Table, Wanted, columns};
-use super::{Format, ReadOptions, labels, open, stem};
-use crate::error::{Place, listed};
-use crate::text::lines::Lines;
-use crate::{Dataset, Error};
+use super::long::{Header, Kind, begin};
+use super::{Format, Input, Loaded, ReadOptions, labels, stem};
+use crate::Error;
+use crate::error::Place;
 
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let folder = path.display().to_string();
     let (files, inside) = files(path, &folder)?;
     let labels = options.labels.clone().or(inside);
     let options = ReadOptions { labels, ..options.clone() };
-    let mut all: Option<(Table, Columns)> = None;
-    let mut ids: Vec<String> = Vec::new();
+    let mut opened: Vec<(Input<'_>, Header, String)> = Vec::with_capacity(files.len());
     for file in &files {
-        let mut lines = Lines::new(open(file)?)?;
-        let found = columns::read(&mut lines, &Wanted::of_folder(&options))?;
+        let input = Input::of(file)?;
+        let header = Header::of(&input)?;
         let id = stem(file);
-        if let Some(before) = ids.iter().position(|other| *other == id) {
-            let before = files[before].display().to_string();
-            return Err(Error::RepeatedId { at: Place::line(lines.file(), 0), id, before });
+        if let Some(before) = opened.iter().find(|(_, _, other)| *other == id) {
+            let before = before.0.file().to_string();
+            return Err(Error::RepeatedId { at: Place::line(input.file(), 0), id, before });
         }
-        let (table, first) = match &mut all {
-            Some(all) => (&mut all.0, &all.1),
-            None => {
-                let table = Table::new(&found, Rule::Series);
-                let all = all.insert((table, found));
-                all.0.take(&mut lines, &all.1, Some(&id))?;
-                ids.push(id);
-                continue;
-            }
-        };
-        let found = matched(found, first, lines.file(), &files[0])?;
-        table.take(&mut lines, &found, Some(&id))?;
-        ids.push(id);
+        opened.push((input, header, id));
     }
-    let Some((table, _)) = all else {
+    let Some((_, first, _)) = opened.first() else {
         return Err(Error::Empty { file: folder, seen: "holds no csv files", wanted: "one for each case" });
     };
-    let data = table.finish(&stem(path), &options)?;
+    let separator = char::from(first.separator);
+    let all: Vec<(&Input<'_>, &Header)> = opened.iter().map(|(input, header, _)| (input, header)).collect();
+    let (mut table, warnings) = begin(&all, Kind::OfFolder, &options)?;
+    for (input, header, id) in &opened {
+        table.take(input, header, Some(id))?;
+    }
+    let loaded = table.finish(&stem(path), &options, separator, warnings)?;
     match &options.labels {
-        Some(labels) => labels::attach(data, &folder, labels, &options),
-        None => Ok(data),
+        Some(labels) => labels::attach(loaded, &folder, labels, &options),
+        None => Ok(loaded),
     }
 }
 
@@ -64,18 +56,4 @@ fn files(path: &Path, folder: &str) -> Result<(Vec<PathBuf>, Option<PathBuf>), E
     }
     files.sort();
     Ok((files, labels))
-}
-
-/// The columns of a further file, with the roles that the first file gives them by name.
-fn matched(found: Columns, first: &Columns, file: &str, first_file: &Path) -> Result<Columns, Error> {
-    let role = |name: &String| first.names.iter().position(|other| other == name).map(|i| first.roles[i]);
-    let roles: Option<Vec<_>> = found.names.iter().map(role).collect();
-    match roles {
-        Some(roles) if found.names.len() == first.names.len() => Ok(Columns { roles, ..found }),
-        _ => Err(Error::Header {
-            at: Place::line(file, 1),
-            seen: format!("the columns are {}, but {} in `{}`", listed(&found.names), listed(&first.names), first_file.display()),
-            fix: "give all files of a folder the same columns".into(),
-        }),
-    }
 }

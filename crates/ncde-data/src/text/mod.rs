@@ -2,5 +2,6 @@
 
 pub(crate) mod cells;
 pub(crate) mod lines;
+pub(crate) mod marks;
 pub(crate) mod number;
 pub(crate) mod time;
