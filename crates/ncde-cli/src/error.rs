@@ -43,6 +43,14 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Refused(String),
 
+    #[error("{} of {of} cases have no prediction, as a state grows out of all bounds: {}", cases.len(), first(cases))]
+    Overflowed {
+        /// Their ids.
+        cases: Vec<String>,
+        /// How many cases there are.
+        of: usize,
+    },
+
     #[error("cannot write `{}`: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
 
@@ -53,6 +61,13 @@ pub(crate) enum Failure {
     Threads { threads: usize, source: rayon::ThreadPoolBuildError },
 }
 
+/// The first few of some ids.
+pub(crate) fn first(ids: &[String]) -> String {
+    let some: Vec<String> = ids.iter().take(8).map(|id| format!("`{id}`")).collect();
+    let more = if ids.len() > some.len() { format!(" and {} more", ids.len() - some.len()) } else { String::new() };
+    some.join(", ") + &more
+}
+
 impl Failure {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Stdout(source) if source.kind() == io::ErrorKind::BrokenPipe)
@@ -61,7 +76,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
-            Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
+            Self::Overflowed { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
             Self::Train(error) if error.is_failure() => ExitCode::from(1),
             Self::Data(_)
             | Self::Train(_)

@@ -12,20 +12,25 @@
 //! | --- | --- |
 //! | [`legendre`] | the memory and its flow over a gap |
 //! | `memory` | memories of many signals, row after row |
+//! | [`changes`] | memories about the present value, which see increments alone |
 //! | `pool` | the running sums of responses above thresholds |
 //! | [`responses`] | mixtures, memories, responses and their pools together |
 //! | [`summary`] | memories at the end, moments and extremes of channels |
 //! | [`ridge`] | the readout, and its exact leave-one-out error |
+//! | [`sums`] | the same for many rows of few features |
 //!
 //! This crate knows slices of `f32` and `f64`, and nothing else.
 
+pub mod changes;
 pub mod legendre;
 mod memory;
 mod pool;
 pub mod responses;
 pub mod ridge;
 pub mod summary;
+pub mod sums;
 
+pub use changes::{Changes, ChangesScratch};
 pub use pool::{CUTS, LANES, Pooling};
 pub use responses::{Family, Responses, Rows, Scratch, Shape};
 pub use summary::{Summary, SummaryScratch, SummaryShape};

@@ -245,9 +245,9 @@ impl Kernel for Transposed<'_> {
 }
 
 /// The inverse of the lower Cholesky factor of a symmetric matrix, in place; the rest is of no use.
-struct Invert<'a> {
-    a: &'a mut [f64],
-    n: usize,
+pub(crate) struct Invert<'a> {
+    pub(crate) a: &'a mut [f64],
+    pub(crate) n: usize,
 }
 
 impl Kernel for Invert<'_> {

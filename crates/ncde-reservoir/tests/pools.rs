@@ -1,6 +1,6 @@
 //! Pools, memories and moments against a naive computation in f64, with all rows at hand.
 
-use ncde_reservoir::{Pooling, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, Pooling, legendre};
 
 use crate::common::{Reservoir, Series};
 
@@ -189,4 +189,39 @@ fn gaps_longer_than_the_horizon_are_gaps() {
     let shares = own.shape.spans.len() * 3 * 64;
     assert!(own.features(&cut)[..shares].iter().all(|&share| share == 0.0 || share == 1.0));
     check(&own, &cut, "after a long gap");
+}
+
+/// Memories of changes are memories less the present value, and a level, however high, is no part of them.
+#[test]
+fn memories_of_changes_are_memories_about_the_present() {
+    for (order, channels, level) in [(1, 1, 0.0), (5, 3, 1e6), (12, 17, -1e9)] {
+        let spans = vec![0.07, 0.9];
+        let series = Series::new(60, channels, 0.02, 8);
+        let own = Changes::new(order, spans.clone(), channels);
+        let (mut state, mut scratch, mut out) = (vec![0.0; own.state()], ChangesScratch::default(), Vec::new());
+        let x = |t: usize, c: usize| level + f64::from(series.values[t * channels + c]);
+        for t in 1..series.len() {
+            own.push(&mut state, series.gaps[t], (0..channels).map(|c| (x(t, c) - x(t - 1, c)) as f32), &mut scratch);
+        }
+        own.read(&state, &mut out);
+        assert_eq!(out.len(), own.features());
+        let mut place = 0;
+        for &span in &spans {
+            let of = |c: usize| {
+                let signal: Vec<f64> = (0..series.len()).map(|t| f64::from(series.values[t * channels + c])).collect();
+                let last = signal[signal.len() - 1];
+                let mut m = memories(order, span, &series, &signal).pop().unwrap();
+                m[0] -= last;
+                m
+            };
+            let wanted: Vec<Vec<f64>> = (0..channels).map(of).collect();
+            for i in 0..order {
+                for m in &wanted {
+                    let seen = f64::from(out[place]);
+                    assert!((seen - m[i]).abs() < 2e-4 * (1.0 + m[i].abs()), "order {order}, {i}: {seen} {}", m[i]);
+                    place += 1;
+                }
+            }
+        }
+    }
 }

@@ -1,15 +1,9 @@
 //! Ridge regression against fits that leave cases out one after the other.
 
 use ncde_reservoir::ridge::{descend, fit, products};
+use ncde_reservoir::sums::Sums;
 
-fn noise(seed: u64, count: usize) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
-    };
-    (0..count).map(|_| next() + next() + next()).collect()
-}
+use crate::common::noise;
 
 /// Centred columns, `[n, width]`.
 fn centred(mut x: Vec<f64>, width: usize) -> Vec<f64> {
@@ -89,4 +83,47 @@ fn conjugate_gradients_find_the_same_weights_with_any_threads() {
     }
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     assert_eq!(pool(1).install(|| descend(&x, &y, n, 0.7)), pool(3).install(|| descend(&x, &y, n, 0.7)));
+}
+
+/// From sums alone: the fit of some rows, and its error on others.
+#[test]
+fn sums_of_products_give_the_fit_and_its_error_on_other_rows() {
+    let (n, width, lambda) = (40, 5, 0.3);
+    let scale: Vec<f64> = (0..width).map(|i| 0.5 + i as f64).collect();
+    let x: Vec<f64> = noise(3, n * width).iter().map(|x| f64::from((x + 1.0) as f32)).collect();
+    let y: Vec<f64> = noise(4, 2 * n).iter().map(|y| f64::from((y - 2.0) as f32)).collect();
+    let rows = |which: std::ops::Range<usize>| -> Sums {
+        let mut sums = Sums::new(width, 2);
+        let own: Vec<f32> = which
+            .flat_map(|i| x[i * width..(i + 1) * width].iter().chain(&y[2 * i..2 * i + 2]).map(|&x| x as f32).collect::<Vec<_>>())
+            .collect();
+        // In two pieces.
+        let (first, second) = own.split_at(3 * (width + 2));
+        sums.add(first);
+        sums.add(second);
+        sums
+    };
+    let (whole, out) = (rows(0..n), rows(25..n));
+    let line = whole.minus(&out).fit(&scale, lambda).unwrap();
+    let again = rows(0..25).fit(&scale, lambda).unwrap();
+    for (a, b) in line.weight.iter().zip(&again.weight) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+    // A penalty of lambda n on weights over their scales, as of features that are scaled.
+    let scaled: Vec<f64> = x.iter().enumerate().map(|(i, x)| x * scale[i % width]).collect();
+    let errors = out.errors(&line);
+    for o in 0..2 {
+        let own: Vec<f64> = y.iter().skip(o).step_by(2).copied().collect();
+        let wanted = plainly(&scaled, &own, &(0..25).collect::<Vec<_>>(), width, lambda * 25.0);
+        for i in 0..width {
+            assert!((line.weight[o * width + i] - wanted[i] * scale[i]).abs() < 1e-5, "{line:?} {wanted:?}");
+        }
+        assert!((line.bias[o] - wanted[width]).abs() < 1e-5);
+        let predicted = |t: usize| wanted[width] + (0..width).map(|i| wanted[i] * scaled[t * width + i]).sum::<f64>();
+        let error: f64 = (25..n).map(|t| (own[t] - predicted(t)).powi(2)).sum();
+        assert!((errors[o] - error).abs() < 1e-4 * error, "{} {error}", errors[o]);
+        let mean = own.iter().sum::<f64>() / n as f64;
+        let spread: f64 = own.iter().map(|y| (y - mean).powi(2)).sum();
+        assert!((whole.spread()[o] - spread).abs() < 1e-4 * spread);
+    }
 }

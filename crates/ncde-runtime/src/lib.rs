@@ -18,6 +18,7 @@
 //! | [`layer`] | the layers: specs, weights, and one row at a time |
 //! | `spec`, `weights` | what a saved model is: `model.json` and `model.safetensors` |
 //! | `prepare` | from observations to knots of a path: scaling, gaps, time |
+//! | `extent` | how far training went, and what lies beyond it |
 //! | `model` | [`Model`], [`Series`], [`Prediction`] |
 //! | [`random`] | the counter-based random numbers that everything is drawn from |
 //!
@@ -29,6 +30,7 @@
 //! has it (a prediction after every observation, 64 states in blocks of 4: 1.7 to 1.5 microseconds). See the feature `precompiled` of `ncde-kernels`.
 
 mod error;
+mod extent;
 pub mod layer;
 mod model;
 mod prepare;
@@ -37,6 +39,7 @@ mod spec;
 mod weights;
 
 pub use error::Error;
+pub use extent::{Beyond, Extent};
 pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};

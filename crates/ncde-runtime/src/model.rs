@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::layer::{Chain, Ended, Row};
 use crate::prepare::Track;
 use crate::random::Stream;
 use crate::spec::{FORMAT, ModelSpec, Task};
 use crate::weights::{NamedWeight, WEIGHTS, Weights};
+use crate::{Beyond, Error};
 
 /// The name of the description in the directory of a model.
 pub const SPEC: &str = "model.json";
@@ -25,8 +25,10 @@ pub struct Model {
     spec: ModelSpec,
     weights: Arc<[NamedWeight]>,
     chain: Chain,
-    /// What a push or a look at an open window works on: a series changes only if that succeeds.
+    /// What a push works on: a series changes only if it succeeds.
     scratch: Vec<f64>,
+    /// What a look at an open window works on.
+    ahead: Vec<f64>,
 }
 
 /// All that is remembered of one series, constant in size. It can be written to a file and read again in another process.
@@ -95,7 +97,7 @@ impl Model {
     fn with(spec: ModelSpec, mut weights: Weights, all: Arc<[NamedWeight]>) -> Result<Self, Error> {
         let chain = spec.chain(&mut weights)?;
         weights.finish()?;
-        Ok(Self { scratch: vec![0.0; chain.memory()], weights: all, spec, chain })
+        Ok(Self { scratch: vec![0.0; chain.memory()], ahead: vec![0.0; chain.memory()], weights: all, spec, chain })
     }
 
     /// The same model with working memory of its own, for another thread.
@@ -150,11 +152,41 @@ impl Model {
     /// # Errors
     /// If it cannot be taken, or a state overflows: the series is then as it was.
     pub fn push(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<(), Error> {
+        let (track, ended) = self.advance(series, time, values)?;
+        self.keep(series, track, ended);
+        Ok(())
+    }
+
+    /// Takes the next observation, and says what [`predict`](Self::predict) would after it.
+    ///
+    /// # Errors
+    /// If the observation cannot be taken, or there is no finite prediction after it: the series is then as it was.
+    pub fn step(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<Prediction, Error> {
+        let (track, ended) = self.advance(series, time, values)?;
+        let prediction = match ended {
+            Ended::Out => self.spec.prediction(self.chain.last()),
+            Ended::At(layer) => {
+                self.ahead.copy_from_slice(&self.scratch);
+                self.look(layer, &track, &series.statics)?
+            }
+        };
+        self.keep(series, track, ended);
+        Ok(prediction)
+    }
+
+    /// Where a series would stand after an observation; what it would remember is in `scratch`.
+    fn advance(&mut self, series: &Series, time: f64, values: &[f64]) -> Result<(Track, Ended), Error> {
         let track = self.spec.preparation.pushed(&series.track, time, values)?;
         self.scratch.copy_from_slice(&series.memory);
         let row = Row { time: self.spec.preparation.clock(&track), values: &track.knot, statics: &series.statics };
         let ended = self.chain.push(0, &mut self.scratch, row)?;
         finite(self.chain.last())?;
+        finite(&self.scratch)?;
+        Ok((track, ended))
+    }
+
+    /// Makes a series what [`advance`](Self::advance) found.
+    fn keep(&mut self, series: &mut Series, track: Track, ended: Ended) {
         std::mem::swap(&mut self.scratch, &mut series.memory);
         series.track = track;
         match ended {
@@ -165,7 +197,14 @@ impl Model {
             }
             Ended::At(layer) => series.open = Some(layer),
         }
-        Ok(())
+    }
+
+    /// The prediction if the open window of a layer ended here; what is remembered is in `ahead`, and used up.
+    fn look(&mut self, layer: usize, track: &Track, statics: &[f64]) -> Result<Prediction, Error> {
+        let row = Row { time: self.spec.preparation.clock(track), values: &[], statics };
+        self.chain.open(layer, &mut self.ahead, row)?;
+        finite(self.chain.last())?;
+        Ok(self.spec.prediction(self.chain.last()))
     }
 
     /// Takes the next observations of a series, `[times, channels]`, as [`push`](Self::push) would one after the other, but faster where the model allows it.
@@ -204,11 +243,15 @@ impl Model {
             return Err(Error::State("there is no observation yet".into()));
         }
         let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs)) };
-        self.scratch.copy_from_slice(&series.memory);
-        let row = Row { time: self.spec.preparation.clock(&series.track), values: &[], statics: &series.statics };
-        self.chain.open(layer, &mut self.scratch, row)?;
-        finite(self.chain.last())?;
-        Ok(self.spec.prediction(self.chain.last()))
+        self.ahead.copy_from_slice(&series.memory);
+        self.look(layer, &series.track, &series.statics)
+    }
+
+    /// Where the last observation of a series, with these values, lies beyond what was seen in training.
+    pub fn beyond(&self, series: &Series, values: &[f64]) -> Beyond {
+        let duration = series.track.time - series.track.start;
+        let trained = self.spec.trained.as_ref();
+        trained.map_or_else(Beyond::default, |extent| extent.beyond(series.track.observations, duration, values))
     }
 
     /// A series that was saved, if it is one of this model.

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
+use crate::{Error, Extent};
 
 /// The format that this version writes and reads.
 pub const FORMAT: u32 = 2;
@@ -33,6 +33,9 @@ pub struct ModelSpec {
     pub vocabulary: Option<Vec<String>>,
     /// What is predicted.
     pub task: Task,
+    /// How far training went; not known of a model without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trained: Option<Extent>,
     /// How observations become knots of a path.
     pub preparation: Preparation,
     /// What is computed from that path.
@@ -159,6 +162,9 @@ impl ModelSpec {
             && factors.len() != channels
         {
             return corrupt(format!("{} factors of counts, but there are {channels} channels", factors.len()));
+        }
+        if let Some(problem) = self.trained.as_ref().and_then(|extent| extent.problem(channels)) {
+            return corrupt(problem);
         }
         let none = Vec::new();
         let (classes, target) = match &self.task {

@@ -32,6 +32,7 @@ fn spec(layers: &[Value]) -> Result<ModelSpec, Box<dyn Error>> {
         statics: Vec::new(),
         vocabulary: None,
         task: Task::Forecast { horizon: 1 },
+        trained: None,
         preparation: Preparation { channels, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
         layers,
     })

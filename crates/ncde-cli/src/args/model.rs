@@ -1,5 +1,6 @@
 //! What can be typed after `train`, `eval`, `predict`, `stream`, `inspect`, `data` and `report`.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -168,7 +169,9 @@ Examples:
 One observation a line in, one prediction a line out, as soon as it is known. Lines are JSON objects
 (`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
 observation, `end` to forget it), or CSV below a header (`id`, `time`, channels). Series may be
-interleaved. What is printed after an observation is what `predict` gives for the series up to it.";
+interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
+once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
 
 #[derive(Debug, Args)]
 #[command(after_help = STREAM_EXAMPLES)]
@@ -181,9 +184,13 @@ pub(crate) struct StreamArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
     pub(crate) bad: BadLine,
 
-    /// Go on with the series saved in this file, and save them there at the end
+    /// Go on with the series saved in this file, and save them there: at the end, every so often, and when a signal ends the program
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
+
+    /// How often the state is saved
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "state")]
+    pub(crate) save_every: NonZeroU64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

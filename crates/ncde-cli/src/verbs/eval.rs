@@ -4,7 +4,7 @@ use ncde::train::score;
 
 use super::predict::predict_file;
 use crate::args::EvalArgs;
-use crate::error::Failure;
+use crate::error::{Failure, first};
 use crate::output;
 
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
@@ -15,6 +15,13 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
             args.on.data.display()
         )));
     };
+    if !predicted.overflowed.is_empty() {
+        let (count, all) = (predicted.overflowed.len(), predicted.data.cases.len());
+        output::talk(&format!(
+            "warning: {count} of {all} cases have no prediction and count as wrong, as a state grows out of all bounds: {}",
+            first(&predicted.overflowed)
+        ));
+    }
     if args.json {
         let line = serde_json::to_string(&metrics).map_err(|e| Failure::Refused(e.to_string()))?;
         return output::data(|out| writeln!(out, "{line}"));

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use ncde::train::predict_all;
+use ncde::train::{Answered, predict_all};
 use ncde_data::{Dataset, ReadOptions, Schema};
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
@@ -16,6 +16,8 @@ pub(crate) struct Predicted {
     pub(crate) spec: ModelSpec,
     pub(crate) data: Dataset,
     pub(crate) predictions: Vec<Vec<Prediction>>,
+    /// The cases of which no finite prediction can be made.
+    pub(crate) overflowed: Vec<String>,
 }
 
 /// Loads the model, brings the file into the form it was trained on, and predicts.
@@ -41,8 +43,9 @@ pub(crate) fn predict_file(args: &UseArgs) -> Result<Predicted, Failure> {
     let schema =
         Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: spec.vocabulary.clone() };
     let data = data.aligned(&schema)?;
-    let predictions = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&model, &data)?))?;
-    Ok(Predicted { spec, data, predictions })
+    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&model, &data)?))?;
+    let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
+    Ok(Predicted { spec, data, predictions, overflowed })
 }
 
 pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
@@ -53,23 +56,28 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
         }
     }
     let predicted = predict_file(&args.on)?;
-    match &args.output {
-        None => output::data(|out| csv(&predicted, out)),
-        Some(path) => {
-            let write = |path: &Path| -> std::io::Result<()> {
-                let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
-                if path.extension().is_some_and(|ext| ext == "json") {
-                    json(&predicted, &mut out)?;
-                } else {
-                    csv(&predicted, &mut out)?;
-                }
-                out.flush()
-            };
-            write(path).map_err(|source| Failure::Write { path: path.clone(), source })?;
-            output::mention(&format!("{} predictions in `{}`", predicted.data.cases.len(), path.display()));
-            Ok(())
-        }
+    write(&predicted, args.output.as_deref())?;
+    match predicted.overflowed {
+        cases if cases.is_empty() => Ok(()),
+        cases => Err(Failure::Overflowed { cases, of: predicted.data.cases.len() }),
     }
+}
+
+fn write(predicted: &Predicted, to: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = to else { return output::data(|out| csv(predicted, out)) };
+    let write = |path: &Path| -> std::io::Result<()> {
+        let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+        if path.extension().is_some_and(|ext| ext == "json") {
+            json(predicted, &mut out)?;
+        } else {
+            csv(predicted, &mut out)?;
+        }
+        out.flush()
+    };
+    write(path).map_err(|source| Failure::Write { path: path.into(), source })?;
+    let said = predicted.predictions.iter().filter(|own| !own.is_empty()).count();
+    output::mention(&format!("{said} predictions in `{}`", path.display()));
+    Ok(())
 }
 
 /// The columns behind the id (and the time).

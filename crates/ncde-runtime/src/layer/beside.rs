@@ -1,7 +1,10 @@
 //! What a head sees beside a state: `y = (f(x), s * x_{1..n}, knot)` for rows `x` that are windows, `f` a list of layers.
 //!
-//! `x_{1..n}` are the first coordinates of the window (level 1 of its log-signature comes first), the knot is the one at its end.
+//! `x_{1..n}` are the first coordinates of the window (level 1 of its log-signature comes first), the knot is the one at its end, or some channels of it: time and
+//! counts grow for ever, and what reads them leaves the range it was trained on in the end.
 //! Weights: `scale` `s`, `[n]`, fitted to the training data: one over the root mean square of each coordinate.
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +19,18 @@ use crate::Error;
 pub struct Beside {
     /// `n`.
     pub coordinates: usize,
+    /// Which channels of the knot: from the first number to before the second; none: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knot: Option<[usize; 2]>,
     /// `f`.
     pub layers: Vec<LayerSpec>,
+}
+
+impl Beside {
+    /// The channels of the knot that are handed on, of so many.
+    pub fn of_knot(&self, channels: usize) -> Range<usize> {
+        self.knot.map_or(0..channels, |[from, to]| from..to)
+    }
 }
 
 impl Layer for Beside {
@@ -26,8 +39,12 @@ impl Layer for Beside {
         if self.coordinates > coordinates {
             return refuse("coordinates", format!("{}, but a window has {coordinates}", self.coordinates));
         }
+        let knot = self.of_knot(channels);
+        if knot.start > knot.end || knot.end > channels {
+            return refuse("knot", format!("[{}, {}], but a knot has {channels} channels", knot.start, knot.end));
+        }
         let output = inside("beside", &self.layers, input)?;
-        Ok(output.with_width(output.width() + self.coordinates + channels))
+        Ok(output.with_width(output.width() + self.coordinates + knot.len()))
     }
 
     fn weights(&self, _: &Signal) -> Result<Vec<Weight>, Error> {
@@ -39,9 +56,10 @@ impl Layer for Beside {
     }
 
     fn step(&self, input: &Signal, weights: &mut Values, chain: Option<Chain>) -> Result<Box<dyn Step>, Error> {
-        let (_, coordinates, ..) = input.windows("beside")?;
+        let (channels, coordinates, ..) = input.windows("beside")?;
         let Some(chain) = chain else { return refuse("layers", "none; at least 1 is needed") };
-        Ok(Box::new(BesideStep { chain, scale: weights.take("scale")?, coordinates }))
+        let knot = self.of_knot(channels);
+        Ok(Box::new(BesideStep { chain, scale: weights.take("scale")?, knot: coordinates + knot.start..coordinates + knot.end }))
     }
 }
 
@@ -49,8 +67,8 @@ impl Layer for Beside {
 struct BesideStep {
     chain: Chain,
     scale: Vec<f32>,
-    /// Where the knot begins.
-    coordinates: usize,
+    /// Where the channels of the knot lie.
+    knot: Range<usize>,
 }
 
 impl Step for BesideStep {
@@ -63,7 +81,7 @@ impl Step for BesideStep {
         out.clear();
         out.extend_from_slice(self.chain.last());
         out.extend(row.values.iter().zip(&self.scale).map(|(&x, s)| f64::from(x as f32 * s)));
-        out.extend(row.values[self.coordinates..].iter().map(|&x| f64::from(x as f32)));
+        out.extend(row.values[self.knot.clone()].iter().map(|&x| f64::from(x as f32)));
         Ok(ended == Ended::Out)
     }
 }

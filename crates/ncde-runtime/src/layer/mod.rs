@@ -11,6 +11,7 @@
 //! | `linear-cde` | `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k` | `linear_cde`, with `structure`, `drive`, `plan`, `flow` |
 //! | `neural-cde` | `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k` | `neural_cde` |
 //! | `reservoir` | `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)` | `reservoir` |
+//! | `memory` | `row_t = (Legendre memories of each number about its present value)` | `memory` |
 //! | `signature` | `row_t = (knot_0, statics, S^N of the path up to t)` | `signature` |
 //! | `embedding` | `y = E[token]` | `embedding` |
 //! | `linear` | `y = W^T x + b` | `linear` |
@@ -36,6 +37,7 @@ mod flow;
 mod layer_norm;
 mod linear;
 mod linear_cde;
+mod memory;
 mod neural_cde;
 mod plan;
 mod pool;
@@ -63,10 +65,11 @@ pub use embedding::Embedding;
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::Linear;
 pub use linear_cde::{Forget, LinearCde, Prepared};
+pub use memory::Memory;
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field, method};
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
-pub use reservoir::{Block, Engine, Reservoir};
+pub use reservoir::{Block, Reservoir};
 pub use residual::Residual;
 pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
@@ -186,6 +189,8 @@ registry! {
     NeuralCde(NeuralCde),
     /// Pooled responses to fixed memories.
     Reservoir(Reservoir),
+    /// Memories of changes.
+    Memory(Memory),
     /// The signature of the path so far.
     Signature(SignatureFeatures),
     /// A vector for each token.

@@ -63,7 +63,7 @@ impl Reservoir {
     ///
     /// # Errors
     /// If a weight is missing.
-    pub fn engine(&self, input: &Signal, weights: &mut Values) -> Result<Engine, Error> {
+    fn engine(&self, input: &Signal, weights: &mut Values) -> Result<Engine, Error> {
         let [mix, taps, cuts] = [weights.take("mix")?, weights.take("taps")?, weights.take("cuts")?];
         Ok(Engine {
             responses: Responses::new(self.responses.clone(), input.width(), &mix, taps, cuts),
@@ -155,7 +155,7 @@ impl Layer for Reservoir {
 
 /// A reservoir with its weights and its working memory.
 #[derive(Debug)]
-pub struct Engine {
+struct Engine {
     responses: Responses,
     summary: Summary,
     horizon: f64,

@@ -150,6 +150,14 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             layers.push(json!({"layer": "convolution", "size": dice.whole(1, 4)}));
             *given = given.with(given.width);
         }
+        8 if given.width <= 6 && dice.chance(0.3) => {
+            let (order, spans) = (dice.whole(1, 12), dice.whole(1, 2));
+            let spans: Vec<f64> = (0..spans).map(|_| 0.3 + 2.0 * dice.uniform()).collect();
+            let (values, count) = (dice.chance(0.5), spans.len());
+            layers.push(json!({"layer": "memory", "order": order, "spans": spans, "values": values}));
+            *given = given.with((order * count + usize::from(values)) * given.width);
+            narrow(dice, layers, given);
+        }
         8 if given.width <= 6 => {
             layers.push(reservoir(dice, given.width));
             // How many features there are is not said here.
@@ -308,8 +316,17 @@ fn nested(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
 fn beside(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
     let (numbers, _) = given.windows.clone().unwrap();
     let (width, seen) = (dice.whole(2, 4), dice.whole(0, numbers));
-    layers.push(json!({"layer": "beside", "coordinates": seen, "layers": inside(dice, given, width)}));
-    *given = given.with(width + seen + given.width - numbers);
+    let (mut layer, channels) = (json!({"layer": "beside", "coordinates": seen}), given.width - numbers);
+    layer["layers"] = inside(dice, given, width).into();
+    let mut handed_on = channels;
+    if dice.whole(0, 1) == 0 {
+        let from = dice.whole(0, channels);
+        let to = dice.whole(from, channels);
+        layer["knot"] = json!([from, to]);
+        handed_on = to - from;
+    }
+    layers.push(layer);
+    *given = given.with(width + seen + handed_on);
 }
 
 /// A linear CDE that rows drive.

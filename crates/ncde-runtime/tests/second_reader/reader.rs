@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::algebra::{self, Element, Matrix};
 use super::linear::linear_cde;
 use super::neural::{self, Field};
-use super::reservoir::reservoir;
+use super::reservoir::{memory, reservoir};
 
 /// Weights by name.
 pub(crate) type Weights = HashMap<String, Vec<f64>>;
@@ -143,6 +143,7 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "linear-cde" => rows.with(linear_cde(spec, own, rows)),
         "neural-cde" => rows.with(neural_cde(spec, own, rows)),
         "reservoir" => rows.with(reservoir(spec, own, rows)),
+        "memory" => rows.with(memory(spec, rows)),
         "signature" => signature(count(&spec["depth"]), rows),
         "embedding" => {
             let width = count(&spec["width"]);
@@ -179,9 +180,13 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "beside" => {
             let (f, coordinates) = (inside(), rows.windows.as_ref().unwrap().0);
             let seen = count(&spec["coordinates"]);
+            let knot = match &spec["knot"] {
+                Value::Null => coordinates..rows.values[0].len(),
+                some => coordinates + count(&some[0])..coordinates + count(&some[1]),
+            };
             let row = |(x, y): (&Vec<f64>, &Vec<f64>)| {
                 let scaled = x[..seen].iter().zip(own.get("scale")).map(|(x, s)| x * s);
-                y.iter().copied().chain(scaled).chain(x[coordinates..].iter().copied()).collect()
+                y.iter().copied().chain(scaled).chain(x[knot.clone()].iter().copied()).collect()
             };
             rows.with(rows.values.iter().zip(&f.values).map(row).collect())
         }

@@ -1,4 +1,4 @@
-//! The layer `reservoir`: every number anew from the first row, flows by Taylor series.
+//! The layers `reservoir` and `memory`: every number anew from the first row, flows by Taylor series.
 
 use serde_json::Value;
 
@@ -82,6 +82,26 @@ fn pooled(pool: &str, r: &[f64], cut: f64, Clock { w, rho, total }: &Clock) -> V
         }
     };
     (0..r.len()).map(row).collect()
+}
+
+/// Memories about the present value.
+pub(crate) fn memory(spec: &Value, rows: &Rows) -> Vec<Vec<f64>> {
+    let (n, c, q) = (rows.values.len(), rows.values[0].len(), count(&spec["order"]));
+    let gaps: Vec<f64> = (0..n).map(|k| if k == 0 { 0.0 } else { rows.times[k] - rows.times[k - 1] }).collect();
+    let mut all = vec![Vec::new(); n];
+    for span in spec["spans"].as_array().unwrap() {
+        let channel = |i: usize| rows.values.iter().map(|x| x[i]).collect::<Vec<f64>>();
+        let remembered: Vec<_> = (0..c).map(|i| memories(q, number(span), &gaps, &channel(i))).collect();
+        for (k, row) in all.iter_mut().enumerate() {
+            for j in 0..q {
+                row.extend((0..c).map(|i| remembered[i][k][j] - if j == 0 { rows.values[k][i] } else { 0.0 }));
+            }
+        }
+    }
+    if spec["values"] == true {
+        all.iter_mut().zip(&rows.values).for_each(|(row, x)| row.extend(x));
+    }
+    all
 }
 
 /// Features as columns: one list for each, with a number for each row.

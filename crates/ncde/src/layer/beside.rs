@@ -1,5 +1,7 @@
 //! Layers, with what they were given beside what they make of it; see [`ncde_runtime::layer::Beside`].
 
+use std::ops::Range;
+
 use burn_tensor::Tensor;
 use ncde_runtime::layer::{Beside, Signal};
 
@@ -14,15 +16,15 @@ const NOISE: f64 = 1e-10;
 pub(super) struct BesideBatch {
     /// How many coordinates are handed on.
     coordinates: usize,
-    /// Where the knot begins, and how many channels it has.
-    knot: usize,
-    channels: usize,
+    /// Where the channels of the knot lie that are handed on.
+    knot: Range<usize>,
 }
 
 impl BesideBatch {
     pub(super) fn new(spec: &Beside, input: &Signal) -> Result<Self, Error> {
-        let (channels, knot, ..) = input.windows("beside")?;
-        Ok(Self { coordinates: spec.coordinates, knot, channels })
+        let (channels, start, ..) = input.windows("beside")?;
+        let knot = spec.of_knot(channels);
+        Ok(Self { coordinates: spec.coordinates, knot: start + knot.start..start + knot.end })
     }
 }
 
@@ -33,7 +35,9 @@ impl<B: LayerBackend> Batch<B> for BesideBatch {
             let window = rows.values.clone().narrow(2, 0, self.coordinates);
             all.push(dense::scale_columns(window, &vec![0.0; self.coordinates], &weights.numbers("scale")?)?);
         }
-        all.push(rows.values.clone().narrow(2, self.knot, self.channels));
+        if !self.knot.is_empty() {
+            all.push(rows.values.clone().narrow(2, self.knot.start, self.knot.len()));
+        }
         let y = weights.inside(rows, context)?;
         all.insert(0, y.values.clone());
         Ok(y.with(Tensor::cat(all, 2)))

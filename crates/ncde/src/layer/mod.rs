@@ -22,11 +22,11 @@ mod network;
 mod neural_cde;
 mod optimiser;
 mod pool;
-mod reservoir;
 mod residual;
 mod rows;
 mod signature;
 mod standardise;
+mod stepped;
 mod windows;
 
 use std::fmt::Debug;
@@ -116,7 +116,8 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Windows(layer) => Box::new(windows::WindowsBatch::new(layer, input)?),
         LayerSpec::LinearCde(layer) => Box::new(linear_cde::LinearCdeBatch::new(layer, input, fixed)?),
         LayerSpec::NeuralCde(layer) => Box::new(neural_cde::NeuralCdeBatch::new(layer, input)?),
-        LayerSpec::Reservoir(layer) => Box::new(reservoir::ReservoirBatch::new(layer, input, fixed)?),
+        LayerSpec::Reservoir(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
+        LayerSpec::Memory(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
         LayerSpec::Signature(layer) => Box::new(signature::SignatureBatch::new(layer, input)?),
         LayerSpec::Embedding(_) => Box::new(embedding::EmbeddingBatch),
         LayerSpec::Linear(_) => Box::new(linear::LinearBatch),

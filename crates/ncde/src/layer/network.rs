@@ -122,7 +122,7 @@ impl<B: LayerBackend> Placed<B> {
     }
 }
 
-/// Refuses layers of which a trained one comes before a `reservoir`: no gradient comes through that, so it would not learn what its rows do there.
+/// Refuses layers of which a trained one comes before a `reservoir` or a `memory`: no gradient comes through that, so it would not learn what its rows do there.
 ///
 /// # Errors
 /// If there is one, or the layers do not fit together.
@@ -134,7 +134,7 @@ pub(crate) fn reached(layers: &[LayerSpec], input: &Signal) -> Result<(), ncde_r
         trained: &mut Option<String>,
     ) -> Result<(), ncde_runtime::Error> {
         for (i, layer) in layers.iter().enumerate() {
-            if let (LayerSpec::Reservoir(_), Some(weight)) = (layer, &*trained) {
+            if let (LayerSpec::Reservoir(_) | LayerSpec::Memory(_), Some(weight)) = (layer, &*trained) {
                 return Err(ncde_runtime::Error::Layer {
                     layer: format!("{place}{i} ({})", layer.name()),
                     problem: format!("no gradient comes through it, but `{weight}` before it is trained; put it before that"),

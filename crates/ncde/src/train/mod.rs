@@ -50,4 +50,4 @@ pub use preset::presets;
 pub use run::{Event, Outcome, Run};
 pub use settings::Settings;
 pub use split::{Parts, Split};
-pub use store::{predict_all, score};
+pub use store::{Answered, predict_all, score};

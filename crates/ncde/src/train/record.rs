@@ -8,7 +8,7 @@ use ncde_report::record::{DataSummary, ModelSummary, Outcome as Answer, Overflow
 use ncde_runtime::{Model, Prediction, Task};
 
 use super::checkpoint::Progress;
-use super::store::{predict_each, score};
+use super::store::{Answered, predict_all, score};
 use super::{Error, Run};
 
 impl Run {
@@ -23,15 +23,8 @@ impl Run {
         let model = Model::load(directory)?;
         let of = |cases: &[usize]| -> Result<Part, Error> {
             let data = self.data.subset(cases);
-            let (mut predictions, mut overflowed) = (Vec::with_capacity(cases.len()), Vec::new());
-            for (case, (own, error)) in data.cases.iter().zip(predict_each(&model, &data)?) {
-                match error {
-                    Some(error) if error.is_overflow() => overflowed.push(case.id.clone()),
-                    Some(source) => return Err(Error::Case { id: case.id.clone(), source }),
-                    None => {}
-                }
-                predictions.push(own);
-            }
+            let Answered { predictions, overflowed } = predict_all(&model, &data)?;
+            let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
             Ok((data, predictions, overflowed))
         };
         let (validation_data, validation_predicted, validation_overflowed) = of(&self.parts.validation)?;

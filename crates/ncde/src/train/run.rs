@@ -15,7 +15,7 @@ use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
 use ncde_runtime::layer::Windows;
-use ncde_runtime::{FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
+use ncde_runtime::{Extent, FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
 
 use super::batches::Batches;
 use super::checkpoint::{self, Progress};
@@ -168,6 +168,10 @@ impl Run {
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
             task,
+            trained: Some(Extent::of(
+                data.channels.len(),
+                parts.train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..])),
+            )),
             preparation,
             layers: Vec::new(),
         };
@@ -215,8 +219,8 @@ impl Run {
         let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
         std::fs::create_dir_all(directory).map_err(failed)?;
         let config = self.settings.config.to_toml();
-        if let Some(reservoir) = self.reservoir() {
-            return self.solve_in(reservoir, directory, resume, [command, started], on);
+        if let Some(closed) = self.closed() {
+            return self.solve_in(closed, directory, resume, [command, started], on);
         }
         let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
         let mut progress = Progress { config: config.clone(), ..Progress::default() };

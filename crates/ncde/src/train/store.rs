@@ -31,22 +31,36 @@ pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[Named
 }
 
 /// What a model says of every case: one prediction, or one for each observation. Cases are predicted side by side; threads change nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// For each case. One that overflows has no more after that.
+    pub predictions: Vec<Vec<Prediction>>,
+    /// The cases that overflow, by their places.
+    pub overflowed: Vec<usize>,
+}
+
+/// What a model says of every case.
 ///
 /// # Errors
 /// If an observation cannot be taken; the case is named.
-pub fn predict_all(model: &Model, data: &Dataset) -> Result<Vec<Vec<Prediction>>, Error> {
-    let named = |(case, (own, error)): (&ncde_data::Case, Answers)| match error {
-        None => Ok(own),
-        Some(source) => Err(Error::Case { id: case.id.clone(), source }),
-    };
-    data.cases.iter().zip(predict_each(model, data)?).map(named).collect()
+pub fn predict_all(model: &Model, data: &Dataset) -> Result<Answered, Error> {
+    let mut all = Answered { predictions: Vec::with_capacity(data.cases.len()), overflowed: Vec::new() };
+    for (i, (own, error)) in predict_each(model, data)?.into_iter().enumerate() {
+        match error {
+            Some(error) if error.is_overflow() => all.overflowed.push(i),
+            Some(source) => return Err(Error::Case { id: data.cases[i].id.clone(), source }),
+            None => {}
+        }
+        all.predictions.push(own);
+    }
+    Ok(all)
 }
 
 /// The predictions of a case, and why there are no more.
-pub(super) type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
+type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
 
 /// What a model says of every case, as far as it can say something.
-pub(super) fn predict_each(model: &Model, data: &Dataset) -> Result<Vec<Answers>, Error> {
+fn predict_each(model: &Model, data: &Dataset) -> Result<Vec<Answers>, Error> {
     let steps = model.spec().task.at() == At::Steps;
     let predict = |model: &mut Model, case: &ncde_data::Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
         let mut series = model.start(&case.statics)?;
@@ -57,8 +71,7 @@ pub(super) fn predict_each(model: &Model, data: &Dataset) -> Result<Vec<Answers>
         }
         into.reserve(case.len());
         for (i, &time) in case.times.iter().enumerate() {
-            model.push(&mut series, time, case.row(i, data.channels.len()))?;
-            into.push(model.predict(&series)?);
+            into.push(model.step(&mut series, time, case.row(i, data.channels.len()))?);
         }
         Ok(())
     };

@@ -51,9 +51,9 @@ fn along(what: &str, gradient: Vec<f64>, value: &mut dyn FnMut(&[f64], f64) -> f
     size
 }
 
-/// Whether rows and statics go through a reservoir, which no gradient comes through.
+/// Whether rows and statics go through a reservoir or a memory, which no gradient comes through.
 fn is_cut(layers: &[LayerSpec]) -> bool {
-    layers.iter().any(|layer| matches!(layer, LayerSpec::Reservoir(_)) || is_cut(layer.layer().inside()))
+    layers.iter().any(|layer| matches!(layer, LayerSpec::Reservoir(_) | LayerSpec::Memory(_)) || is_cut(layer.layer().inside()))
 }
 
 fn check(sample: &Sample, rows: &Rows<B>, data: &Data) {

@@ -107,6 +107,7 @@ fn spec(sample: &Sample) -> ModelSpec {
         statics: names("static", statics),
         vocabulary,
         task: Task::Classification { classes: names("class", last.width()), at: if last.pooled { At::End } else { At::Steps } },
+        trained: None,
         preparation: Preparation {
             channels: vec![Scaling::IDENTITY; channels],
             statics: vec![Scaling::IDENTITY; statics],

@@ -47,6 +47,7 @@ every!(
     LinearCde,
     NeuralCde,
     Reservoir,
+    Memory,
     Signature,
     Embedding,
     Linear,

@@ -133,6 +133,19 @@ fn a_setting_that_makes_no_sense_is_named() {
             json!([log(1, 1, "lyndon"), {"layer": "beside", "coordinates": 3, "layers": [linear(1)]}]),
             "`layers.1 (beside)`: `coordinates` is 3, but a window has 2",
         ),
+        (
+            json!([log(1, 1, "lyndon"), {"layer": "beside", "coordinates": 1, "knot": [1, 3], "layers": [linear(1)]}]),
+            "`layers.1 (beside)`: `knot` is [1, 3], but a knot has 2 channels",
+        ),
+        (
+            json!([{"layer": "memory", "order": 13, "spans": [1.0], "values": true}]),
+            "`layers.0 (memory)`: `order` is 13; it is from 1 to 12",
+        ),
+        (json!([{"layer": "memory", "order": 3, "spans": [], "values": true}]), "`layers.0 (memory)`: `spans` is a list of 0"),
+        (
+            json!([{"layer": "memory", "order": 3, "spans": [1.0, 0.0], "values": true}]),
+            "`layers.0 (memory)`: `spans` is a list with 0; spans are positive",
+        ),
         (token(json!({"hidden": 0})), "`layers.0 (linear-cde)`: `hidden` is 0; at least 1 is needed"),
         (token(json!({"scale": -1.0})), "`scale` is -1; it is a positive number"),
         (
@@ -228,6 +241,11 @@ fn nothing_that_is_trained_comes_before_a_reservoir() {
             "`layers.0.weight` before it is trained; put it before that",
         ),
         (numbers(2, 0), inside(json!([linear(3), reservoir(json!({})), linear(2)])), "`layers.0.layers.1 (reservoir)`: "),
+        (
+            numbers(2, 0),
+            json!([linear(3), {"layer": "memory", "order": 3, "spans": [1.0], "values": true}]),
+            "`layers.1 (memory)`: no gradient comes through it",
+        ),
         // The skip would bring a gradient, but not all of it.
         (
             numbers(2, 0),

@@ -108,7 +108,7 @@ pub(crate) fn drives() -> Vec<Value> {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Sample> {
-    [windows(), linear_cdes(), other_drives(), neural_cdes(), reservoirs(), rows(), deep()].concat()
+    [windows(), linear_cdes(), other_drives(), neural_cdes(), reservoirs(), memories(), rows(), deep()].concat()
 }
 
 fn windows() -> Vec<Sample> {
@@ -297,6 +297,21 @@ fn reservoirs() -> Vec<Sample> {
     all
 }
 
+fn memories() -> Vec<Sample> {
+    let memory =
+        |order: usize, spans: &[f64], values: bool| json!({"layer": "memory", "order": order, "spans": spans, "values": values});
+    vec![
+        sample("memory of one channel", numbers(1, 0), json!([memory(1, &[0.5], false)])),
+        sample("memory of 17 channels", numbers(17, 1), json!([memory(3, &[2.0, 0.4, 9.0], true)])),
+        sample("memory and its readout", numbers(3, 2), json!([memory(12, &[1.0, 3.0], false), linear(2)])),
+        sample(
+            "memory of windows",
+            numbers(2, 0),
+            json!([log(3, 2, "lyndon"), memory(2, &[1.0], true), pool("last"), linear(2)]),
+        ),
+    ]
+}
+
 /// Layers that take rows one by one, and those that sum them up.
 fn rows() -> Vec<Sample> {
     let mut all = vec![
@@ -328,6 +343,11 @@ fn rows() -> Vec<Sample> {
         let beside = json!({"layer": "beside", "coordinates": coordinates, "layers": [linear(3)]});
         let layers = json!([log(window, 2, "lyndon"), beside]);
         all.push(sample(format!("beside with {coordinates} coordinates, windows of {window}"), numbers(2, 0), layers));
+    }
+    for (from, to) in [(1, 2), (1, 1)] {
+        let beside = json!({"layer": "beside", "coordinates": 1, "knot": [from, to], "layers": [linear(3)]});
+        let layers = json!([log(2, 1, "lyndon"), beside]);
+        all.push(sample(format!("beside with channels {from} to {to} of the knot"), numbers(3, 0), layers));
     }
     all
 }

@@ -4,30 +4,43 @@
 //! is known and a fast sender is not slowed down.
 
 mod line;
+mod live;
 mod state;
 mod write;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use ncde_runtime::{Model, Prediction, Series};
+use ncde_runtime::Model;
 
 use crate::args::{BadLine, StreamArgs};
 use crate::error::Failure;
 use crate::output;
-use line::{Observation, Reader, When};
+use line::Reader;
+use live::Live;
+use state::Keeper;
 use write::Writer;
 
 /// Longer lines are not observations.
 const LONGEST: u64 = 1 << 24;
 
 pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
-    let mut model = Model::load(&args.model)?;
-    let spec = model.spec().clone();
-    let mut series: HashMap<String, Series> = match &args.state {
-        Some(path) => state::load(path, &model)?,
-        None => HashMap::new(),
-    };
+    let model = Model::load(&args.model)?;
+    let saved = args.state.as_ref().map_or_else(|| Ok(HashMap::new()), |path| state::load(path, &model))?;
+    let live = Arc::new(Mutex::new(Live::new(model, saved)));
+    let every = Duration::from_secs(args.save_every.get());
+    let keeper = args.state.as_ref().map(|path| Keeper::start(path, &live, every)).transpose()?;
+    let streamed = stream(args, &live);
+    // Whatever ended the stream: the series are what they are.
+    keeper.map_or(Ok(()), |keeper| keeper.save())?;
+    streamed
+}
+
+fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
+    let lock = || live.lock().unwrap_or_else(PoisonError::into_inner);
+    let spec = lock().model().spec().clone();
     let mut input = BufReader::with_capacity(1 << 16, stdin().lock());
     let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
     let (mut reader, mut writer) = (Reader::new(&spec), None);
@@ -49,15 +62,17 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
         let parsed = if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text) };
         let result = match parsed {
             Ok(None) => Ok(None),
-            Ok(Some(observation)) => take(&mut model, &mut series, &observation)
-                .map(|taken| taken.map(|(time, prediction)| (observation.id, time, prediction))),
+            Ok(Some(observation)) => lock().take(&observation).map(|said| said.map(|said| (observation.id, said))),
             Err(problem) => Err(problem),
         };
         match result {
             Ok(None) => {}
-            Ok(Some((id, time, prediction))) => {
+            Ok(Some((id, said))) => {
                 let writer = writer.get_or_insert_with(|| Writer::new(&spec, reader.is_csv()));
-                writer.write(&mut out, &id, time, &prediction).map_err(Failure::Stdout)?;
+                writer.write(&mut out, &id, &said).map_err(Failure::Stdout)?;
+                if let Some(warning) = said.warning {
+                    output::talk(&warning);
+                }
             }
             Err(problem) => {
                 bad += 1;
@@ -74,40 +89,7 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     if bad > 0 {
         output::talk(&format!("{bad} of {number} lines were skipped"));
     }
-    match &args.state {
-        Some(path) => state::save(path, &model, &series),
-        None => Ok(()),
-    }
-}
-
-/// Takes one observation; its time and the prediction after it, or none if the line only ends a series.
-fn take(model: &mut Model, all: &mut HashMap<String, Series>, line: &Observation) -> Result<Option<(f64, Prediction)>, String> {
-    let words = |e: ncde_runtime::Error| e.to_string();
-    let time = match line.time {
-        When::At(time) => time,
-        When::Next => all.get(&line.id).map_or(0.0, |series| series.observations() as f64),
-        When::Never => {
-            return all.remove(&line.id).map(|_| None).ok_or_else(|| format!("there is no series `{}` to end", line.id));
-        }
-    };
-    let prediction = match all.get_mut(&line.id) {
-        Some(series) => {
-            model.push(series, time, &line.values).map_err(words)?;
-            model.predict(series).map_err(words)?
-        }
-        None => {
-            let missing = vec![f64::NAN; model.spec().statics.len()];
-            let mut series = model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
-            model.push(&mut series, time, &line.values).map_err(words)?;
-            let prediction = model.predict(&series).map_err(words)?;
-            all.insert(line.id.clone(), series);
-            prediction
-        }
-    };
-    if line.end {
-        all.remove(&line.id);
-    }
-    Ok(Some((time, prediction)))
+    Ok(())
 }
 
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {

@@ -1,13 +1,19 @@
-//! All series in a file, to go on with later.
+//! All series in a file, to go on with later. It is written at the end, every so often, and before a signal ends the program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use ncde_runtime::{Model, Series};
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
+use super::live::Live;
 use crate::error::Failure;
+use crate::{output, signals};
 
 #[derive(Serialize, Deserialize)]
 struct Saved<S> {
@@ -35,15 +41,70 @@ pub(super) fn load(path: &Path, model: &Model) -> Result<HashMap<String, Series>
     Ok(saved.series)
 }
 
-/// Writes them, beside the file first.
-pub(super) fn save(path: &Path, model: &Model, series: &HashMap<String, Series>) -> Result<(), Failure> {
-    let failed = |source: std::io::Error| Failure::Write { path: path.into(), source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    let sorted: std::collections::BTreeMap<&String, &Series> = series.iter().collect();
-    let saved = Saved { model: model.spec().weights.crc32, series: sorted };
-    serde_json::to_writer(&mut file, &saved).map_err(|e| failed(e.into()))?;
-    file.flush().map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
+/// A file, and the series that are saved there.
+#[derive(Clone)]
+pub(super) struct Keeper {
+    path: PathBuf,
+    live: Arc<Mutex<Live>>,
+    /// Held while the file is written: two writers would overtake each other.
+    writing: Arc<Mutex<()>>,
+}
+
+impl Keeper {
+    /// Saves the series `every` so often and before a signal ends the program.
+    ///
+    /// # Errors
+    /// If nothing can be written there: better now than after a day.
+    pub(super) fn start(path: &Path, live: &Arc<Mutex<Live>>, every: Duration) -> Result<Self, Failure> {
+        let own = Self { path: path.into(), live: live.clone(), writing: Arc::new(Mutex::new(())) };
+        own.beside()?;
+        let last = own.clone();
+        let ended = signals::before_end(move || last.save_or_say());
+        ended.map_err(|e| Failure::Refused(format!("cannot wait for signals: {e}")))?;
+        let sometimes = own.clone();
+        thread::spawn(move || {
+            loop {
+                thread::sleep(every);
+                sometimes.save_or_say();
+            }
+        });
+        Ok(own)
+    }
+
+    fn save_or_say(&self) {
+        if let Err(failure) = self.save() {
+            output::talk(&format!("error: {failure}"));
+        }
+    }
+
+    /// Writes the series beside the file, then renames it: at no moment is there half a file. Nothing is written if nothing has happened.
+    pub(super) fn save(&self) -> Result<(), Failure> {
+        let _only = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = {
+            let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            if !live.changed && self.path.exists() {
+                return Ok(());
+            }
+            live.changed = false;
+            let series: BTreeMap<&String, &Series> = live.all().collect();
+            serde_json::to_vec(&Saved { model: live.model().spec().weights.crc32, series }).map_err(|e| self.failed(e.into()))?
+        };
+        let mut file = self.beside()?;
+        file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| self.failed(e))?;
+        file.persist(&self.path).map_err(|e| self.failed(e.error))?;
+        Ok(())
+    }
+
+    /// A file in the same folder, gone if it is not renamed.
+    fn beside(&self) -> Result<NamedTempFile, Failure> {
+        if self.path.is_dir() {
+            return Err(self.failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        NamedTempFile::new_in(folder).map_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, source: std::io::Error) -> Failure {
+        Failure::Write { path: self.path.clone(), source }
+    }
 }

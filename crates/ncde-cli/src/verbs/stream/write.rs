@@ -6,6 +6,7 @@ use ncde_runtime::{ModelSpec, Prediction, Task};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::live::Said;
 use crate::verbs::predict::{class_name, columns};
 
 pub(super) struct Writer {
@@ -19,9 +20,10 @@ impl Writer {
         Self { spec: spec.clone(), csv, begun: false }
     }
 
-    pub(super) fn write(&mut self, out: &mut impl Write, id: &str, time: f64, prediction: &Prediction) -> io::Result<()> {
+    pub(super) fn write(&mut self, out: &mut impl Write, id: &str, said: &Said) -> io::Result<()> {
+        let Said { time, prediction, .. } = said;
         if !self.csv {
-            serde_json::to_writer(&mut *out, &Line { id, time, prediction, spec: &self.spec })?;
+            serde_json::to_writer(&mut *out, &Line { id, said, spec: &self.spec })?;
             return out.write_all(b"\n");
         }
         if !self.begun {
@@ -60,8 +62,7 @@ fn quoted(out: &mut impl Write, text: &str) -> io::Result<()> {
 
 struct Line<'a> {
     id: &'a str,
-    time: f64,
-    prediction: &'a Prediction,
+    said: &'a Said,
     spec: &'a ModelSpec,
 }
 
@@ -71,8 +72,8 @@ impl Serialize for Line<'_> {
         if !self.id.is_empty() {
             map.serialize_entry("id", self.id)?;
         }
-        map.serialize_entry("time", &self.time)?;
-        match (self.prediction, &self.spec.task) {
+        map.serialize_entry("time", &self.said.time)?;
+        match (&self.said.prediction, &self.spec.task) {
             (Prediction::Class { class, probabilities }, Task::Classification { classes, .. }) => {
                 map.serialize_entry("prediction", &classes[*class])?;
                 map.serialize_entry("probabilities", &Named { names: classes, values: probabilities })?;
@@ -82,6 +83,9 @@ impl Serialize for Line<'_> {
                 map.serialize_entry("prediction", &Named { names: &self.spec.channels, values })?;
             }
             (Prediction::Class { .. }, _) => {}
+        }
+        if !self.said.beyond.is_empty() {
+            map.serialize_entry("beyond", &self.said.beyond)?;
         }
         map.end()
     }

@@ -23,6 +23,8 @@ pub(super) struct Head<'a> {
     pub(super) dropout: &'a mut Option<f64>,
     pub(super) head_width: &'a mut Option<usize>,
     pub(super) head_layers: &'a mut Option<usize>,
+    /// The channels of the knot that are seen beside the state; none: all.
+    pub(super) knot: Option<[usize; 2]>,
 }
 
 impl Head<'_> {
@@ -40,7 +42,7 @@ impl Head<'_> {
         }
         if *self.skip.get_or_insert(true) {
             let coordinates = if coordinates <= MOST_BESIDE { coordinates } else { facts.width() };
-            states = vec![LayerSpec::Beside(Beside { coordinates, layers: states })];
+            states = vec![LayerSpec::Beside(Beside { coordinates, knot: self.knot, layers: states })];
         }
         let mut hidden_layers = Vec::new();
         let count = *self.head_layers.get_or_insert(1);

@@ -96,6 +96,7 @@ impl Preset for NeuralKeys {
             dropout: &mut self.dropout,
             head_width: &mut self.head_width,
             head_layers: &mut self.head_layers,
+            knot: None,
         };
         let seen = if kind == NeuralKind::Ncde { facts.width() } else { form.coordinates(facts.width(), window)? };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];

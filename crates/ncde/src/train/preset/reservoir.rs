@@ -1,10 +1,11 @@
 //! `reservoir`: fixed Linear NCDEs that remember, pooled responses to what they remember, and a readout that is solved for.
 //!
-//! Spans go from a few observations to most of a series; the horizon is the longest series of the training part.
+//! Spans go from a few observations to most of a series; the horizon is the longest series of the training part. Forecasts are read from memories of changes alone: they
+//! are linear, so that they hold wherever a series drifts, and few, so that series may be long.
 
 use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{Linear, Over, Pool, Reservoir, Standardise};
+use ncde_runtime::layer::{Linear, Memory, Over, Pool, Reservoir, Standardise};
 
 use super::{Facts, Preset};
 use crate::train::Error;
@@ -36,9 +37,41 @@ table! {
     }
 }
 
+/// The shortest span of a forecast and the longest, in observations, and the share of a series it may have.
+const RECENT: f64 = 4.0;
+const LONG_AGO: f64 = 512.0;
+const OF_SERIES: f64 = 0.5;
+/// The most features of a forecast.
+const MOST_MEMORIES: usize = 1200;
+
+impl ReservoirKeys {
+    /// Memories of changes, each span twice as long as the one before, and a readout.
+    fn forecast(&mut self, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        if self.groups.is_some() {
+            return refuse("model.groups", "set, but a forecast has no responses; leave it out");
+        }
+        let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { 1.0 };
+        let longest = (LONG_AGO * gap).min(OF_SERIES * facts.clock.usual).max(2.0 * RECENT * gap);
+        let fits = || (longest / (RECENT * gap)).log2().floor() as usize + 1;
+        let spans = at_least("model.spans", *self.spans.get_or_insert_with(fits), 1)?;
+        let most = (MOST_MEMORIES / (spans * facts.width().max(1))).clamp(2, 12);
+        let order = at_least("model.order", *self.order.get_or_insert(most), 1)?;
+        let ratio = (longest / (RECENT * gap)).powf(1.0 / spans.saturating_sub(1).max(1) as f64);
+        let spans = (0..spans).map(|i| RECENT * gap * ratio.powi(i as i32)).collect();
+        Ok(vec![
+            LayerSpec::Memory(Memory { order, spans, values: true }),
+            LayerSpec::Standardise(Standardise {}),
+            LayerSpec::Linear(Linear { outputs: facts.outputs }),
+        ])
+    }
+}
+
 impl Preset for ReservoirKeys {
     fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         facts.path(name)?;
+        if facts.forecast {
+            return self.forecast(facts);
+        }
         let spans = at_least("model.spans", *self.spans.get_or_insert(10), 1)?;
         let fits = || {
             let features = (NUMBERS / facts.lengths.len().clamp(1, 1000)).min(FEATURES);

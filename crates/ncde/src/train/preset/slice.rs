@@ -35,7 +35,7 @@ table! {
         window: usize,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
-        /// Whether flows may expand: `free` (the default), or `contractive`, never, which needs depth 1, `exp` and blocks.
+        /// Whether flows may expand: `free`, or `contractive`, never, which needs depth 1, `exp`, blocks and time as a channel; the default where every observation is predicted at, so that a stream can go on for ever.
         stability: StabilityName,
         /// What log-signatures are multiplied with; 1 by default.
         log_scale: f64,
@@ -106,7 +106,16 @@ impl Preset for SliceKeys {
         let width = facts.width();
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
         let window = facts.window(&mut self.window)?;
-        if self.stability == Some(StabilityName::Contractive) {
+        let may_contract = {
+            use StructureName::{Block, Dense, Diagonal, DiagonalDense};
+            facts.time
+                && self.depth.is_none_or(|depth| depth == 1)
+                && self.transition.is_none_or(|transition| transition == Transition::Exp)
+                && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
+        };
+        let usual = if facts.steps() && may_contract { StabilityName::Contractive } else { StabilityName::Free };
+        let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
+        if contractive {
             // Brackets with the matrix of time, which is not skew, may expand.
             self.depth.get_or_insert(1);
         }
@@ -121,7 +130,6 @@ impl Preset for SliceKeys {
         let input = *self.input.get_or_insert(true);
         let diagonal =
             !matches!(structure, StructureSpec::Dense {} | StructureSpec::Sparse { .. } | StructureSpec::WalshHadamard { .. });
-        let contractive = *self.stability.get_or_insert(StabilityName::Free) == StabilityName::Contractive;
         if contractive && !facts.time {
             return refuse(
                 "model.stability",
@@ -153,6 +161,7 @@ impl Preset for SliceKeys {
             dropout: &mut self.dropout,
             head_width: &mut self.head_width,
             head_layers: &mut self.head_layers,
+            knot: (contractive && facts.steps()).then(|| facts.of_knot()),
         };
         let form = if short { Form::Increments {} } else { form };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];

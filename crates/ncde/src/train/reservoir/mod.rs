@@ -1,4 +1,4 @@
-//! A reservoir, fitted in closed form: nothing is trained but the readout, and that is solved for.
+//! A reservoir, fitted in closed form: nothing is trained but the readout, and that is solved for. Forecasts are linear in memories of changes, see `changes`.
 //!
 //! ```text
 //! draw mixtures and functionals -> thresholds -> features of training cases -> mix of blocks and penalty by leave-out error -> ridge -> calibration
@@ -11,8 +11,10 @@
 //! | `table` | features in blocks, standardised |
 //! | `choose` | which blocks, which penalty |
 //! | `calibrate` | from scores to probabilities |
+//! | `changes` | forecasts: many rows of few features |
 
 mod calibrate;
+mod changes;
 mod choose;
 mod draw;
 mod rows;
@@ -23,7 +25,7 @@ use std::time::Instant;
 
 use ncde_report::RunRecord;
 use ncde_reservoir::{CUTS, Family, LANES, ridge};
-use ncde_runtime::layer::{Block, Reservoir};
+use ncde_runtime::layer::{Block, Memory, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
 
 use super::checkpoint::Progress;
@@ -43,6 +45,15 @@ const EACH: usize = 25;
 /// The most numbers of all features of the rows that are fitted.
 const MOST_NUMBERS: usize = 1 << 28;
 
+/// What a readout is solved for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Closed<'a> {
+    /// Pooled responses and summaries.
+    Pooled(&'a Reservoir),
+    /// Memories of changes.
+    Changes(&'a Memory),
+}
+
 /// A model that is fitted.
 #[derive(Debug)]
 struct Solved {
@@ -57,18 +68,19 @@ struct Solved {
 }
 
 impl Run {
-    /// The reservoir that this run fits, if it is one.
-    pub(super) fn reservoir(&self) -> Option<&Reservoir> {
+    /// What this run solves for in closed form, if it does.
+    pub(super) fn closed(&self) -> Option<Closed<'_>> {
         match &self.spec.layers[..] {
-            [LayerSpec::Reservoir(reservoir), ..] if self.settings.closed => Some(reservoir),
+            [LayerSpec::Reservoir(reservoir), ..] if self.settings.closed => Some(Closed::Pooled(reservoir)),
+            [LayerSpec::Memory(memory), ..] if self.settings.closed => Some(Closed::Changes(memory)),
             _ => None,
         }
     }
 
-    /// Solves for a reservoir, and writes everything to a directory.
+    /// Solves for the readout, and writes everything to a directory.
     pub(super) fn solve_in(
         &self,
-        reservoir: &Reservoir,
+        closed: Closed<'_>,
         directory: &Path,
         resume: bool,
         [command, started]: [&str; 2],
@@ -80,7 +92,10 @@ impl Run {
         }
         write_whole(&directory.join("config.toml"), config.as_bytes())?;
         let begun = Instant::now();
-        let solved = self.solve(reservoir)?;
+        let solved = match closed {
+            Closed::Pooled(reservoir) => self.solve(reservoir)?,
+            Closed::Changes(memory) => self.solve_changes(memory)?,
+        };
         let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
         on(Event::Testing);

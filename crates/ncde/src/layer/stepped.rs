@@ -1,29 +1,29 @@
-//! A reservoir on a batch; see [`ncde_runtime::layer::Reservoir`].
+//! A layer on a batch by its steps: `reservoir` and `memory`, see [`ncde_runtime::layer`].
 //!
-//! Nothing in it is trained, and no gradient comes through it: rows are taken as numbers, one after the other, as a prediction takes them. The preset `reservoir` is fitted in closed
-//! form and does not come here; this is for compositions of one's own. Layers before it must have nothing to train (`reached` in `network`).
+//! Nothing in them is trained, and no gradient comes through them: rows are taken as numbers, one after the other, as a prediction takes them. Models that are solved for in closed
+//! form do not come here; this is for compositions of one's own. Layers before them must have nothing to train (`reached` in `network`).
 
 use std::sync::{Mutex, PoisonError};
 
-use ncde_runtime::layer::{Engine, Reservoir, Row, Signal, Step, Values};
+use ncde_runtime::layer::{Layer, Row, Signal, Step, Values};
 
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
 #[derive(Debug)]
-pub(super) struct ReservoirBatch {
+pub(super) struct BySteps {
     /// One at a time works with it: it has working memory.
-    engine: Mutex<Engine>,
+    step: Mutex<Box<dyn Step>>,
 }
 
-impl ReservoirBatch {
-    pub(super) fn new(spec: &Reservoir, input: &Signal, fixed: &mut Values) -> Result<Self, Error> {
-        Ok(Self { engine: Mutex::new(spec.engine(input, fixed)?) })
+impl BySteps {
+    pub(super) fn new(spec: &dyn Layer, input: &Signal, fixed: &mut Values) -> Result<Self, Error> {
+        Ok(Self { step: Mutex::new(spec.step(input, fixed, None)?) })
     }
 }
 
-impl<B: LayerBackend> Batch<B> for ReservoirBatch {
+impl<B: LayerBackend> Batch<B> for BySteps {
     fn forward(&self, rows: Rows<B>, _: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
-        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
         let ([batch, count, width], places) = (rows.values.dims(), &*rows.places);
         let values: Vec<f64> = rows.values.to_data().iter().collect();
         let statics: Vec<f64> = context.statics.as_ref().map_or_else(Vec::new, |statics| statics.to_data().iter().collect());
@@ -36,16 +36,16 @@ impl<B: LayerBackend> Batch<B> for ReservoirBatch {
                 values: &values[(b * count + t) * width..][..width],
                 statics: &statics[b * own..(b + 1) * own],
             };
-            let mut memory = vec![0.0; engine.memory()];
+            let mut memory = vec![0.0; step.memory()];
             for t in 0..places.lengths[b] {
-                engine.push(&mut memory, row(t), &mut out)?;
+                step.push(&mut memory, row(t), &mut out)?;
                 features = out.len();
                 all.resize(batch * count * features, 0.0);
                 all[(b * count + t) * features..][..features].copy_from_slice(&out);
                 let Some(branches) = &places.branches else { continue };
                 let parents = &branches.parents[b * branches.count..(b + 1) * branches.count];
                 for (i, _) in parents.iter().enumerate().filter(|(_, parent)| **parent == t) {
-                    engine.push(&mut memory.clone(), row(places.trunk + i), &mut out)?;
+                    step.push(&mut memory.clone(), row(places.trunk + i), &mut out)?;
                     all[(b * count + places.trunk + i) * features..][..features].copy_from_slice(&out);
                 }
             }

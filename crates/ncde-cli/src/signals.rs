@@ -1,0 +1,31 @@
+//! SIGINT, SIGTERM and SIGHUP: something is saved first, then the process ends as it would have.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
+
+const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// At the first of these signals, calls `act` in a thread of its own, then ends the process the way the signal does. A second one does not wait.
+pub(crate) fn before_end(act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in ALL {
+        // In this order: the first signal finds the flag down, and raises it.
+        flag::register_conditional_default(signal, again.clone())?;
+        flag::register(signal, again.clone())?;
+    }
+    let mut signals = Signals::new(ALL)?;
+    thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            act();
+            // It does not come back from any of these.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The series of a stream, and what happens to them: an observation is taken whole, prediction included, or not at all.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use ncde_runtime::{Beyond, Model, Prediction, Series};
+
+use super::line::{Observation, When};
+
+/// A model and the series it follows.
+pub(super) struct Live {
+    model: Model,
+    series: HashMap<String, Own>,
+    /// Whether something happened since the series were last saved.
+    pub(super) changed: bool,
+}
+
+/// One series, and what was said of it.
+struct Own {
+    series: Series,
+    /// That it is longer than those of training.
+    said_long: bool,
+    /// That a value lies outside of the range of training.
+    said_outside: bool,
+}
+
+/// What there is to say after an observation.
+pub(super) struct Said {
+    pub(super) time: f64,
+    pub(super) prediction: Prediction,
+    /// Where the series lies beyond what was seen in training: `length`, `duration`, or a channel.
+    pub(super) beyond: Vec<String>,
+    /// What a person should know, once for each series.
+    pub(super) warning: Option<String>,
+}
+
+impl Live {
+    pub(super) fn new(model: Model, saved: HashMap<String, Series>) -> Self {
+        Self { model, series: saved.into_iter().map(|(id, series)| (id, Own::new(series))).collect(), changed: false }
+    }
+
+    pub(super) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// All series by id, to be saved.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&String, &Series)> {
+        self.series.iter().map(|(id, own)| (id, &own.series))
+    }
+
+    /// Takes one observation; nothing is said if the line only ends a series. A line that is refused changes nothing.
+    pub(super) fn take(&mut self, line: &Observation) -> Result<Option<Said>, String> {
+        let words = |e: ncde_runtime::Error| e.to_string();
+        let time = match line.time {
+            When::At(time) => time,
+            When::Next => self.series.get(&line.id).map_or(0.0, |own| own.series.observations() as f64),
+            When::Never => {
+                self.series.remove(&line.id).ok_or_else(|| format!("there is no series `{}` to end", line.id))?;
+                self.changed = true;
+                return Ok(None);
+            }
+        };
+        let (own, prediction) = match self.series.entry(line.id.clone()) {
+            Entry::Occupied(entry) => {
+                let own = entry.into_mut();
+                let prediction = self.model.step(&mut own.series, time, &line.values).map_err(words)?;
+                (own, prediction)
+            }
+            Entry::Vacant(entry) => {
+                let missing = vec![f64::NAN; self.model.spec().statics.len()];
+                let mut series = self.model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
+                let prediction = self.model.step(&mut series, time, &line.values).map_err(words)?;
+                (entry.insert(Own::new(series)), prediction)
+            }
+        };
+        self.changed = true;
+        let beyond = self.model.beyond(&own.series, &line.values);
+        let (names, warning) = if beyond.is_none() {
+            (Vec::new(), None)
+        } else {
+            (names(&self.model, &beyond), own.warn(&self.model, &line.id, &beyond))
+        };
+        if line.end {
+            self.series.remove(&line.id);
+        }
+        Ok(Some(Said { time, prediction, beyond: names, warning }))
+    }
+}
+
+/// `length`, `duration`, and the names of channels.
+fn names(model: &Model, beyond: &Beyond) -> Vec<String> {
+    let ways = [(beyond.length, "length"), (beyond.duration, "duration")];
+    let ways = ways.into_iter().filter(|(is, _)| *is).map(|(_, name)| name.to_owned());
+    ways.chain(beyond.channels.iter().map(|&i| model.spec().channels[i].clone())).collect()
+}
+
+impl Own {
+    fn new(series: Series) -> Self {
+        Self { series, said_long: false, said_outside: false }
+    }
+
+    /// What a person should know that was not said of this series yet.
+    fn warn(&mut self, model: &Model, id: &str, beyond: &Beyond) -> Option<String> {
+        let trained = model.spec().trained.as_ref()?;
+        let long = (beyond.length || beyond.duration) && !self.said_long;
+        let outside = beyond.channels.first().filter(|_| !self.said_outside);
+        let mut parts = Vec::new();
+        if long {
+            self.said_long = true;
+            parts.push(match beyond.length {
+                true => format!("it is longer than any of training ({} observations)", trained.length),
+                false => format!("it lasts longer than any of training ({})", trained.duration),
+            });
+        }
+        if let Some(&i) = outside {
+            self.said_outside = true;
+            let name = &model.spec().channels[i];
+            parts.push(format!("`{name}` lies outside of its range in training, {} to {}", trained.low[i], trained.high[i]));
+        }
+        let series = if id.is_empty() { "the series".to_owned() } else { format!("series `{id}`") };
+        let observation = self.series.observations();
+        (!parts.is_empty()).then(|| format!("warning: {series}, observation {observation}: {}", parts.join("; ")))
+    }
+}
