@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod help;
+mod people;
 mod signature_errors;
 mod signature_files;
 mod signature_values;

@@ -212,6 +212,9 @@ impl fmt::Display for Layout {
             let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
             write!(f, "{comma}{} -> {role}{detail}", names.join(", "))?;
         }
+        if self.with(Role::Time).next().is_none() {
+            write!(f, ", times are counted")?;
+        }
         Ok(())
     }
 }
@@ -258,7 +261,7 @@ mod tests {
         assert_eq!(layout(columns.clone()).to_string(), wanted);
         columns.drain(..4);
         columns.extend((1..=7).map(|i| column(&format!("x{i}"), Role::Channel, number('.'))));
-        assert_eq!(layout(columns).to_string(), "a, b -> channel (decimal `,`), x1 ... x7 (7) -> channel");
+        assert_eq!(layout(columns).to_string(), "a, b -> channel (decimal `,`), x1 ... x7 (7) -> channel, times are counted");
     }
 
     #[test]

@@ -207,6 +207,26 @@ fn a_folder_of_csv_files() {
 }
 
 #[test]
+fn a_folder_for_each_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (class, name, x) in [("up", "a", 1), ("up", "b", 2), ("down", "a", 3)] {
+        fs::create_dir_all(path(class)).unwrap();
+        fs::write(path(&format!("{class}/{name}.csv")), format!("time,x\n0,{x}\n1,5\n")).unwrap();
+    }
+    let data = read(folder.path(), &ReadOptions::default()).unwrap();
+    let ids: Vec<&str> = data.cases.iter().map(|case| case.id.as_str()).collect();
+    assert_eq!(ids, ["down/a", "up/a", "up/b"]);
+    assert_eq!(data.targets, classes(&["down", "up"], &[0, 1, 1]));
+    assert_eq!(data.cases[0].values, [3.0, 5.0]);
+    let error = |options: &ReadOptions| read(folder.path(), options).unwrap_err().to_string();
+    fs::write(path("up/b.csv"), "time,x\n0,oops\n").unwrap();
+    assert!(error(&ReadOptions::default()).contains("`oops` is not a number"));
+    fs::write(path("c.csv"), "time,x\n0,1\n").unwrap();
+    assert!(error(&ReadOptions::default()).contains("a folder for each class"));
+}
+
+#[test]
 fn gzip_of_anything() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.ts.gz");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Device, positive};
+use super::{ColumnArgs, Device, positive};
 
 const TRAIN_EXAMPLES: &str = "\
 Examples:
@@ -99,6 +99,9 @@ pub(crate) struct TrainArgs {
     /// Print one JSON line for every evaluation of the validation part, and one at the end
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 /// The presets, with what each is.
@@ -125,6 +128,9 @@ pub(crate) struct UseArgs {
     /// How many threads compute; all by default
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 const EVAL_EXAMPLES: &str = "\
@@ -191,6 +197,9 @@ pub(crate) struct StreamArgs {
     /// How often the state is saved
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "state")]
     pub(crate) save_every: NonZeroU64,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -248,6 +257,13 @@ pub(crate) struct DataArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Read the file as this model does
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 const REPORT_EXAMPLES: &str = "\

@@ -1,25 +1,28 @@
 //! A folder with a csv file for each case: the name of a file is the id of its case.
 //!
-//! Labels are in a column, or in a file of labels, which may lie in the folder as `labels.csv`.
+//! Labels are in a column, or in a file of labels, which may lie in the folder as `labels.csv`; or there is a folder for each
+//! class in the folder, and the id of a case is `CLASS/NAME`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::long::{Header, Kind, begin};
 use super::{Format, Input, Loaded, ReadOptions, labels, stem};
-use crate::Error;
 use crate::error::Place;
+use crate::label::{Label, Labels};
+use crate::{Case, Dataset, Error, Targets};
 
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let folder = path.display().to_string();
     let (files, inside) = files(path, &folder)?;
+    let classes = classes(path, &folder, files.is_empty())?;
     let labels = options.labels.clone().or(inside);
+    let files = if classes.is_empty() { files.into_iter().map(|file| (stem(&file), file)).collect() } else { classes.clone() };
     let options = ReadOptions { labels, ..options.clone() };
     let mut opened: Vec<(Input<'_>, Header, String)> = Vec::with_capacity(files.len());
-    for file in &files {
-        let input = Input::of(file)?;
+    for (id, file) in files {
+        let input = Input::of(&file)?;
         let header = Header::of(&input)?;
-        let id = stem(file);
         if let Some(before) = opened.iter().find(|(_, _, other)| *other == id) {
             let before = before.0.file().to_string();
             return Err(Error::RepeatedId { at: Place::line(input.file(), 0), id, before });
@@ -35,7 +38,10 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
     for (input, header, id) in &opened {
         table.take(input, header, Some(id))?;
     }
-    let loaded = table.finish(&stem(path), &options, separator, warnings)?;
+    let mut loaded = table.finish(&stem(path), &options, separator, warnings)?;
+    if !classes.is_empty() {
+        loaded.data.targets = targets(&loaded.data, &folder, &options)?;
+    }
     match &options.labels {
         Some(labels) => labels::attach(loaded, &folder, labels, &options),
         None => Ok(loaded),
@@ -56,4 +62,40 @@ fn files(path: &Path, folder: &str) -> Result<(Vec<PathBuf>, Option<PathBuf>), E
     }
     files.sort();
     Ok((files, labels))
+}
+
+/// The csv files in folders of a folder, if there are no others, each with its id `CLASS/NAME`.
+fn classes(path: &Path, folder: &str, are_all: bool) -> Result<Vec<(String, PathBuf)>, Error> {
+    let failed = |source| Error::Read { file: folder.into(), source };
+    let mut all = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let inside = entry.map_err(failed)?.path();
+        if !inside.is_dir() {
+            continue;
+        }
+        let class = inside.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let (own, _) = files(&inside, &inside.display().to_string())?;
+        all.extend(own.into_iter().map(|file| (format!("{class}/{}", stem(&file)), file)));
+    }
+    if !all.is_empty() && !are_all {
+        return Err(Error::Question {
+            at: Place::line(folder, 0),
+            seen: "there are csv files and folders with csv files".into(),
+            fix: "keep either a file for each case, or a folder for each class".into(),
+        });
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The class of each case: the folder it lies in.
+fn targets(data: &Dataset, folder: &str, options: &ReadOptions) -> Result<Targets, Error> {
+    if data.targets != Targets::None {
+        return Err(Error::LabelsTwice { file: folder.into(), labels: "the folders of its classes".into() });
+    }
+    let at = || Place::line(folder, 0);
+    let mut labels = Labels::new("class");
+    let class = |case: &Case| case.id.split('/').next().unwrap_or("").to_string();
+    let seen = data.cases.iter().map(|case| labels.label(class(case).as_bytes(), at)).collect::<Result<Vec<Label>, Error>>()?;
+    labels.of_cases(&seen, options.task, |i| data.cases[i].id.clone(), |_| at())
 }

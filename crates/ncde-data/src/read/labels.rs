@@ -38,6 +38,10 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
             fix: "give it once, or rename it".into(),
         });
     }
+    // A later file may have them among its own columns.
+    if let Some(layout) = &mut loaded.layout {
+        layout.columns.extend(table.statics_found()?);
+    }
     for (case, &row) in data.cases.iter_mut().zip(&rows) {
         case.statics.extend(&numbers[row]);
     }

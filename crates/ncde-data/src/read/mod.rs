@@ -172,6 +172,9 @@ fn from_input(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<L
 /// The name of a file without folder and extensions.
 fn stem(path: &Path) -> String {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if name == "-" {
+        return "stdin".into();
+    }
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem }).to_string()
 }
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn stems_lose_extensions_only() {
-        for (path, wanted) in [("a/b.csv", "b"), ("b.c.ts.gz", "b.c"), ("plain", "plain"), (".hidden", ".hidden")] {
+        for (path, wanted) in [("a/b.csv", "b"), ("b.c.ts.gz", "b.c"), ("plain", "plain"), (".hidden", ".hidden"), ("-", "stdin")] {
             assert_eq!(stem(Path::new(path)), wanted);
         }
     }

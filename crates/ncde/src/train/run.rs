@@ -22,6 +22,7 @@ use super::checkpoint::{self, Progress};
 use super::config::Config;
 use super::features::Features;
 use super::goal::{Goal, Predicted, labelled};
+use super::names::SplitBy;
 use super::parts;
 use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, fit_target};
@@ -122,6 +123,10 @@ impl Run {
     /// If the settings make no sense for the data, or the test data has other channels or classes.
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
         let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
+        // Where others have drawn the parts, places in the file count; everywhere else only ids do.
+        let by_place = config.data.parts.is_some() || config.data.split == Some(SplitBy::ThesisJax05);
+        let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
+        let (train, test) = (ordered(train), test.map(ordered));
         let mut settings = Settings::of(config, &train, test.is_some())?;
         let deduplicate = settings.config.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
@@ -167,6 +172,7 @@ impl Run {
             channels: data.channels.clone(),
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
+            schema: None,
             task,
             trained: Some(Extent::of(
                 data.channels.len(),
@@ -187,6 +193,13 @@ impl Run {
         let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window);
         goal.weigh(&parts.train, settings.class_weights);
         Ok(Self { settings, data, parts, spec, features, goal, removed })
+    }
+
+    /// The run of a model that remembers how the columns of its file are read.
+    #[must_use]
+    pub fn with_schema(mut self, schema: Option<serde_json::Value>) -> Self {
+        self.spec.schema = schema;
+        self
     }
 
     /// The model without its weights.

@@ -48,6 +48,12 @@ impl Live {
         self.series.iter().map(|(id, own)| (id, &own.series))
     }
 
+    /// Whether the series has an observation of this time, its last one.
+    pub(super) fn has(&self, line: &Observation) -> bool {
+        let last = self.series.get(&line.id).and_then(|own| own.series.time());
+        matches!(line.time, When::At(time) if last == Some(time)) && !line.end
+    }
+
     /// Takes one observation; nothing is said if the line only ends a series. A line that is refused changes nothing.
     pub(super) fn take(&mut self, line: &Observation) -> Result<Option<Said>, String> {
         let words = |e: ncde_runtime::Error| e.to_string();

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::names;
+use crate::text::formats::Formats;
 use crate::text::marks::Evidence;
 use crate::text::number::{self, Cell};
-use crate::text::time::Formats;
 
 /// What is known of a column.
 #[derive(Debug, Default)]

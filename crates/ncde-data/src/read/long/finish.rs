@@ -9,7 +9,7 @@ use super::cell::{Kind, Value};
 use super::table::{Raw, Table};
 use crate::error::{Place, shown};
 use crate::label::{Label, Labels};
-use crate::schema::{Cells, Layout, Role, Warning};
+use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::number::{self, Cell};
 use crate::{Case, Dataset, Error, Targets};
 
@@ -157,6 +157,17 @@ impl Table {
         }
         let policy = self.policy;
         Ok(Layout { separator, columns, sort: policy.sort, duplicates: policy.duplicates, unknown: policy.unknown })
+    }
+
+    /// The static columns of a table with one row a case, with the words they hold.
+    pub(in super::super) fn statics_found(&self) -> Result<Vec<Column>, Error> {
+        let mut columns: Vec<Column> = self.columns.iter().filter(|column| column.role == Role::Static).cloned().collect();
+        for (column, value) in columns.iter_mut().zip(&self.values) {
+            if let Some(words) = value.words()? {
+                column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
+            }
+        }
+        Ok(columns)
     }
 
     /// Which columns are static: as is said, else those that look it.

@@ -12,8 +12,9 @@ use super::names;
 use crate::Error;
 use crate::error::{Place, listed, shown};
 use crate::schema::{Cells, Column, Role, Warning};
+use crate::text::formats::Found;
 use crate::text::marks::{Evidence, Marks};
-use crate::text::time::{Found, TimeFormat};
+use crate::text::time::TimeFormat;
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy)]

@@ -63,7 +63,12 @@ pub(in super::super) fn columns(
         let name = own.filter(|own| own.role == role).map_or(name, |own| &own.name);
         columns.push(Column { name: name.clone(), role, cells });
     }
+    check_once(file, &columns)?;
     check_time(file, names, layout, &said, &columns)?;
+    if layout.with(Role::Id).next().is_none() && said.id == Asked::No && !matches!(kind, Kind::OfFolder) {
+        new_ids(file, &strangers, &mut columns)?;
+        strangers.retain(|name| !names::is_id(name));
+    }
     if layout.with(Role::Id).next().is_some() && said.id == Asked::No && !columns.iter().any(|column| column.role == Role::Id) && !matches!(kind, Kind::OfFolder) {
         one_series(file, names, layout, &columns, &mut warnings)?;
     }
@@ -113,6 +118,39 @@ fn set_decimal(marks: &mut Marks, options: &ReadOptions) {
         let thousands = marks.thousands.filter(|&mark| mark != decimal);
         *marks = Marks { decimal, thousands };
     }
+}
+
+/// Of ids, times, labels and tokens there is one column each.
+fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
+    for role in [Role::Id, Role::Time, Role::Label, Role::Token] {
+        let own: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
+        if own.len() > 1 {
+            return Err(Error::Question {
+                at: Place::line(file, 0),
+                seen: format!("columns {} hold {}, of which there can be one column", listed(&own), plural(role)),
+                fix: "rename the others, or leave them out (`--ignore`)".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The model was trained on one series, or a file each: here a column may tell series apart.
+fn new_ids(file: &str, strangers: &[&String], columns: &mut [Column]) -> Result<(), Error> {
+    let known: Vec<&&String> = strangers.iter().filter(|name| names::is_id(name)).collect();
+    if let [id] = known[..] {
+        columns.iter_mut().filter(|column| column.name == **id).for_each(|column| column.role = Role::Id);
+        return Ok(());
+    }
+    let maybe: Vec<&&String> = strangers.iter().filter(|name| names::is_id(name) || names::suggests_id(name)).collect();
+    if maybe.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Question {
+        at: Place::line(file, 0),
+        seen: format!("the model knows no column of ids, but there are {}", listed(&maybe)),
+        fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
+    })
 }
 
 /// Times that the model was trained with must be there: to count rows instead would be another model.

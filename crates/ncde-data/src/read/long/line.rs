@@ -70,7 +70,6 @@ struct Table {
     columns: Vec<Column>,
     /// For each column with values, by its place: where they go.
     targets: Vec<Option<Target>>,
-    line: u64,
 }
 
 /// A column of values, and the places of what it becomes.
@@ -120,7 +119,7 @@ impl LineReader {
             Some(layout) => known::columns("the header", &header.names, Kind::Series, layout, &self.options)?,
             None => {
                 let columns = by_names(&header, &self.schema.channels, &self.schema.statics, self.schema.vocabulary.is_some());
-                let layout = crate::Layout { separator: ',', columns, sort: false, duplicates: Default::default(), unknown };
+                let layout = crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
                 // What the model knows by name goes without saying, and so do columns that it does not know.
                 (known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?.0, vec![])
             }
@@ -142,7 +141,7 @@ impl LineReader {
                 });
             }
         }
-        self.table = Some(Table { header, columns, targets, line: 1 });
+        self.table = Some(Table { header, columns, targets });
         Ok(warnings)
     }
 
@@ -154,7 +153,6 @@ impl LineReader {
         let Some(table) = &mut self.table else {
             return Err(Error::Header { at: Place::line("", 0), seen: "there is no header".into(), fix: "give it first".into() });
         };
-        table.line += 1;
         let header = &table.header;
         let cells = header.cells("", 0, text)?;
         let mut line = Line {

@@ -11,7 +11,7 @@ use super::cell::{Kind, Value};
 use super::header::Header;
 use crate::Error;
 use crate::dataset::Clock;
-use crate::error::{Place, shown};
+use crate::error::{Place, listed, shown};
 use crate::label::{Label, Labels};
 use crate::schema::{Cells, Column, Duplicates, Role};
 use crate::text::lines::utf8;
@@ -64,7 +64,9 @@ pub(in super::super) struct Table {
     rule: Rule,
     pub(super) policy: Policy,
     pub(in super::super) files: Vec<String>,
-    /// All columns, as the first file has them.
+    /// The names in the header of the first file.
+    first: Vec<String>,
+    /// All columns, in the order of the first file.
     pub(super) columns: Vec<Column>,
     /// Those with values.
     pub(in super::super) values: Vec<Value>,
@@ -90,7 +92,7 @@ impl Table {
             Cells::Number { marks } => Labels::new(&column.name).with_marks(*marks),
             _ => Labels::new(&column.name),
         });
-        Self { rule, policy, files: vec![], values, cases: vec![], labels, clock, columns, by_id: HashMap::new(), current: 0 }
+        Self { rule, policy, files: vec![], first: vec![], values, cases: vec![], labels, clock, columns, by_id: HashMap::new(), current: 0 }
     }
 
     /// The column that is asked for as tokens, among those with values.
@@ -114,7 +116,7 @@ impl Table {
     }
 
     /// What the columns of a file are used for; they may come in another order than in the first.
-    fn uses(&self, header: &Header) -> Result<Vec<Use>, Error> {
+    fn uses(&mut self, header: &Header) -> Result<Vec<Use>, Error> {
         let mut values = 0;
         let own: Vec<Use> = self
             .columns
@@ -131,19 +133,14 @@ impl Table {
             })
             .collect();
         if self.files.len() == 1 {
+            self.first.clone_from(&header.names);
             return Ok(own);
         }
-        let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
+        let place = |name: &String| self.first.iter().position(|other| other == name);
         let uses: Option<Vec<Use>> = header.names.iter().map(|name| place(name).map(|i| own[i])).collect();
-        let names: Vec<&String> = self.columns.iter().map(|column| &column.name).collect();
-        uses.filter(|_| header.names.len() == names.len()).ok_or_else(|| Error::Header {
+        uses.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| Error::Header {
             at: Place::line(self.file(), 1),
-            seen: format!(
-                "the columns are {}, but {} in `{}`",
-                crate::error::listed(&header.names),
-                crate::error::listed(&names),
-                self.files[0]
-            ),
+            seen: format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
             fix: "give all files of a folder the same columns".into(),
         })
     }
