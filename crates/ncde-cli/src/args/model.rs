@@ -19,6 +19,8 @@ Examples:
       blocks of SLiCEs on a column of tokens
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
       long CSV (id, time, channels...) with labels in a second file
+  ncde train --data visits.csv --id patient --time visited --time-format european --static sex,age
+      which column is what; it is saved with the model
   ncde train --data walks.csv --set task=forecast --set horizon=5
       later values of all channels
   ncde train --config run.toml --seed 3 --out runs/three
@@ -32,7 +34,7 @@ and a report (`report.html`, `report.md`). A run that was killed goes on with `-
 #[derive(Debug, Args)]
 #[command(after_help = TRAIN_EXAMPLES)]
 pub(crate) struct TrainArgs {
-    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these), or a folder with one CSV a case
+    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, `-` for standard input), a folder with one CSV a case, or with a folder for each class
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -174,8 +176,9 @@ Examples:
 
 One observation a line in, one prediction a line out, as soon as it is known. Lines are JSON objects
 (`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
-observation, `end` to forget it), or CSV below a header (`id`, `time`, channels). Series may be
-interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+observation, `end` to forget it; values and statics as lists or by name), or CSV below a header with
+the columns the model was trained on, in any order. Cells, times and words are read as in files.
+Series may be interleaved. What is printed after an observation is what `predict` gives for the series up to it.
 A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
 once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
 
