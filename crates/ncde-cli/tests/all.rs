@@ -7,5 +7,6 @@ mod people;
 mod signature_errors;
 mod signature_files;
 mod signature_values;
+mod streams;
 mod tokens;
 mod train;

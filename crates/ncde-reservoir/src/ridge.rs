@@ -244,13 +244,13 @@ impl Kernel for Transposed<'_> {
     }
 }
 
-/// The inverse of the lower Cholesky factor of a symmetric matrix, in place; the rest is of no use.
-pub(crate) struct Invert<'a> {
+/// The lower Cholesky factor of a symmetric matrix, in place; the rest is of no use. The answer is no if the matrix is singular to rounding.
+pub(crate) struct Factor<'a> {
     pub(crate) a: &'a mut [f64],
     pub(crate) n: usize,
 }
 
-impl Kernel for Invert<'_> {
+impl Kernel for Factor<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> bool {
@@ -267,6 +267,24 @@ impl Kernel for Invert<'_> {
                 return false;
             }
             row[i] = rest.sqrt();
+        }
+        true
+    }
+}
+
+/// The inverse of that factor.
+struct Invert<'a> {
+    a: &'a mut [f64],
+    n: usize,
+}
+
+impl Kernel for Invert<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> bool {
+        let Self { a, n } = self;
+        if !(Factor { a: &mut *a, n }).run(simd) {
+            return false;
         }
         // Row i of the inverse: -1/L_ii sum_j L_ij (row j of the inverse), then 1/L_ii.
         let mut sum = vec![0.0; n];

@@ -9,7 +9,7 @@
 
 use ncde_simd::{Kernel, Number, Simd, dispatch};
 
-use crate::ridge::{Invert, products};
+use crate::ridge::{Factor, products};
 
 /// Sums over rows of features and targets.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,12 +59,28 @@ impl Sums {
         self.rows
     }
 
+    /// Of some features alone, by their places, and of all targets.
+    #[must_use]
+    pub fn of(&self, kept: &[usize]) -> Self {
+        let places: Vec<usize> = kept.iter().copied().chain(self.features..self.sums.len()).collect();
+        let row = |&i: &usize| places.iter().map(move |&j| self.products[i * self.sums.len() + j]);
+        Self {
+            features: kept.len(),
+            outputs: self.outputs,
+            rows: self.rows,
+            sums: places.iter().map(|&i| self.sums[i]).collect(),
+            products: places.iter().flat_map(row).collect(),
+        }
+    }
+
     /// With those of another part.
+    #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, 1.0)
     }
 
     /// Without those of a part.
+    #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         self.with(other, -1.0)
     }
@@ -105,20 +121,20 @@ impl Sums {
     /// The readout under a penalty, features multiplied with `scale` first; none if the matrix is singular to rounding.
     pub fn fit(&self, scale: &[f64], lambda: f64) -> Option<Line> {
         let (n, width) = (self.features, self.sums.len());
-        let mut inverse = vec![0.0; n * n];
+        let mut factor = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..=i {
-                inverse[i * n + j] = scale[i] * scale[j] * self.covariance(i, j);
+                factor[i * n + j] = scale[i] * scale[j] * self.covariance(i, j);
             }
-            inverse[i * n + i] += lambda;
+            factor[i * n + i] += lambda;
         }
-        if !dispatch(Invert { a: &mut inverse, n }) {
+        if !dispatch(Factor { a: &mut factor, n }) {
             return None;
         }
         let mut own = Line { weight: Vec::with_capacity(self.outputs * n), bias: Vec::with_capacity(self.outputs) };
         for o in n..width {
             let right: Vec<f64> = (0..n).map(|i| scale[i] * self.covariance(o, i)).collect();
-            let mut weight = dispatch(Solve { inverse: &inverse, right: &right });
+            let mut weight = dispatch(Solve { factor: &factor, right });
             weight.iter_mut().zip(scale).for_each(|(w, scale)| *w *= scale);
             own.bias.push(self.mean(o) - weight.iter().enumerate().map(|(i, w)| w * self.mean(i)).sum::<f64>());
             own.weight.extend(weight);
@@ -147,22 +163,26 @@ impl Sums {
     }
 }
 
-/// `L^-T L^-1 b`, `L^-1` given row by row.
+/// `L^-T L^-1 b`, `L` given row by row.
 struct Solve<'a> {
-    inverse: &'a [f64],
-    right: &'a [f64],
+    factor: &'a [f64],
+    right: Vec<f64>,
 }
 
 impl Kernel for Solve<'_> {
     type Output = Vec<f64>;
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Vec<f64> {
-        let n = self.right.len();
-        let mut x = vec![0.0; n];
+        let mut x = self.right;
+        let n = x.len();
+        let row = |i: usize| &self.factor[i * n..i * n + i + 1];
         for i in 0..n {
-            let row = &self.inverse[i * n..i * n + i + 1];
-            let half = f64::dot(simd, row, &self.right[..i + 1]);
-            f64::axpy(simd, &mut x[..i + 1], half, row);
+            x[i] = (x[i] - f64::dot(simd, &row(i)[..i], &x[..i])) / row(i)[i];
+        }
+        for i in (0..n).rev() {
+            x[i] /= row(i)[i];
+            let (before, own) = x.split_at_mut(i);
+            f64::axpy(simd, before, -own[0], &row(i)[..i]);
         }
         x
     }

@@ -9,13 +9,14 @@ use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_runtime::{Model, Prediction, SPEC, WEIGHTS};
 
 /// A small one.
+/// A small model for series as a whole.
 fn config(settings: &[&str]) -> Config {
+    with(&["model.spans=3", "model.groups=1", "model.order=5"], settings)
+}
+
+fn with(base: &[&str], settings: &[&str]) -> Config {
     let mut config = Config::default();
-    // A forecast has no groups of responses.
-    let groups = (!settings.contains(&"task=forecast")).then_some(&"model.groups=1");
-    for setting in ["model.spans=3", "model.order=5"].iter().chain(groups).chain(settings) {
-        config.set(setting).unwrap();
-    }
+    base.iter().chain(settings).for_each(|setting| config.set(setting).unwrap());
     config
 }
 
@@ -143,7 +144,12 @@ fn streams(folder: &Path, data: &Dataset) {
 /// Fits, looks at the metric of the test part and at streams; the metric.
 fn check(settings: &[&str], data: &Dataset, metric: &str) -> f64 {
     let folder = tempfile::tempdir().unwrap();
-    let record = fitted(&config(settings), data.clone(), folder.path()).record;
+    // A small one for every observation, if that is predicted at.
+    let config = match data.targets {
+        Targets::Classes { .. } | Targets::Values { .. } => config(settings),
+        _ => with(&["model.spans=3", "model.order=5", "model.random=40"], settings),
+    };
+    let record = fitted(&config, data.clone(), folder.path()).record;
     assert!(record.validation.is_none() && record.best.is_none() && record.history.is_empty());
     streams(folder.path(), data);
     record.test.unwrap().get(metric).unwrap()
@@ -283,6 +289,7 @@ fn without_a_name_it_is_the_default() {
     assert!(refused(&["model.spans=0"]).contains("`model.spans` is 0"));
     assert!(refused(&["model.spans=300"]).contains("at most 256 are possible"));
     assert!(refused(&["model.groups=1000000000"]).contains("too many families"));
+    assert!(refused(&["model.random=8"]).contains("`model.random` is set, but it is for predictions at every observation"));
     assert!(refused(&["model.hidden=8"]).contains("`reservoir`, which has no `hidden`"));
 }
 

@@ -1,10 +1,10 @@
-//! Memories of how each number of a row came to its present value: `row_t = (z of every span, x if asked for)`.
+//! Memories of how each number of a row came to its present value: `row_t = (z of every span, x and statics if asked for)`.
 //!
 //! ```text
 //! z <- e^{gA} z + (g phi_2(gA) B - e_0) (x_t - x_{t-1}),     g = (time since the last row) / span
 //! ```
 //!
-//! The equations are in `ncde-reservoir`. Rows are `[spans, order, width]`, then the row itself. Levels do not matter to `z`, and it forgets what is older than its span, so
+//! The equations are in `ncde-reservoir`. Rows are `[spans, order, width]`, then the row itself and the static covariates. Levels do not matter to `z`, and it forgets what is older than its span, so
 //! that a series may drift and go on for ever. No weights.
 
 use ncde_reservoir::{Changes, ChangesScratch, legendre};
@@ -22,7 +22,7 @@ pub struct Memory {
     pub order: usize,
     /// How far back each of them goes, in the unit of time of the rows.
     pub spans: Vec<f64>,
-    /// Whether the row itself is handed on as well.
+    /// Whether the row itself and the static covariates are handed on as well.
     pub values: bool,
 }
 
@@ -41,11 +41,11 @@ impl Layer for Memory {
         if let Some(span) = self.spans.iter().find(|span| !(span.is_finite() && **span > 0.0)) {
             return refuse("spans", format!("a list with {span}; spans are positive"));
         }
-        let numbers = width.saturating_mul(self.order * self.spans.len() + 16);
+        let numbers = width.saturating_mul(self.order * self.spans.len() + 16).saturating_add(input.statics);
         if numbers > MOST_NUMBERS {
             return refuse("spans", format!("so many that rows have {numbers} numbers; at most {MOST_NUMBERS} are possible"));
         }
-        Ok(input.with_width(self.order * self.spans.len() * width + if self.values { width } else { 0 }))
+        Ok(input.with_width(self.order * self.spans.len() * width + if self.values { width + input.statics } else { 0 }))
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
@@ -97,7 +97,7 @@ impl Step for MemoryStep {
         out.clear();
         out.extend(self.features.iter().map(|&x| f64::from(x)));
         if self.values {
-            out.extend(row.values.iter().map(|&x| f64::from(x as f32)));
+            out.extend(row.values.iter().chain(row.statics).map(|&x| f64::from(x as f32)));
         }
         Ok(true)
     }

@@ -12,6 +12,7 @@
 //! | `neural-cde` | `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k` | `neural_cde` |
 //! | `reservoir` | `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)` | `reservoir` |
 //! | `memory` | `row_t = (Legendre memories of each number about its present value)` | `memory` |
+//! | `random-features` | `y = (x, tanh(W^T x + b))`, nothing trained | `random_features` |
 //! | `signature` | `row_t = (knot_0, statics, S^N of the path up to t)` | `signature` |
 //! | `embedding` | `y = E[token]` | `embedding` |
 //! | `linear` | `y = W^T x + b` | `linear` |
@@ -41,6 +42,7 @@ mod memory;
 mod neural_cde;
 mod plan;
 mod pool;
+mod random_features;
 mod reservoir;
 mod residual;
 mod signal;
@@ -69,6 +71,7 @@ pub use memory::Memory;
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field, method};
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
+pub use random_features::RandomFeatures;
 pub use reservoir::{Block, Reservoir};
 pub use residual::Residual;
 pub use signal::{Rows, Signal};
@@ -191,6 +194,8 @@ registry! {
     Reservoir(Reservoir),
     /// Memories of changes.
     Memory(Memory),
+    /// Random functions of a row, behind the row itself.
+    RandomFeatures(RandomFeatures),
     /// The signature of the path so far.
     Signature(SignatureFeatures),
     /// A vector for each token.

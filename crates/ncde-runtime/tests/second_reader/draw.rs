@@ -155,7 +155,8 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             let spans: Vec<f64> = (0..spans).map(|_| 0.3 + 2.0 * dice.uniform()).collect();
             let (values, count) = (dice.chance(0.5), spans.len());
             layers.push(json!({"layer": "memory", "order": order, "spans": spans, "values": values}));
-            *given = given.with((order * count + usize::from(values)) * given.width);
+            let more = if values { given.width + given.statics } else { 0 };
+            *given = given.with(order * count * given.width + more);
             narrow(dice, layers, given);
         }
         8 if given.width <= 6 => {
@@ -221,6 +222,11 @@ fn plain(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
                 json!({"layer": "layer-norm"})
             });
             *given = given.with(4);
+        }
+        4 if dice.chance(0.5) => {
+            let count = dice.whole(1, 4);
+            layers.push(json!({"layer": "random-features", "count": count}));
+            *given = given.with(given.width + count);
         }
         4 => {
             layers.push(json!({"layer": "standardise"}));

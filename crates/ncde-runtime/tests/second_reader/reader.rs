@@ -144,6 +144,10 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "neural-cde" => rows.with(neural_cde(spec, own, rows)),
         "reservoir" => rows.with(reservoir(spec, own, rows)),
         "memory" => rows.with(memory(spec, rows)),
+        "random-features" => rows.each(|x| {
+            let random = affine(x, own.get("weight"), own.get("bias")).into_iter().map(f64::tanh);
+            x.iter().copied().chain(random).collect()
+        }),
         "signature" => signature(count(&spec["depth"]), rows),
         "embedding" => {
             let width = count(&spec["width"]);

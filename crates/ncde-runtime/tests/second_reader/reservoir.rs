@@ -99,7 +99,7 @@ pub(crate) fn memory(spec: &Value, rows: &Rows) -> Vec<Vec<f64>> {
         }
     }
     if spec["values"] == true {
-        all.iter_mut().zip(&rows.values).for_each(|(row, x)| row.extend(x));
+        all.iter_mut().zip(&rows.values).for_each(|(row, x)| row.extend(x.iter().chain(&rows.statics)));
     }
     all
 }

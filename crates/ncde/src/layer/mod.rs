@@ -22,6 +22,7 @@ mod network;
 mod neural_cde;
 mod optimiser;
 mod pool;
+mod random_features;
 mod residual;
 mod rows;
 mod signature;
@@ -117,6 +118,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::LinearCde(layer) => Box::new(linear_cde::LinearCdeBatch::new(layer, input, fixed)?),
         LayerSpec::NeuralCde(layer) => Box::new(neural_cde::NeuralCdeBatch::new(layer, input)?),
         LayerSpec::Reservoir(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
+        LayerSpec::RandomFeatures(_) => Box::new(random_features::RandomFeaturesBatch),
         LayerSpec::Memory(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
         LayerSpec::Signature(layer) => Box::new(signature::SignatureBatch::new(layer, input)?),
         LayerSpec::Embedding(_) => Box::new(embedding::EmbeddingBatch),

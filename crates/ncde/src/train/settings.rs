@@ -105,7 +105,7 @@ impl Settings {
             return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
         let tokens = data.vocabulary.is_some();
-        let closed = preset::is_closed(&config.model, &config.train, tokens, &task);
+        let closed = preset::is_closed(&config.model, &config.train, tokens);
         if let Some(key) = config.train.of_steps().filter(|_| closed) {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"

@@ -48,6 +48,7 @@ every!(
     NeuralCde,
     Reservoir,
     Memory,
+    RandomFeatures,
     Signature,
     Embedding,
     Linear,

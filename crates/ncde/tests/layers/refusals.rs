@@ -137,6 +137,7 @@ fn a_setting_that_makes_no_sense_is_named() {
             json!([log(1, 1, "lyndon"), {"layer": "beside", "coordinates": 1, "knot": [1, 3], "layers": [linear(1)]}]),
             "`layers.1 (beside)`: `knot` is [1, 3], but a knot has 2 channels",
         ),
+        (json!([{"layer": "random-features", "count": 0}]), "`layers.0 (random-features)`: `count` is 0; at least 1 is needed"),
         (
             json!([{"layer": "memory", "order": 13, "spans": [1.0], "values": true}]),
             "`layers.0 (memory)`: `order` is 13; it is from 1 to 12",

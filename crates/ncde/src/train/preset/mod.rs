@@ -36,8 +36,6 @@ pub(super) struct Facts {
     pub(super) lengths: Vec<usize>,
     /// Where outputs are asked for.
     pub(super) at: At,
-    /// Whether what comes next is predicted.
-    pub(super) forecast: bool,
     /// How many numbers come out.
     pub(super) outputs: usize,
     /// Whether time is channel 0.
@@ -86,16 +84,7 @@ impl Facts {
     /// From the lengths of the series of the training part.
     pub(super) fn new(signal: Signal, mut lengths: Vec<usize>, task: &Task, channels: usize, time: bool) -> Self {
         lengths.sort_unstable();
-        Self {
-            signal,
-            lengths,
-            at: task.at(),
-            forecast: matches!(task, Task::Forecast { .. }),
-            outputs: task.outputs(channels),
-            time,
-            channels,
-            clock: Clock::default(),
-        }
+        Self { signal, lengths, at: task.at(), outputs: task.outputs(channels), time, channels, clock: Clock::default() }
     }
 
     /// Channels of the path.
@@ -205,14 +194,13 @@ const PRESETS: &[Entry] = &[
 /// The preset that is solved for, not trained.
 const RESERVOIR: &str = "reservoir";
 
-/// Whether the model is solved for in closed form: if it is asked for, by its own keys, or by default for a series as a whole and for forecasts; not where something is asked for that only other models have.
-pub(super) fn is_closed(model: &ModelConfig, train: &TrainConfig, tokens: bool, task: &Task) -> bool {
+/// Whether the model is solved for in closed form: if it is asked for, by its own keys, or by default; not for tokens, and not where something is asked for that only other models have.
+pub(super) fn is_closed(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> bool {
     match &model.name {
         Some(name) => name == RESERVOIR,
         None => {
             let own = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(own, _)| own == key);
-            let asked = task.at() == At::End || matches!(task, Task::Forecast { .. }) || !model.keys.is_empty();
-            asked && !tokens && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
+            !tokens && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `reservoir`: fixed Linear NCDEs that remember, pooled responses to what they remember, and a readout that is solved for.
 //!
-//! Spans go from a few observations to most of a series; the horizon is the longest series of the training part. Forecasts are read from memories of changes alone: they
-//! are linear, so that they hold wherever a series drifts, and few, so that series may be long.
+//! Spans go from a few observations to most of a series; the horizon is the longest series of the training part. Where
+//! every observation is predicted at, memories of changes and random functions of them take the place of pools: a few hundred numbers that stay bounded.
 
 use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{Linear, Memory, Over, Pool, Reservoir, Standardise};
+use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir, Standardise};
 
 use super::{Facts, Preset};
 use crate::train::Error;
@@ -30,47 +30,56 @@ table! {
     pub(in crate::train) ReservoirKeys {
         /// How many spans of memory there are, from a few observations to most of a series.
         spans: usize,
-        /// How many groups of 16 responses each span has, for each of three families.
+        /// How many groups of 16 responses each span has, for each of three families, where a series is predicted as a whole.
         groups: usize,
         /// The order of the memory: how many numbers it keeps of a span, up to 12.
         order: usize,
+        /// How many random functions of memories there are, where every observation is predicted at; 600 by default.
+        random: usize,
     }
 }
 
-/// The shortest span of a forecast and the longest, in observations, and the share of a series it may have.
+/// Where every observation is predicted at: the shortest span and the longest, in observations, and the share of a series that it may be.
 const RECENT: f64 = 4.0;
 const LONG_AGO: f64 = 512.0;
 const OF_SERIES: f64 = 0.5;
-/// The most features of a forecast.
+/// There, the most memories, and how many random functions there are by default.
 const MOST_MEMORIES: usize = 1200;
+const RANDOM: usize = 600;
 
 impl ReservoirKeys {
-    /// Memories of changes, each span twice as long as the one before, and a readout.
-    fn forecast(&mut self, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
+    fn steps(&mut self, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         if self.groups.is_some() {
-            return refuse("model.groups", "set, but a forecast has no responses; leave it out");
+            return refuse("model.groups", "set, but there are no pools where every observation is predicted at; leave it out");
         }
         let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { 1.0 };
         let longest = (LONG_AGO * gap).min(OF_SERIES * facts.clock.usual).max(2.0 * RECENT * gap);
-        let fits = || (longest / (RECENT * gap)).log2().floor() as usize + 1;
+        let width = facts.width().max(1);
+        let fits = || ((longest / (RECENT * gap)).log2().round() as usize + 1).min((MOST_MEMORIES / (2 * width)).max(1));
         let spans = at_least("model.spans", *self.spans.get_or_insert_with(fits), 1)?;
-        let most = (MOST_MEMORIES / (spans * facts.width().max(1))).clamp(2, 12);
-        let order = at_least("model.order", *self.order.get_or_insert(most), 1)?;
+        let order = at_least("model.order", *self.order.get_or_insert((MOST_MEMORIES / (spans * width)).clamp(1, 12)), 1)?;
+        let random = *self.random.get_or_insert(RANDOM);
         let ratio = (longest / (RECENT * gap)).powf(1.0 / spans.saturating_sub(1).max(1) as f64);
         let spans = (0..spans).map(|i| RECENT * gap * ratio.powi(i as i32)).collect();
-        Ok(vec![
-            LayerSpec::Memory(Memory { order, spans, values: true }),
-            LayerSpec::Standardise(Standardise {}),
-            LayerSpec::Linear(Linear { outputs: facts.outputs }),
-        ])
+        let mut layers = vec![LayerSpec::Memory(Memory { order, spans, values: true })];
+        if random > 0 {
+            layers.push(LayerSpec::Standardise(Standardise {}));
+            layers.push(LayerSpec::RandomFeatures(RandomFeatures { count: random }));
+        }
+        layers.extend([LayerSpec::Standardise(Standardise {}), LayerSpec::Linear(Linear { outputs: facts.outputs })]);
+        Ok(layers)
     }
 }
 
 impl Preset for ReservoirKeys {
     fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         facts.path(name)?;
-        if facts.forecast {
-            return self.forecast(facts);
+        if facts.steps() {
+            return self.steps(facts);
+        }
+        if self.random.is_some() {
+            return refuse("model.random", "set, but it is for predictions at every observation; leave it out");
         }
         let spans = at_least("model.spans", *self.spans.get_or_insert(10), 1)?;
         let fits = || {
@@ -96,18 +105,13 @@ impl Preset for ReservoirKeys {
             delay: 0.5 * usual / horizon,
             families: vec![Family { groups, pools: POOLS.to_vec() }; FAMILIES],
         };
-        // What comes next depends on what was just now; what a series is, on all of it.
-        let (order, spans) = if facts.steps() {
-            (6, between(4.0 * gap, (0.5 * usual).max(8.0 * gap), 6))
-        } else {
-            (8, between((usual / 16.0).max(gap), usual, 4))
-        };
-        let summary = SummaryShape { order, spans, memories: true, moments: true, areas: facts.width().min(MOST_AREAS) };
-        let mut layers = vec![LayerSpec::Reservoir(Reservoir { horizon, responses, summary })];
-        if !facts.steps() {
-            layers.push(LayerSpec::Pool(Pool { over: Over::Last }));
-        }
-        layers.extend([LayerSpec::Standardise(Standardise {}), LayerSpec::Linear(Linear { outputs: facts.outputs })]);
-        Ok(layers)
+        let spans = between((usual / 16.0).max(gap), usual, 4);
+        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas: facts.width().min(MOST_AREAS) };
+        Ok(vec![
+            LayerSpec::Reservoir(Reservoir { horizon, responses, summary }),
+            LayerSpec::Pool(Pool { over: Over::Last }),
+            LayerSpec::Standardise(Standardise {}),
+            LayerSpec::Linear(Linear { outputs: facts.outputs }),
+        ])
     }
 }

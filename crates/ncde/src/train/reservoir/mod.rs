@@ -1,4 +1,4 @@
-//! A reservoir, fitted in closed form: nothing is trained but the readout, and that is solved for. Forecasts are linear in memories of changes, see `changes`.
+//! A reservoir, fitted in closed form: nothing is trained but the readout, and that is solved for. Where every observation is predicted at, that is in `steps`.
 //!
 //! ```text
 //! draw mixtures and functionals -> thresholds -> features of training cases -> mix of blocks and penalty by leave-out error -> ridge -> calibration
@@ -11,13 +11,15 @@
 //! | `table` | features in blocks, standardised |
 //! | `choose` | which blocks, which penalty |
 //! | `calibrate` | from scores to probabilities |
-//! | `changes` | forecasts: many rows of few features |
+//! | `steps` | a readout at every observation: many rows of few features |
+//! | `folds` | which of these features, which penalty |
 
 mod calibrate;
-mod changes;
 mod choose;
 mod draw;
+mod folds;
 mod rows;
+mod steps;
 mod table;
 
 use std::path::Path;
@@ -50,8 +52,8 @@ const MOST_NUMBERS: usize = 1 << 28;
 pub(super) enum Closed<'a> {
     /// Pooled responses and summaries.
     Pooled(&'a Reservoir),
-    /// Memories of changes.
-    Changes(&'a Memory),
+    /// Memories of changes, and so many random functions of them.
+    Steps(&'a Memory, usize),
 }
 
 /// A model that is fitted.
@@ -72,7 +74,10 @@ impl Run {
     pub(super) fn closed(&self) -> Option<Closed<'_>> {
         match &self.spec.layers[..] {
             [LayerSpec::Reservoir(reservoir), ..] if self.settings.closed => Some(Closed::Pooled(reservoir)),
-            [LayerSpec::Memory(memory), ..] if self.settings.closed => Some(Closed::Changes(memory)),
+            [LayerSpec::Memory(memory), between @ .., _, _] if self.settings.closed => {
+                let count = |layer: &LayerSpec| if let LayerSpec::RandomFeatures(random) = layer { random.count } else { 0 };
+                Some(Closed::Steps(memory, between.iter().map(count).sum()))
+            }
             _ => None,
         }
     }
@@ -94,7 +99,7 @@ impl Run {
         let begun = Instant::now();
         let solved = match closed {
             Closed::Pooled(reservoir) => self.solve(reservoir)?,
-            Closed::Changes(memory) => self.solve_changes(memory)?,
+            Closed::Steps(memory, random) => self.solve_steps(memory, random)?,
         };
         let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
