@@ -25,7 +25,11 @@ fn check(person: &Person) -> Result<(), String> {
     let schema = match person.wanted {
         Question(parts) => {
             let missing: Vec<&&str> = parts.iter().filter(|part| !train.stderr.contains(**part)).collect();
-            return if train.code == Some(2) && missing.is_empty() { Ok(()) } else { Err(format!("no {missing:?} in {train:?}")) };
+            return if train.code == Some(2) && missing.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("no {missing:?} in {train:?}"))
+            };
         }
         Schema(schema) => schema,
     };
@@ -81,7 +85,14 @@ fn people_write_files_in_many_ways() {
 #[test]
 fn what_a_model_remembers_is_obeyed_and_overridden() {
     let text = table("who;wann;x;sex;what", |r| {
-        format!("{};{:02}.03.2021;{};{};{}", r.id(), r.day(), marked(r.x, ",", ""), if r.series % 3 == 0 { "f" } else { "m" }, r.label())
+        format!(
+            "{};{:02}.03.2021;{};{};{}",
+            r.id(),
+            r.day(),
+            marked(r.x, ",", ""),
+            if r.series % 3 == 0 { "f" } else { "m" },
+            r.label()
+        )
     });
     let folder = Folder::new().with("train.csv", &text);
     folder.run(&format!("train --data train.csv --id who --time wann --label what --out run {QUICK}")).ok();
@@ -140,25 +151,36 @@ fn lines_of_json_have_names_words_and_gaps() {
     }
     let bad = "{\"time\": \"2021-03-04\", \"values\": {\"z\": 1}}\n{\"time\": \"2021-03-04\", \"values\": {\"state\": \"half\"}}\n{\"time\": \"4.3.2021\", \"values\": {\"x\": 1}}\n";
     let run = folder.run_with("stream run", bad);
-    for part in ["line 1: `z`: this is no channel of the model", "line 2: `state`: `half` is not one of those seen in training", "line 3: `time`: `4.3.2021` is not a date with the year first"] {
+    for part in [
+        "line 1: `z`: this is no channel of the model",
+        "line 2: `state`: `half` is not one of those seen in training",
+        "line 3: `time`: `4.3.2021` is not a date with the year first",
+    ] {
         assert!(run.stderr.contains(part), "no {part:?} in {}", run.stderr);
     }
 }
 
 #[test]
 fn the_order_of_rows_and_cases_changes_nothing() {
-    let text = table("id,time,state,x,label", |r| format!("{},{},{},{},{}", r.id(), r.hours(), ["on", "off", "idle"][(r.series + r.k) % 3], r.x, r.label()));
+    let text = table("id,time,state,x,label", |r| {
+        format!("{},{},{},{},{}", r.id(), r.hours(), ["on", "off", "idle"][(r.series + r.k) % 3], r.x, r.label())
+    });
     let (header, rows) = text.split_once('\n').unwrap();
     let mut lines: Vec<&str> = rows.lines().collect();
     lines.reverse();
     let backwards = format!("{header}\n{}\n", lines.join("\n"));
     let folder = Folder::new().with("a.csv", &text).with("b.csv", backwards);
-    for (file, out, model) in [("a", "one", QUICK), ("b", "two", QUICK), ("a", "three", "--model reservoir"), ("b", "four", "--model reservoir")] {
+    for (file, out, model) in
+        [("a", "one", QUICK), ("b", "two", QUICK), ("a", "three", "--model reservoir"), ("b", "four", "--model reservoir")]
+    {
         folder.run(&format!("train --data {file}.csv --sort --out {out} {model}")).ok();
     }
     for (a, b) in [("one", "two"), ("three", "four")] {
         for file in ["model.json", "model.safetensors"] {
-            assert!(folder.read(&format!("{a}/{file}")) == folder.read(&format!("{b}/{file}")), "{a}/{file} and {b}/{file} differ");
+            assert!(
+                folder.read(&format!("{a}/{file}")) == folder.read(&format!("{b}/{file}")),
+                "{a}/{file} and {b}/{file} differ"
+            );
         }
     }
 }

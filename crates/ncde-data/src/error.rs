@@ -267,7 +267,9 @@ pub enum Error {
         hint: String,
     },
     /// Several columns could be meant.
-    #[error("`{file}`: columns {names} could all hold {role}; say which one does (`{flag}`), and leave the others out (`--ignore`)")]
+    #[error(
+        "`{file}`: columns {names} could all hold {role}; say which one does (`{flag}`), and leave the others out (`--ignore`)"
+    )]
     SeveralColumns {
         /// The file.
         file: String,

@@ -196,7 +196,9 @@ impl fmt::Display for Layout {
         for (i, (role, detail, names)) in kinds.iter().enumerate() {
             let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name.as_bytes()) };
             let names: Vec<String> = match names[..] {
-                [first, .., last] if names.len() > MOST_NAMES => vec![format!("{} ... {} ({})", name(&first), name(&last), names.len())],
+                [first, .., last] if names.len() > MOST_NAMES => {
+                    vec![format!("{} ... {} ({})", name(&first), name(&last), names.len())]
+                }
                 _ => names.iter().map(name).collect(),
             };
             let role = match role {

@@ -202,7 +202,10 @@ fn lines_of_a_stream() {
             for line in lines {
                 match reader.row(line) {
                     Ok(line) => {
-                        assert_eq!((line.values.len(), line.statics.len()), (loaded.data.channels.len(), loaded.data.statics.len()));
+                        assert_eq!(
+                            (line.values.len(), line.statics.len()),
+                            (loaded.data.channels.len(), loaded.data.statics.len())
+                        );
                         assert!(line.values.iter().chain(&line.statics).chain(&line.time).all(|x| !x.is_infinite()));
                         good += 1;
                     }

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn stems_lose_extensions_only() {
-        for (path, wanted) in [("a/b.csv", "b"), ("b.c.ts.gz", "b.c"), ("plain", "plain"), (".hidden", ".hidden"), ("-", "stdin")] {
+        for (path, wanted) in [("a/b.csv", "b"), ("b.c.ts.gz", "b.c"), ("plain", "plain"), (".hidden", ".hidden"), ("-", "stdin")]
+        {
             assert_eq!(stem(Path::new(path)), wanted);
         }
     }

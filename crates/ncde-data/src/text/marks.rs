@@ -34,7 +34,8 @@ impl Marks {
                 other => other,
             };
         };
-        let is_mine = decimal.is_none_or(|mark| mark == self.decimal) && thousands.is_none_or(|mark| Some(mark) == self.thousands);
+        let is_mine =
+            decimal.is_none_or(|mark| mark == self.decimal) && thousands.is_none_or(|mark| Some(mark) == self.thousands);
         // One mark with three digits behind it is whichever of the two the column has.
         let either = match (thousands, decimal) {
             (None, Some(mark)) => Some(mark) == self.thousands && Written::is_grouped(&digits),

@@ -59,7 +59,8 @@ pub(crate) fn category(text: &str) -> Cow<'_, str> {
 }
 
 fn is_missing(text: &[u8]) -> bool {
-    matches!(text, b"" | b"?") || [b"na".as_slice(), b"nan", b"n/a", b"null", b"#n/a", b"<na>"].iter().any(|word| text.eq_ignore_ascii_case(word))
+    matches!(text, b"" | b"?")
+        || [b"na".as_slice(), b"nan", b"n/a", b"null", b"#n/a", b"<na>"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// The number that a text starts with and how many bytes it takes, if the short way gives it exactly.

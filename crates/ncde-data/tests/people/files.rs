@@ -52,7 +52,12 @@ fn rows() -> Vec<Row> {
         for k in 0..6 + series % 3 {
             let wave = ((series * 7 + k * 3) % 5) as f64;
             let round = |x: f64| (x * 8.0).round() / 8.0;
-            rows.push(Row { series, k, x: round(20.0 + way * k as f64 + wave / 4.0), y: round(1000.5 + 300.0 * wave + k as f64) });
+            rows.push(Row {
+                series,
+                k,
+                x: round(20.0 + way * k as f64 + wave / 4.0),
+                y: round(1000.5 + 300.0 * wave + k as f64),
+            });
         }
     }
     rows
@@ -102,7 +107,16 @@ const PLAIN: &str = "id -> id, time -> time (numbers), label -> label, x, y -> c
 /// Separators, quotes, marks in numbers, missing values.
 fn ways_of_writing() -> Vec<Person> {
     let semicolons = |decimal: &'static str, thousands: &'static str| {
-        move |r: Row| format!("{};{};{};{};{}", r.id(), marked(r.hours(), decimal, ""), marked(r.x, decimal, ""), marked(r.y, decimal, thousands), r.label())
+        move |r: Row| {
+            format!(
+                "{};{};{};{};{}",
+                r.id(),
+                marked(r.hours(), decimal, ""),
+                marked(r.x, decimal, ""),
+                marked(r.y, decimal, thousands),
+                r.label()
+            )
+        }
     };
     let person = |name, flags, text, wanted| Person { name, flags, text, wanted, warning: "" };
     vec![
@@ -110,10 +124,20 @@ fn ways_of_writing() -> Vec<Person> {
         person("tabs", "", table("id,time,x,y,label", plain).replace(',', "\t"), Schema(PLAIN)),
         person("bars", "", table("id,time,x,y,label", plain).replace(',', "|"), Schema(PLAIN)),
         person("semicolons", "", table("id;time;x;y;label", semicolons(".", "")), Schema(PLAIN)),
-        person("capitals", "", table("ID,Time,X,Y,Label", plain), Schema("ID -> id, Time -> time (numbers), Label -> label, X, Y -> channel")),
+        person(
+            "capitals",
+            "",
+            table("ID,Time,X,Y,Label", plain),
+            Schema("ID -> id, Time -> time (numbers), Label -> label, X, Y -> channel"),
+        ),
         person("windows", "", format!("\u{feff}{}", table("id,time,x,y,label", plain).replace('\n', "\r\n")), Schema(PLAIN)),
         person("spreadsheet", "", format!("sep=;\n{}", table("id;time;x;y;label", semicolons(".", ""))), Schema(PLAIN)),
-        person("comments", "", format!("# made by a device\n# in the cellar\n{}", table("id,time,x,y,label", plain)), Schema(PLAIN)),
+        person(
+            "comments",
+            "",
+            format!("# made by a device\n# in the cellar\n{}", table("id,time,x,y,label", plain)),
+            Schema(PLAIN),
+        ),
         person(
             "decimal comma",
             "",
@@ -124,18 +148,24 @@ fn ways_of_writing() -> Vec<Person> {
             "decimal comma and points",
             "",
             table("id;time;x;y;label", semicolons(",", ".")),
-            Schema("id -> id, time -> time (numbers, decimal `,`), label -> label, x -> channel (decimal `,`), y -> channel (decimal `,`, thousands `.`)"),
+            Schema(
+                "id -> id, time -> time (numbers, decimal `,`), label -> label, x -> channel (decimal `,`), y -> channel (decimal `,`, thousands `.`)",
+            ),
         ),
         person(
             "decimal comma and spaces",
             "",
             table("id;time;x;y;label", semicolons(",", "\u{a0}")),
-            Schema("id -> id, time -> time (numbers, decimal `,`), label -> label, x -> channel (decimal `,`), y -> channel (decimal `,`, thousands ` `)"),
+            Schema(
+                "id -> id, time -> time (numbers, decimal `,`), label -> label, x -> channel (decimal `,`), y -> channel (decimal `,`, thousands ` `)",
+            ),
         ),
         person(
             "thousands",
             "",
-            table("id,time,x,y,label", |r| format!("{},{},{},\"{}\",{}", r.id(), r.hours(), r.x, marked(r.y, ".", ","), r.label())),
+            table("id,time,x,y,label", |r| {
+                format!("{},{},{},\"{}\",{}", r.id(), r.hours(), r.x, marked(r.y, ".", ","), r.label())
+            }),
             Schema("id -> id, time -> time (numbers), label -> label, x -> channel, y -> channel (decimal `.`, thousands `,`)"),
         ),
         person(
@@ -161,7 +191,11 @@ fn ways_of_writing() -> Vec<Person> {
             "",
             table("id,time,x,y,label", |r| {
                 let gap = ["", "NA", "?", "NaN", "n/a", "null"][(r.series + r.k) % 6];
-                let (x, y) = if r.k % 2 == 1 { (gap.into(), r.y.to_string()) } else { (r.x.to_string(), if r.k == 2 { gap.into() } else { r.y.to_string() }) };
+                let (x, y) = if r.k % 2 == 1 {
+                    (gap.into(), r.y.to_string())
+                } else {
+                    (r.x.to_string(), if r.k == 2 { gap.into() } else { r.y.to_string() })
+                };
                 format!("{},{},{x},{y},{}", r.id(), r.hours(), r.label())
             }),
             Schema(PLAIN),
@@ -172,7 +206,12 @@ fn ways_of_writing() -> Vec<Person> {
             table("id,Time (h),\"temp [\u{b0}C], inside\",pressure / hPa,label", plain),
             Schema("id -> id, Time (h) -> time (numbers), label -> label, temp [\u{b0}C], inside, pressure / hPa -> channel"),
         ),
-        person("a last separator", "", table("id,time,x,y,label,", |r| plain(r) + ","), Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, (unnamed) -> ignored")),
+        person(
+            "a last separator",
+            "",
+            table("id,time,x,y,label,", |r| plain(r) + ","),
+            Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, (unnamed) -> ignored"),
+        ),
         person(
             "units in cells",
             "",
@@ -193,33 +232,98 @@ fn ways_of_dating() -> Vec<Person> {
     };
     let few = |r: Row| format!("{:02}/{:02}/2021 {}", 1 + r.k, 1 + r.k, r.clock());
     vec![
-        dated("iso", "", &|r| format!("2021-03-04 {}", r.clock()), Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel")),
-        dated("iso z", "", &|r| format!("2021-03-04T{}:00Z", r.clock()), Schema("id -> id, timestamp -> time (ISO, with offsets), label -> label, x, y -> channel")),
+        dated(
+            "iso",
+            "",
+            &|r| format!("2021-03-04 {}", r.clock()),
+            Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "iso z",
+            "",
+            &|r| format!("2021-03-04T{}:00Z", r.clock()),
+            Schema("id -> id, timestamp -> time (ISO, with offsets), label -> label, x, y -> channel"),
+        ),
         dated(
             "iso offsets",
             "",
             &|r| format!("2021-03-04T{}:00.5+01:00", r.clock()),
             Schema("id -> id, timestamp -> time (ISO, with offsets), label -> label, x, y -> channel"),
         ),
-        dated("days", "", &|r| format!("2021-03-{:02}", r.day()), Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel")),
-        dated("slashes", "", &|r| format!("2021/3/{} {}", r.day(), r.clock()), Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel")),
-        dated("us", "", &|r| format!("3/{}/2021 {}", r.day(), r.clock()), Schema("id -> id, timestamp -> time (month first, UTC), label -> label, x, y -> channel")),
+        dated(
+            "days",
+            "",
+            &|r| format!("2021-03-{:02}", r.day()),
+            Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "slashes",
+            "",
+            &|r| format!("2021/3/{} {}", r.day(), r.clock()),
+            Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "us",
+            "",
+            &|r| format!("3/{}/2021 {}", r.day(), r.clock()),
+            Schema("id -> id, timestamp -> time (month first, UTC), label -> label, x, y -> channel"),
+        ),
         dated(
             "us, twelve hours",
             "",
             &|r| format!("03/{:02}/21 {}:30 PM", r.day(), 1 + r.series % 11),
             Schema("id -> id, timestamp -> time (month first, UTC), label -> label, x, y -> channel"),
         ),
-        dated("european", "", &|r| format!("{:02}.03.2021 {}", r.day(), r.clock()), Schema("id -> id, timestamp -> time (day first, UTC), label -> label, x, y -> channel")),
-        dated("european slashes", "", &|r| format!("{:02}/03/2021", r.day()), Schema("id -> id, timestamp -> time (day first, UTC), label -> label, x, y -> channel")),
-        dated("month or day", "", &few, Question(&["month and day cannot be told apart", "--time-format us", "--time-format european"])),
-        dated("month or day, answered", "--time-format european", &few, Schema("id -> id, timestamp -> time (day first, UTC), label -> label, x, y -> channel")),
-        dated("unix", "", &|r| r.unix().to_string(), Schema("id -> id, timestamp -> time (Unix seconds, UTC), label -> label, x, y -> channel")),
-        dated("unix ms", "", &|r| format!("{}500", r.unix()), Schema("id -> id, timestamp -> time (Unix milliseconds, UTC), label -> label, x, y -> channel")),
-        dated("time of day", "", &|r| format!("{}:30", r.clock()), Schema("id -> id, timestamp -> time (time of day), label -> label, x, y -> channel")),
+        dated(
+            "european",
+            "",
+            &|r| format!("{:02}.03.2021 {}", r.day(), r.clock()),
+            Schema("id -> id, timestamp -> time (day first, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "european slashes",
+            "",
+            &|r| format!("{:02}/03/2021", r.day()),
+            Schema("id -> id, timestamp -> time (day first, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "month or day",
+            "",
+            &few,
+            Question(&["month and day cannot be told apart", "--time-format us", "--time-format european"]),
+        ),
+        dated(
+            "month or day, answered",
+            "--time-format european",
+            &few,
+            Schema("id -> id, timestamp -> time (day first, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "unix",
+            "",
+            &|r| r.unix().to_string(),
+            Schema("id -> id, timestamp -> time (Unix seconds, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "unix ms",
+            "",
+            &|r| format!("{}500", r.unix()),
+            Schema("id -> id, timestamp -> time (Unix milliseconds, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "time of day",
+            "",
+            &|r| format!("{}:30", r.clock()),
+            Schema("id -> id, timestamp -> time (time of day), label -> label, x, y -> channel"),
+        ),
         Person {
             warning: "column `timestamp` holds whole numbers that are read as dates",
-            ..dated("compact", "", &|r| format!("202103{:02}", r.day()), Schema("id -> id, timestamp -> time (yyyymmdd, UTC), label -> label, x, y -> channel"))
+            ..dated(
+                "compact",
+                "",
+                &|r| format!("202103{:02}", r.day()),
+                Schema("id -> id, timestamp -> time (yyyymmdd, UTC), label -> label, x, y -> channel"),
+            )
         },
         Person {
             name: "another name",
@@ -238,7 +342,9 @@ fn ways_of_dating() -> Vec<Person> {
         Person {
             name: "a date that is not the time",
             flags: "",
-            text: table("id,time,born,x,y,label", |r| format!("{},{},19{}-05-06,{},{},{}", r.id(), r.hours(), 50 + r.series, r.x, r.y, r.label())),
+            text: table("id,time,born,x,y,label", |r| {
+                format!("{},{},19{}-05-06,{},{},{}", r.id(), r.hours(), 50 + r.series, r.x, r.y, r.label())
+            }),
             wanted: Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, born -> ignored"),
             warning: "column `born` holds dates but is not the time",
         },
@@ -248,12 +354,33 @@ fn ways_of_dating() -> Vec<Person> {
 /// Ids, columns that count, texts, statics.
 fn ways_of_naming() -> Vec<Person> {
     let person = |name, flags, text, wanted, warning| Person { name, flags, text, wanted, warning };
-    let named = |name, header: &str, schema: &'static str, warning| person(name, "", table(header, plain), Schema(schema), warning);
+    let named =
+        |name, header: &str, schema: &'static str, warning| person(name, "", table(header, plain), Schema(schema), warning);
     vec![
-        named("patient_id", "patient_id,time,x,y,label", "patient_id -> id, time -> time (numbers), label -> label, x, y -> channel", "column `patient_id` is taken for the id of series: 12"),
-        named("PatientID", "PatientID,time,x,y,class", "PatientID -> id, time -> time (numbers), class -> label, x, y -> channel", "say so with `--id PatientID`"),
-        named("subject", "subject,t,x,y,target", "subject -> id, t -> time (numbers), target -> label, x, y -> channel", "column `subject` is taken"),
-        named("series", "series,time,x,y,label", "series -> id, time -> time (numbers), label -> label, x, y -> channel", "column `series` is taken"),
+        named(
+            "patient_id",
+            "patient_id,time,x,y,label",
+            "patient_id -> id, time -> time (numbers), label -> label, x, y -> channel",
+            "column `patient_id` is taken for the id of series: 12",
+        ),
+        named(
+            "PatientID",
+            "PatientID,time,x,y,class",
+            "PatientID -> id, time -> time (numbers), class -> label, x, y -> channel",
+            "say so with `--id PatientID`",
+        ),
+        named(
+            "subject",
+            "subject,t,x,y,target",
+            "subject -> id, t -> time (numbers), target -> label, x, y -> channel",
+            "column `subject` is taken",
+        ),
+        named(
+            "series",
+            "series,time,x,y,label",
+            "series -> id, time -> time (numbers), label -> label, x, y -> channel",
+            "column `series` is taken",
+        ),
         person(
             "unit and cycle",
             "",
@@ -268,17 +395,45 @@ fn ways_of_naming() -> Vec<Person> {
             Schema("who -> id, when -> time (numbers), what -> label, x, y -> channel"),
             "",
         ),
-        person("two ids", "", table("subject,visit_id,time,x,label", |r| format!("{},v{},{},{},{}", r.id(), r.series % 4, r.hours(), r.x, r.label())), Question(&["`subject`, `visit_id` could all hold ids", "--id"]), ""),
+        person(
+            "two ids",
+            "",
+            table("subject,visit_id,time,x,label", |r| {
+                format!("{},v{},{},{},{}", r.id(), r.series % 4, r.hours(), r.x, r.label())
+            }),
+            Question(&["`subject`, `visit_id` could all hold ids", "--id"]),
+            "",
+        ),
         person(
             "two ids, answered",
             "--id subject",
-            table("subject,visit_id,time,x,label", |r| format!("{},v{},{},{},{}", r.id(), r.series % 4, r.hours(), r.x, r.label())),
+            table("subject,visit_id,time,x,label", |r| {
+                format!("{},v{},{},{},{}", r.id(), r.series % 4, r.hours(), r.x, r.label())
+            }),
             Schema("subject -> id, time -> time (numbers), label -> label, x -> channel, visit_id -> ignored"),
             "column `visit_id` is an id by its name, and is ignored; say so with `--ignore visit_id`, or `--static visit_id`",
         ),
-        person("pandas", "", numbered(",id,time,x,y,label", 0), Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, (unnamed) -> ignored"), ""),
-        person("pandas twice", "", numbered("Unnamed: 0,id,time,x,y,label", 0), Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, Unnamed: 0 -> ignored"), "column `Unnamed: 0` counts the rows"),
-        person("row", "", numbered("row,id,time,x,y,label", 1), Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, row -> ignored"), "column `row` counts the rows"),
+        person(
+            "pandas",
+            "",
+            numbered(",id,time,x,y,label", 0),
+            Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, (unnamed) -> ignored"),
+            "",
+        ),
+        person(
+            "pandas twice",
+            "",
+            numbered("Unnamed: 0,id,time,x,y,label", 0),
+            Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, Unnamed: 0 -> ignored"),
+            "column `Unnamed: 0` counts the rows",
+        ),
+        person(
+            "row",
+            "",
+            numbered("row,id,time,x,y,label", 1),
+            Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, row -> ignored"),
+            "column `row` counts the rows",
+        ),
         person(
             "id of a row",
             "",
@@ -286,44 +441,120 @@ fn ways_of_naming() -> Vec<Person> {
             Schema("subject -> id, time -> time (numbers), label -> label, x, y -> channel, id -> ignored"),
             "column `id` counts the rows",
         ),
-        person("event_id", "", numbered("event_id,id,time,x,y,label", 5000), Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, event_id -> ignored"), "column `event_id` is an id by its name"),
+        person(
+            "event_id",
+            "",
+            numbered("event_id,id,time,x,y,label", 5000),
+            Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, event_id -> ignored"),
+            "column `event_id` is an id by its name",
+        ),
         person(
             "category",
             "",
-            table("id,time,state,x,label", |r| format!("{},{},{},{},{}", r.id(), r.hours(), ["on", "off", "idle"][(r.series + r.k) % 3], r.x, r.label())),
+            table("id,time,state,x,label", |r| {
+                format!("{},{},{},{},{}", r.id(), r.hours(), ["on", "off", "idle"][(r.series + r.k) % 3], r.x, r.label())
+            }),
             Schema("id -> id, time -> time (numbers), label -> label, state -> channel (category of 3), x -> channel"),
             "",
         ),
         person(
             "booleans",
             "",
-            table("id,time,alarm,x,label", |r| format!("{},{},{},{},{}", r.id(), r.hours(), if (r.series + r.k) % 3 == 0 { "True" } else { "False" }, r.x, r.label())),
+            table("id,time,alarm,x,label", |r| {
+                format!(
+                    "{},{},{},{},{}",
+                    r.id(),
+                    r.hours(),
+                    if (r.series + r.k) % 3 == 0 { "True" } else { "False" },
+                    r.x,
+                    r.label()
+                )
+            }),
             Schema("id -> id, time -> time (numbers), label -> label, alarm -> channel (category of 2), x -> channel"),
             "",
         ),
         person(
             "statics",
             "",
-            table("id,time,sex,age,x,y,label", |r| format!("{},{},{},{},{},{},{}", r.id(), r.hours(), if r.series % 3 == 0 { "f" } else { "m" }, 40 + r.series, r.x, r.y, r.label())),
-            Schema("id -> id, time -> time (numbers), label -> label, sex -> static (category of 2), age -> static, x, y -> channel"),
+            table("id,time,sex,age,x,y,label", |r| {
+                format!(
+                    "{},{},{},{},{},{},{}",
+                    r.id(),
+                    r.hours(),
+                    if r.series % 3 == 0 { "f" } else { "m" },
+                    40 + r.series,
+                    r.x,
+                    r.y,
+                    r.label()
+                )
+            }),
+            Schema(
+                "id -> id, time -> time (numbers), label -> label, sex -> static (category of 2), age -> static, x, y -> channel",
+            ),
             "say so with `--static sex,age`",
         ),
         person(
             "statics on first rows",
             "",
-            table("id,time,sex,x,y,label", |r| format!("{},{},{},{},{},{}", r.id(), r.hours(), if r.k > 0 { "" } else if r.series % 3 == 0 { "f" } else { "m" }, r.x, r.y, r.label())),
+            table("id,time,sex,x,y,label", |r| {
+                format!(
+                    "{},{},{},{},{},{}",
+                    r.id(),
+                    r.hours(),
+                    if r.k > 0 {
+                        ""
+                    } else if r.series % 3 == 0 {
+                        "f"
+                    } else {
+                        "m"
+                    },
+                    r.x,
+                    r.y,
+                    r.label()
+                )
+            }),
             Schema("id -> id, time -> time (numbers), label -> label, sex -> static (category of 2), x, y -> channel"),
             "`sex` never change",
         ),
         person(
             "notes",
             "",
-            table("id,time,note,x,y,label", |r| format!("{},{},\"seen by {} at {}\",{},{},{}", r.id(), r.hours(), r.id(), r.k, r.x, r.y, r.label())),
+            table("id,time,note,x,y,label", |r| {
+                format!("{},{},\"seen by {} at {}\",{},{},{}", r.id(), r.hours(), r.id(), r.k, r.x, r.y, r.label())
+            }),
             Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, note -> ignored"),
             "column `note` has 84 different texts",
         ),
-        person("some channels", "--channels y", table("id,time,x,y,label", plain), Schema("id -> id, time -> time (numbers), label -> label, y -> channel, x -> ignored"), ""),
-        person("some not", "--ignore x", table("id,time,x,y,label", plain), Schema("id -> id, time -> time (numbers), label -> label, y -> channel, x -> ignored"), ""),
+        person(
+            "some channels",
+            "--channels y",
+            table("id,time,x,y,label", plain),
+            Schema("id -> id, time -> time (numbers), label -> label, y -> channel, x -> ignored"),
+            "",
+        ),
+        person(
+            "some not",
+            "--ignore x",
+            table("id,time,x,y,label", plain),
+            Schema("id -> id, time -> time (numbers), label -> label, y -> channel, x -> ignored"),
+            "",
+        ),
+        person(
+            "another label",
+            "--label what",
+            table("id,time,x,y,what,label", |r| format!("{},{}", plain(r), r.series % 5)),
+            Schema("id -> id, time -> time (numbers), what -> label, x, y -> channel, label -> ignored"),
+            "column `label` is called as columns of labels are, but is not that one, and is ignored",
+        ),
+        person(
+            "words in two ways",
+            "",
+            table("id,time,state,x,label", |r| {
+                format!("{},{},{},{},{}", r.id(), r.hours(), ["on", "On", "off"][(r.series + r.k) % 3], r.x, r.label())
+            }),
+            Schema("id -> id, time -> time (numbers), label -> label, state -> channel (category of 3), x -> channel"),
+            "column `state` has both `On` and `on`",
+        ),
         person("melted", "", melted(), Question(&["`variable` seems to name what `value` holds", "--channels"]), ""),
         person("wide", "", wide(), Question(&["`t0` to `t9`", "a row is an observation here", "--time none"]), ""),
     ]
@@ -338,7 +569,9 @@ fn ways_of_ordering() -> Vec<Person> {
     let mut together = rows();
     together.sort_by_key(|r| (r.k, r.series));
     let interleaved = together.iter().fold("id,time,x,y,label\n".to_owned(), |text, r| text + &plain(*r) + "\n");
-    let twice = table("id,time,x,y,label", |r| if r.k == 2 { format!("{}\n{},{},-50,0,{}", plain(r), r.id(), r.hours(), r.label()) } else { plain(r) });
+    let twice = table("id,time,x,y,label", |r| {
+        if r.k == 2 { format!("{}\n{},{},-50,0,{}", plain(r), r.id(), r.hours(), r.label()) } else { plain(r) }
+    });
     vec![
         person("interleaved", "", interleaved, Schema(PLAIN)),
         person("unsorted", "", unsorted.clone(), Question(&["comes after", "--sort"])),
@@ -365,12 +598,16 @@ fn numbered(header: &str, from: usize) -> String {
 }
 
 fn melted() -> String {
-    table("id,time,variable,value,label", |r| format!("{0},{1},x,{2},{4}\n{0},{1},y,{3},{4}", r.id(), r.hours(), r.x, r.y, r.label()))
+    table("id,time,variable,value,label", |r| {
+        format!("{0},{1},x,{2},{4}\n{0},{1},y,{3},{4}", r.id(), r.hours(), r.x, r.y, r.label())
+    })
 }
 
 fn wide() -> String {
     let names: Vec<String> = (0..10).map(|i| format!("t{i}")).collect();
-    let line = |series: usize| format!("s{series},{},{}", series % 2, (0..10).map(|i| (i * series % 7).to_string()).collect::<Vec<_>>().join(","));
+    let line = |series: usize| {
+        format!("s{series},{},{}", series % 2, (0..10).map(|i| (i * series % 7).to_string()).collect::<Vec<_>>().join(","))
+    };
     (0..12).map(line).fold(format!("id,label,{}\n", names.join(",")), |text, line| text + &line + "\n")
 }
 

@@ -53,7 +53,8 @@ fn check(person: &Person) -> Result<(), String> {
         return Err(format!("{told}\n    wanted {schema}"));
     }
     let warnings: Vec<String> = loaded.warnings.iter().map(Warning::to_string).collect();
-    let is_told = if person.warning.is_empty() { warnings.is_empty() } else { warnings.iter().any(|own| own.contains(person.warning)) };
+    let is_told =
+        if person.warning.is_empty() { warnings.is_empty() } else { warnings.iter().any(|own| own.contains(person.warning)) };
     if !is_told {
         return Err(format!("warnings: {warnings:?}"));
     }
@@ -101,7 +102,8 @@ fn lines(person: &Person, loaded: &Loaded) -> Result<(), String> {
 fn every_file_gets_its_schema_or_its_question() {
     let people = people();
     assert!(people.len() >= 60, "{}", people.len());
-    let problems: String = people.iter().filter_map(|person| check(person).err().map(|e| format!("{}: {e}\n", person.name))).collect();
+    let problems: String =
+        people.iter().filter_map(|person| check(person).err().map(|e| format!("{}: {e}\n", person.name))).collect();
     assert!(problems.is_empty(), "{problems}");
 }
 
@@ -116,7 +118,16 @@ fn the_same_numbers_however_they_are_written() {
     let plain = read("plain");
     for name in ["tabs", "bars", "semicolons", "windows", "spreadsheet", "comments", "decimal comma", "decimal comma and points"]
         .into_iter()
-        .chain(["decimal comma and spaces", "thousands", "apostrophes", "units in headers", "iso", "unix", "patient_id", "pandas"])
+        .chain([
+            "decimal comma and spaces",
+            "thousands",
+            "apostrophes",
+            "units in headers",
+            "iso",
+            "unix",
+            "patient_id",
+            "pandas",
+        ])
     {
         assert_eq!(numbers(&read(name)), numbers(&plain), "{name}");
         assert_eq!(read(name).targets, plain.targets, "{name}");

@@ -66,6 +66,7 @@ impl Live {
                 return Ok(None);
             }
         };
+        let unsaid = line.statics.is_none() && !self.model.spec().statics.is_empty() && !self.series.contains_key(&line.id);
         let (own, prediction) = match self.series.entry(line.id.clone()) {
             Entry::Occupied(entry) => {
                 let own = entry.into_mut();
@@ -89,6 +90,11 @@ impl Live {
         if line.end {
             self.series.remove(&line.id);
         }
+        let unsaid = unsaid.then(|| format!("warning: series `{}` begins without statics; they are taken as missing", line.id));
+        let warning = match (unsaid, warning) {
+            (Some(one), Some(other)) => Some(format!("{one}\n{other}")),
+            (one, other) => one.or(other),
+        };
         Ok(Some(Said { time, prediction, beyond: names, warning }))
     }
 }

@@ -1,9 +1,9 @@
 //! What the caller says of columns: each name once, and every one of them there.
 
 use super::super::ReadOptions;
+use crate::Error;
 use crate::error::{Place, hint, listed, shown};
 use crate::schema::Role;
-use crate::Error;
 
 /// What is said of a role that one column can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,12 @@ impl Said {
             match roles[i].replace(role) {
                 Some(before) if before != role => Err(Error::Header {
                     at: Place::line(file, 0),
-                    seen: format!("column `{}` is to hold both {} and {}", shown(names[i].as_bytes()), plural(before), plural(role)),
+                    seen: format!(
+                        "column `{}` is to hold both {} and {}",
+                        shown(names[i].as_bytes()),
+                        plural(before),
+                        plural(role)
+                    ),
                     fix: "name two columns".into(),
                 }),
                 _ => Ok(()),
@@ -101,13 +106,7 @@ impl Said {
         many(Role::Ignored, &options.ignore)?;
         many(Role::Static, options.statics.as_deref().unwrap_or(&[]))?;
         many(Role::Channel, options.channels.as_deref().unwrap_or(&[]))?;
-        Ok(Self {
-            id,
-            time,
-            label,
-            roles,
-            all_channels: options.channels.is_some(),
-        })
+        Ok(Self { id, time, label, roles, all_channels: options.channels.is_some() })
     }
 
     /// Whether anything is said of a column.

@@ -72,7 +72,8 @@ impl Value {
     /// The number of a cell, or of its text; `is_only` of the only column with values.
     pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
         // In a column of tokens only a blank cell is missing.
-        let is_missing = if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::cell(cell) == Cell::Missing };
+        let is_missing =
+            if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::cell(cell) == Cell::Missing };
         if is_missing {
             return Ok(f64::NAN);
         }
@@ -101,7 +102,9 @@ impl Value {
 fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
     match (cell.contains(&b','), is_only) {
         (true, _) => "other cells have a decimal point: write numbers in one way, or say which mark they have (`--decimal`)",
-        (false, true) => "other cells are numbers: write one, leave it blank where it is missing, or name the column as that of tokens",
+        (false, true) => {
+            "other cells are numbers: write one, leave it blank where it is missing, or name the column as that of tokens"
+        }
         (false, false) => "other cells are numbers: write one, or leave it blank where it is missing",
     }
 }

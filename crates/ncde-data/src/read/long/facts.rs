@@ -79,6 +79,13 @@ impl Facts {
         }
     }
 
+    /// The cells that follow are of another file: rows count from the start there.
+    pub(super) fn next_file(&mut self) {
+        if let Counts::Up(_) = self.counts {
+            self.counts = Counts::Empty;
+        }
+    }
+
     /// Cells that are not missing.
     pub(super) fn cells(&self) -> u64 {
         self.numbers + self.texts

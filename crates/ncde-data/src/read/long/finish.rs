@@ -66,12 +66,29 @@ fn outputs(columns: &[Value], which: impl Fn(usize) -> bool) -> Result<Vec<Outpu
             None => outputs.push(Output { from, column, name: column.name.clone(), category: None }),
             Some(words) => {
                 let name = |word: &str| format!("{}={word}", column.name);
-                let output = |(category, word): (usize, String)| Output { from, column, name: name(&word), category: Some(category) };
+                let output =
+                    |(category, word): (usize, String)| Output { from, column, name: name(&word), category: Some(category) };
                 outputs.extend(words.into_iter().map(output));
             }
         }
     }
     Ok(outputs)
+}
+
+/// Words of a column that are most likely one.
+fn alike(column: &Column) -> Option<Warning> {
+    let Cells::Category { words } = &column.cells else { return None };
+    let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
+    let (word, other) = (1..words.len()).find_map(|i| twin(i).map(|other| (&words[i], other)))?;
+    Some(Warning {
+        seen: format!(
+            "column `{}` has both `{}` and `{}`",
+            shown(column.name.as_bytes()),
+            shown(other.as_bytes()),
+            shown(word.as_bytes())
+        ),
+        fix: "write a category in one way".into(),
+    })
 }
 
 fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
@@ -107,6 +124,9 @@ impl Table {
         let is_dropped = self.dropped(&is_static, tokens, options, &mut warnings);
         let vocabulary = tokens.map(|column| self.number_tokens(column)).transpose()?;
         let layout = self.layout(separator, &is_static, &is_dropped, tokens)?;
+        for column in &layout.columns {
+            warnings.extend(alike(column));
+        }
         let channels = outputs(&self.values, |i| !is_static[i] && !is_dropped[i])?;
         let statics = outputs(&self.values, |i| is_static[i])?;
         let is_plain = channels.len() == self.values.len() && channels.iter().all(|output| output.category.is_none());
@@ -202,14 +222,23 @@ impl Table {
     }
 
     /// Columns of which nearly every text is another: no categories, unless the caller says so.
-    fn dropped(&self, is_static: &[bool], tokens: Option<usize>, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Vec<bool> {
+    fn dropped(
+        &self,
+        is_static: &[bool],
+        tokens: Option<usize>,
+        options: &ReadOptions,
+        warnings: &mut Vec<Warning>,
+    ) -> Vec<bool> {
         let width = self.values.len();
         let is_said = |name: &String| options.channels.as_ref().is_some_and(|names| names.contains(name));
         let drop = |(i, value): (usize, &Value)| {
             let Kind::Texts(texts) = &value.kind else { return false };
             let count: usize = self.cases.iter().map(|case| present(case, i, width).count()).sum();
-            let is_dropped =
-                !is_static[i] && tokens != Some(i) && !is_said(&value.name) && texts.count() > MOST_OF_A_KIND && 2 * texts.count() > count;
+            let is_dropped = !is_static[i]
+                && tokens != Some(i)
+                && !is_said(&value.name)
+                && texts.count() > MOST_OF_A_KIND
+                && 2 * texts.count() > count;
             if is_dropped {
                 let name = shown(value.name.as_bytes());
                 warnings.push(Warning {

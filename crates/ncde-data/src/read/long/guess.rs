@@ -70,7 +70,8 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
         label: !is_series_only,
         other: is_labels || is_series_only,
     };
-    let mut guess = Guess { seen, said: Said::of(seen.file, seen.names, seen.options, &which)?, warnings: vec![], is_all_labels: is_labels };
+    let mut guess =
+        Guess { seen, said: Said::of(seen.file, seen.names, seen.options, &which)?, warnings: vec![], is_all_labels: is_labels };
     guess.check_shape()?;
     let label = guess.label()?;
     let id = guess.id(label, rises)?;
@@ -158,7 +159,13 @@ impl Guess<'_> {
     fn check_wide(&self, id: Option<usize>, time: Option<usize>) -> Result<(), Error> {
         let is_unique = id.is_none_or(|id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
         let is_single = matches!(self.seen.kind, Kind::OfFolder | Kind::Labels);
-        if time.is_some() || self.said.time == Asked::Nothing || self.said.all_channels || !is_unique || is_single || self.seen.rows < 2 {
+        if time.is_some()
+            || self.said.time == Asked::Nothing
+            || self.said.all_channels
+            || !is_unique
+            || is_single
+            || self.seen.rows < 2
+        {
             return Ok(());
         }
         let mut longest: &[usize] = &[];
@@ -201,7 +208,8 @@ impl Guess<'_> {
             (Asked::Nothing, _) => Ok(None),
             (Asked::No, Kind::Labels) if known.is_empty() => {
                 // The id comes first, unless another column is called that.
-                let id = self.said.id.column().or_else(|| self.seen.names.iter().position(|name| names::is_id(name))).unwrap_or(0);
+                let id =
+                    self.said.id.column().or_else(|| self.seen.names.iter().position(|name| names::is_id(name))).unwrap_or(0);
                 match self.seen.names.len() {
                     2 => Ok(Some(1 - id)),
                     _ => Err(Error::NoColumn {
@@ -231,7 +239,9 @@ impl Guess<'_> {
         let facts = self.seen.facts;
         let is_suggested = |i: usize| {
             let name = &self.seen.names[i];
-            let numbered = || facts[i].texts == 0 || facts[i].example.as_ref().is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()));
+            let numbered = || {
+                facts[i].texts == 0 || facts[i].example.as_ref().is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()))
+            };
             Some(i) != label
                 && !names::is_id(name)
                 && names::suggests_id(name)
@@ -254,7 +264,10 @@ impl Guess<'_> {
             }
             let name = self.name(id);
             self.said.roles[id] = Some(Role::Ignored);
-            self.warn(format!("column `{name}` counts the rows, and is ignored"), format!("if it names series, say `--id {name}`"));
+            self.warn(
+                format!("column `{name}` counts the rows, and is ignored"),
+                format!("if it names series, say `--id {name}`"),
+            );
         }
         let id = self.only(&suggested, Role::Id)?;
         if let Some(id) = id {
@@ -288,16 +301,16 @@ impl Guess<'_> {
         }
         let times = |i: usize| self.seen.facts[i].times;
         let dates = self.free(|i| {
-            let is_called = names::suggests_time(&self.seen.names[i]) && times(i).found() != Found::None && self.seen.facts[i].texts == 0;
+            let is_called =
+                names::suggests_time(&self.seen.names[i]) && times(i).found() != Found::None && self.seen.facts[i].texts == 0;
             is_free(i) && self.seen.facts[i].cells() == self.seen.rows && (times(i).are_dates() || is_called)
         });
         let found = self.only(&dates, Role::Time)?;
         let found = match found {
             Some(found) => Some(found),
             None => {
-                let elapsed = self.free(|i| {
-                    is_free(i) && self.seen.facts[i].texts == 0 && names::suggests_elapsed(&self.seen.names[i])
-                });
+                let elapsed =
+                    self.free(|i| is_free(i) && self.seen.facts[i].texts == 0 && names::suggests_elapsed(&self.seen.names[i]));
                 let rising = if elapsed.is_empty() { vec![] } else { rises(&elapsed, id)? };
                 let rising: Vec<usize> = elapsed.into_iter().zip(rising).filter(|(_, rises)| *rises).map(|(i, _)| i).collect();
                 self.only(&rising, Role::Time)?
@@ -335,6 +348,13 @@ impl Guess<'_> {
         if self.said.all_channels {
             return Ok(Role::Ignored);
         }
+        if let Some(what) = self.called(column) {
+            self.warn(
+                format!("column `{name}` is called as columns of {what} are, but is not that one, and is ignored"),
+                format!("say so with `--ignore {name}`, or `--channels` with it if it is a quantity"),
+            );
+            return Ok(Role::Ignored);
+        }
         if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
             self.warn(
                 format!("column `{name}` counts the rows, and is ignored"),
@@ -343,7 +363,11 @@ impl Guess<'_> {
             return Ok(Role::Ignored);
         }
         if names::ends_as_id(&name) && !facts.has_fractions {
-            let instead = if id.is_none() { format!("`--id {name}` if it names series") } else { format!("`--static {name}` if it matters") };
+            let instead = if id.is_none() {
+                format!("`--id {name}` if it names series")
+            } else {
+                format!("`--static {name}` if it matters")
+            };
             self.warn(
                 format!("column `{name}` is an id by its name, and is ignored"),
                 format!("say so with `--ignore {name}`, or {instead}"),
@@ -358,6 +382,20 @@ impl Guess<'_> {
             return Ok(Role::Ignored);
         }
         Ok(Role::Channel)
+    }
+
+    /// What a column is called after where another column, or none, was said to be that: labels and times leak.
+    fn called(&self, column: usize) -> Option<&'static str> {
+        let name = &self.seen.names[column];
+        let is_folder = matches!(self.seen.kind, Kind::OfFolder);
+        [
+            (Role::Label, self.said.label != Asked::No && names::is_label(name)),
+            (Role::Time, self.said.time != Asked::No && names::is_time(name)),
+            (Role::Id, self.said.id != Asked::No && !is_folder && names::is_id(name)),
+        ]
+        .into_iter()
+        .find(|(_, is_called)| *is_called)
+        .map(|(role, _)| plural(role))
     }
 
     /// If nothing is left but columns that count rows, they are quantities after all.
@@ -393,7 +431,10 @@ impl Guess<'_> {
         let own = self.seen.facts[column].marks;
         own.marks(file, self.seen.options.decimal).ok_or_else(|| {
             self.question(
-                format!("column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told", self.name(column)),
+                format!(
+                    "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
+                    self.name(column)
+                ),
                 "say which mark stands before fractions: `--decimal ,` or `--decimal .`".into(),
             )
         })
@@ -435,7 +476,10 @@ impl Guess<'_> {
             (None, Found::None) => TimeFormat::Number,
             (None, Found::MonthOrDay) => {
                 return Err(self.question(
-                    format!("column `{name}` has dates such as `{}`, of which month and day cannot be told apart", self.example(column)),
+                    format!(
+                        "column `{name}` has dates such as `{}`, of which month and day cannot be told apart",
+                        self.example(column)
+                    ),
                     "say which stands first: `--time-format us` (month) or `--time-format european` (day)".into(),
                 ));
             }

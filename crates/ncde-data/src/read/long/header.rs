@@ -55,7 +55,8 @@ impl Header {
         let comments = first.iter().take_while(|(_, text)| is_comment(text)).count();
         // The last comment is the header if it has the cells of the rows: `#time,x`.
         let count = |text: &[u8]| SEPARATORS.map(|separator| text.iter().filter(|&&byte| byte == separator).count());
-        let is_header = |i: usize| first.get(i + 1).is_some_and(|(_, below)| count(below) == count(&first[i].1) && count(below) != [0; 4]);
+        let is_header =
+            |i: usize| first.get(i + 1).is_some_and(|(_, below)| count(below) == count(&first[i].1) && count(below) != [0; 4]);
         let start = if comments > 0 && is_header(comments - 1) { comments - 1 } else { comments };
         let Some((line, text)) = first.get(start) else {
             let wanted = "a header `id,time,...` and rows below it";
@@ -109,7 +110,8 @@ impl Header {
 
     /// The cells of a row, one for each column.
     pub(in super::super) fn cells<'a>(&self, file: &str, line: u64, text: &'a [u8]) -> Result<Vec<Cow<'a, [u8]>>, Error> {
-        let cells = cells(text, self.separator).map_err(|seen| Error::Quotes { at: Place::line(file, line), seen, fix: QUOTES })?;
+        let cells =
+            cells(text, self.separator).map_err(|seen| Error::Quotes { at: Place::line(file, line), seen, fix: QUOTES })?;
         if cells.len() == self.names.len() {
             return Ok(cells);
         }
@@ -141,7 +143,8 @@ fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
         own > 1 && below.iter().all(|row| count(row, separator) == own)
     };
     // Of equals the first: `max_by_key` would take the last.
-    let best = SEPARATORS.into_iter().rev().filter(|&separator| fits(separator)).max_by_key(|&separator| count(header, separator));
+    let best =
+        SEPARATORS.into_iter().rev().filter(|&separator| fits(separator)).max_by_key(|&separator| count(header, separator));
     best.or_else(|| SEPARATORS.into_iter().find(|separator| header.contains(separator))).unwrap_or(b',')
 }
 

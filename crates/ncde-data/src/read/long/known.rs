@@ -54,7 +54,11 @@ pub(in super::super) fn columns(
             (Role::Static | Role::Channel, _) => {
                 return Err(Error::Header {
                     at: Place::line(file, 0),
-                    seen: format!("column `{}` is named as one of {}, but the model was not trained on it", shown(name.as_bytes()), plural(role)),
+                    seen: format!(
+                        "column `{}` is named as one of {}, but the model was not trained on it",
+                        shown(name.as_bytes()),
+                        plural(role)
+                    ),
                     fix: "leave it out".into(),
                 });
             }
@@ -69,7 +73,11 @@ pub(in super::super) fn columns(
         new_ids(file, &strangers, &mut columns)?;
         strangers.retain(|name| !names::is_id(name));
     }
-    if layout.with(Role::Id).next().is_some() && said.id == Asked::No && !columns.iter().any(|column| column.role == Role::Id) && !matches!(kind, Kind::OfFolder) {
+    if layout.with(Role::Id).next().is_some()
+        && said.id == Asked::No
+        && !columns.iter().any(|column| column.role == Role::Id)
+        && !matches!(kind, Kind::OfFolder)
+    {
         one_series(file, names, layout, &columns, &mut warnings)?;
     }
     if !strangers.is_empty() {
@@ -172,7 +180,13 @@ fn check_time(file: &str, names: &[String], layout: &Layout, said: &Said, column
 }
 
 /// A file without the column of ids is one series, unless another column looks as if it held them.
-fn one_series(file: &str, names: &[String], layout: &Layout, columns: &[Column], warnings: &mut Vec<Warning>) -> Result<(), Error> {
+fn one_series(
+    file: &str,
+    names: &[String],
+    layout: &Layout,
+    columns: &[Column],
+    warnings: &mut Vec<Warning>,
+) -> Result<(), Error> {
     let name = layout.with(Role::Id).next().map_or("", |id| &id.name);
     let is_free = |i: usize| columns[i].role == Role::Ignored && find(layout, &names[i], names).is_none();
     let others: Vec<&String> = (0..names.len())
@@ -182,7 +196,11 @@ fn one_series(file: &str, names: &[String], layout: &Layout, columns: &[Column],
     if !others.is_empty() {
         return Err(Error::Question {
             at: Place::line(file, 0),
-            seen: format!("there is no column `{}`, which names series for the model, but there are {}", shown(name.as_bytes()), listed(&others)),
+            seen: format!(
+                "there is no column `{}`, which names series for the model, but there are {}",
+                shown(name.as_bytes()),
+                listed(&others)
+            ),
             fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
         });
     }

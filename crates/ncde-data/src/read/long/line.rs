@@ -119,7 +119,8 @@ impl LineReader {
             Some(layout) => known::columns("the header", &header.names, Kind::Series, layout, &self.options)?,
             None => {
                 let columns = by_names(&header, &self.schema.channels, &self.schema.statics, self.schema.vocabulary.is_some());
-                let layout = crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
+                let layout =
+                    crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
                 // What the model knows by name goes without saying, and so do columns that it does not know.
                 (known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?.0, vec![])
             }

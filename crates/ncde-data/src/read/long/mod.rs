@@ -93,6 +93,7 @@ fn facts_of(files: &[(&Input<'_>, &Header)]) -> Result<(Vec<Facts>, u64), Error>
     let mut facts: Vec<Facts> = names.iter().map(|name| Facts::new(name)).collect();
     let mut rows = 0;
     for (input, header) in files {
+        facts.iter_mut().for_each(Facts::next_file);
         let place: Vec<Option<usize>> = header.names.iter().map(|name| names.iter().position(|other| other == name)).collect();
         rows += header.rows(input, |_, cells| {
             for (cell, place) in cells.iter().zip(&place) {

@@ -35,8 +35,32 @@ const OWNERS: [&str; 20] = [
 
 /// Words behind `time` that say its unit or zone.
 const UNITS: [&str; 26] = [
-    "s", "sec", "secs", "second", "seconds", "ms", "millis", "milliseconds", "us", "ns", "min", "mins", "minute", "minutes", "h",
-    "hr", "hrs", "hour", "hours", "d", "day", "days", "utc", "gmt", "unix", "epoch",
+    "s",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "ms",
+    "millis",
+    "milliseconds",
+    "us",
+    "ns",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "h",
+    "hr",
+    "hrs",
+    "hour",
+    "hours",
+    "d",
+    "day",
+    "days",
+    "utc",
+    "gmt",
+    "unix",
+    "epoch",
 ];
 
 /// What counts up while a series goes on.
@@ -46,7 +70,8 @@ const ELAPSED: [&str; 24] = [
 ];
 
 /// What a column that counts rows is called.
-const COUNTERS: [&str; 12] = ["row", "rows", "rownum", "row number", "row id", "row nr", "row no", "index", "idx", "no", "nr", "line"];
+const COUNTERS: [&str; 12] =
+    ["row", "rows", "rownum", "row number", "row id", "row nr", "row no", "index", "idx", "no", "nr", "line"];
 
 /// The names of columns of labels, for messages.
 pub(in super::super) const LABEL_NAMES: &[&str] = &LABELS;
@@ -86,8 +111,12 @@ pub(in super::super) fn suggests_id(name: &str) -> bool {
 pub(in super::super) fn ends_as_id(name: &str) -> bool {
     let words = words(name);
     let is_word = |word: &String| matches!(word.as_str(), "id" | "ids" | "uid" | "guid" | "uuid" | "key");
-    words.len() > 1 && words.last().is_some_and(is_word) || ["uid", "uuid", "guid"].contains(&words.concat().as_str())
-        || words.len() == 1 && words[0].len() > 3 && words[0].ends_with("id") && OWNERS.iter().any(|owner| words[0] == format!("{owner}id"))
+    words.len() > 1 && words.last().is_some_and(is_word)
+        || ["uid", "uuid", "guid"].contains(&words.concat().as_str())
+        || words.len() == 1
+            && words[0].len() > 3
+            && words[0].ends_with("id")
+            && OWNERS.iter().any(|owner| words[0] == format!("{owner}id"))
 }
 
 /// `subject`, `unit`, `series`, and `subject number`.
@@ -106,15 +135,15 @@ pub(in super::super) fn needs_numbers(name: &str) -> bool {
 pub(in super::super) fn suggests_time(name: &str) -> bool {
     let words = words(name);
     let is_word = |word: &String| matches!(word.as_str(), "time" | "timestamp" | "datetime" | "date" | "when" | "ts");
-    words.iter().any(is_word)
-        || words.last().is_some_and(|word| word == "at" || word.ends_with("time") || word.ends_with("date"))
+    words.iter().any(is_word) || words.last().is_some_and(|word| word == "at" || word.ends_with("time") || word.ends_with("date"))
 }
 
 /// `hour`, `cycle`, `elapsed_s`: a time if it rises in each series.
 pub(in super::super) fn suggests_elapsed(name: &str) -> bool {
     let words = words(name);
     words.split_first().is_some_and(|(first, rest)| {
-        ELAPSED.contains(&first.as_str()) && rest.iter().all(|word| UNITS.contains(&word.as_str()) || matches!(word.as_str(), "number" | "no" | "nr"))
+        ELAPSED.contains(&first.as_str())
+            && rest.iter().all(|word| UNITS.contains(&word.as_str()) || matches!(word.as_str(), "number" | "no" | "nr"))
     })
 }
 
@@ -183,13 +212,17 @@ mod tests {
         for name in ["T", "temperature", "times", "time_of_flight", "t12"] {
             assert!(!is_time(name), "{name}");
         }
-        for name in ["patient_id", "PatientID", "subject", "series", "unit", "unit number", "encounter_id", "Subject No", "patientid"] {
+        for name in
+            ["patient_id", "PatientID", "subject", "series", "unit", "unit number", "encounter_id", "Subject No", "patientid"]
+        {
             assert!(suggests_id(name), "{name}");
         }
         for name in ["grid", "humid", "valid", "id_ratio", "units sold", "acid"] {
             assert!(!suggests_id(name), "{name}");
         }
-        assert!(suggests_time("event_time") && suggests_time("charttime") && suggests_time("recordedAt") && !suggests_time("heat"));
+        assert!(
+            suggests_time("event_time") && suggests_time("charttime") && suggests_time("recordedAt") && !suggests_time("heat")
+        );
         assert!(suggests_elapsed("Hours") && suggests_elapsed("elapsed_s") && !suggests_elapsed("hour of sleep"));
         assert!(suggests_counter("") && suggests_counter("Unnamed: 0") && suggests_counter("row") && !suggests_counter("arrow"));
         assert_eq!((numbered("t12"), numbered("12"), numbered("x")), (Some(("t", 12)), Some(("", 12)), None));

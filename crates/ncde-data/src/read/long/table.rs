@@ -92,7 +92,19 @@ impl Table {
             Cells::Number { marks } => Labels::new(&column.name).with_marks(*marks),
             _ => Labels::new(&column.name),
         });
-        Self { rule, policy, files: vec![], first: vec![], values, cases: vec![], labels, clock, columns, by_id: HashMap::new(), current: 0 }
+        Self {
+            rule,
+            policy,
+            files: vec![],
+            first: vec![],
+            values,
+            cases: vec![],
+            labels,
+            clock,
+            columns,
+            by_id: HashMap::new(),
+            current: 0,
+        }
     }
 
     /// The column that is asked for as tokens, among those with values.

@@ -22,7 +22,8 @@ impl Table {
             return Err(Error::Header {
                 at: Place::line(self.file(), 0),
                 seen: format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others)),
-                fix: "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)".into(),
+                fix: "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)"
+                    .into(),
             });
         }
         Ok(Some(asked))
