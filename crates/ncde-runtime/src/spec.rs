@@ -32,6 +32,9 @@ pub struct ModelSpec {
     /// The tokens, if observations are tokens: there is one channel then, and its values are their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<Vec<String>>,
+    /// How the columns of the file it was trained on are read, for whoever reads files; it has no effect on predictions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<serde_json::Value>,
     /// What is predicted.
     pub task: Task,
     /// How far training went; not known of a model without it.

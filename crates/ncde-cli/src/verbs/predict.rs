@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use ncde::train::{Answered, predict_all, predict_ends};
-use ncde_data::{Case, Dataset, ReadOptions, Schema};
+use ncde_data::{Case, Dataset, ReadOptions};
 use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
 use super::ahead;
 use crate::args::{PredictArgs, UseArgs};
 use crate::error::Failure;
-use crate::{output, threads};
+use crate::{output, schema, threads};
 
 /// What a model says of a file.
 pub(crate) struct Predicted {
@@ -39,25 +39,11 @@ pub(crate) fn predict_file(
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let place = place(&spec)?;
-    let classes = match &spec.task {
-        Task::Classification { classes, .. } => classes.clone(),
-        Task::Regression { .. } | Task::Forecast { .. } => Vec::new(),
-    };
-    let options = ReadOptions {
-        labels: args.labels.clone(),
-        statics: (!spec.statics.is_empty()).then(|| spec.statics.clone()),
-        tokens: spec.vocabulary.as_ref().and(spec.channels.first().cloned()),
-        task: match &spec.task {
-            Task::Classification { .. } => Some(ncde_data::Task::Classification),
-            Task::Regression { .. } => Some(ncde_data::Task::Regression),
-            Task::Forecast { .. } => None,
-        },
-        ..ReadOptions::default()
-    };
-    let data = ncde_data::read(&args.data, &options)?;
-    let schema =
-        Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: spec.vocabulary.clone() };
-    let data = data.aligned(&schema)?;
+    let schema = schema::of(&spec)?;
+    let options = ReadOptions { labels: args.labels.clone(), ..schema::options(&spec, &schema, &args.columns) };
+    let loaded = ncde_data::load(&args.data, &options)?;
+    schema::warn(&loaded);
+    let data = loaded.data.aligned(&schema)?;
     let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || match place {
         Where::Everywhere => Ok(predict_all(&model, &data)?),
         Where::Ends => Ok(predict_ends(&model, &data)?),

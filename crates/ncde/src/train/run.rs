@@ -27,6 +27,7 @@ use super::directory::{self, CONFIG, RECORD};
 use super::features::Features;
 use super::fingerprint;
 use super::goal::{Goal, Predicted, labelled};
+use super::names::SplitBy;
 use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, at_least, fit_target};
 use super::split::Parts;
@@ -134,6 +135,10 @@ impl Run {
     /// If the settings make no sense for the data, or the test data has other channels or classes.
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
         let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
+        // Where others have drawn the parts, places in the file count; everywhere else only ids do.
+        let by_place = config.data.parts.is_some() || config.data.split == Some(SplitBy::ThesisJax05);
+        let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
+        let (train, test) = (ordered(train), test.map(ordered));
         let mut settings = Settings::of(config, &train, test.is_some())?;
         let deduplicate = settings.config.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
@@ -195,6 +200,7 @@ impl Run {
             channels: data.channels.clone(),
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
+            schema: None,
             task: task.clone(),
             trained: Some(seen),
             preparation,
@@ -214,6 +220,13 @@ impl Run {
         let fingerprint = fingerprint::of(&data, &parts);
         let warnings = warning::of(&data, &parts, &settings, &spec.task);
         Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
+    }
+
+    /// The run of a model that remembers how the columns of its file are read.
+    #[must_use]
+    pub fn with_schema(mut self, schema: Option<serde_json::Value>) -> Self {
+        self.spec.schema = schema;
+        self
     }
 
     /// The model without its weights.
