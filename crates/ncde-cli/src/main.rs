@@ -6,6 +6,7 @@ mod bench;
 mod error;
 mod memory;
 mod output;
+mod schema;
 mod signals;
 mod table;
 mod threads;

@@ -2,7 +2,9 @@
 
 mod bench;
 mod common;
+mod forecast;
 mod help;
+mod people;
 mod readme;
 mod signature_errors;
 mod signature_files;

@@ -67,11 +67,12 @@ fn a_stream_says_what_predict_says_and_goes_on_where_it_was() {
     let last: HashMap<String, Vec<String>> = streamed[1..].iter().map(|row| (row[0].clone(), row[2..].to_vec())).collect();
     assert_eq!(last, wanted);
 
-    // Without times observations are counted, as `predict` does.
+    // Without times observations are counted, as `predict` does, but only if that is said.
     let untimed: String = parse_csv(&text).iter().map(|row| format!("{},{},{}\n", row[0], row[2], row[3])).collect();
     let folder = folder.with("untimed.csv", &untimed);
-    let counted = folder.run("predict run --data untimed.csv").csv();
-    let streamed = folder.run_with("stream run", &untimed).csv();
+    folder.run("predict run --data untimed.csv").failed(2, &["the model was trained with times in `time`", "--time none"]);
+    let counted = folder.run("predict run --data untimed.csv --time none").csv();
+    let streamed = folder.run_with("stream run --time none", &untimed).csv();
     let last: HashMap<&String, &[String]> = streamed[1..].iter().map(|row| (&row[0], &row[2..])).collect();
     assert!(counted[1..].iter().all(|row| last[&row[0]] == &row[1..]));
 
@@ -138,7 +139,7 @@ fn bad_lines_are_reported_by_number() {
     let wanted = [
         "line 2: expected ident",
         "line 3: observation 1: its time `0` is not after the last one",
-        "line 4: observation 1: 1 values, but the model has 2 channels",
+        "line 4: this line: 1 value, but the model has 2 channels; give one for each, or values by name",
         "line 6: there is no series `9` to end",
         "4 of 6 lines were skipped",
     ];
@@ -241,7 +242,8 @@ fn numbers_every_step_and_the_future_are_predicted_too() {
     assert!(metrics["accuracy"].as_f64().unwrap() > 0.8, "{metrics}");
     folder.run(&format!("train --data x.csv --set task=forecast --set horizon=2 --out later {quick}")).ok();
     let rows = folder.run("predict later --data x.csv").csv();
-    assert_eq!(rows[0], ["id", "time", "x", "y"]);
+    let columns = ["id", "time", "horizon", "forecast_time", "x", "x_low", "x_high", "y", "y_low", "y_high"];
+    assert_eq!((&rows[0][..], rows.len()), (&columns.map(str::to_owned)[..], 61));
     folder.run("train --data x.csv --set task=forecast --set horizon=20 --out no").failed(2, &["the longest series has 20"]);
     folder.run("train --data x.csv --out no").failed(2, &["no labels", "--labels"]);
 }

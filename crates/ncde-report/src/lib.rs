@@ -23,9 +23,11 @@
 //! | [`metrics`] | pure functions of predictions and truth |
 //! | [`record`] | the record of a run, and how it is read and written |
 //! | `compare`, `summary`, `format` | what is said of one run and of several; numbers for people |
+//! | `ahead` | tables of forecasts, beside naive ones |
 //! | `plot` | axes and charts as SVG |
 //! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 
+mod ahead;
 mod compare;
 mod escape;
 mod format;

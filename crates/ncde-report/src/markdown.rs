@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::ahead;
 use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
 use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
-use crate::metrics::Classification;
+use crate::metrics::{Classification, Forecast};
 use crate::record::Point;
 use crate::summary::certainty;
 use crate::{MARK, Metrics, RunRecord};
@@ -111,6 +112,9 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
             let _ = writeln!(text, "\n{sub} Classes\n");
             classes(text, record, metrics);
         }
+        if let Metrics::Forecast(metrics) = metrics {
+            forecast(text, metrics, &sub);
+        }
     }
     if !record.history.is_empty() {
         let _ = writeln!(text, "\n{sub} Training\n");
@@ -120,6 +124,17 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     let rows = record.facts().into_iter().map(|(name, value)| vec![name.into(), escaped(&value)]);
     table(text, &["", ""], rows);
     let _ = write!(text, "\n{}\n{}", fenced(&record.command, "sh"), fenced(&record.config, "toml"));
+}
+
+/// Forecasts by horizon and channel, beside naive ones.
+fn forecast(text: &mut String, metrics: &Forecast, sub: &str) {
+    for own in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{sub} {}\n", own.title);
+        let header: Vec<String> = own.header.iter().map(|cell| escaped(cell)).collect();
+        let rows = own.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect());
+        table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+    }
+    let _ = writeln!(text, "\n{}", ahead::legend(metrics));
 }
 
 fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {

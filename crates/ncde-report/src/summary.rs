@@ -1,7 +1,7 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
 use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent};
-use crate::metrics::{higher_is_better, wilson};
+use crate::metrics::higher_is_better;
 use crate::{Metrics, RunRecord};
 
 /// A number, what it is, and what is worth knowing about it.
@@ -52,7 +52,7 @@ impl RunRecord {
         // A run without test cases must not look as if it had been tested.
         let source = if whose == "test" { "" } else { " (validation)" };
         let interval = match metrics {
-            Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
+            Metrics::Classification(metrics) if name == "accuracy" => metrics.interval(),
             _ => None,
         };
         let interval = interval.map_or(String::new(), |i| format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high));
@@ -132,6 +132,10 @@ impl RunRecord {
             ("cases", format!("{} train, {} validation, {} test", count(data.train), count(data.validation), count(data.test))),
             ("channels", count(data.channels)),
         ];
+        if let Some([train, validation, test]) = data.observations {
+            let words = format!("{} train, {} validation, {} test, in this order", count(train), count(validation), count(test));
+            facts.push(("observations", words));
+        }
         if let Some([least, median, most]) = data.lengths {
             let range = if least == most {
                 count(most)
@@ -161,21 +165,38 @@ impl RunRecord {
 
 /// How sure a metric is: the interval that an accuracy of so many cases has, or what else to know of it.
 pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {
-    let cases = counted(metrics.cases(), "case", "cases");
-    let interval = match metrics {
-        Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
-        Metrics::Classification(metrics) => return format!("accuracy {}, {cases}", percent(metrics.accuracy)),
-        Metrics::Regression(metrics) => {
-            let r2 = metrics.r2.filter(|_| name != "r2");
-            return r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)));
-        }
+    let of_series = |labels: usize, series: usize, what: [&str; 2]| {
+        format!("{} of {}", counted(labels, what[0], what[1]), series_counted(series))
     };
-    match interval {
-        Some(interval) => {
-            format!("95 % interval {:.1} to {}, {cases}", 100.0 * interval.low, percent(interval.high))
+    match metrics {
+        Metrics::Classification(metrics) => {
+            let cases = match &metrics.series {
+                Some(series) => of_series(metrics.cases, series.count, ["label", "labels"]),
+                None => counted(metrics.cases, "case", "cases"),
+            };
+            if name != "accuracy" {
+                return format!("accuracy {}, {cases}", percent(metrics.accuracy));
+            }
+            match metrics.interval() {
+                Some(i) => format!("95 % interval {:.1} to {}, {cases}", 100.0 * i.low, percent(i.high)),
+                None => cases,
+            }
         }
-        None => cases,
+        Metrics::Regression(metrics) => {
+            let cases = match metrics.series {
+                Some(series) => of_series(metrics.cases, series, ["number", "numbers"]),
+                None => counted(metrics.cases, "case", "cases"),
+            };
+            let r2 = metrics.r2.filter(|_| name != "r2");
+            r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)))
+        }
+        Metrics::Forecast(metrics) => crate::ahead::certainty(metrics),
     }
+}
+
+/// `1 series`, `12 series`.
+pub(crate) fn series_counted(count: usize) -> String {
+    counted(count, "series", "series")
 }
 
 /// What several runs are about: `12 training runs on 2 data sets`.

@@ -14,9 +14,10 @@
 
 use std::fmt::Write;
 
+use crate::ahead;
 use crate::escape::terminal as plain;
 use crate::format::{count, metric, metric_name, number};
-use crate::metrics::{Classification, higher_is_better};
+use crate::metrics::{Classification, Forecast, higher_is_better};
 use crate::{Metrics, RunRecord};
 
 /// What a terminal can show.
@@ -54,6 +55,9 @@ pub fn terminal(record: &RunRecord, width: usize, glyphs: Glyphs) -> String {
     }
     if let Some((whose, Metrics::Classification(metrics))) = record.outcome() {
         confusion(&mut text, &record.data.classes, whose, metrics, width);
+    }
+    if let Some((_, Metrics::Forecast(metrics))) = record.outcome() {
+        forecast(&mut text, metrics);
     }
     shown(text, width, glyphs)
 }
@@ -170,6 +174,21 @@ fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
         current
     };
     values.into_iter().map(mean).collect()
+}
+
+/// Forecasts by horizon and channel, beside naive ones; columns as wide as they must be.
+fn forecast(text: &mut String, metrics: &Forecast) {
+    for table in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{}", table.title.to_lowercase());
+        let rows: Vec<Vec<String>> =
+            std::iter::once(table.header).chain(table.rows).map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+        let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
+        for row in &rows {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+            let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  "));
+        }
+    }
 }
 
 /// The matrix of counts, if it is narrow enough.

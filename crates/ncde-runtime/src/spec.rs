@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::forecast::Forecast;
 use crate::layer::{Chain, LayerSpec, Room, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
@@ -31,6 +32,9 @@ pub struct ModelSpec {
     /// The tokens, if observations are tokens: there is one channel then, and its values are their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<Vec<String>>,
+    /// How the columns of the file it was trained on are read, for whoever reads files; it has no effect on predictions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<serde_json::Value>,
     /// What is predicted.
     pub task: Task,
     /// How far training went; not known of a model without it.
@@ -83,10 +87,7 @@ pub enum Task {
         scaling: Scaling,
     },
     /// The values of all channels some observations later.
-    Forecast {
-        /// How many.
-        horizon: usize,
-    },
+    Forecast(Forecast),
 }
 
 impl Task {
@@ -95,7 +96,7 @@ impl Task {
         match self {
             Self::Classification { classes, .. } => classes.len(),
             Self::Regression { .. } => 1,
-            Self::Forecast { .. } => channels,
+            Self::Forecast(forecast) => forecast.outputs(channels),
         }
     }
 
@@ -105,6 +106,11 @@ impl Task {
             Self::Classification { at, .. } | Self::Regression { at, .. } => *at,
             Self::Forecast { .. } => At::Steps,
         }
+    }
+
+    /// What is forecast, if that is the task.
+    pub fn forecast(&self) -> Option<&Forecast> {
+        if let Self::Forecast(forecast) = self { Some(forecast) } else { None }
     }
 }
 
@@ -175,10 +181,10 @@ impl ModelSpec {
         let (classes, target) = match &self.task {
             Task::Classification { classes, .. } => (classes, None),
             Task::Regression { scaling, .. } => (&none, Some(scaling)),
-            Task::Forecast { horizon: 0 } => {
-                return corrupt("a horizon of 0; a forecast is of at least 1 observation later".into());
-            }
-            Task::Forecast { .. } => (&none, None),
+            Task::Forecast(forecast) => match forecast.problem(channels) {
+                Some(problem) => return corrupt(problem),
+                None => (&none, None),
+            },
         };
         let preparation = &self.preparation;
         let mut scalings = preparation.channels.iter().chain(&preparation.statics).chain(&preparation.time).chain(target);

@@ -12,7 +12,9 @@ use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde::layer::{Context, Network, Places, Rows};
 use ncde::random::Stream;
-use ncde_runtime::{FORMAT, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes};
+use ncde_runtime::{
+    FORMAT, Forecast, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes,
+};
 use serde_json::{Value, json};
 
 const CHANNELS: usize = 3;
@@ -31,7 +33,8 @@ fn spec(layers: &[Value]) -> Result<ModelSpec, Box<dyn Error>> {
         channels: (0..CHANNELS).map(|i| format!("channel {i}")).collect(),
         statics: Vec::new(),
         vocabulary: None,
-        task: Task::Forecast { horizon: 1 },
+        schema: None,
+        task: Task::Forecast(Forecast::one(1)),
         trained: None,
         preparation: Preparation { channels, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
         layers,

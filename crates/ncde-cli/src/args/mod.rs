@@ -1,5 +1,6 @@
 //! What can be typed: clap structures and nothing else.
 
+mod columns;
 mod model;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ncde_kernels::{Mode, Transition};
 use ncde_runtime::layer::StructureName;
 
+pub(crate) use columns::ColumnArgs;
 pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
 
 /// Neural controlled differential equations: from a time-series file to a trained model, a report and live predictions.

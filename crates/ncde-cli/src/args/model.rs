@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Device, positive};
+use super::{ColumnArgs, Device, positive};
 
 const TRAIN_EXAMPLES: &str = "\
 Examples:
@@ -19,8 +19,10 @@ Examples:
       blocks of SLiCEs on a column of tokens
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
       long CSV (id, time, channels...) with labels in a second file
+  ncde train --data visits.csv --id patient --time visited --time-format european --static sex,age
+      which column is what; it is saved with the model
   ncde train --data walks.csv --set task=forecast --set horizon=5
-      later values of all channels
+      the next 5 values of all channels; one long series is split by time
   ncde train --config run.toml --seed 3 --out runs/three
       settings from a file; flags go before it
   ncde train --data walks.csv --print-config > run.toml
@@ -38,7 +40,7 @@ at a time. `state.bin` is for training longer, and may be deleted.";
 #[derive(Debug, Args)]
 #[command(after_help = TRAIN_EXAMPLES)]
 pub(crate) struct TrainArgs {
-    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these), or a folder with one CSV a case
+    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, `-` for standard input), a folder with one CSV a case, or with a folder for each class
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -62,7 +64,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Which model; by default `stack` for tokens, `reservoir` for series of numbers as a whole, `slice` for predictions at every observation or if a setting of training is given
+    /// Which model; by default `stack` for tokens, `reservoir` for numbers, or `slice` if a setting of training is given
     #[arg(long, value_parser = models(), value_name = "NAME")]
     pub(crate) model: Option<String>,
 
@@ -105,6 +107,9 @@ pub(crate) struct TrainArgs {
     /// Print one JSON line for every evaluation of the validation part, and one at the end
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 /// The presets, with what each is.
@@ -131,6 +136,9 @@ pub(crate) struct UseArgs {
     /// How many threads compute; all by default
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 const EVAL_EXAMPLES: &str = "\
@@ -152,9 +160,12 @@ const PREDICT_EXAMPLES: &str = "\
 Examples:
   ncde predict runs/vowels --data Vowels_TEST.ts --output predictions.csv
   ncde predict runs/vowels --data new.csv
+  ncde predict runs/power --data power.csv --horizon 24
 
 One row a case: id, prediction, a column per class. A model with an output at every observation
-gives one row for each, with its time.";
+gives one row for each, with its time. A forecast is made from the end of each series (from every
+observation with `--every`), one row for each horizon: id, time, horizon, forecast_time, and for
+each channel its value, and CHANNEL_low and CHANNEL_high where the model knows intervals.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -165,6 +176,14 @@ pub(crate) struct PredictArgs {
     /// A .csv or .json file to write; CSV on standard output without it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Forecast no further than so many observations ahead
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub(crate) horizon: Option<usize>,
+
+    /// Forecast from every observation, not from the end of each series alone
+    #[arg(long)]
+    pub(crate) every: bool,
 }
 
 const STREAM_EXAMPLES: &str = "\
@@ -174,8 +193,10 @@ Examples:
 
 One observation a line in, one prediction a line out, as soon as it is known. Lines are JSON objects
 (`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
-observation, `end` to forget it), or CSV below a header (`id`, `time`, channels). Series may be
-interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+observation, `end` to forget it; values and statics as lists or by name), or CSV below a header with
+the columns the model was trained on, in any order. Cells, times and words are read as in files.
+Series may be interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+Forecasts of several horizons are a list in one JSON line, and in CSV one row for each horizon.
 A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
 once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
 
@@ -197,6 +218,9 @@ pub(crate) struct StreamArgs {
     /// How often the state is saved
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "state")]
     pub(crate) save_every: NonZeroU64,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -254,6 +278,13 @@ pub(crate) struct DataArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Read the file as this model does
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 const REPORT_EXAMPLES: &str = "\

@@ -13,8 +13,10 @@ pub(super) fn purpose(spec: &ModelSpec) -> String {
             format!("says which of {} classes {} ({})", classes.len(), whole(*at), listed(classes))
         }
         Task::Regression { target, at, .. } => format!("predicts the number `{target}` {}", whole(*at)),
-        Task::Forecast { horizon } => {
-            format!("forecasts all channels, {horizon} {} ahead", one_or(*horizon, "observation", "observations"))
+        Task::Forecast(forecast) => {
+            let (first, last) = forecast.horizons().into_inner();
+            let range = if first == last { last.to_string() } else { format!("{first} to {last}") };
+            format!("forecasts all channels, {range} {} ahead", one_or(last, "observation", "observations"))
         }
     };
     let takes = match &spec.vocabulary {
@@ -58,9 +60,9 @@ fn listed(names: &[String]) -> String {
     text
 }
 
-/// What a layer does, in a few words; none if its settings say it best.
-pub(super) fn layer(spec: &LayerSpec) -> Option<String> {
-    Some(match spec {
+/// What a layer does, in a few words.
+pub(super) fn layer(spec: &LayerSpec) -> String {
+    match spec {
         LayerSpec::Windows(own) => {
             let steps = format!("cuts the path into windows of {} {}", own.window, one_or(own.window, "step", "steps"));
             match own.form {
@@ -88,6 +90,13 @@ pub(super) fn layer(spec: &LayerSpec) -> Option<String> {
             16 * own.responses.groups(),
             own.responses.spans.len()
         ),
+        LayerSpec::Memory(own) => format!(
+            "how each channel came to its present value, over {} spans of time, {} numbers each{}",
+            own.spans.len(),
+            own.order,
+            if own.values { ", and its value" } else { "" }
+        ),
+        LayerSpec::RandomFeatures(own) => format!("{} random functions of these numbers, beside them", own.count),
         LayerSpec::Signature(own) => format!("the signature of the path so far, to depth {}", own.depth),
         LayerSpec::Embedding(own) => format!("{} numbers for each token", own.width),
         LayerSpec::Linear(own) => format!("a linear map to {} {}", own.outputs, one_or(own.outputs, "number", "numbers")),
@@ -105,6 +114,5 @@ pub(super) fn layer(spec: &LayerSpec) -> Option<String> {
             Over::Last => "the last row alone".into(),
             Over::Mean => "the mean of all rows".into(),
         },
-        _ => return None,
-    })
+    }
 }

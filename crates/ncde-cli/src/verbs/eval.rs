@@ -4,13 +4,13 @@ use ncde::train::score;
 use ncde_report::{Metrics, confusion_matrix};
 use ncde_runtime::Task;
 
-use super::predict::predict_file;
+use super::predict::{Where, predict_file};
 use crate::args::EvalArgs;
 use crate::error::{Failure, first};
 use crate::output;
 
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
-    let predicted = predict_file(&args.on)?;
+    let predicted = predict_file(&args.on, |_| Ok(Where::Everywhere))?;
     let Some(metrics) = score(&predicted.spec.task, &predicted.data, &predicted.predictions) else {
         return Err(Failure::Refused(format!(
             "`{}` has no labels to compare with; give them with `--labels FILE`, or use `ncde predict`",

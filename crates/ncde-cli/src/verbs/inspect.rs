@@ -1,7 +1,7 @@
 //! `ncde inspect`: what a saved model is.
 
 use ncde_runtime::layer::{NeuralCde, Signal, generic_field};
-use ncde_runtime::{LayerSpec, Model, NamedWeight, Task};
+use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task};
 use ncde_solve::lip;
 
 use super::describe;
@@ -56,7 +56,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         match &spec.task {
             Task::Classification { classes, .. } => row(out, "classes", classes.join(", "))?,
             Task::Regression { target, .. } => row(out, "target", target.clone())?,
-            Task::Forecast { horizon } => row(out, "forecast", format!("{horizon} observations ahead"))?,
+            Task::Forecast(forecast) => {
+                forecast_in_words(forecast).into_iter().try_for_each(|(name, words)| row(out, name, words))?;
+            }
         }
         row(out, "channels", spec.channels.join(", "))?;
         if let Some(tokens) = &spec.vocabulary {
@@ -65,12 +67,43 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         if !spec.statics.is_empty() {
             row(out, "statics", spec.statics.join(", "))?;
         }
+        if let Some(extent) = &spec.trained {
+            row(
+                out,
+                "trained on",
+                format!("series of up to {} observations, over a time of {}", extent.length, extent.duration),
+            )?;
+        }
         row(out, "parameters", trained.to_string())?;
         for NamedWeight { name, shape, .. } in model.weights() {
             row(out, "", format!("{name} {shape:?}"))?;
         }
         Ok(())
     })
+}
+
+/// What is forecast, and how sure that is.
+fn forecast_in_words(forecast: &Forecast) -> Vec<(&'static str, String)> {
+    let (first, last) = forecast.horizons().into_inner();
+    let mut words = match (first == last, last) {
+        (true, 1) => "the next observation".to_owned(),
+        (true, last) => format!("{last} observations ahead"),
+        (false, last) => format!("{first} to {last} observations ahead"),
+    };
+    if let Some(step) = forecast.step {
+        words += &format!(", {step} apart{}", if forecast.grid { " on a grid with places left out" } else { "" });
+    }
+    if forecast.relative {
+        words += ", as differences to the last known values";
+    }
+    let mut all = vec![("forecast", words)];
+    if let Some(intervals) = &forecast.intervals {
+        all.push(("intervals", format!("{} %, from the validation part", 100.0 * intervals.level)));
+    }
+    if let Some(period) = forecast.baseline.as_ref().and_then(|baseline| baseline.period) {
+        all.push(("period", format!("{period} observations")));
+    }
+    all
 }
 
 /// Words in lines as wide as the reader's.
@@ -100,8 +133,7 @@ fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io:
         map.remove("layers");
     }
     let settings = settings.to_string().replace(['{', '}', '"'], "").replace(',', ", ").replace(':', ": ");
-    let words = describe::layer(spec).map_or(String::new(), |words| format!(": {words}"));
-    writeln!(out, "  {place} {}{words}", spec.name())?;
+    writeln!(out, "  {place} {}: {}", spec.name(), describe::layer(spec))?;
     if !settings.is_empty() {
         writeln!(out, "{:6} {settings}", "")?;
     }

@@ -1,5 +1,6 @@
 //! The verbs of the command line, one module each.
 
+mod ahead;
 pub(crate) mod completions;
 pub(crate) mod data;
 mod describe;

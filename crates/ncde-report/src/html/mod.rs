@@ -6,6 +6,7 @@
 mod classes;
 mod comparison;
 mod data;
+mod forecast;
 mod run;
 
 use std::fmt::Write;

@@ -24,6 +24,9 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
             card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
             classes::cards(page, run, metrics, whose);
         }
+        if let Metrics::Forecast(metrics) = metrics {
+            super::forecast::cards(page, metrics);
+        }
     }
     card(page, "Predicted against true", plot::predicted_against_true(run), "");
     for own in &run.forecasts {

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interval::{Interval, clustered, wilson};
 use super::ranking::auroc;
 use crate::number;
 
@@ -33,6 +34,18 @@ pub struct Classification {
     pub f1: f64,
     /// Counts, `confusion[true][predicted]`.
     pub confusion: Vec<Vec<u64>>,
+    /// The series that the cases are labels of, where a series has several: labels of one series are alike, so that many of them say less than they seem to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Clusters>,
+}
+
+/// Series that have several labels each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clusters {
+    /// How many.
+    pub count: usize,
+    /// The 95 % interval of the accuracy, with a series as the unit; `None` of a single one.
+    pub interval: Option<Interval>,
 }
 
 impl Classification {
@@ -54,6 +67,7 @@ impl Classification {
             auroc: auroc(probabilities, classes, truth),
             f1: macro_f1(&confusion).unwrap_or(0.0),
             confusion,
+            series: None,
         }
     }
 
@@ -84,6 +98,21 @@ impl Classification {
             balanced_accuracy: balanced_accuracy(&counts).unwrap_or(0.0),
             f1: macro_f1(&counts).unwrap_or(0.0),
             ..self
+        }
+    }
+
+    /// The same, where cases are labels of series: how many are right of how many, for each series.
+    #[must_use]
+    pub fn with_series(self, series: &[(u64, u64)]) -> Self {
+        let count = series.iter().filter(|(_, labels)| *labels > 0).count();
+        Self { series: Some(Clusters { count, interval: clustered(series) }), ..self }
+    }
+
+    /// How sure the accuracy is: with a series as the unit, where it has several labels.
+    pub fn interval(&self) -> Option<Interval> {
+        match &self.series {
+            Some(series) => series.interval,
+            None => wilson(self.correct(), self.cases as u64),
         }
     }
 

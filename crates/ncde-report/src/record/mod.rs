@@ -113,6 +113,9 @@ pub struct DataSummary {
     pub test: usize,
     /// How many channels a series has.
     pub channels: usize,
+    /// How many observations are trained, validated and tested on, if series are split by time; `train`, `validation` and `test` are then series that have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<[usize; 3]>,
     /// How many values beside its series a case has.
     pub statics: usize,
     /// The names of the classes; empty for regression.

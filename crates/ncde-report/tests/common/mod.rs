@@ -66,6 +66,7 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
             validation: 160,
             test: 240,
             channels: 6,
+            observations: None,
             statics: 0,
             classes: made.classes.iter().map(ToString::to_string).collect(),
             task: task.into(),

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::{at_least_one, misplaced, product};
-use super::{Chain, Init, Layer, Role, Row, Rows, Signal, Step, Values, Weight};
+use super::{Chain, Init, Layer, Role, Row, Rows, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// An embedding of tokens.
@@ -55,7 +55,7 @@ struct EmbeddingStep {
 }
 
 impl Step for EmbeddingStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let token = row.values.first().copied().unwrap_or(f64::NAN);
         if !(token >= 0.0 && token < self.vocabulary as f64 && token.fract() == 0.0) {
             let problem = format!("token {token}, but the model knows tokens 0 to {}", self.vocabulary - 1);

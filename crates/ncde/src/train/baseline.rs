@@ -14,7 +14,7 @@ use ncde_signature::{Paths, Signature};
 
 use super::preset::usual_depth;
 use super::reservoir::{best_penalty, temperature};
-use super::store::score;
+use super::score::score;
 use super::{Error, Run};
 
 /// The most training cases of the linear model: products of all pairs are taken.

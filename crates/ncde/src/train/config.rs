@@ -52,27 +52,47 @@ table! {
         labels: PathBuf,
         /// The same for `test`.
         test_labels: PathBuf,
-        /// The column with the name of a case.
+        /// The column with the name of a case; `none` if all rows are one.
         id_column: String,
-        /// The column with times.
+        /// The column with times; `none` if rows are to be counted.
         time_column: String,
-        /// The column with labels.
+        /// The column with labels; `none` if there is none.
         label_column: String,
         /// The columns that are static covariates.
         statics: Vec<String>,
+        /// Columns that are not read.
+        ignore: Vec<String>,
+        /// All columns that are channels.
+        channels: Vec<String>,
+        /// Whether the rows of a case are sorted by time; else times that decrease are refused.
+        sort: bool,
+        /// What happens to several rows of one case and time: `refuse`, `first`, `last` or `mean`.
+        duplicates: ncde_data::Duplicates,
+        /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms` or `clock`.
+        time_format: ncde_data::TimeFormat,
+        /// The mark before fractions: `.` or `,`.
+        decimal: char,
         /// The column that holds tokens: words, or integers that stand for something.
         tokens: String,
-        /// Whether a token that training did not see is taken for `<unknown>`; no by default: it is an error.
+        /// Whether a token that training did not see is taken for `<unknown>`, and a category for none of those it saw; no by default: it is an error.
         unknown: bool,
         /// What is predicted: `classification`, `regression` or `forecast`.
         task: TaskName,
-        /// How many observations ahead a forecast looks.
+        /// How many observations ahead a forecast looks: the largest horizon.
         horizon: usize,
+        /// The smallest horizon; 1 by default, so that one model forecasts all from the next observation on.
+        first_horizon: usize,
+        /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default.
+        relative: bool,
+        /// Whether observations lie on a grid of time with some left out, so that horizons count steps of time and not observations; by default if they do.
+        grid: bool,
         /// A JSON file that says, for each seed, which cases are for what: `{"SEED": {"val": [...], "test": [...]}}`, `train` the others if it is not said; cases by
         /// place from 0 (the training file, then the test file), or by id.
         parts: PathBuf,
-        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
+        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), `time` (of each series the last observations; the default for a forecast or labels at steps of fewer than 10 series), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
         split: SplitBy,
+        /// How many observations of a series that is split by time are looked at together: what a step of training sees at most, half of it to warm up; 8 times the horizon or the period, from 256 to 2048.
+        stretch: usize,
         /// The share of cases to validate on.
         validation: f64,
         /// The share of cases to test on, if chance decides.
@@ -189,6 +209,14 @@ impl DataConfig {
             time: self.time_column.clone(),
             label: self.label_column.clone(),
             statics: self.statics.clone(),
+            ignore: self.ignore.clone().unwrap_or_default(),
+            channels: self.channels.clone(),
+            sort: self.sort,
+            duplicates: self.duplicates,
+            time_format: self.time_format,
+            decimal: self.decimal,
+            unknown: self.unknown,
+            layout: None,
             tokens: self.tokens.clone(),
             task: match self.task {
                 Some(TaskName::Classification) => Some(ncde_data::Task::Classification),

@@ -17,18 +17,19 @@ use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
 use ncde_runtime::layer::Windows;
-use ncde_runtime::{Extent, FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
+use ncde_runtime::{At, Extent, FORMAT, Forecast, LayerSpec, ModelSpec, NamedWeight, Task, WeightsSpec};
 
 use super::batches::Batches;
+use super::by_time::{Cut, Long};
 use super::checkpoint::{self, Progress};
 use super::config::Config;
 use super::directory::{self, CONFIG, RECORD};
 use super::features::Features;
 use super::fingerprint;
 use super::goal::{Goal, Predicted, labelled};
-use super::parts;
+use super::names::SplitBy;
 use super::preset::{self, Clock, Facts};
-use super::settings::{Settings, fit_target};
+use super::settings::{Settings, at_least, fit_target};
 use super::split::Parts;
 use super::state::{Inner, KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
@@ -114,6 +115,8 @@ pub struct Run {
     pub(super) settings: Settings,
     pub(super) data: Dataset,
     pub(super) parts: Parts,
+    /// The series as they are, if they are split by time; `data` and `parts` are then pieces of them.
+    pub(super) long: Option<Long>,
     pub(super) spec: ModelSpec,
     pub(super) features: Features,
     pub(super) goal: Goal,
@@ -132,6 +135,10 @@ impl Run {
     /// If the settings make no sense for the data, or the test data has other channels or classes.
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
         let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
+        // Where others have drawn the parts, places in the file count; everywhere else only ids do.
+        let by_place = config.data.parts.is_some() || config.data.split == Some(SplitBy::ThesisJax05);
+        let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
+        let (train, test) = (ordered(train), test.map(ordered));
         let mut settings = Settings::of(config, &train, test.is_some())?;
         let deduplicate = settings.config.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
@@ -154,21 +161,37 @@ impl Run {
                 (data, removed, trained)
             }
         };
-        let classes = match &data.targets {
-            Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
-            _ => None,
+        let mut task = settings.task.clone();
+        let grid = settings.config.data.grid;
+        let extent = |data: &Dataset, train: &[usize]| {
+            let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
+            Extent::of(data.channels.len(), series)
         };
-        let mut parts = match &settings.config.data.parts {
-            Some(path) => parts::read(path, settings.seed, &data.cases)?,
-            None => settings.split.parts(trained, classes),
+        let (data, parts, learned, long, seen) = if settings.by_time {
+            let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
+            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
+            let whole = long.whole();
+            fit_target(&mut task, &whole.data, &whole.parts.train, grid);
+            let seen = extent(&whole.data, &whole.parts.train);
+            let usual = stretch(&task);
+            let length = at_least("data.stretch", *settings.config.data.stretch.get_or_insert(usual), 2)?;
+            let own = if settings.closed { whole } else { long.stretches(length, ahead) };
+            (own.data, own.parts, own.learned, Some(long), seen)
+        } else {
+            let parts = parts(&settings, &data, trained)?;
+            fit_target(&mut task, &data, &parts.train, grid);
+            let learned = data.cases.iter().map(|case| 0..case.len()).collect();
+            let seen = extent(&data, &parts.train);
+            (data, parts, learned, None, seen)
         };
-        parts.test.extend(trained..data.cases.len());
         if parts.train.is_empty() {
             return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
         }
+        let wanted = |i: usize| labelled(&data, &task, i, learned[i].clone());
+        if task.at() == At::Steps && !parts.train.iter().any(|&i| !wanted(i).is_empty()) {
+            return Err(Error::Unfit("the training part has nothing to learn from; are the series long enough?".into()));
+        }
         let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
-        let mut task = settings.task.clone();
-        fit_target(&mut task, &data, &parts.train);
         let mut spec = ModelSpec {
             format: FORMAT,
             ncde: env!("CARGO_PKG_VERSION").into(),
@@ -177,28 +200,33 @@ impl Run {
             channels: data.channels.clone(),
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
-            task,
-            trained: Some(Extent::of(
-                data.channels.len(),
-                parts.train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..])),
-            )),
+            schema: None,
+            task: task.clone(),
+            trained: Some(seen),
             preparation,
             layers: Vec::new(),
         };
-        let lengths = parts.train.iter().map(|&i| data.cases[i].len()).collect();
+        let most = settings.config.data.stretch.unwrap_or(usize::MAX);
+        let lengths = parts.train.iter().map(|&i| data.cases[i].len().min(most)).collect();
         let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
         let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
-        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit);
+        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit).within(most);
         (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
         spec.check()?;
-        let wanted = |i: usize| labelled(&data, &spec.task, i);
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
         let window = if let Some(LayerSpec::Windows(Windows { window, .. })) = spec.layers.first() { *window } else { 1 };
-        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window);
+        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
         goal.weigh(&parts.train, settings.class_weights);
         let fingerprint = fingerprint::of(&data, &parts);
         let warnings = warning::of(&data, &parts, &settings, &spec.task);
-        Ok(Self { settings, data, parts, spec, features, goal, removed, fingerprint, warnings, stop: None })
+        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
+    }
+
+    /// The run of a model that remembers how the columns of its file are read.
+    #[must_use]
+    pub fn with_schema(mut self, schema: Option<serde_json::Value>) -> Self {
+        self.spec.schema = schema;
+        self
     }
 
     /// The model without its weights.
@@ -211,9 +239,25 @@ impl Run {
         &self.settings
     }
 
-    /// Which case is for what.
+    /// Which case is for what. Of series that are split by time these are pieces, and nothing to test on is among them.
     pub fn parts(&self) -> &Parts {
         &self.parts
+    }
+
+    /// Of series that are split by time, which observations of each are for what.
+    pub fn cuts(&self) -> Option<&[Cut]> {
+        self.long.as_ref().map(|long| &long.cuts[..])
+    }
+
+    /// How many series are trained, validated and tested on.
+    pub fn series(&self) -> [usize; 3] {
+        let Parts { train, validation, test } = &self.parts;
+        self.long.as_ref().map_or([train.len(), validation.len(), test.len()], Long::series)
+    }
+
+    /// How many observations that are, if series are split by time.
+    pub fn observations(&self) -> Option<[usize; 3]> {
+        self.long.as_ref().map(Long::observations)
     }
 
     /// What looks wrong with the data, though it can be trained on.
@@ -477,6 +521,27 @@ impl Run {
         }
         Ok(Some((self.goal.metrics(&predicted), losses / f64::max(weight, 1e-30))))
     }
+}
+
+/// Which case is for what, where cases are whole.
+fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, Error> {
+    let classes = match &data.targets {
+        Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
+        _ => None,
+    };
+    let mut parts = match &settings.config.data.parts {
+        Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
+        None => settings.split.parts(trained, classes),
+    };
+    parts.test.extend(trained..data.cases.len());
+    Ok(parts)
+}
+
+/// How much of a long series is looked at together: some times what is looked ahead, or what repeats.
+fn stretch(task: &Task) -> usize {
+    let period = |forecast: &Forecast| forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
+    let longest = task.forecast().map_or(1, |forecast| forecast.horizon.max(period(forecast)));
+    (8 * longest).clamp(256, 2048)
 }
 
 /// What the learning rate is multiplied with after all that has happened.

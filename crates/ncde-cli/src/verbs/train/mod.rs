@@ -4,13 +4,13 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 
-use ncde::train::{CONFIG, Config, Outcome, Run};
-use ncde_data::Dataset;
+use ncde::train::{CONFIG, Config, DataConfig, Outcome, Run};
+use ncde_data::{Dataset, Layout, ReadOptions};
 
-use crate::args::{Device, TrainArgs};
+use crate::args::{ColumnArgs, Device, TrainArgs};
 use crate::error::Failure;
 use crate::verbs::report;
-use crate::{output, signals, threads};
+use crate::{output, schema, signals, threads};
 use progress::Progress;
 
 /// A model that is trained on the demo takes seconds.
@@ -24,9 +24,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     let config = config(args, out.as_deref())?;
     let demo = config.data.train.is_none();
     threads::on(args.threads.unwrap_or(0), || {
-        let (train, test) = if demo { (ncde::demo::turns(0), None) } else { read(&config)? };
+        let (train, test, layout) = if demo { (ncde::demo::turns(0), None, None) } else { read(&config)? };
         let name = train.name.clone();
-        let run = Run::new(&config, train, test)?;
+        let layout = layout.map(serde_json::to_value).transpose().map_err(|e| Failure::Refused(e.to_string()))?;
+        let run = Run::new(&config, train, test)?.with_schema(layout);
         if args.print_config {
             return output::data(|out| out.write_all(run.settings().config.explained().as_bytes()));
         }
@@ -57,15 +58,14 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
         true => run,
         false => run.stopped_by(signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?),
     };
-    let (parts, settings) = (run.parts(), run.settings());
-    output::talk(&format!(
-        "{} cases to train on, {} to validate, {} to test; {}: {}",
-        parts.train.len(),
-        parts.validation.len(),
-        parts.test.len(),
-        run.spec().name,
-        run.spec().detail()
-    ));
+    let settings = run.settings();
+    let (what, [train, validation, test]) = match run.observations() {
+        Some(counts) => ("observations", counts),
+        None => ("cases", run.series()),
+    };
+    let by_time = if run.cuts().is_some() { ", split by time" } else { "" };
+    let model = format!("{}: {}", run.spec().name, run.spec().detail());
+    output::talk(&format!("{train} {what} to train on, {validation} to validate, {test} to test{by_time}; {model}"));
     for warning in run.warnings() {
         output::complain(&format!("warning: {warning}"));
     }
@@ -145,20 +145,46 @@ fn config(args: &TrainArgs, directory: Option<&Path>) -> Result<Config, Failure>
     for assignment in &args.set {
         config.set(assignment)?;
     }
+    columns(&mut config.data, &args.columns);
     Ok(config)
 }
 
-fn read(config: &Config) -> Result<(Dataset, Option<Dataset>), Failure> {
+/// What flags say of columns.
+fn columns(data: &mut DataConfig, args: &ColumnArgs) {
+    let options = args.over(data.options(None));
+    data.id_column = options.id;
+    data.time_column = options.time;
+    data.label_column = options.label;
+    data.statics = options.statics;
+    data.ignore = (!options.ignore.is_empty()).then_some(options.ignore);
+    data.channels = options.channels;
+    data.sort = options.sort;
+    data.duplicates = options.duplicates;
+    data.time_format = options.time_format;
+    data.decimal = options.decimal;
+}
+
+/// The data to train on, that to test on, and how the first was read.
+type Files = (Dataset, Option<Dataset>, Option<Layout>);
+
+fn read(config: &Config) -> Result<Files, Failure> {
     let data = &config.data;
-    let open = |path: &PathBuf, labels: Option<&PathBuf>| -> Result<Dataset, Failure> {
-        Ok(ncde_data::read(path, &data.options(labels))?)
-    };
     let Some(train) = &data.train else {
         return Err(Failure::Refused("there is no file to train on; give one with `--data FILE`".into()));
     };
-    let train = open(train, data.labels.as_ref())?;
-    let test = data.test.as_ref().map(|test| open(test, data.test_labels.as_ref().or(data.labels.as_ref())));
-    Ok((train, test.transpose()?))
+    let train = ncde_data::load(train, &data.options(data.labels.as_ref()))?;
+    schema::tell(&train);
+    let test = match &data.test {
+        None => None,
+        Some(test) => {
+            // What was decided for the one file holds for the other.
+            let options = data.options(data.test_labels.as_ref().or(data.labels.as_ref()));
+            let test = ncde_data::load(test, &ReadOptions { layout: train.layout.clone(), ..options })?;
+            schema::warn(&test);
+            Some(test.data)
+        }
+    };
+    Ok((train.data, test, train.layout))
 }
 
 /// `runs/NAME`, or with a number behind it the first that is not there yet.
