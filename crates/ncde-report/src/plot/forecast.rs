@@ -2,28 +2,26 @@
 
 use super::chart::{Axis, Chart, Layer};
 use super::scale::Spacing;
-use crate::record::ForecastSample;
+use crate::record::Forecasted;
 
 /// The plot; `None` without anything to draw.
-pub(crate) fn forecast(own: &ForecastSample) -> Option<String> {
-    let seen: Vec<[f64; 2]> = own.times.iter().copied().zip(own.truth.iter().copied()).map(|(time, value)| [time, value]).collect();
-    let said: Vec<[f64; 2]> = own.ahead.iter().map(|point| [point.time, point.value]).collect();
-    let band: Vec<[f64; 3]> =
-        own.ahead.iter().filter_map(|point| point.interval.map(|[low, high]| [point.time, low, high])).collect();
-    let mut layers = Vec::new();
-    match band[..] {
-        [] => {}
-        [[at, low, high]] => layers.push(Layer::Bar { at, low, high, colour: 0 }),
-        _ => layers.push(Layer::Band { points: band, colour: 0 }),
+pub(crate) fn forecast(own: &Forecasted) -> Option<String> {
+    let band = own.forecast.iter().zip(&own.interval).map(|([time, _], [low, high])| [*time, *low, *high]);
+    // What came begins where what was seen ends, so that the line is one.
+    let joined = |points: &[[f64; 2]]| own.seen.last().into_iter().chain(points).copied().collect::<Vec<_>>();
+    let mut layers = vec![
+        Layer::Line { points: own.seen.clone(), colour: 7, dashed: false },
+        Layer::Line { points: joined(&own.truth), colour: 7, dashed: false },
+        Layer::Line { points: own.forecast.clone(), colour: 0, dashed: true },
+    ];
+    if !own.interval.is_empty() {
+        layers.insert(0, Layer::Band { points: band.collect(), colour: 0 });
     }
-    layers.push(Layer::Line { points: seen, colour: 7, dashed: false });
-    // A line through a single point cannot be seen.
-    layers.push(match said.len() {
-        1 => Layer::Dots { points: said, colour: 0 },
-        _ => Layer::Line { points: said, colour: 0, dashed: true },
-    });
-    layers.push(Layer::Rule { at: own.from, text: "now".into() });
+    if let [single] = own.forecast[..] {
+        layers.push(Layer::Dots { points: vec![single], colour: 0 });
+    }
+    let start = own.seen.last().map(|point| point[0]);
+    layers.extend(start.map(|at| Layer::Rule { at, text: "now".into() }));
     let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
-    let label = crate::format::shortened(&own.channel, 30);
-    Chart { title: format!("forecast of {}", own.channel), x: axis("time"), y: axis(&label), layers }.svg()
+    Chart { title: format!("forecast of {}", own.channel), x: axis("time"), y: axis(&own.channel), layers }.svg()
 }

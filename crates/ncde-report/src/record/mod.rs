@@ -63,6 +63,9 @@ pub struct RunRecord {
     /// What simple predictions reach on the same cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<Baseline>,
+    /// Some series with their forecasts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecasts: Vec<Forecasted>,
     /// What looked wrong with the data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -72,9 +75,6 @@ pub struct RunRecord {
     /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
-    /// Some forecasts of the test part, to be looked at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub forecasts: Vec<ForecastSample>,
 }
 
 impl RunRecord {
@@ -86,6 +86,24 @@ impl RunRecord {
 
     /// The most predictions a record should hold, so that it stays small enough to open by hand.
     pub const MOST_PREDICTIONS: usize = 2000;
+}
+
+/// A channel of a series and its forecast from one moment on; all as `[time, value]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Forecasted {
+    /// The name of the series.
+    pub id: String,
+    /// The channel.
+    pub channel: String,
+    /// What was seen before.
+    pub seen: Vec<[f64; 2]>,
+    /// What came.
+    pub truth: Vec<[f64; 2]>,
+    /// What was forecast.
+    pub forecast: Vec<[f64; 2]>,
+    /// Lower and upper end of the interval of each forecast; empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interval: Vec<[f64; 2]>,
 }
 
 /// A simple prediction, and how good it is on the cases that the run is judged by.
@@ -246,40 +264,6 @@ pub struct Prediction {
     /// One probability a class; empty for regression.
     #[serde(default, with = "number::list")]
     pub probabilities: Vec<f64>,
-}
-
-/// One channel of a series around the observation that a forecast is made from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ForecastSample {
-    /// The name of the series.
-    pub id: String,
-    /// The name of the channel.
-    pub channel: String,
-    /// The time of the last observation that the forecast knows.
-    #[serde(with = "number")]
-    pub from: f64,
-    /// Times before and after it.
-    #[serde(with = "number::list")]
-    pub times: Vec<f64>,
-    /// The values then; not a number where one is missing.
-    #[serde(with = "number::list")]
-    pub truth: Vec<f64>,
-    /// What is forecast.
-    pub ahead: Vec<ForecastPoint>,
-}
-
-/// What is forecast for a time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ForecastPoint {
-    /// The time.
-    #[serde(with = "number")]
-    pub time: f64,
-    /// The value.
-    #[serde(with = "number")]
-    pub value: f64,
-    /// The ends of its interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<[f64; 2]>,
 }
 
 /// A class or a number; in JSON a text or a number.

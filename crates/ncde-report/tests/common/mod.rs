@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use ncde_report::metrics::predicted;
-use ncde_report::record::{Baseline, Best, ColumnSummary, DataSummary, ForecastPoint, ForecastSample, ModelSummary, Outcome, Point, Prediction};
+use ncde_report::record::{Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction};
 use ncde_report::{Classification, Metrics, Regression, RunRecord};
 
 /// Numbers between -1 and 1 from a linear congruential generator.
@@ -170,15 +170,13 @@ pub(crate) fn regressor(made: Made<'_>) -> RunRecord {
     };
     run.predictions = truth.iter().zip(&values).enumerate().map(case).collect();
     let wave = |t: usize| [t as f64, (t as f64 / 7.0).sin() * 20.0 + 1000.0];
-    run.forecasts = vec![ForecastSample {
+    run.forecasts = vec![Forecasted {
         id: "meter 7".into(),
         channel: "load (kW)".into(),
-        from: 59.0,
-        times: (0..84).map(|t| wave(t)[0]).collect(),
-        truth: (0..84).map(|t| if t == 31 { f64::NAN } else { wave(t)[1] }).collect(),
-        ahead: (60..84)
-            .map(|t| ForecastPoint { time: t as f64, value: wave(t)[1] + 3.0, interval: Some([wave(t)[1] - 5.0, wave(t)[1] + 11.0]) })
-            .collect(),
+        seen: (0..60).map(wave).collect(),
+        truth: (60..84).map(wave).collect(),
+        forecast: (60..84).map(|t| [t as f64, wave(t)[1] + 3.0]).collect(),
+        interval: (60..84).map(|t| [wave(t)[1] - 5.0, wave(t)[1] + 11.0]).collect(),
     }];
     run
 }
