@@ -43,7 +43,12 @@ fn a_stack_learns_parity_of_words_of_40_bits_and_streams_it() {
     let strange = "id,time,bit\n0,0,one\n0,1,two\n";
     let folder = folder.with("strange.csv", strange);
     folder.run("predict stack --data strange.csv").failed(2, &["`two`"]);
-    assert!(folder.run_with("stream stack", strange).stderr.contains("token `two` is not one the model was trained on"));
+    assert!(
+        folder
+            .run_with("stream stack", strange)
+            .stderr
+            .contains("line 3: column `bit`: `two` is not one of those seen in training: `one`, `zero`")
+    );
     let line = "{\"id\": \"a\", \"time\": 0, \"values\": [\"one\"]}\n";
     assert!(folder.run_with("stream stack", line).ok().stdout.contains("prediction"));
     folder.run("train --data train.csv --set unknown=true --set blocks=1 --set hidden=8 --steps 2 --out open").ok();

@@ -67,11 +67,12 @@ fn a_stream_says_what_predict_says_and_goes_on_where_it_was() {
     let last: HashMap<String, Vec<String>> = streamed[1..].iter().map(|row| (row[0].clone(), row[2..].to_vec())).collect();
     assert_eq!(last, wanted);
 
-    // Without times observations are counted, as `predict` does.
+    // Without times observations are counted, as `predict` does, but only if that is said.
     let untimed: String = parse_csv(&text).iter().map(|row| format!("{},{},{}\n", row[0], row[2], row[3])).collect();
     let folder = folder.with("untimed.csv", &untimed);
-    let counted = folder.run("predict run --data untimed.csv").csv();
-    let streamed = folder.run_with("stream run", &untimed).csv();
+    folder.run("predict run --data untimed.csv").failed(2, &["the model was trained with times in `time`", "--time none"]);
+    let counted = folder.run("predict run --data untimed.csv --time none").csv();
+    let streamed = folder.run_with("stream run --time none", &untimed).csv();
     let last: HashMap<&String, &[String]> = streamed[1..].iter().map(|row| (&row[0], &row[2..])).collect();
     assert!(counted[1..].iter().all(|row| last[&row[0]] == &row[1..]));
 
@@ -138,7 +139,7 @@ fn bad_lines_are_reported_by_number() {
     let wanted = [
         "line 2: expected ident",
         "line 3: observation 1: its time `0` is not after the last one",
-        "line 4: observation 1: 1 values, but the model has 2 channels",
+        "line 4: this line: 1 value, but the model has 2 channels; give one for each, or values by name",
         "line 6: there is no series `9` to end",
         "4 of 6 lines were skipped",
     ];

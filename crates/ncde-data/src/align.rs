@@ -45,7 +45,7 @@ impl Dataset {
     /// ```
     /// use ncde_data::{ReadOptions, Schema, read_bytes};
     /// let data = read_bytes("new.csv", b"time,b,a,c\n0,1,2,3\n", &ReadOptions::default())?;
-    /// let schema = Schema { channels: vec!["a".into(), "b".into()], statics: vec![], classes: vec![], vocabulary: None };
+    /// let schema = Schema { channels: vec!["a".into(), "b".into()], ..Schema::default() };
     /// assert_eq!(data.aligned(&schema)?.cases[0].values, [2.0, 1.0]);
     /// # Ok::<(), ncde_data::Error>(())
     /// ```
@@ -55,6 +55,7 @@ impl Dataset {
     /// [`Error::Missing`] or [`Error::Unnamed`] if a column is not there, [`Error::NotStatic`], [`Error::UnknownClass`],
     /// [`Error::UnknownToken`], [`Error::NoToken`], [`Error::Tokens`] if the model takes numbers.
     pub fn aligned(mut self, schema: &Schema) -> Result<Self, Error> {
+        self.check_categories(schema)?;
         let is_same = self.channels == schema.channels && self.statics == schema.statics;
         if !is_same || (self.vocabulary.is_some() && schema.vocabulary.is_none()) {
             self.align_columns(schema)?;
@@ -108,6 +109,36 @@ impl Dataset {
             (case.values, case.statics) = (values, fixed);
         }
         (self.channels, self.statics) = (schema.channels.clone(), schema.statics.clone());
+        Ok(())
+    }
+
+    /// A category that the model was not trained on is no zero among those it was, unless that is allowed.
+    fn check_categories(&self, schema: &Schema) -> Result<(), Error> {
+        if schema.table.as_ref().is_some_and(|layout| layout.unknown) {
+            return Ok(());
+        }
+        let known = |column: &str| -> Vec<&str> {
+            let names = schema.channels.iter().chain(&schema.statics);
+            names.filter_map(|name| name.split_once('=')).filter(|(stem, _)| *stem == column).map(|(_, word)| word).collect()
+        };
+        let unknown = |column: &str, seen: &str, known: &[&str]| Error::UnknownCategory {
+            at: Place::field(&self.name, 0, format!("column `{}`", shown(column.as_bytes()))),
+            seen: shown(seen.as_bytes()),
+            known: listed(known),
+            fix: "correct it, or train with `--set unknown=true` to take it for none of these".into(),
+        };
+        for (place, name) in self.channels.iter().chain(&self.statics).enumerate() {
+            let is_used = |case: &Case| match place.checked_sub(self.channels.len()) {
+                Some(i) => case.statics[i] != 0.0,
+                None => (0..case.len()).any(|row| case.row(row, self.channels.len())[place] != 0.0),
+            };
+            if let Some((column, word)) = name.split_once('=') {
+                let known = known(column);
+                if !known.is_empty() && !known.contains(&word) && self.cases.iter().any(is_used) {
+                    return Err(unknown(column, word, &known));
+                }
+            }
+        }
         Ok(())
     }
 

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Schema;
+
 /// One series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
@@ -135,20 +137,6 @@ pub struct Dataset {
     pub vocabulary: Option<Vec<String>>,
 }
 
-/// What a model was trained on: the names, in order. Another file is brought into this form by [`Dataset::aligned`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Schema {
-    /// The names of the channels.
-    pub channels: Vec<String>,
-    /// The names of the static covariates.
-    pub statics: Vec<String>,
-    /// The names of the classes; none if the model predicts numbers.
-    pub classes: Vec<String>,
-    /// The tokens, if series are of tokens.
-    #[serde(default)]
-    pub vocabulary: Option<Vec<String>>,
-}
-
 impl Dataset {
     /// The names, in order.
     pub fn schema(&self) -> Schema {
@@ -157,6 +145,7 @@ impl Dataset {
             statics: self.statics.clone(),
             classes: self.targets.classes().to_vec(),
             vocabulary: self.vocabulary.clone(),
+            table: None,
         }
     }
 

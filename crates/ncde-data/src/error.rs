@@ -28,14 +28,19 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", self.file)?;
+        // A line of a stream is told by who reads it.
+        let mut parts = Vec::with_capacity(3);
+        if !self.file.is_empty() {
+            parts.push(format!("`{}`", self.file));
+        }
         if self.line > 0 {
-            write!(f, ", line {}", self.line)?;
+            parts.push(format!("line {}", self.line));
         }
         if !self.field.is_empty() {
-            write!(f, ", {}", self.field)?;
+            parts.push(self.field.clone());
         }
-        Ok(())
+        f.write_str(if parts.is_empty() { "this line" } else { "" })?;
+        f.write_str(&parts.join(", "))
     }
 }
 
@@ -262,7 +267,9 @@ pub enum Error {
         hint: String,
     },
     /// Several columns could be meant.
-    #[error("`{file}`: columns {names} could all hold {role}; say which one does, and remove or rename the others")]
+    #[error(
+        "`{file}`: columns {names} could all hold {role}; say which one does (`{flag}`), and leave the others out (`--ignore`)"
+    )]
     SeveralColumns {
         /// The file.
         file: String,
@@ -270,6 +277,30 @@ pub enum Error {
         role: &'static str,
         /// The columns.
         names: String,
+        /// What says it.
+        flag: &'static str,
+    },
+    /// Something that could mean two things, of which one would be a silent mistake.
+    #[error("{at}: {seen}; {fix}")]
+    Question {
+        /// Where.
+        at: Box<Place>,
+        /// What was seen.
+        seen: String,
+        /// What to say.
+        fix: String,
+    },
+    /// A category that training did not see.
+    #[error("{at}: `{seen}` is not one of those seen in training: {known}; {fix}")]
+    UnknownCategory {
+        /// Where.
+        at: Box<Place>,
+        /// The category.
+        seen: String,
+        /// The categories that are known.
+        known: String,
+        /// What to try.
+        fix: String,
     },
     /// Labels are given twice.
     #[error("`{file}` has labels of its own, and `{labels}` holds labels too; give them once")]
@@ -310,7 +341,7 @@ pub enum Error {
         before: String,
     },
     /// A column of numbers that holds too many different texts to be categories.
-    #[error("{at}: more than {limit} different texts; remove the column, or replace it by numbers")]
+    #[error("{at}: more than {limit} different texts; leave the column out (`--ignore`), or replace it by numbers")]
     TooManyCategories {
         /// Where.
         at: Box<Place>,

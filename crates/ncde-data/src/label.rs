@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Place, listed, shown};
+use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::{Error, Targets};
 
@@ -41,6 +42,8 @@ pub(crate) struct Labels {
     index: HashMap<String, usize>,
     /// The classes in the order in which the file announces them.
     announced: Option<Vec<String>>,
+    /// The marks in numbers.
+    marks: Option<Marks>,
 }
 
 /// What the labels of a file turned out to be.
@@ -54,6 +57,11 @@ impl Labels {
         Self { name: name.into(), ..Self::default() }
     }
 
+    /// Labels whose numbers have these marks.
+    pub(crate) fn with_marks(self, marks: Marks) -> Self {
+        Self { marks: Some(marks), ..self }
+    }
+
     /// Labels of which the file says beforehand what they may be.
     pub(crate) fn announced(name: &str, classes: Vec<String>) -> Self {
         Self { name: name.into(), announced: Some(classes), ..Self::default() }
@@ -61,7 +69,7 @@ impl Labels {
 
     /// Reads a label.
     pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<Label, Error> {
-        match number::cell(text) {
+        match self.marks.unwrap_or(Marks::PLAIN).cell(text) {
             Cell::Missing if !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),

@@ -13,13 +13,15 @@
 //! | --- | --- | --- | --- |
 //! | `.ts` (sktime, aeon) | a line each | time stamps, or counted | `@classLabel`, `@targetLabel` |
 //! | `.arff` (Weka) | a line each | counted | the nominal attribute |
-//! | long csv | rows with one `id` | column `time`: numbers or ISO 8601 | column `label`, or a second file |
-//! | a folder of csv files | a file each | as csv | as csv, or `labels.csv` |
+//! | long csv | rows with one `id` | column `time`: numbers, or dates in many ways | column `label`, or a second file |
+//! | a folder of csv files | a file each | as csv | as csv, `labels.csv`, or a folder each |
 //! | `.npz`, `.npy` (numpy) | first axis | array `times`, or counted | array `y` |
 //!
-//! or from gzip of these. If the only channel holds words, or the caller asks for tokens, its values are numbers of tokens of the
-//! dataset's `vocabulary`. Files are parsed as they are read, lines of `.ts` and `.arff` in parallel, so memory is that of the
-//! numbers. Every error says what was seen, what was wanted, where, and what to try.
+//! or from gzip of these, or standard input (`-`). What the columns of a csv file are for is said by the caller or guessed from
+//! names and cells; [`load`] returns the decision, a [`Layout`], and a [`Warning`] for each guess. A model keeps the layout, and
+//! whatever reads for it later, files ([`ReadOptions::layout`]) or lines of a stream ([`LineReader`]), obeys it. If the only channel holds words, or the caller asks for tokens, its values are numbers of tokens of the
+//! dataset's `vocabulary`. Files are parsed as they are read (csv twice: all cells of a column decide what it is), lines of `.ts`
+//! and `.arff` in parallel, so memory is that of the numbers. Every error says what was seen, what was wanted, where, and what to try.
 //!
 //! ```
 //! use ncde_data::{ReadOptions, read_bytes};
@@ -43,16 +45,21 @@ mod error;
 mod join;
 mod label;
 pub mod npy;
+mod order;
 mod read;
+mod schema;
 pub mod summary;
 mod text;
 mod vocabulary;
 mod write;
 
-pub use dataset::{Case, Clock, Dataset, Schema, Targets};
+pub use dataset::{Case, Clock, Dataset, Targets};
 pub use error::{Error, Place};
 pub use label::Task;
-pub use read::{Format, ReadOptions, read, read_bytes};
+pub use read::{Format, Given, Line, LineReader, Loaded, ReadOptions, load, load_bytes, read, read_bytes};
+pub use schema::{Cells, Column, Duplicates, Layout, Role, Schema, Warning};
 pub use summary::Summary;
+pub use text::marks::Marks;
+pub use text::time::TimeFormat;
 pub use vocabulary::UNKNOWN;
 pub use write::write;

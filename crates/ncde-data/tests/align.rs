@@ -1,7 +1,7 @@
 //! Datasets in the form of others: aligned, joined, without duplicates.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use ncde_data::{Dataset, ReadOptions, Schema, Targets, read_bytes};
+use ncde_data::{Dataset, Duplicates, Layout, ReadOptions, Schema, Targets, read_bytes};
 
 fn csv(text: &str) -> Dataset {
     read_bytes("new.csv", text.as_bytes(), &ReadOptions::default()).unwrap()
@@ -9,7 +9,7 @@ fn csv(text: &str) -> Dataset {
 
 fn schema(channels: &[&str], statics: &[&str], classes: &[&str]) -> Schema {
     let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect();
-    Schema { channels: names(channels), statics: names(statics), classes: names(classes), vocabulary: None }
+    Schema { channels: names(channels), statics: names(statics), classes: names(classes), ..Schema::default() }
 }
 
 fn message(result: Result<Dataset, ncde_data::Error>) -> String {
@@ -50,7 +50,12 @@ fn files_without_names_go_by_number() {
 #[test]
 fn categories_that_are_not_seen_are_zero() {
     let wanted = schema(&["unit=g", "unit=kg", "x"], &[], &[]);
-    let aligned = csv("id,time,unit,x\n1,0,kg,1\n1,1,t,2\n1,2,,3\n").aligned(&wanted).unwrap();
+    let other = || csv("id,time,unit,x\n1,0,kg,1\n1,1,t,2\n1,2,,3\n");
+    let error = "`new`, column `unit`: `t` is not one of those seen in training: `g`, `kg`; correct it, or train with `--set \
+                 unknown=true` to take it for none of these";
+    assert_eq!(message(other().aligned(&wanted)), error);
+    let table = Layout { separator: ',', columns: vec![], sort: false, duplicates: Duplicates::Refuse, unknown: true };
+    let aligned = other().aligned(&Schema { table: Some(table), ..wanted }).unwrap();
     let known: Vec<Option<f64>> = aligned.cases[0].values.iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
     let rows = [[Some(0.0), Some(1.0), Some(1.0)], [Some(0.0), Some(0.0), Some(2.0)], [None, None, Some(3.0)]];
     assert_eq!(known, rows.concat());

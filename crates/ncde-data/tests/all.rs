@@ -4,5 +4,6 @@ mod align;
 mod bad;
 mod formats;
 mod mutations;
+mod people;
 mod round_trip;
 mod tokens;

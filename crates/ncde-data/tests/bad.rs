@@ -26,6 +26,8 @@ fn options(words: &[&str]) -> ReadOptions {
             "time" => options.time = text,
             "tokens" => options.tokens = text,
             "label" => options.label = text,
+            "ignore" => options.ignore = value.split(',').map(Into::into).collect(),
+            "channels" => options.channels = Some(value.split(',').map(Into::into).collect()),
             "statics" => options.statics = Some(value.split(',').map(Into::into).collect()),
             "format" => options.format = Some(value.parse().unwrap()),
             "task" => options.task = Some(if value == "regression" { Task::Regression } else { Task::Classification }),

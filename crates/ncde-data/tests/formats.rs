@@ -137,9 +137,9 @@ fn csv_text_becomes_categories() {
     let data = parse("x.csv", "id,time,unit,x\na,0,kg,1\na,1,,2\na,2,g,3\nb,0,kg,4\n");
     assert_eq!(data.channels, ["unit=g", "unit=kg", "x"]);
     assert_eq!(known(&data.cases[0].values), [0.0, 1.0, 1.0, -99.0, -99.0, 2.0, 1.0, 0.0, 3.0]);
-    let data = parse("x.csv", "id,time,ward,x\na,0,w,1\na,1,10,2\na,2,9.0,3\na,3,9,3\n");
-    assert_eq!(data.channels, ["ward=9", "ward=10", "ward=w", "x"]);
-    assert_eq!(data.cases[0].values[8..], [1.0, 0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 3.0]);
+    let data = parse("x.csv", "id,time,ward,x\na,0,w,1\na,1,10,2\na,2,9.0,3\na,3,9,3\na,4,v,3\na,5,v,3\n");
+    assert_eq!(data.channels, ["ward=9", "ward=10", "ward=v", "ward=w", "x"]);
+    assert_eq!(data.cases[0].values[10..20], [1.0, 0.0, 0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 0.0, 3.0]);
 }
 
 #[test]
@@ -204,6 +204,26 @@ fn a_folder_of_csv_files() {
     assert_eq!(data.cases[1].values, [2.0, 1.0, 4.0, 3.0]);
     fs::write(path("labels.csv"), "id,class\np2,b\np1,a\n").unwrap();
     assert_eq!(read(folder.path(), &ReadOptions::default()).unwrap().targets, classes(&["a", "b"], &[0, 1]));
+}
+
+#[test]
+fn a_folder_for_each_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (class, name, x) in [("up", "a", 1), ("up", "b", 2), ("down", "a", 3)] {
+        fs::create_dir_all(path(class)).unwrap();
+        fs::write(path(&format!("{class}/{name}.csv")), format!("time,x\n0,{x}\n1,5\n")).unwrap();
+    }
+    let data = read(folder.path(), &ReadOptions::default()).unwrap();
+    let ids: Vec<&str> = data.cases.iter().map(|case| case.id.as_str()).collect();
+    assert_eq!(ids, ["down/a", "up/a", "up/b"]);
+    assert_eq!(data.targets, classes(&["down", "up"], &[0, 1, 1]));
+    assert_eq!(data.cases[0].values, [3.0, 5.0]);
+    let error = |options: &ReadOptions| read(folder.path(), options).unwrap_err().to_string();
+    fs::write(path("up/b.csv"), "time,x\n0,oops\n").unwrap();
+    assert!(error(&ReadOptions::default()).contains("`oops` is not a number"));
+    fs::write(path("c.csv"), "time,x\n0,1\n").unwrap();
+    assert!(error(&ReadOptions::default()).contains("a folder for each class"));
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::io::{Cursor, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ncde_data::npy::{Array, Data, write_npz};
-use ncde_data::{Dataset, Format, ReadOptions, Targets, read_bytes};
+use ncde_data::{Dataset, Format, Layout, LineReader, ReadOptions, Targets, load_bytes, read_bytes};
+use proptest::prelude::*;
 
 /// A counter, mixed: the generator `SplitMix64`.
 struct Random(u64);
@@ -175,6 +176,92 @@ fn csv() {
         "id,time,word,label\na,0,the,u\na,1,cat,v\nb,0,\"a, b\",u\nb,2,9,u\n",
     ];
     survives(Format::Csv, &texts(&seeds), 3_000);
+    survives(Format::Csv, &texts(TABLES), 2_000);
+}
+
+/// Tables as people write them.
+const TABLES: &[&str] = &[
+    "patient_id;Datum;Wert;Anz;sex;label\np1;03.04.2021 10:00;1,5;1.234,0;f;u\np1;14.04.2021;2,5;;f;u\np2;03.04.2021;1.234,5;7;m;v\n",
+    "sep=,\n,subject,timestamp,y,note\n0,1,3/14/2021 1:05 PM,\"1,234.5\",a\n1,1,3/15/2021 1:05 AM,2,b\n2,2,3/14/2021,3,c\n",
+    "# comment\nunit|cycle|s1|state\n1|1|1.5|on\n1|2|2.5|off\n2|1|3.5|on\n",
+    "id,t,x\na,1614870367000,1\na,1614870368000,2\nb,1614870367500,3\n",
+    "id,date,x\na,20210304,1 234\na,20210305,2 345\nb,20210304,3\n",
+];
+
+#[test]
+fn lines_of_a_stream() {
+    let mut random = Random(11);
+    let (mut good, mut bad) = (0, 0);
+    for seed in TABLES {
+        let loaded = load_bytes("seed.csv", seed.as_bytes(), &ReadOptions::default()).unwrap();
+        for _ in 0..600 {
+            let mut reader = LineReader::new(loaded.schema(), ReadOptions::default());
+            let text = mutated(seed.as_bytes(), &mut random);
+            let mut lines = text.split(|&byte| byte == b'\n');
+            while lines.next().is_some_and(|line| reader.header(line).is_err()) {}
+            for line in lines {
+                match reader.row(line) {
+                    Ok(line) => {
+                        assert_eq!(
+                            (line.values.len(), line.statics.len()),
+                            (loaded.data.channels.len(), loaded.data.statics.len())
+                        );
+                        assert!(line.values.iter().chain(&line.statics).chain(&line.time).all(|x| !x.is_infinite()));
+                        good += 1;
+                    }
+                    Err(error) => {
+                        assert!(error.to_string().chars().count() < 2_000);
+                        bad += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(good > 0 && bad > 0, "{good} good and {bad} bad lines");
+}
+
+#[test]
+fn layouts() {
+    let mut random = Random(13);
+    let (mut good, mut bad) = (0, 0);
+    for seed in TABLES {
+        let loaded = load_bytes("seed.csv", seed.as_bytes(), &ReadOptions::default()).unwrap();
+        let json = serde_json::to_vec(&loaded.layout).unwrap();
+        for _ in 0..1_500 {
+            let Ok(layout) = serde_json::from_slice::<Layout>(&mutated(&json, &mut random)) else {
+                bad += 1;
+                continue;
+            };
+            let options = ReadOptions { layout: Some(layout), ..ReadOptions::default() };
+            if let Ok(data) = load_bytes("seed.csv", seed.as_bytes(), &options) {
+                assert_sound(&data.data);
+                good += 1;
+            }
+        }
+    }
+    assert!(good > 0 && bad > 0, "{good} good and {bad} bad layouts");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        for format in Format::ALL {
+            let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+            if let Ok(data) = read_bytes("any", &bytes, &options) {
+                assert_sound(&data);
+            }
+        }
+        let _ = read_bytes("any", &bytes, &ReadOptions::default());
+    }
+
+    #[test]
+    fn any_cells(text in "([a-z_]{1,9}[,;]){1,4}[a-z]{1,5}\n(([0-9]{1,4}([.,/:-][0-9]{1,4}){0,3}|[a-z]{0,3}|[ \"'?])[,;]?){0,30}\n{0,1}") {
+        if let Ok(data) = read_bytes("any.csv", text.as_bytes(), &ReadOptions::default()) {
+            assert_sound(&data);
+        }
+    }
 }
 
 fn cube() -> Array {

@@ -36,7 +36,7 @@ fn values(data: &Dataset) -> Vec<&[f64]> {
 
 /// A vocabulary as a model has it.
 fn schema(vocabulary: &[&str]) -> Schema {
-    Schema { channels: vec!["word".into()], statics: vec![], classes: vec![], vocabulary: words(vocabulary) }
+    Schema { channels: vec!["word".into()], vocabulary: words(vocabulary), ..Schema::default() }
 }
 
 #[test]
@@ -160,12 +160,8 @@ fn numbers_are_tokens_of_a_model_that_has_them() {
 
 #[test]
 fn a_model_of_numbers_takes_no_tokens_but_categories() {
-    let numbers = |channels: &[&str]| Schema {
-        channels: channels.iter().map(|&name| name.into()).collect(),
-        statics: vec![],
-        classes: vec![],
-        vocabulary: None,
-    };
+    let numbers =
+        |channels: &[&str]| Schema { channels: channels.iter().map(|&name| name.into()).collect(), ..Schema::default() };
     for channel in ["word", "channel_1"] {
         let error = "`new` holds tokens such as `cat`, `the`, but the model was trained on numbers; give it numbers";
         assert_eq!(message(csv("word\nthe\ncat\n").aligned(&numbers(&[channel]))), error);

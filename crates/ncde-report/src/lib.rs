@@ -44,4 +44,17 @@ pub use html::html;
 pub use markdown::markdown;
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};
-pub use terminal::{Glyphs, terminal};
+pub use terminal::{Glyphs, confusion_matrix, terminal};
+
+/// What every page and every Markdown file made here says of itself.
+const MARK: &str = "<meta name=\"generator\" content=\"ncde\">";
+
+/// Whether a text is a page or a Markdown file that was made here.
+///
+/// ```
+/// assert!(ncde_report::is_report(&ncde_report::html(&[])) && ncde_report::is_report(&ncde_report::markdown(&[])));
+/// assert!(!ncde_report::is_report("# Notes\n"));
+/// ```
+pub fn is_report(text: &str) -> bool {
+    text.contains(MARK)
+}

@@ -1,6 +1,7 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
 use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent};
+use crate::metrics::higher_is_better;
 use crate::{Metrics, RunRecord};
 
 /// A number, what it is, and what is worth knowing about it.
@@ -21,6 +22,27 @@ impl RunRecord {
     pub(crate) fn outcome(&self) -> Option<(&'static str, &Metrics)> {
         let both = [("test", &self.test), ("validation", &self.validation)];
         both.into_iter().find_map(|(whose, metrics)| Some((whose, metrics.as_ref().filter(|metrics| metrics.cases() > 0)?)))
+    }
+
+    /// The metric to show first: the one that was asked for, if these metrics have it, or the usual one.
+    pub(crate) fn headline(&self, metrics: &Metrics) -> (&'static str, f64) {
+        let asked = metrics.names().iter().find(|name| **name == self.metric);
+        asked.and_then(|name| Some((*name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
+    }
+
+    /// A row for each metric, the one to show first on top: its name, its value, and that of each baseline.
+    pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
+        let first = self.headline(metrics).0;
+        let others = metrics.names().iter().copied().filter(|name| *name != first);
+        let value = |own: &Metrics, name: &str| own.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        std::iter::once(first)
+            .chain(others)
+            .filter(|name| metrics.get(name).is_some())
+            .map(|name| {
+                let baselines = self.baselines.iter().map(|own| value(&own.metrics, name));
+                [metric_name(name).into_owned(), value(metrics, name)].into_iter().chain(baselines).collect()
+            })
+            .collect()
     }
 
     /// A metric of the run, and the interval that so many cases leave if it is an accuracy.
@@ -46,15 +68,23 @@ impl RunRecord {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = Vec::new();
         if let Some((whose, metrics)) = self.outcome() {
-            let (name, value) = metrics.headline();
+            let (name, value) = self.headline(metrics);
             let label = format!("{whose} {}", metric_name(name));
             let lost = if whose == "test" { self.overflowed.test.len() } else { self.overflowed.validation.len() };
-            let mut note = certainty(metrics);
+            let mut note = certainty(metrics, name);
             if lost > 0 {
                 let counts = if matches!(metrics, Metrics::Classification(_)) { "counted as wrong" } else { "not scored" };
                 note += &format!("; {} without a prediction, as a state overflows, {counts}", counted(lost, "case", "cases"));
             }
             keys.push(Key { label, value: metric(name, value), note });
+            for baseline in &self.baselines {
+                let Some(other) = baseline.metrics.get(name) else { continue };
+                let beaten = if higher_is_better(name) { value > other } else { value < other };
+                let verdict = if beaten { "" } else { "the model is no better" };
+                let note =
+                    [baseline.note.as_str(), verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                keys.push(Key { label: baseline.name.clone(), value: metric(name, other), note });
+            }
         }
         if let Some(best) = &self.best {
             keys.push(Key {
@@ -106,9 +136,22 @@ impl RunRecord {
             let words = format!("{} train, {} validation, {} test, in this order", count(train), count(validation), count(test));
             facts.push(("observations", words));
         }
+        if let Some([least, median, most]) = data.lengths {
+            let range = if least == most {
+                count(most)
+            } else {
+                format!("{} to {}, median {}", count(least), count(most), count(median))
+            };
+            facts.push(("observations of a case", range));
+            facts.push(("missing values", percent(data.missing)));
+        }
         if data.statics > 0 {
             facts.push(("static values", count(data.statics)));
         }
+        facts.extend(
+            data.horizon
+                .map(|horizon| ("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead")))),
+        );
         if !data.classes.is_empty() {
             facts.push(("classes", count(data.classes.len())));
         }
@@ -120,8 +163,8 @@ impl RunRecord {
     }
 }
 
-/// How sure a headline is: the interval that an accuracy of so many cases has; what else is known of numbers.
-pub(crate) fn certainty(metrics: &Metrics) -> String {
+/// How sure a metric is: the interval that an accuracy of so many cases has, or what else to know of it.
+pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {
     let of_series = |labels: usize, series: usize, what: [&str; 2]| {
         format!("{} of {}", counted(labels, what[0], what[1]), series_counted(series))
     };
@@ -131,6 +174,9 @@ pub(crate) fn certainty(metrics: &Metrics) -> String {
                 Some(series) => of_series(metrics.cases, series.count, ["label", "labels"]),
                 None => counted(metrics.cases, "case", "cases"),
             };
+            if name != "accuracy" {
+                return format!("accuracy {}, {cases}", percent(metrics.accuracy));
+            }
             match metrics.interval() {
                 Some(i) => format!("95 % interval {:.1} to {}, {cases}", 100.0 * i.low, percent(i.high)),
                 None => cases,
@@ -141,7 +187,8 @@ pub(crate) fn certainty(metrics: &Metrics) -> String {
                 Some(series) => of_series(metrics.cases, series, ["number", "numbers"]),
                 None => counted(metrics.cases, "case", "cases"),
             };
-            metrics.r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)))
+            let r2 = metrics.r2.filter(|_| name != "r2");
+            r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)))
         }
         Metrics::Forecast(metrics) => crate::ahead::certainty(metrics),
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::forecast::Forecast;
-use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
+use crate::layer::{Chain, LayerSpec, Room, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
 use crate::{Error, Extent};
@@ -32,6 +32,9 @@ pub struct ModelSpec {
     /// The tokens, if observations are tokens: there is one channel then, and its values are their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<Vec<String>>,
+    /// How the columns of the file it was trained on are read, for whoever reads files; it has no effect on predictions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<serde_json::Value>,
     /// What is predicted.
     pub task: Task,
     /// How far training went; not known of a model without it.
@@ -143,7 +146,7 @@ impl ModelSpec {
 
     /// The layers with their weights, every size checked.
     pub(crate) fn chain(&self, weights: &mut Weights) -> Result<Chain, Error> {
-        self.check()?;
+        self.check_within(Room::in_file(weights.numbers()))?;
         Chain::new(&self.layers, &self.signal(), "layers.", weights)
     }
 
@@ -152,6 +155,11 @@ impl ModelSpec {
     /// # Errors
     /// If something does not.
     pub fn check(&self) -> Result<(), Error> {
+        self.check_within(Room::MOST)
+    }
+
+    /// The same of a model with so many weights at most.
+    fn check_within(&self, room: Room) -> Result<(), Error> {
         let corrupt = |problem: String| Err(Error::Corrupt { path: crate::SPEC.into(), problem });
         let channels = self.channels.len();
         let counts = [
@@ -201,7 +209,7 @@ impl ModelSpec {
         if self.layers.is_empty() {
             return corrupt("no layers".into());
         }
-        let output = crate::layer::output(&self.layers, &self.signal())?;
+        let output = crate::layer::output_within(&self.layers, &self.signal(), room)?;
         let (at, last) = (self.task.at(), self.layers.len() - 1);
         let problem = match (at, output.pooled) {
             (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),

@@ -33,6 +33,7 @@ fn spec(layers: &[Value]) -> Result<ModelSpec, Box<dyn Error>> {
         channels: (0..CHANNELS).map(|i| format!("channel {i}")).collect(),
         statics: Vec::new(),
         vocabulary: None,
+        schema: None,
         task: Task::Forecast(Forecast::one(1)),
         trained: None,
         preparation: Preparation { channels, statics: Vec::new(), time: None, missing: Missing::Refuse {} },

@@ -99,7 +99,9 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
     assert!((0.8..0.97).contains(&test.coverage.unwrap()), "{:?}", test.coverage);
     assert_eq!((test.cases, test.scores.len(), record.forecasts.len()), (1, 48, 2));
     let sample = &record.forecasts[0];
-    assert!(sample.ahead.len() == 24 && sample.ahead[23].time == sample.from + 24.0 * 3600.0 && sample.truth.len() > 24);
+    let last = sample.seen[sample.seen.len() - 1][0];
+    assert!(sample.forecast.len() == 24 && sample.forecast[23][0] == last + 24.0 * 3600.0);
+    assert!(sample.interval.len() == 24 && !sample.truth.is_empty() && sample.seen.len() > 19);
 
     // What was tested had seen all that came before: the same numbers come from the whole series.
     let mut model = Model::load(folder.path()).unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Device, positive};
+use super::{ColumnArgs, Device, positive};
 
 const TRAIN_EXAMPLES: &str = "\
 Examples:
@@ -19,20 +19,28 @@ Examples:
       blocks of SLiCEs on a column of tokens
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32
       long CSV (id, time, channels...) with labels in a second file
+  ncde train --data visits.csv --id patient --time visited --time-format european --static sex,age
+      which column is what; it is saved with the model
   ncde train --data walks.csv --set task=forecast --set horizon=5
       the next 5 values of all channels; one long series is split by time
   ncde train --config run.toml --seed 3 --out runs/three
       settings from a file; flags go before it
   ncde train --data walks.csv --print-config > run.toml
       the effective settings, every default said
+  ncde train --resume runs/walks
+      go on with a run that was interrupted
+  ncde train --resume runs/walks --steps 3000
+      train a finished run longer
 
 A directory holds the model (`model.json`, `model.safetensors`), what was done (`config.toml`, `run.json`)
-and a report (`report.html`, `report.md`). A run that was killed goes on with `--resume`.";
+and a report (`report.html`, `report.md`). A run that was interrupted (Ctrl-C, or killed) goes on with
+`--resume DIR`, to the same weights; with other data or settings it does not. One run writes to a directory
+at a time. `state.bin` is for training longer, and may be deleted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TRAIN_EXAMPLES)]
 pub(crate) struct TrainArgs {
-    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these), or a folder with one CSV a case
+    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, `-` for standard input), a folder with one CSV a case, or with a folder for each class
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -56,7 +64,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Which model; by default `stack` for tokens, `reservoir` for series of numbers as a whole, `slice` for predictions at every observation or if a setting of training is given
+    /// Which model; by default `stack` for tokens, `reservoir` for numbers, or `slice` if a setting of training is given
     #[arg(long, value_parser = models(), value_name = "NAME")]
     pub(crate) model: Option<String>,
 
@@ -80,9 +88,9 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Go on with a run that was interrupted
-    #[arg(long, requires = "out")]
-    pub(crate) resume: bool,
+    /// Go on with a run that was interrupted, or train a finished one longer (`--steps N`). Its settings are in its directory: none need be repeated
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<PathBuf>>,
 
     /// Print the effective settings as TOML, with the meaning of every key, and stop
     #[arg(long)]
@@ -99,6 +107,9 @@ pub(crate) struct TrainArgs {
     /// Print one JSON line for every evaluation of the validation part, and one at the end
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 /// The presets, with what each is.
@@ -125,6 +136,9 @@ pub(crate) struct UseArgs {
     /// How many threads compute; all by default
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 const EVAL_EXAMPLES: &str = "\
@@ -179,8 +193,9 @@ Examples:
 
 One observation a line in, one prediction a line out, as soon as it is known. Lines are JSON objects
 (`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
-observation, `end` to forget it), or CSV below a header (`id`, `time`, channels). Series may be
-interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+observation, `end` to forget it; values and statics as lists or by name), or CSV below a header with
+the columns the model was trained on, in any order. Cells, times and words are read as in files.
+Series may be interleaved. What is printed after an observation is what `predict` gives for the series up to it.
 Forecasts of several horizons are a list in one JSON line, and in CSV one row for each horizon.
 A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
 once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
@@ -203,6 +218,9 @@ pub(crate) struct StreamArgs {
     /// How often the state is saved
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "state")]
     pub(crate) save_every: NonZeroU64,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -260,12 +278,22 @@ pub(crate) struct DataArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Read the file as this model does
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
 }
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
   ncde report runs/vowels
-  ncde report runs/* --output compare.html";
+  ncde report runs/* --output compare.html
+  ncde report runs/vowels --output vowels.md
+
+A file that is there is replaced if it is a report of ncde, and only then.";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
@@ -274,7 +302,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
 
-    /// The page to write; a Markdown file of the same name goes beside it
-    #[arg(long, short, value_name = "FILE.html", default_value = "report.html")]
+    /// What to write: a page (.html), with a Markdown file of the same name beside it, or Markdown alone (.md)
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
 }

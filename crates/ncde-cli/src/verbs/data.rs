@@ -4,11 +4,22 @@ use ncde_data::{Format, ReadOptions};
 
 use crate::args::DataArgs;
 use crate::error::Failure;
-use crate::output;
+use crate::{output, schema};
 
 pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
     let data = match &args.file {
-        Some(file) => ncde_data::read(file, &ReadOptions { labels: args.labels.clone(), ..ReadOptions::default() })?,
+        Some(file) => {
+            let options = match &args.model {
+                None => args.columns.over(ReadOptions::default()),
+                Some(model) => {
+                    let spec = ncde_runtime::Model::load(model)?.spec().clone();
+                    schema::options(&spec, &schema::of(&spec)?, &args.columns)
+                }
+            };
+            let loaded = ncde_data::load(file, &ReadOptions { labels: args.labels.clone(), ..options })?;
+            schema::tell(&loaded);
+            loaded.data
+        }
         None => ncde::demo::turns(0),
     };
     if let Some(path) = &args.output {

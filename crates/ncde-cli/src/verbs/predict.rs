@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use ncde::train::{Answered, predict_all, predict_ends};
-use ncde_data::{Case, Dataset, ReadOptions, Schema};
+use ncde_data::{Case, Dataset, ReadOptions};
+use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
 use super::ahead;
 use crate::args::{PredictArgs, UseArgs};
 use crate::error::Failure;
-use crate::{output, threads};
+use crate::{output, schema, threads};
 
 /// What a model says of a file.
 pub(crate) struct Predicted {
@@ -38,25 +39,11 @@ pub(crate) fn predict_file(
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let place = place(&spec)?;
-    let classes = match &spec.task {
-        Task::Classification { classes, .. } => classes.clone(),
-        Task::Regression { .. } | Task::Forecast { .. } => Vec::new(),
-    };
-    let options = ReadOptions {
-        labels: args.labels.clone(),
-        statics: (!spec.statics.is_empty()).then(|| spec.statics.clone()),
-        tokens: spec.vocabulary.as_ref().and(spec.channels.first().cloned()),
-        task: match &spec.task {
-            Task::Classification { .. } => Some(ncde_data::Task::Classification),
-            Task::Regression { .. } => Some(ncde_data::Task::Regression),
-            Task::Forecast { .. } => None,
-        },
-        ..ReadOptions::default()
-    };
-    let data = ncde_data::read(&args.data, &options)?;
-    let schema =
-        Schema { channels: spec.channels.clone(), statics: spec.statics.clone(), classes, vocabulary: spec.vocabulary.clone() };
-    let data = data.aligned(&schema)?;
+    let schema = schema::of(&spec)?;
+    let options = ReadOptions { labels: args.labels.clone(), ..schema::options(&spec, &schema, &args.columns) };
+    let loaded = ncde_data::load(&args.data, &options)?;
+    schema::warn(&loaded);
+    let data = loaded.data.aligned(&schema)?;
     let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || match place {
         Where::Everywhere => Ok(predict_all(&model, &data)?),
         Where::Ends => Ok(predict_ends(&model, &data)?),
@@ -87,13 +74,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
 fn write(predicted: &Predicted, most: usize, to: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = to else { return output::data(|out| csv(predicted, most, out)) };
     let write = |path: &Path| -> std::io::Result<()> {
-        let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+        let mut out = Whole::create(path)?;
         if path.extension().is_some_and(|ext| ext == "json") {
             json(predicted, most, &mut out)?;
         } else {
             csv(predicted, most, &mut out)?;
         }
-        out.flush()
+        out.finish()
     };
     write(path).map_err(|source| Failure::Write { path: path.into(), source })?;
     let said = predicted.predictions.iter().filter(|own| !own.is_empty()).count();

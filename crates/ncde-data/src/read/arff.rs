@@ -140,7 +140,7 @@ fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result
         })?),
         (None, Some(series)) if names.len() > 2 => {
             let others: Vec<&str> = (0..names.len()).filter(|&i| i != series).map(|i| names[i]).collect();
-            return Err(Error::SeveralColumns { file: file.into(), role: "the label", names: listed(&others) });
+            return Err(Error::SeveralColumns { file: file.into(), role: "the label", names: listed(&others), flag: "--label" });
         }
         (None, Some(series)) => (0..names.len()).find(|&i| i != series),
         (None, None) => attributes

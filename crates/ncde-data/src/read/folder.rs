@@ -1,52 +1,50 @@
 //! A folder with a csv file for each case: the name of a file is the id of its case.
 //!
-//! Labels are in a column, or in a file of labels, which may lie in the folder as `labels.csv`.
+//! Labels are in a column, or in a file of labels, which may lie in the folder as `labels.csv`; or there is a folder for each
+//! class in the folder, and the id of a case is `CLASS/NAME`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::long::{Columns, Rule, Table, Wanted, columns};
-use super::{Format, ReadOptions, labels, open, stem};
-use crate::error::{Place, listed};
-use crate::text::lines::Lines;
-use crate::{Dataset, Error};
+use super::long::{Header, Kind, begin};
+use super::{Format, Input, Loaded, ReadOptions, labels, stem};
+use crate::error::Place;
+use crate::label::{Label, Labels};
+use crate::{Case, Dataset, Error, Targets};
 
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let folder = path.display().to_string();
     let (files, inside) = files(path, &folder)?;
+    let classes = classes(path, &folder, files.is_empty())?;
     let labels = options.labels.clone().or(inside);
+    let files = if classes.is_empty() { files.into_iter().map(|file| (stem(&file), file)).collect() } else { classes.clone() };
     let options = ReadOptions { labels, ..options.clone() };
-    let mut all: Option<(Table, Columns)> = None;
-    let mut ids: Vec<String> = Vec::new();
-    for file in &files {
-        let mut lines = Lines::new(open(file)?)?;
-        let found = columns::read(&mut lines, &Wanted::of_folder(&options))?;
-        let id = stem(file);
-        if let Some(before) = ids.iter().position(|other| *other == id) {
-            let before = files[before].display().to_string();
-            return Err(Error::RepeatedId { at: Place::line(lines.file(), 0), id, before });
+    let mut opened: Vec<(Input<'_>, Header, String)> = Vec::with_capacity(files.len());
+    for (id, file) in files {
+        let input = Input::of(&file)?;
+        let header = Header::of(&input)?;
+        if let Some(before) = opened.iter().find(|(_, _, other)| *other == id) {
+            let before = before.0.file().to_string();
+            return Err(Error::RepeatedId { at: Place::line(input.file(), 0), id, before });
         }
-        let (table, first) = match &mut all {
-            Some(all) => (&mut all.0, &all.1),
-            None => {
-                let table = Table::new(&found, Rule::Series);
-                let all = all.insert((table, found));
-                all.0.take(&mut lines, &all.1, Some(&id))?;
-                ids.push(id);
-                continue;
-            }
-        };
-        let found = matched(found, first, lines.file(), &files[0])?;
-        table.take(&mut lines, &found, Some(&id))?;
-        ids.push(id);
+        opened.push((input, header, id));
     }
-    let Some((table, _)) = all else {
+    let Some((_, first, _)) = opened.first() else {
         return Err(Error::Empty { file: folder, seen: "holds no csv files", wanted: "one for each case" });
     };
-    let data = table.finish(&stem(path), &options)?;
+    let separator = char::from(first.separator);
+    let all: Vec<(&Input<'_>, &Header)> = opened.iter().map(|(input, header, _)| (input, header)).collect();
+    let (mut table, warnings) = begin(&all, Kind::OfFolder, &options)?;
+    for (input, header, id) in &opened {
+        table.take(input, header, Some(id))?;
+    }
+    let mut loaded = table.finish(&stem(path), &options, separator, warnings)?;
+    if !classes.is_empty() {
+        loaded.data.targets = targets(&loaded.data, &folder, &options)?;
+    }
     match &options.labels {
-        Some(labels) => labels::attach(data, &folder, labels, &options),
-        None => Ok(data),
+        Some(labels) => labels::attach(loaded, &folder, labels, &options),
+        None => Ok(loaded),
     }
 }
 
@@ -66,16 +64,38 @@ fn files(path: &Path, folder: &str) -> Result<(Vec<PathBuf>, Option<PathBuf>), E
     Ok((files, labels))
 }
 
-/// The columns of a further file, with the roles that the first file gives them by name.
-fn matched(found: Columns, first: &Columns, file: &str, first_file: &Path) -> Result<Columns, Error> {
-    let role = |name: &String| first.names.iter().position(|other| other == name).map(|i| first.roles[i]);
-    let roles: Option<Vec<_>> = found.names.iter().map(role).collect();
-    match roles {
-        Some(roles) if found.names.len() == first.names.len() => Ok(Columns { roles, ..found }),
-        _ => Err(Error::Header {
-            at: Place::line(file, 1),
-            seen: format!("the columns are {}, but {} in `{}`", listed(&found.names), listed(&first.names), first_file.display()),
-            fix: "give all files of a folder the same columns".into(),
-        }),
+/// The csv files in folders of a folder, if there are no others, each with its id `CLASS/NAME`.
+fn classes(path: &Path, folder: &str, are_all: bool) -> Result<Vec<(String, PathBuf)>, Error> {
+    let failed = |source| Error::Read { file: folder.into(), source };
+    let mut all = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let inside = entry.map_err(failed)?.path();
+        if !inside.is_dir() {
+            continue;
+        }
+        let class = inside.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let (own, _) = files(&inside, &inside.display().to_string())?;
+        all.extend(own.into_iter().map(|file| (format!("{class}/{}", stem(&file)), file)));
     }
+    if !all.is_empty() && !are_all {
+        return Err(Error::Question {
+            at: Place::line(folder, 0),
+            seen: "there are csv files and folders with csv files".into(),
+            fix: "keep either a file for each case, or a folder for each class".into(),
+        });
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The class of each case: the folder it lies in.
+fn targets(data: &Dataset, folder: &str, options: &ReadOptions) -> Result<Targets, Error> {
+    if data.targets != Targets::None {
+        return Err(Error::LabelsTwice { file: folder.into(), labels: "the folders of its classes".into() });
+    }
+    let at = || Place::line(folder, 0);
+    let mut labels = Labels::new("class");
+    let class = |case: &Case| case.id.split('/').next().unwrap_or("").to_string();
+    let seen = data.cases.iter().map(|case| labels.label(class(case).as_bytes(), at)).collect::<Result<Vec<Label>, Error>>()?;
+    labels.of_cases(&seen, options.task, |i| data.cases[i].id.clone(), |_| at())
 }

@@ -3,24 +3,25 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::long::{Rule, Table, Wanted, columns, expand};
-use super::{ReadOptions, open};
+use super::long::{Header, Kind, Table, begin, expand};
+use super::{Input, Loaded, ReadOptions};
 use crate::error::{Place, more, shown};
 use crate::label::Label;
-use crate::text::lines::Lines;
 use crate::{Dataset, Error, Targets};
 
 /// The dataset with targets and statics of the file of labels.
-pub(super) fn attach(mut data: Dataset, file: &str, labels: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+    let data = &mut loaded.data;
     let shown_labels = labels.display().to_string();
     if data.targets != Targets::None {
         return Err(Error::LabelsTwice { file: file.into(), labels: shown_labels });
     }
-    let mut lines = Lines::new(open(labels)?)?;
-    let found = columns::read(&mut lines, &Wanted::labels(options))?;
-    let mut table = Table::new(&found, Rule::OneEach);
-    table.take(&mut lines, &found, None)?;
-    let rows = order(&data, &table, &shown_labels)?;
+    let input = Input::of(labels)?;
+    let header = Header::of(&input)?;
+    let (mut table, warnings) = begin(&[(&input, &header)], Kind::Labels, options)?;
+    table.take(&input, &header, None)?;
+    loaded.warnings.extend(warnings);
+    let rows = order(data, &table, &shown_labels)?;
     if let Some(column) = &table.labels {
         let seen: Vec<Label> = rows.iter().map(|&row| table.cases[row].labels[0]).collect();
         let place = |i: usize| {
@@ -37,11 +38,15 @@ pub(super) fn attach(mut data: Dataset, file: &str, labels: &Path, options: &Rea
             fix: "give it once, or rename it".into(),
         });
     }
+    // A later file may have them among its own columns.
+    if let Some(layout) = &mut loaded.layout {
+        layout.columns.extend(table.statics_found()?);
+    }
     for (case, &row) in data.cases.iter_mut().zip(&rows) {
         case.statics.extend(&numbers[row]);
     }
     data.statics.extend(names);
-    Ok(data)
+    Ok(loaded)
 }
 
 /// The row of each case.

@@ -4,23 +4,22 @@ mod arff;
 mod arrays;
 mod folder;
 mod format;
+mod input;
 mod labels;
 mod long;
 mod rows;
 mod ts;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
 pub use format::Format;
+use input::Input;
+pub use long::{Given, Line, LineReader};
 
-use crate::text::lines::{Packing, Source};
+use crate::schema::{Duplicates, Layout, Schema, Warning};
+use crate::text::lines::Source;
+use crate::text::time::TimeFormat;
 use crate::{Dataset, Error, Task};
-
-/// Files are read in pieces of this size.
-const PIECE: usize = 1 << 18;
 
 /// How a file is to be read. By default everything is found out from the file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,16 +28,31 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// A csv file `id,label[,statics...]` that holds the labels.
     pub labels: Option<PathBuf>,
-    /// The column (csv) or array (npz) of ids.
+    /// The column (csv) or array (npz) of ids; `none` if a csv file has none.
     pub id: Option<String>,
-    /// The column (csv) or array (npz) of times.
+    /// The column (csv) or array (npz) of times; `none` if rows of a csv file are to be counted.
     pub time: Option<String>,
-    /// The column (csv) or array (npz) of labels.
+    /// The column (csv) or array (npz) of labels; `none` if a csv file has none.
     pub label: Option<String>,
     /// The columns (csv) that are static covariates, a text column by its name or by those of its categories; by default
-    /// those that look it. A file for a model that is trained already is read with the statics of its
-    /// [`Schema`](crate::Schema).
+    /// those that look it.
     pub statics: Option<Vec<String>>,
+    /// The columns (csv) that are not read.
+    pub ignore: Vec<String>,
+    /// All columns (csv) that are channels; by default all that are nothing else.
+    pub channels: Option<Vec<String>>,
+    /// Whether rows (csv) are sorted by time; by default times that decrease are an error.
+    pub sort: Option<bool>,
+    /// What happens to several rows (csv) of one time; by default they are an error.
+    pub duplicates: Option<Duplicates>,
+    /// How times (csv) are written.
+    pub time_format: Option<TimeFormat>,
+    /// What stands before fractions (csv): a point or a comma.
+    pub decimal: Option<char>,
+    /// Whether a category that a model was not trained on is none of those it was; by default it is an error.
+    pub unknown: Option<bool>,
+    /// How the columns of a table (csv) were read for a model that is there; what else is said here goes first.
+    pub layout: Option<Layout>,
     /// The column (csv) that holds tokens, which may be integers or words; for arrays of integers (npz, npy) any name asks that
     /// they are tokens. By default the only channel holds tokens if it holds text.
     pub tokens: Option<String>,
@@ -46,7 +60,29 @@ pub struct ReadOptions {
     pub task: Option<Task>,
 }
 
-/// Reads a file, or a folder with a csv file for each case.
+/// A dataset, and how it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The series.
+    pub data: Dataset,
+    /// How the columns of a table were read; `None` of a format that says so itself.
+    pub layout: Option<Layout>,
+    /// Guesses that could be wrong, each with what decides it.
+    pub warnings: Vec<Warning>,
+}
+
+impl Loaded {
+    /// The form of the dataset, and how its columns were read.
+    pub fn schema(&self) -> Schema {
+        Schema { table: self.layout.clone(), ..self.data.schema() }
+    }
+
+    fn of(data: Dataset) -> Self {
+        Self { data, layout: None, warnings: vec![] }
+    }
+}
+
+/// Reads a file, a folder with a csv file for each case, or standard input (`-`). Its guesses are not told: see [`load`].
 ///
 /// ```
 /// use ncde_data::{ReadOptions, read};
@@ -64,15 +100,30 @@ pub struct ReadOptions {
 ///
 /// Any [`Error`] about a file: it cannot be read, or what it holds is not what its format asks for.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+    load(path, options).map(|loaded| loaded.data)
+}
+
+/// Reads a file as [`read`] does, and says how.
+///
+/// ```
+/// use ncde_data::{ReadOptions, load};
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("stays.csv");
+/// std::fs::write(&file, "patient_id,hour,x\np1,0,1.5\np1,2,2.5\np2,0,3\n")?;
+/// let loaded = load(&file, &ReadOptions::default())?;
+/// assert_eq!(loaded.layout.unwrap().to_string(), "patient_id -> id, hour -> time (numbers), x -> channel");
+/// assert!(loaded.warnings[0].to_string().ends_with("say so with `--id patient_id`, or `--id none` if all rows are one series"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As of [`read`].
+pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     if path.is_dir() {
         return folder::read(path, options);
     }
-    let source = open(path)?;
-    let data = from_source(source, path, options)?;
-    match &options.labels {
-        Some(labels) => labels::attach(data, &path.display().to_string(), labels, options),
-        None => Ok(data),
-    }
+    from_input(&Input::of(path)?, path, options)
 }
 
 /// Reads a file that is in memory; `name` stands for the name of the file.
@@ -89,50 +140,41 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
 ///
 /// As of [`read`].
 pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dataset, Error> {
-    let source = unpack(name.into(), Box::new(bytes))?;
-    let data = from_source(source, Path::new(name), options)?;
-    match &options.labels {
-        Some(labels) => labels::attach(data, name, labels, options),
-        None => Ok(data),
-    }
+    load_bytes(name, bytes, options).map(|loaded| loaded.data)
 }
 
-fn from_source(mut source: Source<'_>, path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+/// Reads a file that is in memory as [`read_bytes`] does, and says how.
+///
+/// # Errors
+///
+/// As of [`read`].
+pub fn load_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
+    from_input(&Input::bytes(name, bytes), Path::new(name), options)
+}
+
+fn from_input(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+    let mut source = input.open()?;
     let format = format::of(&mut source, path, options.format)?;
     let name = stem(path);
-    match format {
-        Format::Ts => ts::read(source, &name, options),
-        Format::Arff => arff::read(source, &name, options),
-        Format::Csv => long::read(source, &name, options),
-        Format::Npz => arrays::read_npz(source, &name, options),
-        Format::Npy => arrays::read_npy(source, &name, options),
+    let loaded = match format {
+        Format::Ts => ts::read(source, &name, options).map(Loaded::of),
+        Format::Arff => arff::read(source, &name, options).map(Loaded::of),
+        Format::Csv => long::read(input, &name, options),
+        Format::Npz => arrays::read_npz(source, &name, options).map(Loaded::of),
+        Format::Npy => arrays::read_npy(source, &name, options).map(Loaded::of),
+    }?;
+    match &options.labels {
+        Some(labels) => labels::attach(loaded, input.file(), labels, options),
+        None => Ok(loaded),
     }
-}
-
-/// Opens a file, unpacked if it is gzip.
-fn open(path: &Path) -> Result<Source<'static>, Error> {
-    let file = path.display().to_string();
-    let opened = File::open(path).map_err(|source| Error::Open { file: file.clone(), source })?;
-    unpack(file, Box::new(BufReader::with_capacity(PIECE, opened)))
-}
-
-fn unpack<'a>(file: String, mut reader: Box<dyn BufRead + 'a>) -> Result<Source<'a>, Error> {
-    let start = reader.fill_buf().map_err(|source| Error::Read { file: file.clone(), source })?;
-    let is_gzip = start.starts_with(b"\x1f\x8b");
-    if !is_gzip && file.to_ascii_lowercase().ends_with(".gz") {
-        let seen = if start.is_empty() { "it is empty" } else { "it does not start as gzip does" };
-        return Err(Error::WrongFormat { file, wanted: "a gzip file", seen });
-    }
-    if is_gzip {
-        let reader = Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(reader)));
-        return Ok(Source { file, reader, packing: Packing::Gzip });
-    }
-    Ok(Source { file, reader, packing: Packing::Plain })
 }
 
 /// The name of a file without folder and extensions.
 fn stem(path: &Path) -> String {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if name == "-" {
+        return "stdin".into();
+    }
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem }).to_string()
 }
@@ -147,6 +189,9 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
         ("label", in_labels(options.label.is_some())),
         ("statics", in_labels(options.statics.as_ref().is_some_and(|statics| !statics.is_empty()))),
         ("tokens", options.tokens.is_some()),
+        ("ignore", !options.ignore.is_empty()),
+        ("channels", options.channels.is_some()),
+        ("time_format", options.time_format.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
@@ -164,7 +209,8 @@ mod tests {
 
     #[test]
     fn stems_lose_extensions_only() {
-        for (path, wanted) in [("a/b.csv", "b"), ("b.c.ts.gz", "b.c"), ("plain", "plain"), (".hidden", ".hidden")] {
+        for (path, wanted) in [("a/b.csv", "b"), ("b.c.ts.gz", "b.c"), ("plain", "plain"), (".hidden", ".hidden"), ("-", "stdin")]
+        {
             assert_eq!(stem(Path::new(path)), wanted);
         }
     }

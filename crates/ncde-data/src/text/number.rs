@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// What a cell holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
-    /// Nothing: blank, `?`, `NA` or `NaN`.
+    /// Nothing: blank, `?`, `NA`, `NaN`, `null` and their kin.
     Missing,
     /// A finite number.
     Number(f64),
@@ -59,7 +59,8 @@ pub(crate) fn category(text: &str) -> Cow<'_, str> {
 }
 
 fn is_missing(text: &[u8]) -> bool {
-    matches!(text, b"" | b"?") || [b"na".as_slice(), b"nan", b"n/a", b"null"].iter().any(|word| text.eq_ignore_ascii_case(word))
+    matches!(text, b"" | b"?")
+        || [b"na".as_slice(), b"nan", b"n/a", b"null", b"#n/a", b"<na>"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// The number that a text starts with and how many bytes it takes, if the short way gives it exactly.
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_and_what_is_wrong() {
-        for text in ["", "  ", "?", "NA", "nan", "NaN", "n/a", "NULL", " na\t"] {
+        for text in ["", "  ", "?", "NA", "nan", "NaN", "n/a", "NULL", " na\t", "#N/A", "<NA>"] {
             assert_eq!(cell(text.as_bytes()), Cell::Missing, "{text:?}");
         }
         for text in ["x", "1.2.3", "1,5", "inf", "-Infinity", "1e999", "--1", "1e", "0x10", "1 2", "\u{ff11}"] {

@@ -1,14 +1,148 @@
-//! Times: numbers, or dates as ISO 8601 has them, in seconds since 1970-01-01T00:00:00Z.
+//! Times: numbers, or dates in the ways they are written, in seconds since 1970-01-01T00:00:00Z.
+//!
+//! | format | such as |
+//! | --- | --- |
+//! | `number` | `0.5`, in the file's own unit |
+//! | `iso` | `2021-03-04`, `2021-03-04T15:06:07Z`, `2021/03/04 3:06 PM` |
+//! | `us` | `3/4/2021 15:06`, month first |
+//! | `european` | `4.3.2021`, `04/03/2021 15:06:07`, day first |
+//! | `compact` | `20210304`, `20210304150607` |
+//! | `unix`, `unix-ms` | `1614870367`, `1614870367000` |
+//! | `clock` | `15:06:07`, seconds since midnight |
 //!
 //! A date without an offset is taken as UTC: only differences matter to a model, and no series jumps when clocks change.
+
+use std::fmt;
+use std::str::FromStr;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
+use super::date::{Order, compact, of_day, written_date};
+use super::marks::Marks;
 use super::number::{self, Cell};
 use crate::error::{Place, shown};
 use crate::{Clock, Error};
+
+/// How the times of a column are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeFormat {
+    /// Numbers, in a unit of their own.
+    Number,
+    /// Year, month, day, as ISO 8601 has them.
+    Iso,
+    /// Month, day, year.
+    Us,
+    /// Day, month, year.
+    European,
+    /// Year, month and day without anything between them.
+    Compact,
+    /// Seconds since 1970.
+    Unix,
+    /// Thousandths of seconds since 1970.
+    UnixMs,
+    /// Hours, minutes and seconds of a day.
+    Clock,
+}
+
+impl TimeFormat {
+    /// All of them, with what each is called.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("number", Self::Number),
+        ("iso", Self::Iso),
+        ("us", Self::Us),
+        ("european", Self::European),
+        ("compact", Self::Compact),
+        ("unix", Self::Unix),
+        ("unix-ms", Self::UnixMs),
+        ("clock", Self::Clock),
+    ];
+
+    /// What times of this format are.
+    pub(crate) fn clock(self) -> Clock {
+        match self {
+            Self::Number | Self::Clock => Clock::Numbers,
+            _ => Clock::Dates,
+        }
+    }
+
+    /// The time in a cell.
+    pub(crate) fn time(self, text: &[u8], marks: Marks) -> Option<f64> {
+        let number = || match marks.cell(text) {
+            Cell::Number(x) => Some(x),
+            Cell::Missing | Cell::Other => None,
+        };
+        let text = str::from_utf8(text).ok().map(str::trim);
+        match self {
+            Self::Number | Self::Unix => number(),
+            Self::UnixMs => number().map(|t| t / 1000.0),
+            Self::Iso => seconds(text?).or_else(|| written_date(text?, Order::YearFirst)),
+            Self::Us => written_date(text?, Order::MonthFirst),
+            Self::European => written_date(text?, Order::DayFirst),
+            Self::Compact => compact(text?),
+            Self::Clock => of_day(text?).filter(|_| text.is_some_and(|text| text.matches(':').count() == 2)),
+        }
+    }
+
+    /// The time in a cell of a file, in which times may have to say how far they are from UTC.
+    pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
+        let wrong = |wanted| Error::NotATime { at: at(), seen: shown(cell), wanted, fix: FIX };
+        match self.time(cell, marks) {
+            None => Err(wrong(self.words())),
+            Some(_) if offset && !has_offset(cell) => Err(wrong("a date with its offset from UTC")),
+            Some(t) => Ok(t),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Number => "a number",
+            Self::Iso => "a date with the year first",
+            Self::Us => "a date with the month first",
+            Self::European => "a date with the day first",
+            Self::Compact => "a date such as 20210304",
+            Self::Unix => "a number of seconds since 1970",
+            Self::UnixMs => "a number of milliseconds since 1970",
+            Self::Clock => "a time of day such as 15:06:07",
+        }
+    }
+}
+
+/// What to try with a time that is none.
+const FIX: &str = "write all times in one way, or say how they are written (`--time-format`)";
+
+impl fmt::Display for TimeFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Number => "numbers",
+            Self::Iso => "ISO",
+            Self::Us => "month first",
+            Self::European => "day first",
+            Self::Compact => "yyyymmdd",
+            Self::Unix => "Unix seconds",
+            Self::UnixMs => "Unix milliseconds",
+            Self::Clock => "time of day",
+        })
+    }
+}
+
+impl FromStr for TimeFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        let names = Self::ALL.map(|(name, _)| name).join(", ");
+        found.map(|(_, format)| format).ok_or_else(|| format!("`{text}` is no format of times; wanted one of {names}"))
+    }
+}
+
+/// Whether a time says how far it is from UTC.
+pub(super) fn has_offset(text: &[u8]) -> bool {
+    str::from_utf8(text).is_ok_and(|text| text.trim().parse::<Timestamp>().is_ok())
+}
 
 /// The time in a cell and its kind; see [`time`].
 pub(crate) fn time_cell(cell: &[u8], clock: Option<Clock>, at: impl Fn() -> Box<Place>) -> Result<(f64, Clock), Error> {
@@ -91,5 +225,26 @@ mod tests {
         }
         assert_eq!(written(0.5, Clock::Dates), "1970-01-01T00:00:00.5Z");
         assert_eq!(written(0.5, Clock::Numbers), "0.5");
+    }
+
+    #[test]
+    fn every_format_gives_the_same_seconds() {
+        let wanted = 1_614_870_367.0;
+        for (format, text) in [
+            (TimeFormat::Iso, "2021-03-04T15:06:07"),
+            (TimeFormat::Iso, "2021-03-04 16:06:07+01:00"),
+            (TimeFormat::Iso, "2021/3/4 3:06:07 pm"),
+            (TimeFormat::Us, "3/4/2021 15:06:07"),
+            (TimeFormat::European, "04.03.2021 15:06:07"),
+            (TimeFormat::European, "04-03-21 03:06:07 PM"),
+            (TimeFormat::Compact, "20210304150607"),
+            (TimeFormat::Unix, "1614870367"),
+            (TimeFormat::UnixMs, "1614870367000"),
+        ] {
+            assert_eq!(format.time(text.as_bytes(), Marks::PLAIN), Some(wanted), "{text}");
+        }
+        assert_eq!(TimeFormat::Clock.time(b"01:00:01", Marks::PLAIN), Some(3601.0));
+        let comma = Marks { decimal: ',', thousands: None };
+        assert_eq!(TimeFormat::Number.time(b"0,5", comma), Some(0.5));
     }
 }

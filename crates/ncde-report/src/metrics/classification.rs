@@ -139,10 +139,46 @@ impl Classification {
         errors
     }
 
+    /// How good each class is told apart from the others.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let metrics = Classification::of(&[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], 2, &[0, 1, 1]);
+    /// let second = metrics.by_class()[1];
+    /// assert_eq!((second.cases, second.precision, second.recall), (2, Some(1.0), Some(0.5)));
+    /// ```
+    pub fn by_class(&self) -> Vec<ClassScore> {
+        let score = |(class, row): (usize, &Vec<u64>)| {
+            let (cases, hits) = (row.iter().sum::<u64>(), right(row, class));
+            let taken: u64 = self.confusion.iter().filter_map(|row| row.get(class)).sum();
+            let share = |of: u64| (of > 0).then(|| hits / of as f64);
+            ClassScore {
+                cases,
+                precision: share(taken),
+                recall: share(cases),
+                f1: (cases + taken > 0).then(|| 2.0 * hits / (cases + taken) as f64),
+            }
+        };
+        self.confusion.iter().enumerate().map(score).collect()
+    }
+
     /// The number of cases predicted right.
     pub fn correct(&self) -> u64 {
         trace(&self.confusion)
     }
+}
+
+/// How good one class is told apart from the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassScore {
+    /// How many cases are of the class.
+    pub cases: u64,
+    /// The share of the cases predicted as this class that are of it; `None` if none was predicted.
+    pub precision: Option<f64>,
+    /// The share of the cases of this class that were predicted as it; `None` if there are none.
+    pub recall: Option<f64>,
+    /// Their harmonic mean.
+    pub f1: Option<f64>,
 }
 
 /// The rows that count, each with its true class.

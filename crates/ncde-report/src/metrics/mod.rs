@@ -14,6 +14,7 @@
 //!
 //! Functions return `None` where there is nothing to compute. None of them panics.
 
+mod calibration;
 mod classification;
 mod forecast;
 mod interval;
@@ -22,12 +23,13 @@ mod regression;
 
 use serde::{Deserialize, Serialize};
 
+pub use calibration::{Bin, calibration, calibration_error};
 pub use classification::{
-    Classification, Clusters, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax,
+    ClassScore, Classification, Clusters, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax,
 };
 pub use forecast::{Forecast, Mean, Naive, Score, Tally};
 pub use interval::{Interval, Spread, clustered, spread, wilson};
-pub use ranking::auroc;
+pub use ranking::{auroc, roc};
 pub use regression::{Regression, mae, mse, r2};
 
 /// The metrics of any task.

@@ -52,17 +52,29 @@ table! {
         labels: PathBuf,
         /// The same for `test`.
         test_labels: PathBuf,
-        /// The column with the name of a case.
+        /// The column with the name of a case; `none` if all rows are one.
         id_column: String,
-        /// The column with times.
+        /// The column with times; `none` if rows are to be counted.
         time_column: String,
-        /// The column with labels.
+        /// The column with labels; `none` if there is none.
         label_column: String,
         /// The columns that are static covariates.
         statics: Vec<String>,
+        /// Columns that are not read.
+        ignore: Vec<String>,
+        /// All columns that are channels.
+        channels: Vec<String>,
+        /// Whether the rows of a case are sorted by time; else times that decrease are refused.
+        sort: bool,
+        /// What happens to several rows of one case and time: `refuse`, `first`, `last` or `mean`.
+        duplicates: ncde_data::Duplicates,
+        /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms` or `clock`.
+        time_format: ncde_data::TimeFormat,
+        /// The mark before fractions: `.` or `,`.
+        decimal: char,
         /// The column that holds tokens: words, or integers that stand for something.
         tokens: String,
-        /// Whether a token that training did not see is taken for `<unknown>`; no by default: it is an error.
+        /// Whether a token that training did not see is taken for `<unknown>`, and a category for none of those it saw; no by default: it is an error.
         unknown: bool,
         /// What is predicted: `classification`, `regression` or `forecast`.
         task: TaskName,
@@ -197,6 +209,14 @@ impl DataConfig {
             time: self.time_column.clone(),
             label: self.label_column.clone(),
             statics: self.statics.clone(),
+            ignore: self.ignore.clone().unwrap_or_default(),
+            channels: self.channels.clone(),
+            sort: self.sort,
+            duplicates: self.duplicates,
+            time_format: self.time_format,
+            decimal: self.decimal,
+            unknown: self.unknown,
+            layout: None,
             tokens: self.tokens.clone(),
             task: match self.task {
                 Some(TaskName::Classification) => Some(ncde_data::Task::Classification),

@@ -19,19 +19,24 @@
 //! | `reservoir` | a reservoir, solved for in closed form |
 //! | `score` | how good predictions are |
 //! | `run`, `record` | the loop, counted in steps; events for whoever shows them; what a finished run leaves behind |
-//! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
+//! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
+//! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
+//! | `fingerprint` | whether data are those that a run was begun with |
 //!
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
 
 mod ahead;
+mod baseline;
 mod batches;
 mod by_time;
 mod checkpoint;
 mod config;
 mod conformal;
+mod directory;
 mod error;
 mod explain;
 mod features;
+mod fingerprint;
 mod fit;
 mod goal;
 mod names;
@@ -48,9 +53,11 @@ mod split;
 mod state;
 mod store;
 mod threefry;
+mod warning;
 
 pub use by_time::Cut;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
+pub use directory::CONFIG;
 pub use error::Error;
 pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
@@ -62,3 +69,4 @@ pub use score::score;
 pub use settings::Settings;
 pub use split::{Parts, Split};
 pub use store::{Answered, predict_all, predict_ends};
+pub use warning::Warning;

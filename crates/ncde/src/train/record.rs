@@ -6,7 +6,7 @@ use std::path::Path;
 use ncde_data::{Dataset, Targets};
 use ncde_report::RunRecord;
 use ncde_report::record::{
-    DataSummary, ForecastPoint, ForecastSample, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted,
+    ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted,
 };
 use ncde_runtime::{Model, Prediction, Task};
 
@@ -15,7 +15,7 @@ use super::checkpoint::Progress;
 use super::conformal::intervals;
 use super::score::{Said, score_said};
 use super::store::{Answered, overflows, predict_all, predict_ranges, save_spec};
-use super::{Error, Run};
+use super::{Error, Parts, Run};
 
 impl Run {
     /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
@@ -50,6 +50,8 @@ impl Run {
                 Task::Forecast { .. } => "forecast".into(),
             },
             removed_duplicates: self.removed,
+            fingerprint: self.fingerprint.clone(),
+            ..described(&self.data, &self.parts, &self.spec.task)
         };
         Ok(RunRecord {
             format: RunRecord::FORMAT,
@@ -70,9 +72,13 @@ impl Run {
             validation: score_said(task, &validation.data, &validation.said),
             test: score_said(task, &test.data, &test.said),
             recoveries: progress.recoveries.clone(),
-            predictions: answers(task, &test),
+            overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
+            metric: if self.settings.metric == "loss" { String::new() } else { self.settings.metric.clone() },
+            baselines: self.baselines(if self.parts.test.is_empty() { &self.parts.validation } else { &self.parts.test })?,
             forecasts: samples(task, &test),
-            overflowed: Overflowed { validation: validation.overflowed, test: test.overflowed },
+            warnings: self.warnings.iter().map(ToString::to_string).collect(),
+            directory: String::new(),
+            predictions: answers(task, &test),
         })
     }
 
@@ -108,6 +114,32 @@ struct Part {
     overflowed: Vec<String>,
 }
 
+/// Lengths, gaps, classes and channels.
+fn described(data: &Dataset, parts: &Parts, task: &Task) -> DataSummary {
+    let summary = data.summary();
+    let column = |own: &ncde_data::summary::Column| ColumnSummary {
+        name: own.name.clone(),
+        range: own.min.zip(own.mean).zip(own.max).map(|((min, mean), max)| [min, mean, max]),
+        missing: own.missing,
+    };
+    let columns = summary.channels.iter().chain(&summary.statics).take(DataSummary::MOST_COLUMNS).map(column);
+    let mut counts = Vec::new();
+    if let Targets::Classes { names, of } = &data.targets {
+        counts = vec![[0; 3]; names.len()];
+        for (part, cases) in [&parts.train, &parts.validation, &parts.test].into_iter().enumerate() {
+            cases.iter().for_each(|&i| counts[of[i]][part] += 1);
+        }
+    }
+    DataSummary {
+        lengths: summary.lengths.map(|own| [own.min as usize, own.median as usize, own.max as usize]),
+        missing: summary.missing,
+        counts,
+        columns: if data.vocabulary.is_some() { Vec::new() } else { columns.collect() },
+        horizon: task.forecast().map(|forecast| forecast.horizon),
+        ..DataSummary::default()
+    }
+}
+
 /// What was predicted for the cases of a part, where that is one thing a case.
 fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
     let data = &part.data;
@@ -130,7 +162,7 @@ const CHANNELS: usize = 4;
 const BEFORE: usize = 200;
 
 /// Some forecasts of a part, each the last one of which all is known, with what came before and after.
-fn samples(task: &Task, part: &Part) -> Vec<ForecastSample> {
+fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
     let Some(forecast) = task.forecast() else { return Vec::new() };
     let channels = part.data.channels.len();
     let mut all = Vec::new();
@@ -144,18 +176,24 @@ fn samples(task: &Task, part: &Part) -> Vec<ForecastSample> {
         let from = t.saturating_sub((3 * forecast.horizon.max(period)).clamp(20, BEFORE));
         let to = (t + forecast.horizon + 1).min(case.len());
         for (c, name) in part.data.channels.iter().enumerate().take(CHANNELS) {
-            let ahead = forecast.horizons().zip(values.chunks_exact(channels)).enumerate().map(|(place, (k, row))| {
-                let width = forecast.intervals.as_ref().map(|intervals| intervals.widths[place][c]);
-                let time = forecast.time(case.times[t], k).unwrap_or(case.times[t] + k as f64);
-                ForecastPoint { time, value: row[c], interval: width.map(|width| [row[c] - width, row[c] + width]) }
-            });
-            all.push(ForecastSample {
+            let values_of = |rows: std::ops::Range<usize>| -> Vec<[f64; 2]> {
+                let points = rows.map(|t| [case.times[t], case.values[t * channels + c]]);
+                points.filter(|[_, x]| !x.is_nan()).collect()
+            };
+            let time = |k: usize| forecast.time(case.times[t], k).unwrap_or(case.times[t] + k as f64);
+            let ahead = || forecast.horizons().zip(values.chunks_exact(channels)).enumerate();
+            let intervals = forecast.intervals.iter();
+            all.push(Forecasted {
                 id: case.id.clone(),
                 channel: name.clone(),
-                from: case.times[t],
-                times: case.times[from..to].to_vec(),
-                truth: (from..to).map(|t| case.values[t * channels + c]).collect(),
-                ahead: ahead.collect(),
+                seen: values_of(from..t + 1),
+                truth: values_of(t + 1..to),
+                forecast: ahead().map(|(_, (k, row))| [time(k), row[c]]).collect(),
+                interval: intervals
+                    .flat_map(|own| {
+                        ahead().map(move |(place, (_, row))| [row[c] - own.widths[place][c], row[c] + own.widths[place][c]])
+                    })
+                    .collect(),
             });
         }
     }

@@ -8,6 +8,8 @@
 //! 0.3 of the rate. After the fifth time the run ends there. What it goes back to is decided by steps alone, so that a run that was killed does the same.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ncde_data::{Dataset, Targets};
@@ -21,13 +23,17 @@ use super::batches::Batches;
 use super::by_time::{Cut, Long};
 use super::checkpoint::{self, Progress};
 use super::config::Config;
+use super::directory::{self, CONFIG, RECORD};
 use super::features::Features;
+use super::fingerprint;
 use super::goal::{Goal, Predicted, labelled};
+use super::names::SplitBy;
 use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
 use super::state::{Inner, KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
+use super::warning::{self, Warning};
 use super::{Error, fit};
 use crate::layer::{Phase, Update, Visit};
 use crate::random::Stream;
@@ -115,6 +121,11 @@ pub struct Run {
     pub(super) features: Features,
     pub(super) goal: Goal,
     pub(super) removed: usize,
+    /// Of the data, with the parts that it is cut into.
+    pub(super) fingerprint: String,
+    pub(super) warnings: Vec<Warning>,
+    /// Set by whoever wants it to stop.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Run {
@@ -124,6 +135,10 @@ impl Run {
     /// If the settings make no sense for the data, or the test data has other channels or classes.
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
         let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
+        // Where others have drawn the parts, places in the file count; everywhere else only ids do.
+        let by_place = config.data.parts.is_some() || config.data.split == Some(SplitBy::ThesisJax05);
+        let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
+        let (train, test) = (ordered(train), test.map(ordered));
         let mut settings = Settings::of(config, &train, test.is_some())?;
         let deduplicate = settings.config.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
@@ -193,6 +208,7 @@ impl Run {
             channels: data.channels.clone(),
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
+            schema: None,
             task: task.clone(),
             trained: Some(seen),
             preparation,
@@ -209,7 +225,16 @@ impl Run {
         let window = if let Some(LayerSpec::Windows(Windows { window, .. })) = spec.layers.first() { *window } else { 1 };
         let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
         goal.weigh(&parts.train, settings.class_weights);
-        Ok(Self { settings, data, parts, long, spec, features, goal, removed })
+        let fingerprint = fingerprint::of(&data, &parts);
+        let warnings = warning::of(&data, &parts, &settings, &spec.task);
+        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
+    }
+
+    /// The run of a model that remembers how the columns of its file are read.
+    #[must_use]
+    pub fn with_schema(mut self, schema: Option<serde_json::Value>) -> Self {
+        self.spec.schema = schema;
+        self
     }
 
     /// The model without its weights.
@@ -243,11 +268,22 @@ impl Run {
         self.long.as_ref().map(Long::observations)
     }
 
-    /// Trains, and writes everything to a directory. With `resume`, goes on where a killed run stood. `command` and `started` are
-    /// for the record.
+    /// What looks wrong with the data, though it can be trained on.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The same run, which stops after the step in which `flag` is set: a checkpoint is written, and training ends with [`Error::Interrupted`].
+    #[must_use]
+    pub fn stopped_by(self, flag: Arc<AtomicBool>) -> Self {
+        Self { stop: Some(flag), ..self }
+    }
+
+    /// Trains, and writes everything to a directory. With `resume`, goes on where a run stood that was killed, or that is finished but had fewer steps.
+    /// `command` and `started` are for the record.
     ///
     /// # Errors
-    /// If a step fails, or a file cannot be written.
+    /// If the directory is another run's, a run is resumed with other data or settings, a step fails, or a file cannot be written.
     pub fn train(
         &self,
         directory: &Path,
@@ -255,30 +291,45 @@ impl Run {
         [command, started]: [&str; 2],
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, Error> {
-        let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        let _lock = directory::claim(directory, resume)?;
         let config = self.settings.config.to_toml();
         if let Some(closed) = self.closed() {
             return self.solve_in(closed, directory, resume, [command, started], on);
         }
         let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
-        let mut progress = Progress { config: config.clone(), ..Progress::default() };
-        match if resume { checkpoint::load(directory)? } else { None } {
+        let mut progress = Progress { config: config.clone(), data: self.fingerprint.clone(), ..Progress::default() };
+        let mut saved = if resume { checkpoint::load(directory, checkpoint::RUNNING)? } else { None };
+        if saved.is_none()
+            && let Some(record) = self.finished(directory).filter(|_| resume).transpose()?
+        {
+            if steps_of(&record.config) == steps_of(&config) {
+                return Ok(Outcome { record, already: true });
+            }
+            saved = checkpoint::load(directory, checkpoint::FINISHED)?;
+            if saved.is_none() {
+                return Err(Error::Directory {
+                    path: directory.into(),
+                    problem: format!("has no `{}`, from which longer training would go on; train anew", checkpoint::FINISHED),
+                });
+            }
+        }
+        match saved {
             Some((saved, numbers)) => {
-                same(&saved.config, &config)?;
-                progress = saved;
+                self.same(&saved.config, &saved.data)?;
+                let longer = steps_of(&saved.config) != steps_of(&config);
+                progress = Progress { config: config.clone(), ..saved };
+                if longer {
+                    progress.extended = progress.step;
+                }
                 let other = || Error::Unfit("the checkpoint is of another model; remove it to begin anew".into());
                 state = state.restored(&numbers, &progress.steps).ok_or_else(other)?;
             }
             None => {
-                if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
-                    return Ok(Outcome { record, already: true });
-                }
                 state.trained.network.fit(&mut |visit| self.over_training(visit))?;
                 state.begin();
             }
         }
-        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        write_whole(&directory.join(CONFIG), config.as_bytes())?;
         let parameters = state.trained.network.parameters();
         on(Event::Started { done: progress.step, steps: self.settings.steps, parameters });
         let (stopped, exploded) = match (self.steps(&mut state, &mut progress, directory, on), &progress.best) {
@@ -295,7 +346,11 @@ impl Run {
         save_model(directory, self.spec.clone(), &self.saved(state.trained.network.values()))?;
         let record = self.record(&progress, directory, [command, started, stopped], parameters)?;
         write_record(directory, &record)?;
-        checkpoint::remove(directory)?;
+        if exploded.is_none() {
+            checkpoint::finish(directory)?;
+        } else {
+            checkpoint::remove(directory)?;
+        }
         tell_overflows(&record, on);
         exploded.map_or(Ok(Outcome { record, already: false }), Err)
     }
@@ -331,6 +386,12 @@ impl Run {
         let mut batches = Batches::new(settings.seed, settings.batch, cases);
         let mut saved = Instant::now();
         while progress.step < settings.steps {
+            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                progress.steps = state.steps();
+                checkpoint::save(directory, progress, &state.numbers())?;
+                let (step, steps) = (progress.step, settings.steps);
+                return Err(Error::Interrupted { step, steps, directory: directory.into() });
+            }
             let begun = Instant::now();
             let step = progress.step;
             let cases = batches.at(step);
@@ -373,10 +434,9 @@ impl Run {
                 }
             }
             let late = settings.seconds > 0.0 && progress.seconds > settings.seconds;
-            let stale = progress
-                .best
-                .as_ref()
-                .is_some_and(|best| settings.patience > 0 && progress.step - best.step >= settings.patience);
+            let stale = progress.best.as_ref().is_some_and(|best| {
+                settings.patience > 0 && progress.step - best.step.max(progress.extended) >= settings.patience
+            });
             if due || late || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS {
                 progress.steps = state.steps();
                 checkpoint::save(directory, progress, &state.numbers())?;
@@ -518,26 +578,57 @@ pub(super) fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) 
 /// Writes the record of a run.
 pub(super) fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
     let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
-    write_whole(&directory.join("run.json"), json.as_bytes())
+    write_whole(&directory.join(RECORD), json.as_bytes())
 }
 
-/// The record of the finished run in a directory, if there is one; an error if it was another.
-pub(super) fn finished(directory: &Path, config: &str) -> Option<Result<RunRecord, Error>> {
-    let path = directory.join("run.json");
-    (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
-        let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
-        same(&record.config, config)?;
-        Ok(record)
-    })
+/// How many steps a configuration asks for; none of a model that is solved for.
+fn steps_of(config: &str) -> Option<usize> {
+    Config::from_toml(config).ok()?.train.steps
 }
 
-/// A run that is resumed must have the settings it was begun with.
-fn same(begun: &str, now: &str) -> Result<(), Error> {
-    if begun == now {
-        return Ok(());
+/// What may differ between a run and its resumption: where files are (what is in them may not), and how many steps there are.
+fn comparable(config: &str) -> impl Iterator<Item = &str> {
+    const PATHS: &[&str] = &["train", "test", "labels", "test_labels", "parts", "steps"];
+    config.lines().filter(|line| !line.split_once(" = ").is_some_and(|(key, _)| PATHS.contains(&key)))
+}
+
+impl Run {
+    /// The record of the finished run in a directory, if there is one; an error if it was another.
+    pub(super) fn finished(&self, directory: &Path) -> Option<Result<RunRecord, Error>> {
+        let path = directory.join(RECORD);
+        (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
+            let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
+            self.same(&record.config, &record.data.fingerprint)?;
+            Ok(record)
+        })
     }
-    let differs = begun.lines().find(|line| !now.lines().any(|other| other == *line)).unwrap_or("another key");
-    Err(Error::Config(format!(
-        "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
-    )))
+
+    /// A run that is resumed must have the data and the settings it was begun with, and at least as many steps.
+    fn same(&self, begun: &str, data: &str) -> Result<(), Error> {
+        let now = self.settings.config.to_toml();
+        if let Some(differs) = comparable(begun).find(|line| !comparable(&now).any(|other| other == *line)) {
+            return Err(Error::Config(format!(
+                "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
+            )));
+        }
+        if let Some(more) = comparable(&now).find(|line| !comparable(begun).any(|other| other == *line)) {
+            return Err(Error::Config(format!(
+                "the run was begun without `{more}`; leave it out to resume it, or give another directory to begin anew"
+            )));
+        }
+        // Records of earlier versions have no fingerprint.
+        if !data.is_empty() && data != self.fingerprint {
+            return Err(Error::Unfit(
+                "the run was begun with other data: cases, values or labels have changed since; give the same files to resume it, \
+                 or another directory to begin anew"
+                    .into(),
+            ));
+        }
+        match (steps_of(begun), steps_of(&now)) {
+            (Some(begun), Some(now)) if now < begun => Err(Error::Config(format!(
+                "`train.steps` is {now}, but the run was begun with {begun}; it can be trained longer, not shorter"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }

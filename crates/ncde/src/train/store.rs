@@ -1,6 +1,5 @@
 //! The directory of a saved model, and what the saved model says of data.
 
-use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,14 +10,10 @@ use rayon::prelude::*;
 use super::Error;
 use super::score::Said;
 
-/// Writes a file beside its target, then renames it: at no moment is there half a file.
+/// Writes a file, whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let mut file = std::fs::File::create(&beside).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
-    std::fs::rename(&beside, path).map_err(failed)
+    let failed = |e: std::io::Error| Error::File { path: path.into(), problem: format!("it cannot be written: {e}") };
+    ncde_files::write_whole(path, bytes).map_err(failed)
 }
 
 /// Writes weights and description.

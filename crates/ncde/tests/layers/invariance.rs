@@ -106,6 +106,7 @@ fn spec(sample: &Sample) -> ModelSpec {
         channels: names("channel", channels),
         statics: names("static", statics),
         vocabulary,
+        schema: None,
         task: Task::Classification { classes: names("class", last.width()), at: if last.pooled { At::End } else { At::Steps } },
         trained: None,
         preparation: Preparation {

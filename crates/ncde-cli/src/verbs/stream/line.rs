@@ -1,9 +1,11 @@
-//! One line of input as an observation: a JSON object, or cells of CSV below a header.
+//! One line of input as an observation: a JSON object, or cells of CSV below a header. Cells, times and categories are read
+//! as in the files that the model was trained on.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
-use ncde_runtime::ModelSpec;
+use ncde_data::{Duplicates, Given, Line, LineReader, ReadOptions, Schema};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// An observation, or the end of a series.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,193 +33,188 @@ pub(super) enum When {
 }
 
 /// What the first line decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Unknown,
     Json,
-    Csv(Columns),
-}
-
-/// Where cells are.
-struct Columns {
-    id: Option<usize>,
-    time: Option<usize>,
-    channels: Vec<usize>,
-    statics: Option<Vec<usize>>,
-    width: usize,
+    Csv,
 }
 
 pub(super) struct Reader {
     format: Format,
-    channels: Vec<String>,
-    statics: Vec<String>,
-    tokens: Option<Tokens>,
-    record: csv::StringRecord,
+    lines: LineReader,
+    has_statics: bool,
+    duplicates: Duplicates,
 }
 
-/// The numbers of tokens, for a model of tokens.
-struct Tokens {
-    numbers: HashMap<String, usize>,
-}
-
-impl Tokens {
-    fn new(vocabulary: &[String]) -> Self {
-        Self { numbers: vocabulary.iter().enumerate().map(|(i, token)| (token.clone(), i)).collect() }
-    }
-
-    fn number(&self, token: &str) -> Result<f64, String> {
-        let found = self.numbers.get(token).or_else(|| self.numbers.get(ncde_data::UNKNOWN));
-        found.map(|&i| i as f64).ok_or_else(|| {
-            let mut known: Vec<&str> = self.numbers.keys().map(String::as_str).collect();
-            known.sort_unstable();
-            known.truncate(8);
-            format!(
-                "token `{token}` is not one the model was trained on ({}, ...); train with `--set unknown=true` to allow others",
-                known.join(", ")
-            )
-        })
-    }
-}
-
+/// A line of JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct Object {
     #[serde(default)]
-    id: Option<Id>,
-    time: Option<f64>,
+    id: Value,
     #[serde(default)]
-    values: Vec<Option<Value>>,
+    time: Value,
     #[serde(default)]
-    statics: Option<Vec<Option<f64>>>,
+    values: Value,
+    #[serde(default)]
+    statics: Value,
     #[serde(default)]
     end: bool,
 }
 
-/// A number, or a token.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Value {
-    Number(f64),
-    Text(String),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Id {
-    Text(String),
-    Number(serde_json::Number),
-}
+const WANTED: &str = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}";
 
 impl Reader {
-    pub(super) fn new(spec: &ModelSpec) -> Self {
-        Self {
-            format: Format::Unknown,
-            channels: spec.channels.clone(),
-            statics: spec.statics.clone(),
-            tokens: spec.vocabulary.as_deref().map(Tokens::new),
-            record: csv::StringRecord::new(),
-        }
+    pub(super) fn new(schema: Schema, options: ReadOptions) -> Self {
+        let own = schema.table.as_ref().map(|layout| layout.duplicates);
+        let duplicates = options.duplicates.or(own).unwrap_or_default();
+        let has_statics = !schema.statics.is_empty();
+        Self { format: Format::Unknown, lines: LineReader::new(schema, options), has_statics, duplicates }
     }
 
     pub(super) fn is_csv(&self) -> bool {
-        matches!(self.format, Format::Csv(_))
+        self.format == Format::Csv
     }
 
-    /// The observation of a line; none for a header or an empty line.
-    pub(super) fn read(&mut self, text: &[u8]) -> Result<Option<Observation>, String> {
+    /// Whether a further observation of one time is left out, as it was in training.
+    pub(super) fn keeps_first(&self) -> bool {
+        self.duplicates == Duplicates::First
+    }
+
+    /// The observation of a line; none for a header or an empty line. `say` is told of guesses.
+    pub(super) fn read(&mut self, text: &[u8], say: impl Fn(&str)) -> Result<Option<Observation>, String> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
         if text.is_empty() {
             return Ok(None);
         }
-        if matches!(self.format, Format::Unknown) {
+        if self.format == Format::Unknown {
             if text.starts_with(b"{") {
                 self.format = Format::Json;
             } else {
-                let header = cells(text, &mut self.record)?;
-                self.format = Format::Csv(columns(header, &self.channels, &self.statics)?);
+                // Before the header a spreadsheet says what stands between cells, and others write comments.
+                let is_separator = text.len() == 5 && text[..4].eq_ignore_ascii_case(b"sep=");
+                let is_comment = text.starts_with(b"#") && self.lines.header(&text[1..]).is_err();
+                if is_separator || is_comment {
+                    return Ok(None);
+                }
+                let text = text.strip_prefix(b"#").unwrap_or(text);
+                let warnings = self.lines.header(text).map_err(|e| format!("this is neither JSON nor a CSV header: {e}"))?;
+                self.format = Format::Csv;
+                warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
                 return Ok(None);
             }
         }
-        match &self.format {
-            Format::Csv(columns) => row(columns, cells(text, &mut self.record)?, self.tokens.as_ref()).map(Some),
-            Format::Json | Format::Unknown => object(text, self.tokens.as_ref()).map(Some),
-        }
+        let read = if self.format == Format::Csv { self.row(text) } else { self.object(text) };
+        read.map(Some)
     }
-}
 
-fn object(text: &[u8], tokens: Option<&Tokens>) -> Result<Observation, String> {
-    let wanted = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}";
-    let line: Line = serde_json::from_slice(text).map_err(|e| format!("{e}; {wanted}"))?;
-    if line.time.is_none() && !line.end {
-        return Err(format!("there is no `time`; {wanted}"));
-    }
-    let numbers = |values: Vec<Option<f64>>| values.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect();
-    let value = |value: Option<Value>| match (value, tokens) {
-        (None, _) => Ok(f64::NAN),
-        (Some(Value::Number(x)), None) => Ok(x),
-        (Some(Value::Number(x)), Some(tokens)) => tokens.number(&x.to_string()),
-        (Some(Value::Text(token)), Some(tokens)) => tokens.number(&token),
-        (Some(Value::Text(text)), None) => Err(format!("`{text}` is not a number; {wanted}")),
-    };
-    Ok(Observation {
-        id: match line.id {
-            None => String::new(),
-            Some(Id::Text(text)) => text,
-            Some(Id::Number(number)) => number.to_string(),
-        },
-        time: line.time.map_or(When::Never, When::At),
-        values: line.values.into_iter().map(value).collect::<Result<_, _>>()?,
-        statics: line.statics.map(numbers),
-        end: line.end,
-    })
-}
-
-fn cells<'a>(text: &[u8], record: &'a mut csv::StringRecord) -> Result<&'a csv::StringRecord, String> {
-    let text = std::str::from_utf8(text).map_err(|e| format!("not CSV: {e}"))?;
-    // A CSV reader is made for whole files: to make one for each line takes far longer than to predict.
-    if !text.contains('"') {
-        record.clear();
-        text.split(',').for_each(|cell| record.push_field(cell.trim()));
-        return Ok(record);
-    }
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
-    reader.read_record(record).map_err(|e| format!("not CSV: {e}"))?;
-    Ok(record)
-}
-
-fn columns(header: &csv::StringRecord, channels: &[String], statics: &[String]) -> Result<Columns, String> {
-    let find = |name: &str| header.iter().position(|cell| cell.eq_ignore_ascii_case(name));
-    let need = |name: &String| {
-        find(name).ok_or_else(|| {
-            format!("the first line is neither JSON nor a CSV header with a column `{name}`, a channel of the model")
+    fn row(&mut self, text: &[u8]) -> Result<Observation, String> {
+        let Line { id, time, values, statics } = self.lines.row(text).map_err(|e| e.to_string())?;
+        Ok(Observation {
+            id: id.unwrap_or_default(),
+            time: time.map_or(When::Next, When::At),
+            values,
+            statics: self.has_statics.then_some(statics),
+            end: false,
         })
-    };
-    let statics: Option<Vec<usize>> = statics.iter().map(|name| find(name)).collect();
-    Ok(Columns {
-        id: find("id"),
-        time: find("time"),
-        channels: channels.iter().map(need).collect::<Result<_, _>>()?,
-        statics: statics.filter(|own| !own.is_empty()),
-        width: header.len(),
-    })
+    }
+
+    fn object(&mut self, text: &[u8]) -> Result<Observation, String> {
+        let text = without_nan(text);
+        let line: Object = serde_json::from_slice(&text).map_err(|e| format!("{e}; {WANTED}"))?;
+        if line.time.is_null() && !line.end {
+            return Err(format!("there is no `time`; {WANTED}"));
+        }
+        let words = |e: ncde_data::Error| e.to_string();
+        let id = match line.id {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            Value::Number(number) => number.to_string(),
+            other => return Err(format!("the id is `{other}`; wanted a text or a number")),
+        };
+        let time = match &line.time {
+            Value::Null => When::Never,
+            time => When::At(self.lines.time(&given(time)?).map_err(words)?),
+        };
+        let values = match time {
+            When::Never => Vec::new(),
+            _ => self.numbers(&line.values, false)?,
+        };
+        let statics = match &line.statics {
+            Value::Null => None,
+            statics => Some(self.numbers(statics, true)?),
+        };
+        Ok(Observation { id, time, values, statics, end: line.end })
+    }
+
+    /// The numbers of a list, or of values by name.
+    fn numbers(&mut self, value: &Value, statics: bool) -> Result<Vec<f64>, String> {
+        let what = if statics { "statics" } else { "values" };
+        let numbers = match value {
+            Value::Array(list) => {
+                let list = list.iter().map(given).collect::<Result<Vec<Given>, String>>()?;
+                self.lines.listed(&list, statics)
+            }
+            Value::Object(map) => self.lines.named(&pairs(map)?, statics),
+            Value::Null => self.lines.listed(&[], statics),
+            other => return Err(format!("`{what}` is `{other}`; {WANTED}, or values by name: {{\"x\": 1.0}}")),
+        };
+        numbers.map_err(|e| e.to_string())
+    }
 }
 
-fn row(columns: &Columns, cells: &csv::StringRecord, tokens: Option<&Tokens>) -> Result<Observation, String> {
-    if cells.len() != columns.width {
-        return Err(format!("{} cells, but the header has {}", cells.len(), columns.width));
+fn pairs(map: &Map<String, Value>) -> Result<Vec<(String, Given)>, String> {
+    map.iter().map(|(name, value)| Ok((name.clone(), given(value)?))).collect()
+}
+
+fn given(value: &Value) -> Result<Given, String> {
+    match value {
+        Value::Null => Ok(Given::Missing),
+        Value::Bool(is) => Ok(Given::Text(is.to_string())),
+        Value::Number(number) => {
+            let x = number.as_f64().filter(|x| x.is_finite());
+            x.map(Given::Number).ok_or_else(|| format!("`{number}` is no number of 64 bits"))
+        }
+        Value::String(text) => Ok(Given::Text(text.clone())),
+        other => Err(format!("`{other}` is no value; {WANTED}")),
     }
-    let number = |i: usize| match &cells[i] {
-        "" | "?" | "NA" | "NaN" | "nan" | "null" => Ok(f64::NAN),
-        cell => cell.parse::<f64>().map_err(|_| format!("column {}: `{cell}` is not a number", i + 1)),
-    };
-    let numbers = |places: &[usize]| places.iter().map(|&i| number(i)).collect::<Result<Vec<f64>, String>>();
-    Ok(Observation {
-        id: columns.id.map_or(String::new(), |i| cells[i].to_owned()),
-        time: columns.time.map_or(Ok(When::Next), |i| number(i).map(When::At))?,
-        values: match tokens {
-            None => numbers(&columns.channels)?,
-            Some(tokens) => columns.channels.iter().map(|&i| tokens.number(&cells[i])).collect::<Result<_, _>>()?,
-        },
-        statics: columns.statics.as_deref().map(numbers).transpose()?,
-        end: false,
-    })
+}
+
+/// JSON with `null` for every `NaN`, which Python writes.
+fn without_nan(text: &[u8]) -> Cow<'_, [u8]> {
+    let is_nan = |at: usize| text[at..].len() >= 3 && text[at..at + 3].eq_ignore_ascii_case(b"nan");
+    if !(0..text.len()).any(is_nan) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len() + 8);
+    let (mut at, mut is_text, mut is_escaped) = (0, false, false);
+    while at < text.len() {
+        let byte = text[at];
+        if !is_text && is_nan(at) {
+            plain.extend_from_slice(b"null");
+            at += 3;
+            continue;
+        }
+        if byte == b'"' && !is_escaped {
+            is_text = !is_text;
+        }
+        is_escaped = is_text && byte == b'\\' && !is_escaped;
+        plain.push(byte);
+        at += 1;
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_null_but_not_in_texts() {
+        let plain = |text: &str| String::from_utf8(without_nan(text.as_bytes()).into_owned()).unwrap();
+        assert_eq!(plain(r#"{"values": [NaN, 1, nan]}"#), r#"{"values": [null, 1, null]}"#);
+        assert_eq!(plain(r#"{"id": "NaN \" NaN", "values": [NaN]}"#), r#"{"id": "NaN \" NaN", "values": [null]}"#);
+        assert_eq!(plain(r#"{"id": "a\\", "values": [NaN]}"#), r#"{"id": "a\\", "values": [null]}"#);
+    }
 }

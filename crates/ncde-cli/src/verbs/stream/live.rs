@@ -48,6 +48,12 @@ impl Live {
         self.series.iter().map(|(id, own)| (id, &own.series))
     }
 
+    /// Whether the series has an observation of this time, its last one.
+    pub(super) fn has(&self, line: &Observation) -> bool {
+        let last = self.series.get(&line.id).and_then(|own| own.series.time());
+        matches!(line.time, When::At(time) if last == Some(time)) && !line.end
+    }
+
     /// Takes one observation; nothing is said if the line only ends a series. A line that is refused changes nothing.
     pub(super) fn take(&mut self, line: &Observation) -> Result<Option<Said>, String> {
         let words = |e: ncde_runtime::Error| e.to_string();
@@ -60,6 +66,7 @@ impl Live {
                 return Ok(None);
             }
         };
+        let unsaid = line.statics.is_none() && !self.model.spec().statics.is_empty() && !self.series.contains_key(&line.id);
         let (own, prediction) = match self.series.entry(line.id.clone()) {
             Entry::Occupied(entry) => {
                 let own = entry.into_mut();
@@ -83,6 +90,11 @@ impl Live {
         if line.end {
             self.series.remove(&line.id);
         }
+        let unsaid = unsaid.then(|| format!("warning: series `{}` begins without statics; they are taken as missing", line.id));
+        let warning = match (unsaid, warning) {
+            (Some(one), Some(other)) => Some(format!("{one}\n{other}")),
+            (one, other) => one.or(other),
+        };
         Ok(Some(Said { time, prediction, beyond: names, warning }))
     }
 }

@@ -17,7 +17,7 @@ use ncde_runtime::Model;
 
 use crate::args::{BadLine, StreamArgs};
 use crate::error::Failure;
-use crate::output;
+use crate::{output, schema};
 use line::Reader;
 use live::Live;
 use state::Keeper;
@@ -43,7 +43,9 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
     let spec = lock().model().spec().clone();
     let mut input = BufReader::with_capacity(1 << 16, stdin().lock());
     let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
-    let (mut reader, mut writer) = (Reader::new(&spec), None);
+    let known = schema::of(&spec)?;
+    let options = schema::options(&spec, &known, &args.columns);
+    let (mut reader, mut writer) = (Reader::new(known, options), None);
     let (mut text, mut number, mut bad) = (Vec::new(), 0_u64, 0_u64);
     loop {
         if input.buffer().is_empty() {
@@ -59,9 +61,10 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
         if long {
             skip_line(&mut input).map_err(|e| read_failure(&e))?;
         }
-        let parsed = if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text) };
+        let parsed = if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text, output::talk) };
         let result = match parsed {
             Ok(None) => Ok(None),
+            Ok(Some(observation)) if reader.keeps_first() && lock().has(&observation) => Ok(None),
             Ok(Some(observation)) => lock().take(&observation).map(|said| said.map(|said| (observation.id, said))),
             Err(problem) => Err(problem),
         };

@@ -4,17 +4,22 @@
 //! rows (of all cases); if cases differ in it; and if some case with two rows or more has it. If that would leave no channel,
 //! none is static. If one channel is left and it holds text, its texts are tokens.
 
-use super::super::ReadOptions;
-use super::table::{Column, ColumnKind, Raw, Table};
-use crate::error::{Place, hint, listed, shown};
+use super::super::{Loaded, ReadOptions};
+use super::cell::{Kind, Value};
+use super::table::{Raw, Table};
+use crate::error::{Place, shown};
 use crate::label::{Label, Labels};
+use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::number::{self, Cell};
-use crate::{Case, Clock, Dataset, Error, Targets};
+use crate::{Case, Dataset, Error, Targets};
+
+/// Different texts are no categories if there are more than this, and they are most of all texts.
+const MOST_OF_A_KIND: usize = 20;
 
 /// One column of the dataset: a number as it is, or whether a category is this one.
 struct Output<'a> {
     from: usize,
-    column: &'a Column,
+    column: &'a Value,
     name: String,
     category: Option<usize>,
 }
@@ -30,39 +35,60 @@ impl Output<'_> {
     }
 }
 
-impl Column {
+impl Value {
     /// A number that is the same for all that is the same: texts count as their categories.
-    fn same(&self, x: f64) -> f64 {
+    pub(super) fn same(&self, x: f64) -> f64 {
         match &self.kind {
-            ColumnKind::Texts(texts) => texts.category(x) as f64,
-            ColumnKind::Empty | ColumnKind::Numbers => x,
+            Kind::Texts(texts) => texts.category(x) as f64,
+            Kind::Numbers(_) | Kind::Words(_) => x,
+        }
+    }
+
+    /// The words it can hold, in order, each with the number it has here; none of numbers.
+    fn words(&self) -> Result<Option<Vec<(usize, String)>>, Error> {
+        match &self.kind {
+            Kind::Numbers(_) => Ok(None),
+            Kind::Words(words) => Ok(Some(words.words.iter().cloned().enumerate().collect())),
+            Kind::Texts(texts) => {
+                let mut words: Vec<(usize, String)> = texts.categories()?.iter().cloned().enumerate().collect();
+                words.sort_by(|(_, a), (_, b)| by_number_or_name(a, b));
+                Ok(Some(words))
+            }
         }
     }
 }
 
 /// The columns that these become, categories in order.
-fn outputs(columns: &[Column], which: impl Fn(usize) -> bool) -> Result<Vec<Output<'_>>, Error> {
+fn outputs(columns: &[Value], which: impl Fn(usize) -> bool) -> Result<Vec<Output<'_>>, Error> {
     let mut outputs = Vec::new();
     for (from, column) in columns.iter().enumerate().filter(|(i, _)| which(*i)) {
-        match &column.kind {
-            ColumnKind::Empty | ColumnKind::Numbers => {
-                outputs.push(Output { from, column, name: column.name.clone(), category: None });
-            }
-            ColumnKind::Texts(texts) => {
-                let names = texts.categories()?;
-                let mut order: Vec<usize> = (0..names.len()).collect();
-                order.sort_by(|&a, &b| by_number_or_name(&names[a], &names[b]));
-                let output = |category: usize| Output {
-                    from,
-                    column,
-                    name: format!("{}={}", column.name, names[category]),
-                    category: Some(category),
-                };
-                outputs.extend(order.into_iter().map(output));
+        match column.words()? {
+            None => outputs.push(Output { from, column, name: column.name.clone(), category: None }),
+            Some(words) => {
+                let name = |word: &str| format!("{}={word}", column.name);
+                let output =
+                    |(category, word): (usize, String)| Output { from, column, name: name(&word), category: Some(category) };
+                outputs.extend(words.into_iter().map(output));
             }
         }
     }
     Ok(outputs)
+}
+
+/// Words of a column that are most likely one.
+fn alike(column: &Column) -> Option<Warning> {
+    let Cells::Category { words } = &column.cells else { return None };
+    let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
+    let (word, other) = (1..words.len()).find_map(|i| twin(i).map(|other| (&words[i], other)))?;
+    Some(Warning {
+        seen: format!(
+            "column `{}` has both `{}` and `{}`",
+            shown(column.name.as_bytes()),
+            shown(other.as_bytes()),
+            shown(word.as_bytes())
+        ),
+        fix: "write a category in one way".into(),
+    })
 }
 
 fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
@@ -76,25 +102,35 @@ fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
 
 /// All columns of a table with one row a case: their names, and the numbers of each case.
 pub(in super::super) fn expand(table: &Table) -> Result<(Vec<String>, Vec<Vec<f64>>), Error> {
-    let outputs = outputs(&table.columns, |_| true)?;
+    let outputs = outputs(&table.values, |_| true)?;
     let of = |case: &Raw| outputs.iter().map(|output| output.of(&case.values)).collect();
     let numbers = table.cases.iter().map(of).collect();
     Ok((outputs.into_iter().map(|output| output.name).collect(), numbers))
 }
 
 impl Table {
-    /// The dataset of all cases.
-    pub(in super::super) fn finish(mut self, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+    /// The dataset of all cases, and how its columns were read.
+    pub(in super::super) fn finish(
+        mut self,
+        name: &str,
+        options: &ReadOptions,
+        separator: char,
+        mut warnings: Vec<Warning>,
+    ) -> Result<Loaded, Error> {
+        self.arrange()?;
         let targets = self.targets(options)?;
-        let is_static = match &options.statics {
-            Some(names) => self.named(names, options)?,
-            None => self.found(),
-        };
-        let vocabulary = self.token_column(&is_static)?.map(|column| self.number_tokens(column)).transpose()?;
-        let channels = outputs(&self.columns, |i| !is_static[i])?;
-        let statics = outputs(&self.columns, |i| is_static[i])?;
-        let is_plain = channels.len() == self.columns.len() && channels.iter().all(|output| output.category.is_none());
-        let width = self.columns.len();
+        let is_static = self.statics(options, &mut warnings)?;
+        let tokens = self.token_column(&is_static)?;
+        let is_dropped = self.dropped(&is_static, tokens, options, &mut warnings);
+        let vocabulary = tokens.map(|column| self.number_tokens(column)).transpose()?;
+        let layout = self.layout(separator, &is_static, &is_dropped, tokens)?;
+        for column in &layout.columns {
+            warnings.extend(alike(column));
+        }
+        let channels = outputs(&self.values, |i| !is_static[i] && !is_dropped[i])?;
+        let statics = outputs(&self.values, |i| is_static[i])?;
+        let is_plain = channels.len() == self.values.len() && channels.iter().all(|output| output.category.is_none());
+        let width = self.values.len();
         let mut cases = Vec::with_capacity(self.cases.len());
         for raw in std::mem::take(&mut self.cases) {
             let statics =
@@ -108,64 +144,117 @@ impl Table {
             };
             cases.push(Case { id: raw.id, times: raw.times, values, statics });
         }
-        Ok(Dataset {
+        let data = Dataset {
             name: name.into(),
             channels: channels.into_iter().map(|output| output.name).collect(),
             statics: statics.into_iter().map(|output| output.name).collect(),
-            times: self.clock.unwrap_or(Clock::Index),
+            times: self.clock,
             cases,
             targets,
             vocabulary,
-        })
+        };
+        Ok(Loaded { data, layout: Some(layout), warnings })
     }
 
-    /// Which columns the caller calls static; it may also name statics of a file of labels.
-    fn named(&self, names: &[String], options: &ReadOptions) -> Result<Vec<bool>, Error> {
-        let columns: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-        let mut is_static = vec![false; columns.len()];
-        for name in names {
-            let found = columns.iter().position(|column| column == name);
-            let found = found.or_else(|| {
-                columns.iter().position(|column| name.strip_prefix(column).is_some_and(|rest| rest.starts_with('=')))
-            });
-            match found {
-                Some(i) if self.tokens == Some(i) => {
-                    return Err(Error::Header {
-                        at: Place::line(self.file(), 0),
-                        seen: format!("column `{}` is to hold tokens and to be static", shown(columns[i].as_bytes())),
-                        fix: "leave it out of the statics".into(),
-                    });
+    /// How the columns were read, with what was found out on the way.
+    fn layout(&self, separator: char, is_static: &[bool], is_dropped: &[bool], tokens: Option<usize>) -> Result<Layout, Error> {
+        let mut columns = self.columns.clone();
+        let mut k = 0;
+        for column in &mut columns {
+            if !matches!(column.role, Role::Channel | Role::Static | Role::Token) {
+                continue;
+            }
+            (column.role, column.cells) = match () {
+                () if tokens == Some(k) => (Role::Token, Cells::Text),
+                () if is_dropped[k] => (Role::Ignored, Cells::Text),
+                () => {
+                    let role = if is_static[k] { Role::Static } else { Role::Channel };
+                    let words = self.values[k].words()?.map(|words| words.into_iter().map(|(_, word)| word).collect());
+                    (role, words.map_or_else(|| column.cells.clone(), |words| Cells::Category { words }))
                 }
-                Some(i) => is_static[i] = true,
-                None if options.labels.is_some() => {}
-                None => {
-                    return Err(Error::NoColumn {
-                        file: self.files.first().cloned().unwrap_or_default(),
-                        role: "statics",
-                        wanted: format!("`{name}` was named"),
-                        seen: listed(&columns),
-                        hint: hint(name, &columns),
-                    });
-                }
+            };
+            k += 1;
+        }
+        let policy = self.policy;
+        Ok(Layout { separator, columns, sort: policy.sort, duplicates: policy.duplicates, unknown: policy.unknown })
+    }
+
+    /// The static columns of a table with one row a case, with the words they hold.
+    pub(in super::super) fn statics_found(&self) -> Result<Vec<Column>, Error> {
+        let mut columns: Vec<Column> = self.columns.iter().filter(|column| column.role == Role::Static).cloned().collect();
+        for (column, value) in columns.iter_mut().zip(&self.values) {
+            if let Some(words) = value.words()? {
+                column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
             }
         }
-        for (i, column) in columns.iter().enumerate().filter(|(i, _)| is_static[*i]) {
+        Ok(columns)
+    }
+
+    /// Which columns are static: as is said, else those that look it.
+    fn statics(&self, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Result<Vec<bool>, Error> {
+        let is_said = options.statics.is_some() || options.channels.is_some() || options.layout.is_some();
+        let is_static: Vec<bool> = self.values.iter().map(|value| value.role == Role::Static).collect();
+        if !is_said {
+            let found = self.found();
+            let names: Vec<String> =
+                (0..found.len()).filter(|&i| found[i]).map(|i| shown(self.values[i].name.as_bytes())).collect();
+            if !names.is_empty() {
+                let names = names.join(",");
+                warnings.push(Warning {
+                    seen: format!("`{names}` never change within a series, and are taken for static covariates"),
+                    fix: format!("say so with `--static {names}`, or name all channels with `--channels`"),
+                });
+            }
+            return Ok(found);
+        }
+        let width = self.values.len();
+        for (i, value) in self.values.iter().enumerate().filter(|(i, _)| is_static[*i]) {
             for case in &self.cases {
-                let mut present = present(case, i, columns.len()).map(|(_, x)| self.columns[i].same(x));
+                let mut present = present(case, i, width).map(|(_, x)| value.same(x));
                 if let Some(first) = present.next()
                     && let Some(second) = present.find(|x| *x != first)
                 {
-                    return Err(Error::NotStatic { column: (*column).into(), case: case.id.clone(), first, second });
+                    return Err(Error::NotStatic { column: value.name.clone(), case: case.id.clone(), first, second });
                 }
             }
         }
         Ok(is_static)
     }
 
+    /// Columns of which nearly every text is another: no categories, unless the caller says so.
+    fn dropped(
+        &self,
+        is_static: &[bool],
+        tokens: Option<usize>,
+        options: &ReadOptions,
+        warnings: &mut Vec<Warning>,
+    ) -> Vec<bool> {
+        let width = self.values.len();
+        let is_said = |name: &String| options.channels.as_ref().is_some_and(|names| names.contains(name));
+        let drop = |(i, value): (usize, &Value)| {
+            let Kind::Texts(texts) = &value.kind else { return false };
+            let count: usize = self.cases.iter().map(|case| present(case, i, width).count()).sum();
+            let is_dropped = !is_static[i]
+                && tokens != Some(i)
+                && !is_said(&value.name)
+                && texts.count() > MOST_OF_A_KIND
+                && 2 * texts.count() > count;
+            if is_dropped {
+                let name = shown(value.name.as_bytes());
+                warnings.push(Warning {
+                    seen: format!("column `{name}` has {} different texts on {count} rows, and is ignored", texts.count()),
+                    fix: format!("say so with `--ignore {name}`, `--id {name}` if it names series, or `--channels` with it if they are categories"),
+                });
+            }
+            is_dropped
+        };
+        self.values.iter().enumerate().map(drop).collect()
+    }
+
     /// Which columns look static.
     fn found(&self) -> Vec<bool> {
-        let width = self.columns.len();
-        let is_static: Vec<bool> = (0..width).map(|i| self.tokens != Some(i) && self.looks_static(i)).collect();
+        let width = self.values.len();
+        let is_static: Vec<bool> = (0..width).map(|i| self.values[i].role != Role::Token && self.looks_static(i)).collect();
         if is_static.iter().all(|&is_static| is_static) { vec![false; width] } else { is_static }
     }
 
@@ -175,8 +264,8 @@ impl Table {
         for case in &self.cases {
             let mut first = None;
             let mut count = 0;
-            for (i, x) in present(case, column, self.columns.len()) {
-                let x = self.columns[column].same(x);
+            for (i, x) in present(case, column, self.values.len()) {
+                let x = self.values[column].same(x);
                 if *first.get_or_insert(x) != x {
                     return false;
                 }

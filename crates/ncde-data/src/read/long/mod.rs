@@ -1,28 +1,166 @@
 //! Long csv: a row an observation, `id,time,channels...,label`.
 //!
-//! Rows are gathered by id, and times must increase within a case. Without an id column there is one case, without times
-//! observations are counted. A text column becomes one channel `name=value` for each of its values, 1 where it has that
-//! value; if it is the only channel, its texts are tokens. A label that is the same on all rows of each case, or stands on its
-//! first or last row only, is one of the whole case; any other is one of observations.
+//! Rows are gathered by id, and times must increase within a case unless the caller says what to do. Without an id column there
+//! is one case, without times observations are counted. A text column becomes one channel `name=value` for each of its values,
+//! 1 where it has that value; if it is the only channel, its texts are tokens. A label that is the same on all rows of each
+//! case, or stands on its first or last row only, is one of the whole case; any other is one of observations.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `header` | separator, names, and the rows below them |
+//! | `facts`, `names`, `ask`, `guess` | what a column is for: all its cells, its name, what the caller says, and the decision |
+//! | `known` | the same for a model that is there: its layout decides |
+//! | `cell`, `texts`, `tokens` | one cell; texts that are not known yet; those that are tokens |
+//! | `table`, `order`, `finish` | rows by case; in order of time; the dataset |
+//! | `line` | one row at a time, of a stream |
 
-pub(super) mod columns;
+mod ask;
+mod cell;
+mod facts;
 mod finish;
+mod guess;
+mod header;
+mod known;
+mod line;
+mod names;
+mod order;
 mod table;
 mod texts;
 mod tokens;
 
-pub(super) use columns::{Columns, Wanted, is_label};
 pub(super) use finish::expand;
+pub(super) use guess::Kind;
+pub(super) use header::Header;
+pub use line::{Given, Line, LineReader};
+pub(super) use names::is_label;
 pub(super) use table::{Rule, Table};
 
-use super::ReadOptions;
-use crate::text::lines::{Lines, Source};
-use crate::{Dataset, Error};
+use std::collections::HashMap;
 
-pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
-    let mut lines = Lines::new(source)?;
-    let columns = columns::read(&mut lines, &Wanted::series(options))?;
-    let mut table = Table::new(&columns, Rule::Series);
-    table.take(&mut lines, &columns, None)?;
-    table.finish(name, options)
+use super::{Input, Loaded, ReadOptions};
+use crate::Error;
+use crate::schema::{Cells, Column, Role, Warning};
+use crate::text::marks::{Evidence, Marks};
+use crate::text::time::TimeFormat;
+use facts::Facts;
+use table::Policy;
+
+pub(super) fn read(input: &Input<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
+    let header = Header::of(input)?;
+    let (mut table, warnings) = begin(&[(input, &header)], Kind::of_series(options), options)?;
+    table.take(input, &header, None)?;
+    table.finish(name, options, char::from(header.separator), warnings)
+}
+
+/// The table that the rows of these files go to, every column decided.
+pub(super) fn begin(
+    files: &[(&Input<'_>, &Header)],
+    kind: Kind<'_>,
+    options: &ReadOptions,
+) -> Result<(Table, Vec<Warning>), Error> {
+    let is_labels = matches!(kind, Kind::Labels);
+    let layout = options.layout.as_ref().filter(|_| !is_labels);
+    let Some((first, header)) = files.first() else {
+        return Ok((Table::new(vec![], Rule::Series, Policy::of(options)), vec![]));
+    };
+    let (columns, warnings) = match layout {
+        Some(layout) => known::columns(first.file(), &header.names, kind, layout, options)?,
+        None => {
+            let (facts, rows) = facts_of(files)?;
+            let seen = guess::Seen { file: first.file(), names: &header.names, facts: &facts, rows, kind, options };
+            guess::columns(&seen, &|columns, id| rises(files, &facts, columns, id))?
+        }
+    };
+    let rule = if is_labels { Rule::OneEach } else { Rule::Series };
+    Ok((Table::new(columns, rule, Policy::of(options)), warnings))
+}
+
+impl Policy {
+    /// As the caller says, else as the layout does.
+    fn of(options: &ReadOptions) -> Self {
+        let layout = options.layout.as_ref();
+        Self {
+            sort: options.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
+            duplicates: options.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
+            unknown: options.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
+        }
+    }
+}
+
+/// What all cells of some files say, and how many rows there are.
+fn facts_of(files: &[(&Input<'_>, &Header)]) -> Result<(Vec<Facts>, u64), Error> {
+    let names = files.first().map_or(&[][..], |(_, header)| &header.names[..]);
+    let mut facts: Vec<Facts> = names.iter().map(|name| Facts::new(name)).collect();
+    let mut rows = 0;
+    for (input, header) in files {
+        facts.iter_mut().for_each(Facts::next_file);
+        let place: Vec<Option<usize>> = header.names.iter().map(|name| names.iter().position(|other| other == name)).collect();
+        rows += header.rows(input, |_, cells| {
+            for (cell, place) in cells.iter().zip(&place) {
+                if let Some(i) = place {
+                    facts[*i].add(cell);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok((facts, rows))
+}
+
+/// Which of these columns rise from row to row in each series of the first file.
+fn rises(files: &[(&Input<'_>, &Header)], facts: &[Facts], columns: &[usize], id: Option<usize>) -> Result<Vec<bool>, Error> {
+    let mut rising = vec![true; columns.len()];
+    let Some((input, header)) = files.first() else { return Ok(rising) };
+    let all = facts.iter().fold(Evidence::default(), |all, facts| all.and(facts.marks));
+    let read = |column: usize, cell: &[u8]| {
+        let marks = facts[column].marks.marks(all, None).unwrap_or(Marks::PLAIN);
+        let formats = TimeFormat::ALL.into_iter().map(|(_, format)| format);
+        let is_number = facts[column].texts == 0;
+        formats.filter(|format| is_number == (*format == TimeFormat::Number)).find_map(|format| format.time(cell, marks))
+    };
+    let mut last: HashMap<Vec<u8>, Vec<f64>> = HashMap::new();
+    header.rows(input, |_, cells| {
+        let key = id.map_or_else(Vec::new, |id| cells[id].to_vec());
+        let before = last.entry(key).or_insert_with(|| vec![f64::NEG_INFINITY; columns.len()]);
+        for (k, &column) in columns.iter().enumerate() {
+            let t = read(column, &cells[column]).unwrap_or(f64::NEG_INFINITY);
+            rising[k] &= t > before[k];
+            before[k] = t;
+        }
+        Ok(())
+    })?;
+    Ok(rising)
+}
+
+/// Columns of which nothing is known but the names of what they become: for a model that was trained on another kind of file.
+pub(super) fn by_names(header: &Header, channels: &[String], statics: &[String], is_tokens: bool) -> Vec<Column> {
+    let words = |names: &[String], column: &str| -> Vec<String> {
+        let word = |name: &String| name.strip_prefix(column).and_then(|rest| rest.strip_prefix('=')).map(Into::into);
+        names.iter().filter_map(word).collect()
+    };
+    let own = |name: &String| {
+        for (role, known) in [(Role::Channel, channels), (Role::Static, statics)] {
+            if known.contains(name) {
+                let is_token = is_tokens && role == Role::Channel;
+                let cells = if is_token { Cells::Text } else { Cells::Number { marks: Marks::PLAIN } };
+                return Some((if is_token { Role::Token } else { role }, cells));
+            }
+            let words = words(known, name);
+            if !words.is_empty() {
+                return Some((role, Cells::Category { words }));
+            }
+        }
+        None
+    };
+    let column = |name: &String| {
+        let (role, cells) = own(name).unwrap_or_else(|| match name {
+            name if names::is_id(name) => (Role::Id, Cells::Text),
+            name if names::is_time(name) => {
+                (Role::Time, Cells::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false })
+            }
+            _ => (Role::Ignored, Cells::Text),
+        });
+        Column { name: name.clone(), role, cells }
+    };
+    header.names.iter().map(column).collect()
 }

@@ -1,25 +1,21 @@
 //! Rows of a csv file, gathered by case as they are read.
 //!
-//! What the first cell of a column that is not missing holds decides: a number makes a column of numbers, in which text is
-//! an error (most likely a slip); text makes a column of texts, which are kept as numbers `0, 1, ...` until the end. In a column
-//! that is asked for as tokens every cell is text, and only a blank one is missing.
+//! What the cells of a column hold is known by now. Texts of which the words are not known are kept as numbers `0, 1, ...` as
+//! they come, until the end. In a column that is asked for as tokens every cell is text, and only a blank one is missing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::columns::{Columns, Role};
-use super::texts::Texts;
+use super::super::Input;
+use super::cell::{Kind, Value};
+use super::header::Header;
 use crate::Error;
 use crate::dataset::Clock;
-use crate::error::{Place, shown};
+use crate::error::{Place, listed, shown};
 use crate::label::{Label, Labels};
-use crate::text::cells::cells;
-use crate::text::lines::{Lines, utf8};
-use crate::text::number::{self, Cell};
-use crate::text::time::{time_cell, written};
-
-/// What to try if quotes are wrong.
-pub(super) const QUOTES: &str = "write a quote inside quotes as `\"\"`, and keep a cell on one line";
+use crate::schema::{Cells, Column, Duplicates, Role};
+use crate::text::lines::utf8;
+use crate::text::time::written;
 
 /// How many rows a case may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,20 +26,13 @@ pub(in super::super) enum Rule {
     OneEach,
 }
 
-/// A column of values.
-#[derive(Debug)]
-pub(in super::super) struct Column {
-    pub(in super::super) name: String,
-    pub(in super::super) kind: ColumnKind,
-}
-
-/// What a column holds.
-#[derive(Debug)]
-pub(in super::super) enum ColumnKind {
-    /// Only missing values so far.
-    Empty,
-    Numbers,
-    Texts(Texts),
+/// What happens to rows that are not in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Policy {
+    pub(in super::super) sort: bool,
+    pub(in super::super) duplicates: Duplicates,
+    /// Whether categories that are not known are none of those that are.
+    pub(in super::super) unknown: bool,
 }
 
 /// A case, so far.
@@ -59,63 +48,113 @@ pub(in super::super) struct Raw {
     pub(in super::super) line: u64,
 }
 
+/// What a column of a file is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Id,
+    Time,
+    Label,
+    /// The index among the columns with values.
+    Value(usize),
+    Nothing,
+}
+
 /// All cases, so far.
 pub(in super::super) struct Table {
     rule: Rule,
+    pub(super) policy: Policy,
     pub(in super::super) files: Vec<String>,
-    pub(in super::super) columns: Vec<Column>,
+    /// The names in the header of the first file.
+    first: Vec<String>,
+    /// All columns, in the order of the first file.
+    pub(super) columns: Vec<Column>,
+    /// Those with values.
+    pub(in super::super) values: Vec<Value>,
     pub(in super::super) cases: Vec<Raw>,
     pub(in super::super) labels: Option<Labels>,
-    pub(in super::super) clock: Option<Clock>,
-    /// The column that is asked for as tokens.
-    pub(in super::super) tokens: Option<usize>,
-    has_times: bool,
+    pub(in super::super) clock: Clock,
     by_id: HashMap<String, usize>,
     current: usize,
 }
 
 impl Table {
-    pub(in super::super) fn new(columns: &Columns, rule: Rule) -> Self {
-        let kind = |k: usize| if columns.tokens == Some(k) { ColumnKind::Texts(Texts::default()) } else { ColumnKind::Empty };
-        let column = |(k, name)| Column { name, kind: kind(k) };
+    pub(in super::super) fn new(columns: Vec<Column>, rule: Rule, policy: Policy) -> Self {
+        let is_value = |column: &&Column| matches!(column.role, Role::Channel | Role::Static | Role::Token);
+        let values = columns.iter().filter(is_value).map(|column| Value::new(column, policy.unknown)).collect();
+        let time = columns.iter().find(|column| column.role == Role::Time);
+        let clock = match time.map(|column| &column.cells) {
+            Some(Cells::Time { format, .. }) => format.clock(),
+            Some(_) => Clock::Numbers,
+            None => Clock::Index,
+        };
+        let label = columns.iter().find(|column| column.role == Role::Label);
+        let labels = label.map(|column| match &column.cells {
+            Cells::Number { marks } => Labels::new(&column.name).with_marks(*marks),
+            _ => Labels::new(&column.name),
+        });
         Self {
             rule,
+            policy,
             files: vec![],
-            columns: columns.values().into_iter().enumerate().map(column).collect(),
+            first: vec![],
+            values,
             cases: vec![],
-            labels: columns.of(Role::Label).map(Labels::new),
-            clock: None,
-            tokens: columns.tokens,
-            has_times: columns.of(Role::Time).is_some(),
+            labels,
+            clock,
+            columns,
             by_id: HashMap::new(),
             current: 0,
         }
     }
 
+    /// The column that is asked for as tokens, among those with values.
+    pub(super) fn tokens(&self) -> Option<usize> {
+        self.values.iter().position(|value| value.role == Role::Token)
+    }
+
     /// Reads all rows of a file. `id` is the case they belong to where there is no column of ids.
-    pub(in super::super) fn take(&mut self, lines: &mut Lines<'_>, columns: &Columns, id: Option<&str>) -> Result<(), Error> {
+    pub(in super::super) fn take(&mut self, input: &Input<'_>, header: &Header, id: Option<&str>) -> Result<(), Error> {
         let before = self.cases.len();
-        self.files.push(lines.file().to_string());
-        if columns.of(Role::Id).is_none() {
+        self.files.push(input.file().to_string());
+        let uses = self.uses(header)?;
+        if !uses.contains(&Use::Id) {
             self.enter(id.unwrap_or("1"), 1)?;
         }
-        let mut rows = 0_u64;
-        while let Some(line) = lines.next()? {
-            if line.text.trim_ascii().is_empty() {
-                continue;
-            }
-            let row = Row { columns, line: line.number };
-            let wrong = |seen| Error::Quotes { at: Place::line(self.file(), line.number), seen, fix: QUOTES };
-            let cells = cells(line.text, columns.separator).map_err(wrong)?;
-            self.push(&row, &cells)?;
-            rows += 1;
-        }
-        if rows == 0 {
+        let taken = header.rows(input, |line, cells| self.push(header, &uses, line, cells));
+        if taken.is_err() {
             self.cases.truncate(before);
-            let file = self.file().to_string();
-            return Err(Error::Empty { file, seen: "has a header but no rows", wanted: "rows below it" });
         }
-        Ok(())
+        taken.map(|_| ())
+    }
+
+    /// What the columns of a file are used for; they may come in another order than in the first.
+    fn uses(&mut self, header: &Header) -> Result<Vec<Use>, Error> {
+        let mut values = 0;
+        let own: Vec<Use> = self
+            .columns
+            .iter()
+            .map(|column| match column.role {
+                Role::Id => Use::Id,
+                Role::Time => Use::Time,
+                Role::Label => Use::Label,
+                Role::Ignored => Use::Nothing,
+                Role::Channel | Role::Static | Role::Token => {
+                    values += 1;
+                    Use::Value(values - 1)
+                }
+            })
+            .collect();
+        if self.files.len() == 1 {
+            self.first.clone_from(&header.names);
+            return Ok(own);
+        }
+        let place = |name: &String| self.first.iter().position(|other| other == name);
+        let uses: Option<Vec<Use>> = header.names.iter().map(|name| place(name).map(|i| own[i])).collect();
+        uses.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| Error::Header {
+            at: Place::line(self.file(), 1),
+            seen: format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
+            fix: "give all files of a folder the same columns".into(),
+        })
     }
 
     /// The file that is being read, or the last one.
@@ -123,45 +162,37 @@ impl Table {
         self.files.last().map_or("", String::as_str)
     }
 
-    /// A place in the file that is being read.
-    fn at(&self, row: &Row<'_>, column: usize) -> Box<Place> {
-        Place::field(self.file(), row.line, format!("column `{}`", row.columns.names[column]))
-    }
-
-    fn push(&mut self, row: &Row<'_>, cells: &[Cow<'_, [u8]>]) -> Result<(), Error> {
-        if cells.len() != row.columns.names.len() {
-            return Err(Error::Count {
-                at: Place::line(self.file(), row.line),
-                seen: cells.len(),
-                unit: "cells",
-                wanted: row.columns.names.len(),
-                because: "one for each column of the header",
-                fix: "leave a cell blank where nothing is known, and put text with commas in quotes",
-            });
-        }
-        if let Some(i) = row.columns.roles.iter().position(|&role| role == Role::Id) {
-            let id = utf8(&cells[i], || self.at(row, i))?.trim();
+    fn push(&mut self, header: &Header, uses: &[Use], line: u64, cells: &[Cow<'_, [u8]>]) -> Result<(), Error> {
+        let file = self.file().to_string();
+        let at = |i: usize| header.at(&file, line, i);
+        if let Some(i) = uses.iter().position(|&role| role == Use::Id) {
+            let id = utf8(&cells[i], || at(i))?.trim();
             if id.is_empty() {
                 let seen = "the id is blank".into();
-                return Err(Error::Header { at: self.at(row, i), seen, fix: "give every row the id of its case".into() });
+                return Err(Error::Header { at: at(i), seen, fix: "give every row the id of its case".into() });
             }
-            self.enter(id, row.line)?;
+            self.enter(id, line)?;
         }
-        if !self.has_times {
+        if self.clock == Clock::Index {
             let case = &mut self.cases[self.current];
             case.times.push(case.times.len() as f64);
         }
-        // Columns of another file of a folder may come in another order.
-        let width = self.columns.len();
+        let width = self.values.len();
         let start = self.cases[self.current].values.len();
         self.cases[self.current].values.resize(start + width, f64::NAN);
         for (i, cell) in cells.iter().enumerate() {
-            match row.columns.roles[i] {
-                Role::Id => {}
-                Role::Time => self.time(row, i, cell)?,
-                Role::Label => self.label(row, i, cell)?,
-                Role::Value(k) => {
-                    let x = self.value(row, i, k, cell)?;
+            match uses[i] {
+                Use::Id | Use::Nothing => {}
+                Use::Time => self.time(cell, || at(i))?,
+                Use::Label => {
+                    if let Some(labels) = &mut self.labels {
+                        let label = labels.label(cell, || at(i))?;
+                        self.cases[self.current].labels.push(label);
+                    }
+                }
+                Use::Value(k) => {
+                    let is_only = width == 1;
+                    let x = self.values[k].read(cell, is_only, || at(i))?;
                     self.cases[self.current].values[start + k] = x;
                 }
             }
@@ -189,83 +220,35 @@ impl Table {
         Ok(())
     }
 
-    fn time(&mut self, row: &Row<'_>, column: usize, cell: &[u8]) -> Result<(), Error> {
-        let (t, clock) = time_cell(cell, self.clock, || self.at(row, column))?;
-        self.clock = Some(clock);
+    fn time(&mut self, cell: &[u8], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
+        let column = self.columns.iter().find(|column| column.role == Role::Time);
+        let Some(t) = column.map(|column| column.time(cell, &at)).transpose()? else { return Ok(()) };
         let case = &self.cases[self.current];
-        if let Some(&before) = case.times.last()
-            && before >= t
-        {
+        let before = case.times.last().copied().unwrap_or(f64::NEG_INFINITY);
+        let is_wrong = (before > t && !self.policy.sort) || (before == t && self.policy.duplicates == Duplicates::Refuse);
+        if is_wrong {
             return Err(Error::TimeOrder {
-                at: self.at(row, column),
+                at: at(),
                 case: Some(shown(case.id.as_bytes())),
-                before: written(before, clock),
-                seen: written(t, clock),
-                fix: if before == t {
-                    "a time may stand once in a case: join the rows, or give another series another id"
-                } else {
-                    "sort the rows of a case by time, or give another series another id"
-                },
+                before: written(before, self.clock),
+                seen: written(t, self.clock),
+                fix: if before == t { DUPLICATE } else { UNSORTED },
             });
         }
         self.cases[self.current].times.push(t);
         Ok(())
     }
-
-    fn label(&mut self, row: &Row<'_>, column: usize, cell: &[u8]) -> Result<(), Error> {
-        let at = self.files.last().map_or("", String::as_str);
-        let place = || Place::field(at, row.line, format!("column `{}`", row.columns.names[column]));
-        if let Some(labels) = &mut self.labels {
-            let label = labels.label(cell, place)?;
-            self.cases[self.current].labels.push(label);
-        }
-        Ok(())
-    }
-
-    /// The number of a cell, or of its text.
-    fn value(&mut self, row: &Row<'_>, column: usize, k: usize, cell: &[u8]) -> Result<f64, Error> {
-        if self.tokens == Some(k) {
-            return self.text(row, column, k, cell);
-        }
-        let read = number::cell(cell);
-        if let ColumnKind::Empty = self.columns[k].kind {
-            match read {
-                Cell::Missing => {}
-                Cell::Number(_) => self.columns[k].kind = ColumnKind::Numbers,
-                Cell::Other => self.columns[k].kind = ColumnKind::Texts(Texts::default()),
-            }
-        }
-        match (&self.columns[k].kind, read) {
-            (_, Cell::Missing) => Ok(f64::NAN),
-            (ColumnKind::Texts(_), _) => self.text(row, column, k, cell),
-            (_, Cell::Number(x)) => Ok(x),
-            (_, Cell::Other) => Err(Error::NotANumber {
-                at: self.at(row, column),
-                seen: shown(cell),
-                fix: match (cell.contains(&b','), self.columns.len()) {
-                    (true, _) => "write a decimal point, not a comma",
-                    (false, 1) => {
-                        "the cells above it are numbers: write one, leave it blank where it is missing, or name the column as that of tokens"
-                    }
-                    (false, _) => "the cells above it are numbers: write one, or leave it blank where it is missing",
-                },
-            }),
-        }
-    }
-
-    fn text(&mut self, row: &Row<'_>, column: usize, k: usize, cell: &[u8]) -> Result<f64, Error> {
-        let file = self.files.last().map_or("", String::as_str);
-        let place = || Place::field(file, row.line, format!("column `{}`", row.columns.names[column]));
-        let text = utf8(cell, place)?.trim();
-        match &mut self.columns[k].kind {
-            ColumnKind::Texts(texts) if !text.is_empty() => Ok(texts.number(text, place) as f64),
-            _ => Ok(f64::NAN),
-        }
-    }
 }
 
-/// Where a row stands.
-struct Row<'a> {
-    columns: &'a Columns,
-    line: u64,
+/// What to try if two rows have one time.
+pub(super) const DUPLICATE: &str = "a time may stand once in a case: say which row counts (`--duplicates first`, `last` or `mean`), or \
+                                    give another series another id (`--id`)";
+/// What to try if times decrease.
+const UNSORTED: &str = "sort the rows of a case by time (`--sort`), or give another series another id (`--id`)";
+
+impl Value {
+    /// Whether the column holds texts.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Texts(_) | Kind::Words(_))
+    }
 }

@@ -43,6 +43,11 @@ impl Texts {
         self.category_of[number as usize]
     }
 
+    /// How many different texts there are.
+    pub(super) fn count(&self) -> usize {
+        self.category_of.len()
+    }
+
     /// The names of the categories.
     pub(super) fn categories(&self) -> Result<&[String], Error> {
         match &self.beyond {

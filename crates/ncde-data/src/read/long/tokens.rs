@@ -1,26 +1,29 @@
 //! The column of tokens of a csv file, if it has one: its texts become numbers of a vocabulary.
 
-use super::table::{ColumnKind, Table};
+use super::cell::Kind;
+use super::table::Table;
 use crate::Error;
 use crate::error::{Place, listed, shown};
+use crate::text::marks::Marks;
 use crate::vocabulary::NO_TOKEN;
 
 impl Table {
     /// The column that holds tokens: the only channel, if that is asked for or it holds text.
     pub(super) fn token_column(&self, is_static: &[bool]) -> Result<Option<usize>, Error> {
         let channels: Vec<usize> = (0..is_static.len()).filter(|&i| !is_static[i]).collect();
-        let Some(asked) = self.tokens else {
-            let is_text = |i: usize| matches!(self.columns[i].kind, ColumnKind::Texts(_));
+        let Some(asked) = self.tokens() else {
+            let is_text = |i: usize| matches!(self.values[i].kind, Kind::Texts(_));
             return Ok(if let [only] = channels[..] { Some(only).filter(|&i| is_text(i)) } else { None });
         };
-        let name = |i: usize| self.columns[i].name.as_str();
+        let name = |i: usize| self.values[i].name.as_str();
         let others: Vec<&str> = channels.into_iter().filter(|&i| i != asked).map(name).collect();
         if !others.is_empty() {
             let tokens = shown(name(asked).as_bytes());
             return Err(Error::Header {
                 at: Place::line(self.file(), 0),
                 seen: format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others)),
-                fix: "tokens are a channel on their own: remove the others, or name them as statics".into(),
+                fix: "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)"
+                    .into(),
             });
         }
         Ok(Some(asked))
@@ -28,22 +31,23 @@ impl Table {
 
     /// Makes the texts of a column numbers of tokens, and gives the vocabulary.
     pub(super) fn number_tokens(&mut self, column: usize) -> Result<Vec<String>, Error> {
-        let width = self.columns.len();
-        let kind = std::mem::replace(&mut self.columns[column].kind, ColumnKind::Numbers);
+        let width = self.values.len();
+        let is_asked = self.tokens().is_some();
+        let kind = std::mem::replace(&mut self.values[column].kind, Kind::Numbers(Marks::PLAIN));
         let (vocabulary, places) = match kind {
-            ColumnKind::Texts(texts) => texts.vocabulary(),
-            ColumnKind::Empty | ColumnKind::Numbers => return Ok(vec![]),
+            Kind::Texts(texts) => texts.vocabulary(),
+            Kind::Words(_) | Kind::Numbers(_) => return Ok(vec![]),
         };
         for case in &mut self.cases {
             for (i, x) in case.values.iter_mut().skip(column).step_by(width).enumerate() {
                 if x.is_nan() {
                     return Err(Error::NoToken {
-                        at: Place::field(&self.files[case.file], 0, format!("column `{}`", self.columns[column].name)),
+                        at: Place::field(&self.files[case.file], 0, format!("column `{}`", self.values[column].name)),
                         observation: i + 1,
                         case: shown(case.id.as_bytes()),
-                        fix: match self.tokens {
-                            Some(_) => NO_TOKEN,
-                            None => "write one, or remove the row; if `NA` or `?` is a token, name the column as that of tokens",
+                        fix: match is_asked {
+                            true => NO_TOKEN,
+                            false => "write one, or remove the row; if `NA` or `?` is a token, name the column as that of tokens",
                         },
                     });
                 }

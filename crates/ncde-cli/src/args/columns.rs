@@ -1,0 +1,70 @@
+//! What can be said of the columns of a file, the same after every verb that reads files.
+
+use clap::Args;
+use ncde_data::{Duplicates, ReadOptions, TimeFormat};
+
+use super::named;
+
+/// Each goes before what a model remembers of the file it was trained on.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Columns of a CSV file (what is not said is what the model remembers, or a guess that is told)")]
+pub(crate) struct ColumnArgs {
+    /// The column that names the series; `none` if all rows are one
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
+
+    /// The column with times; `none` if rows are to be counted
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+
+    /// The column with labels; `none` if there is none
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+
+    /// The columns that are static covariates
+    #[arg(long = "static", value_name = "COLUMN,...", value_delimiter = ',')]
+    pub(crate) statics: Option<Vec<String>>,
+
+    /// Columns that are not read
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    pub(crate) ignore: Option<Vec<String>>,
+
+    /// All columns that are channels
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    pub(crate) channels: Option<Vec<String>>,
+
+    /// Sort the rows of a series by time, instead of refusing times that decrease
+    #[arg(long)]
+    pub(crate) sort: bool,
+
+    /// What happens to several rows of one series and time
+    #[arg(long, value_name = "WHAT", value_parser = named(&Duplicates::ALL))]
+    pub(crate) duplicates: Option<Duplicates>,
+
+    /// How times are written
+    #[arg(long, value_name = "FORMAT", value_parser = named(&TimeFormat::ALL))]
+    pub(crate) time_format: Option<TimeFormat>,
+
+    /// The mark before fractions
+    #[arg(long, value_name = "MARK", value_parser = named(&[(".", '.'), (",", ',')]))]
+    pub(crate) decimal: Option<char>,
+}
+
+impl ColumnArgs {
+    /// These options, with what is said here first.
+    pub(crate) fn over(&self, options: ReadOptions) -> ReadOptions {
+        ReadOptions {
+            id: self.id.clone().or(options.id),
+            time: self.time.clone().or(options.time),
+            label: self.label.clone().or(options.label),
+            statics: self.statics.clone().or(options.statics),
+            ignore: self.ignore.clone().unwrap_or(options.ignore),
+            channels: self.channels.clone().or(options.channels),
+            sort: self.sort.then_some(true).or(options.sort),
+            duplicates: self.duplicates.or(options.duplicates),
+            time_format: self.time_format.or(options.time_format),
+            decimal: self.decimal.or(options.decimal),
+            ..options
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How a model's files are read: what it remembers of the file it was trained on, and what is told of a reading.
+
+use ncde_data::{Layout, Loaded, ReadOptions, Schema};
+use ncde_runtime::{ModelSpec, Task};
+
+use crate::args::ColumnArgs;
+use crate::error::Failure;
+use crate::output;
+
+/// What the model was trained on.
+pub(crate) fn of(spec: &ModelSpec) -> Result<Schema, Failure> {
+    let layout = |value: &serde_json::Value| serde_json::from_value::<Layout>(value.clone());
+    let table = spec.schema.as_ref().map(layout).transpose();
+    let classes = match &spec.task {
+        Task::Classification { classes, .. } => classes.clone(),
+        Task::Regression { .. } | Task::Forecast { .. } => Vec::new(),
+    };
+    Ok(Schema {
+        channels: spec.channels.clone(),
+        statics: spec.statics.clone(),
+        classes,
+        vocabulary: spec.vocabulary.clone(),
+        table: table.map_err(|e| Failure::Refused(format!("`{}`: its `schema` is of no use: {e}", ncde_runtime::SPEC)))?,
+    })
+}
+
+/// How a file for the model is read.
+pub(crate) fn options(spec: &ModelSpec, schema: &Schema, columns: &ColumnArgs) -> ReadOptions {
+    // A model that was trained on a file of another kind says names only.
+    let named = schema.table.is_none();
+    columns.over(ReadOptions {
+        statics: (named && !spec.statics.is_empty()).then(|| spec.statics.clone()),
+        tokens: spec.vocabulary.as_ref().filter(|_| named).and(spec.channels.first().cloned()),
+        task: match &spec.task {
+            Task::Classification { .. } => Some(ncde_data::Task::Classification),
+            Task::Regression { .. } => Some(ncde_data::Task::Regression),
+            Task::Forecast { .. } => None,
+        },
+        layout: schema.table.clone(),
+        ..ReadOptions::default()
+    })
+}
+
+/// Says how a file was read: the schema, and every guess that could be wrong.
+pub(crate) fn tell(loaded: &Loaded) {
+    if let Some(layout) = &loaded.layout {
+        output::talk(&format!("schema: {layout}"));
+    }
+    warn(loaded);
+}
+
+/// Says every guess that could be wrong.
+pub(crate) fn warn(loaded: &Loaded) {
+    loaded.warnings.iter().for_each(|warning| output::talk(&format!("warning: {warning}")));
+}

@@ -1,0 +1,129 @@
+//! What the caller says of columns: each name once, and every one of them there.
+
+use super::super::ReadOptions;
+use crate::Error;
+use crate::error::{Place, hint, listed, shown};
+use crate::schema::Role;
+
+/// What is said of a role that one column can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nothing.
+    No,
+    /// That no column has it.
+    Nothing,
+    /// That this column has it.
+    Column(usize),
+}
+
+impl Asked {
+    pub(super) fn column(self) -> Option<usize> {
+        if let Self::Column(i) = self { Some(i) } else { None }
+    }
+}
+
+/// What is said of the columns of a file.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) id: Asked,
+    pub(super) time: Asked,
+    pub(super) label: Asked,
+    /// The role of each column, if that is said.
+    pub(super) roles: Vec<Option<Role>>,
+    /// Whether all channels are named, so that others are ignored.
+    pub(super) all_channels: bool,
+}
+
+/// The word that says that no column has a role.
+const NONE: &str = "none";
+
+/// Which of the options count for a file: those of ids, times and labels may be of another one.
+pub(super) struct Which {
+    pub(super) id: bool,
+    pub(super) time: bool,
+    pub(super) label: bool,
+    /// Whether names of statics may be of the other file.
+    pub(super) other: bool,
+}
+
+impl Said {
+    pub(super) fn of(file: &str, names: &[String], options: &ReadOptions, which: &Which) -> Result<Self, Error> {
+        let mut roles: Vec<Option<Role>> = vec![None; names.len()];
+        let mut set = |i: usize, role: Role| -> Result<(), Error> {
+            match roles[i].replace(role) {
+                Some(before) if before != role => Err(Error::Header {
+                    at: Place::line(file, 0),
+                    seen: format!(
+                        "column `{}` is to hold both {} and {}",
+                        shown(names[i].as_bytes()),
+                        plural(before),
+                        plural(role)
+                    ),
+                    fix: "name two columns".into(),
+                }),
+                _ => Ok(()),
+            }
+        };
+        let find = |role: Role, asked: &str| {
+            names.iter().position(|name| name == asked).ok_or_else(|| Error::NoColumn {
+                file: file.into(),
+                role: plural(role),
+                wanted: format!("`{}` was named", shown(asked.as_bytes())),
+                seen: listed(names),
+                hint: hint(asked, names),
+            })
+        };
+        let tokens = options.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
+        if let Some(i) = tokens {
+            set(i, Role::Token)?;
+        }
+        let mut one = |role: Role, asked: Option<&String>, counts: bool| -> Result<Asked, Error> {
+            match asked.filter(|_| counts) {
+                None => Ok(Asked::No),
+                Some(asked) if asked == NONE && !names.contains(asked) => Ok(Asked::Nothing),
+                Some(asked) => {
+                    let i = find(role, asked)?;
+                    set(i, role)?;
+                    Ok(Asked::Column(i))
+                }
+            }
+        };
+        let id = one(Role::Id, options.id.as_ref(), which.id)?;
+        let time = one(Role::Time, options.time.as_ref(), which.time)?;
+        let label = one(Role::Label, options.label.as_ref(), which.label)?;
+        let mut many = |role: Role, asked: &[String]| -> Result<(), Error> {
+            for asked in asked {
+                let of_category = |name: &String| asked.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('='));
+                let found = find(role, asked).or_else(|error| names.iter().position(of_category).ok_or(error));
+                match found {
+                    Ok(i) => set(i, role)?,
+                    Err(_) if which.other => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        };
+        many(Role::Ignored, &options.ignore)?;
+        many(Role::Static, options.statics.as_deref().unwrap_or(&[]))?;
+        many(Role::Channel, options.channels.as_deref().unwrap_or(&[]))?;
+        Ok(Self { id, time, label, roles, all_channels: options.channels.is_some() })
+    }
+
+    /// Whether anything is said of a column.
+    pub(super) fn is_said(&self, column: usize) -> bool {
+        self.roles[column].is_some()
+    }
+}
+
+/// What columns of a role hold, in messages.
+pub(super) fn plural(role: Role) -> &'static str {
+    match role {
+        Role::Id => "ids",
+        Role::Time => "times",
+        Role::Label => "labels",
+        Role::Static => "statics",
+        Role::Channel => "channels",
+        Role::Token => "tokens",
+        Role::Ignored => "columns to ignore",
+    }
+}

@@ -1,0 +1,507 @@
+//! What each column of a table is for: as the caller says, else as names and cells together suggest.
+//!
+//! A guess that could be wrong is a [`Warning`] which names the flag that decides it; where two readings are as likely and
+//! one of them would be a silent mistake, it is a question, an [`Error::Question`].
+
+use std::path::Path;
+
+use super::super::ReadOptions;
+use super::ask::{Asked, Said, Which, plural};
+use super::facts::Facts;
+use super::names;
+use crate::Error;
+use crate::error::{Place, listed, shown};
+use crate::schema::{Cells, Column, Role, Warning};
+use crate::text::formats::Found;
+use crate::text::marks::{Evidence, Marks};
+use crate::text::time::TimeFormat;
+
+/// What kind of file it is.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Kind<'a> {
+    Series,
+    /// One case of a folder: its name is its id.
+    OfFolder,
+    /// A file of labels: it has no times.
+    Labels,
+    /// Series whose labels are in this other file.
+    SeriesOnly(&'a Path),
+}
+
+impl<'a> Kind<'a> {
+    pub(in super::super) fn of_series(options: &'a ReadOptions) -> Self {
+        options.labels.as_deref().map_or(Self::Series, Self::SeriesOnly)
+    }
+}
+
+/// Columns numbered one after the other, from so many on, may be times of a series on one line.
+const WIDE: usize = 8;
+
+/// A column of any name that counts this many rows is no quantity.
+const COUNTED_ROWS: u64 = 10;
+
+/// What a melted table calls the column with the names of channels, and that with their values.
+const VARIABLES: [&str; 9] =
+    ["variable", "parameter", "measurement", "channel", "feature", "signal", "metric", "attribute", "measure"];
+const VALUES: [&str; 4] = ["value", "val", "values", "reading"];
+
+/// A table of which all cells were seen once.
+pub(in super::super) struct Seen<'a> {
+    pub(in super::super) file: &'a str,
+    pub(in super::super) names: &'a [String],
+    pub(in super::super) facts: &'a [Facts],
+    pub(in super::super) rows: u64,
+    pub(in super::super) kind: Kind<'a>,
+    pub(in super::super) options: &'a ReadOptions,
+}
+
+/// Which of some columns rise from row to row in each series, by the column of ids.
+type Rises<'a> = &'a dyn Fn(&[usize], Option<usize>) -> Result<Vec<bool>, Error>;
+
+/// The columns of a table, texts and statics not told apart yet.
+pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
+    let is_labels = matches!(seen.kind, Kind::Labels);
+    let is_series_only = matches!(seen.kind, Kind::SeriesOnly(_));
+    let has = |name: &Option<String>| name.as_ref().is_some_and(|name| seen.names.contains(name));
+    let which = Which {
+        // With a file of labels, a name may be of that one or of this one.
+        id: !(is_labels || is_series_only) || has(&seen.options.id),
+        time: !is_labels,
+        label: !is_series_only,
+        other: is_labels || is_series_only,
+    };
+    let mut guess =
+        Guess { seen, said: Said::of(seen.file, seen.names, seen.options, &which)?, warnings: vec![], is_all_labels: is_labels };
+    guess.check_shape()?;
+    let label = guess.label()?;
+    let id = guess.id(label, rises)?;
+    let time = if is_labels { None } else { guess.time(id, label, rises)? };
+    guess.check_wide(id, time)?;
+    let file_marks = guess.file_marks();
+    let mut columns = Vec::with_capacity(seen.names.len());
+    for i in 0..seen.names.len() {
+        let role = match Some(i) {
+            this if this == id => Role::Id,
+            this if this == time => Role::Time,
+            this if this == label => Role::Label,
+            _ => guess.value(i, id)?,
+        };
+        let cells = guess.cells(i, role, file_marks)?;
+        columns.push(Column { name: seen.names[i].clone(), role, cells });
+    }
+    let is_value = |column: &&mut Column| matches!(column.role, Role::Channel | Role::Static | Role::Token);
+    if !is_labels && !columns.iter_mut().any(|column| is_value(&column)) {
+        guess.keep_counters(&mut columns, file_marks)?;
+    }
+    Ok((columns, guess.warnings))
+}
+
+struct Guess<'a> {
+    seen: &'a Seen<'a>,
+    said: Said,
+    warnings: Vec<Warning>,
+    is_all_labels: bool,
+}
+
+impl Guess<'_> {
+    fn name(&self, column: usize) -> String {
+        shown(self.seen.names[column].as_bytes())
+    }
+
+    fn warn(&mut self, seen: String, fix: String) {
+        self.warnings.push(Warning { seen, fix });
+    }
+
+    fn question(&self, seen: String, fix: String) -> Error {
+        Error::Question { at: Place::line(self.seen.file, 0), seen, fix }
+    }
+
+    /// Columns of which nothing is said and that are as asked.
+    fn free(&self, is: impl Fn(usize) -> bool) -> Vec<usize> {
+        (0..self.seen.names.len()).filter(|&i| !self.said.is_said(i) && is(i)).collect()
+    }
+
+    fn only(&self, found: &[usize], role: Role) -> Result<Option<usize>, Error> {
+        if found.len() < 2 {
+            return Ok(found.first().copied());
+        }
+        let names: Vec<&str> = found.iter().map(|&i| self.seen.names[i].as_str()).collect();
+        let flag = match role {
+            Role::Id => "--id",
+            Role::Time => "--time",
+            _ => "--label",
+        };
+        Err(Error::SeveralColumns { file: self.seen.file.into(), role: plural(role), names: listed(&names), flag })
+    }
+
+    /// A table that is not a row an observation.
+    fn check_shape(&self) -> Result<(), Error> {
+        if self.said.all_channels {
+            return Ok(());
+        }
+        let is = |i: usize, known: &[&str]| known.iter().any(|name| self.seen.names[i].eq_ignore_ascii_case(name));
+        let variable = self.free(|i| is(i, &VARIABLES) && self.seen.facts[i].texts > 0);
+        let value = self.free(|i| is(i, &VALUES) && self.seen.facts[i].numbers > 0);
+        if let ([variable], [value], false) = (&variable[..], &value[..], self.is_all_labels) {
+            return Err(self.question(
+                format!("`{}` seems to name what `{}` holds, a row for each", self.name(*variable), self.name(*value)),
+                format!(
+                    "write a column for each channel (pandas: `pivot`), or say that it is not so: `--channels {},{}`",
+                    self.name(*variable),
+                    self.name(*value)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Series on one line each, read as observations, would be nonsense.
+    fn check_wide(&self, id: Option<usize>, time: Option<usize>) -> Result<(), Error> {
+        let is_unique = id.is_none_or(|id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
+        let is_single = matches!(self.seen.kind, Kind::OfFolder | Kind::Labels);
+        if time.is_some()
+            || self.said.time == Asked::Nothing
+            || self.said.all_channels
+            || !is_unique
+            || is_single
+            || self.seen.rows < 2
+        {
+            return Ok(());
+        }
+        let mut longest: &[usize] = &[];
+        let free = self.free(|i| self.seen.facts[i].texts == 0);
+        let mut start = 0;
+        for end in 1..=free.len() {
+            let follows = free.get(end).is_some_and(|&next| {
+                match (names::numbered(&self.seen.names[free[end - 1]]), names::numbered(&self.seen.names[next])) {
+                    (Some((a, i)), Some((b, j))) => a == b && j == i.saturating_add(1),
+                    _ => false,
+                }
+            });
+            if !follows {
+                if end - start > longest.len() {
+                    longest = &free[start..end];
+                }
+                start = end;
+            }
+        }
+        match longest {
+            [first, .., last] if longest.len() >= WIDE => Err(self.question(
+                format!(
+                    "columns `{}` to `{}` seem to be the times of a series on one line each, but a row is an observation here",
+                    self.name(*first),
+                    self.name(*last)
+                ),
+                "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn label(&mut self) -> Result<Option<usize>, Error> {
+        let known = self.free(|i| names::is_label(&self.seen.names[i]));
+        match (self.said.label, self.seen.kind) {
+            (Asked::Column(i), _) => Ok(Some(i)),
+            (_, Kind::SeriesOnly(labels)) if !known.is_empty() => {
+                Err(Error::LabelsTwice { file: self.seen.file.into(), labels: labels.display().to_string() })
+            }
+            (Asked::Nothing, _) => Ok(None),
+            (Asked::No, Kind::Labels) if known.is_empty() => {
+                // The id comes first, unless another column is called that.
+                let id =
+                    self.said.id.column().or_else(|| self.seen.names.iter().position(|name| names::is_id(name))).unwrap_or(0);
+                match self.seen.names.len() {
+                    2 => Ok(Some(1 - id)),
+                    _ => Err(Error::NoColumn {
+                        file: self.seen.file.into(),
+                        role: "labels",
+                        wanted: format!("wanted one called {}, or named (`--label`)", listed(names::LABEL_NAMES)),
+                        seen: listed(self.seen.names),
+                        hint: String::new(),
+                    }),
+                }
+            }
+            (Asked::No, _) => self.only(&known, Role::Label),
+        }
+    }
+
+    fn id(&mut self, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
+        let known = self.free(|i| Some(i) != label && names::is_id(&self.seen.names[i]));
+        match (self.said.id, self.seen.kind) {
+            (Asked::Column(i), Kind::OfFolder) => return Err(self.id_in_folder(i)),
+            (Asked::Column(i), _) => return Ok(Some(i)),
+            (_, Kind::OfFolder) => return known.first().map_or(Ok(None), |&i| Err(self.id_in_folder(i))),
+            (Asked::Nothing, _) => return Ok(None),
+            (Asked::No, Kind::Labels) => return Ok(self.only(&known, Role::Id)?.or((label != Some(0)).then_some(0)).or(Some(1))),
+            (Asked::No, _) => {}
+        }
+        let repeats = |i: usize| self.seen.facts[i].different().is_some_and(|count| (count as u64) < self.seen.rows);
+        let facts = self.seen.facts;
+        let is_suggested = |i: usize| {
+            let name = &self.seen.names[i];
+            let numbered = || {
+                facts[i].texts == 0 || facts[i].example.as_ref().is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()))
+            };
+            Some(i) != label
+                && !names::is_id(name)
+                && names::suggests_id(name)
+                && repeats(i)
+                && !facts[i].has_fractions
+                && (!names::needs_numbers(name) || numbered())
+        };
+        let suggested = self.free(is_suggested);
+        if let Some(id) = self.only(&known, Role::Id)? {
+            if !facts[id].counts_rows() {
+                return Ok(Some(id));
+            }
+            // A number for each row: of a row, not of a series, if the rows go on as those of a series do.
+            if suggested.is_empty() {
+                let times = self.free(|i| names::is_time(&self.seen.names[i]));
+                let goes_on = times.is_empty() || rises(&times, None)?.contains(&true);
+                if !goes_on || self.seen.rows < 3 {
+                    return Ok(Some(id));
+                }
+            }
+            let name = self.name(id);
+            self.said.roles[id] = Some(Role::Ignored);
+            self.warn(
+                format!("column `{name}` counts the rows, and is ignored"),
+                format!("if it names series, say `--id {name}`"),
+            );
+        }
+        let id = self.only(&suggested, Role::Id)?;
+        if let Some(id) = id {
+            let name = self.name(id);
+            self.warn(
+                format!("column `{name}` is taken for the id of series: {} of them", facts[id].different().unwrap_or(0)),
+                format!("say so with `--id {name}`, or `--id none` if all rows are one series"),
+            );
+        }
+        Ok(id)
+    }
+
+    fn id_in_folder(&self, column: usize) -> Error {
+        Error::Header {
+            at: Place::line(self.seen.file, 1),
+            seen: format!("there is a column `{}`, but in a folder the name of a file is the id of its case", self.name(column)),
+            fix: "remove the column or leave it out (`--ignore`), or join all files into one csv".into(),
+        }
+    }
+
+    fn time(&mut self, id: Option<usize>, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
+        match self.said.time {
+            Asked::Column(i) => return Ok(Some(i)),
+            Asked::Nothing => return Ok(None),
+            Asked::No => {}
+        }
+        let is_free = |i: usize| Some(i) != id && Some(i) != label;
+        let known = self.free(|i| is_free(i) && names::is_time(&self.seen.names[i]));
+        if !known.is_empty() {
+            return self.only(&known, Role::Time);
+        }
+        let times = |i: usize| self.seen.facts[i].times;
+        let dates = self.free(|i| {
+            let is_called =
+                names::suggests_time(&self.seen.names[i]) && times(i).found() != Found::None && self.seen.facts[i].texts == 0;
+            is_free(i) && self.seen.facts[i].cells() == self.seen.rows && (times(i).are_dates() || is_called)
+        });
+        let found = self.only(&dates, Role::Time)?;
+        let found = match found {
+            Some(found) => Some(found),
+            None => {
+                let elapsed =
+                    self.free(|i| is_free(i) && self.seen.facts[i].texts == 0 && names::suggests_elapsed(&self.seen.names[i]));
+                let rising = if elapsed.is_empty() { vec![] } else { rises(&elapsed, id)? };
+                let rising: Vec<usize> = elapsed.into_iter().zip(rising).filter(|(_, rises)| *rises).map(|(i, _)| i).collect();
+                self.only(&rising, Role::Time)?
+            }
+        };
+        if let Some(time) = found {
+            let name = self.name(time);
+            self.warn(
+                format!("column `{name}` is taken for the time"),
+                format!("say so with `--time {name}`, or `--time none` if rows are to be counted"),
+            );
+        }
+        Ok(found)
+    }
+
+    /// What a column is for that is not id, time or label.
+    fn value(&mut self, column: usize, id: Option<usize>) -> Result<Role, Error> {
+        if let Some(role) = self.said.roles[column] {
+            return Ok(role);
+        }
+        if self.is_all_labels {
+            return Ok(Role::Static);
+        }
+        let (name, facts) = (self.name(column), &self.seen.facts[column]);
+        if self.seen.names[column].is_empty() {
+            if facts.cells() == 0 || facts.counts_rows() || self.said.all_channels {
+                return Ok(Role::Ignored);
+            }
+            return Err(Error::Header {
+                at: Place::line(self.seen.file, 1),
+                seen: format!("column {} has no name", column + 1),
+                fix: "name it, or remove it (pandas: `to_csv(..., index=False)`)".into(),
+            });
+        }
+        if self.said.all_channels {
+            return Ok(Role::Ignored);
+        }
+        if let Some(what) = self.called(column) {
+            self.warn(
+                format!("column `{name}` is called as columns of {what} are, but is not that one, and is ignored"),
+                format!("say so with `--ignore {name}`, or `--channels` with it if it is a quantity"),
+            );
+            return Ok(Role::Ignored);
+        }
+        if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
+            self.warn(
+                format!("column `{name}` counts the rows, and is ignored"),
+                format!("say so with `--ignore {name}`, or `--channels` if it is a quantity, `--time {name}` if it is the time"),
+            );
+            return Ok(Role::Ignored);
+        }
+        if names::ends_as_id(&name) && !facts.has_fractions {
+            let instead = if id.is_none() {
+                format!("`--id {name}` if it names series")
+            } else {
+                format!("`--static {name}` if it matters")
+            };
+            self.warn(
+                format!("column `{name}` is an id by its name, and is ignored"),
+                format!("say so with `--ignore {name}`, or {instead}"),
+            );
+            return Ok(Role::Ignored);
+        }
+        if facts.texts > 0 && facts.times.are_dates() {
+            self.warn(
+                format!("column `{name}` holds dates but is not the time, and is ignored"),
+                format!("say so with `--ignore {name}`, or `--time {name}`"),
+            );
+            return Ok(Role::Ignored);
+        }
+        Ok(Role::Channel)
+    }
+
+    /// What a column is called after where another column, or none, was said to be that: labels and times leak.
+    fn called(&self, column: usize) -> Option<&'static str> {
+        let name = &self.seen.names[column];
+        let is_folder = matches!(self.seen.kind, Kind::OfFolder);
+        [
+            (Role::Label, self.said.label != Asked::No && names::is_label(name)),
+            (Role::Time, self.said.time != Asked::No && names::is_time(name)),
+            (Role::Id, self.said.id != Asked::No && !is_folder && names::is_id(name)),
+        ]
+        .into_iter()
+        .find(|(_, is_called)| *is_called)
+        .map(|(role, _)| plural(role))
+    }
+
+    /// If nothing is left but columns that count rows, they are quantities after all.
+    fn keep_counters(&mut self, columns: &mut [Column], file_marks: Evidence) -> Result<(), Error> {
+        for i in 0..columns.len() {
+            let is_counter = columns[i].role == Role::Ignored && !self.said.is_said(i) && !columns[i].name.is_empty();
+            if is_counter && self.seen.facts[i].counts_rows() {
+                columns[i].role = Role::Channel;
+                columns[i].cells = self.cells(i, Role::Channel, file_marks)?;
+                let about = format!("column `{}` counts", self.name(i));
+                self.warnings.retain(|warning| !warning.seen.starts_with(&about));
+            }
+        }
+        if columns.iter().any(|column| matches!(column.role, Role::Channel | Role::Static | Role::Token)) {
+            return Ok(());
+        }
+        Err(Error::NoColumn {
+            file: self.seen.file.into(),
+            role: "values",
+            wanted: "wanted at least one channel".into(),
+            seen: listed(self.seen.names),
+            hint: String::new(),
+        })
+    }
+
+    /// The marks of all numbers of the file, together.
+    fn file_marks(&self) -> Evidence {
+        let numeric = self.seen.facts.iter().filter(|facts| facts.is_numeric());
+        numeric.fold(Evidence::default(), |all, facts| all.and(facts.marks))
+    }
+
+    fn marks(&self, column: usize, file: Evidence) -> Result<Marks, Error> {
+        let own = self.seen.facts[column].marks;
+        own.marks(file, self.seen.options.decimal).ok_or_else(|| {
+            self.question(
+                format!(
+                    "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
+                    self.name(column)
+                ),
+                "say which mark stands before fractions: `--decimal ,` or `--decimal .`".into(),
+            )
+        })
+    }
+
+    fn cells(&mut self, column: usize, role: Role, file: Evidence) -> Result<Cells, Error> {
+        let facts = &self.seen.facts[column];
+        match role {
+            Role::Id | Role::Token | Role::Ignored => Ok(Cells::Text),
+            Role::Time => self.time_cells(column, file),
+            Role::Label if facts.texts > 0 => Ok(Cells::Text),
+            Role::Label => Ok(Cells::Number { marks: self.marks(column, file)? }),
+            Role::Static | Role::Channel if facts.is_numeric() => Ok(Cells::Number { marks: self.marks(column, file)? }),
+            Role::Static | Role::Channel => {
+                let (name, said) = (self.name(column), self.said.is_said(column));
+                let example = shown(facts.example.as_deref().unwrap_or("").as_bytes());
+                if facts.near_numbers * 2 > facts.texts && !said && facts.near_numbers > COUNTED_ROWS {
+                    return Err(self.question(
+                        format!("column `{name}` holds texts such as `{example}`, which look like numbers"),
+                        format!("write numbers alone, or say `--ignore {name}`, or `--channels` with it if they are categories"),
+                    ));
+                }
+                if facts.numbers > 0 && !said {
+                    self.warn(
+                        format!("column `{name}` holds both texts such as `{example}` and numbers, and is taken for categories"),
+                        format!("write numbers alone, or say `--ignore {name}`"),
+                    );
+                }
+                Ok(Cells::Text)
+            }
+        }
+    }
+
+    fn time_cells(&mut self, column: usize, file: Evidence) -> Result<Cells, Error> {
+        let (name, times) = (self.name(column), self.seen.facts[column].times);
+        let format = match (self.seen.options.time_format, times.found()) {
+            (Some(format), _) => format,
+            (None, Found::One(format)) => format,
+            (None, Found::None) => TimeFormat::Number,
+            (None, Found::MonthOrDay) => {
+                return Err(self.question(
+                    format!(
+                        "column `{name}` has dates such as `{}`, of which month and day cannot be told apart",
+                        self.example(column)
+                    ),
+                    "say which stands first: `--time-format us` (month) or `--time-format european` (day)".into(),
+                ));
+            }
+        };
+        if format == TimeFormat::Compact && self.seen.options.time_format.is_none() {
+            self.warn(
+                format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd"),
+                "say so with `--time-format compact`, or `--time-format number`".into(),
+            );
+        }
+        if times.offsets > 0 && times.plain > 0 {
+            self.warn(
+                format!("column `{name}` has times with and without an offset from UTC; those without are taken as UTC"),
+                "write all of them in one way".into(),
+            );
+        }
+        let is_number = matches!(format, TimeFormat::Number | TimeFormat::Unix | TimeFormat::UnixMs);
+        let marks = if is_number { self.marks(column, file)? } else { Marks::PLAIN };
+        Ok(Cells::Time { format, marks, offset: times.offsets > 0 && times.plain == 0 })
+    }
+
+    fn example(&self, column: usize) -> String {
+        shown(self.seen.facts[column].example.as_deref().unwrap_or("").as_bytes())
+    }
+}

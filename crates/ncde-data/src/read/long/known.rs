@@ -1,0 +1,212 @@
+//! The columns of a table for a model that is there: as its [`Layout`] says, but for what the caller says.
+
+use super::super::ReadOptions;
+use super::ask::{Asked, Said, Which, plural};
+use super::guess::Kind;
+use super::names;
+use crate::Error;
+use crate::error::{Place, hint, listed, shown};
+use crate::schema::{Cells, Column, Layout, Role, Warning};
+use crate::text::marks::Marks;
+use crate::text::time::TimeFormat;
+
+/// The columns of a file, by the names of its header.
+pub(in super::super) fn columns(
+    file: &str,
+    names: &[String],
+    kind: Kind<'_>,
+    layout: &Layout,
+    options: &ReadOptions,
+) -> Result<(Vec<Column>, Vec<Warning>), Error> {
+    let is_series_only = matches!(kind, Kind::SeriesOnly(_));
+    let has = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
+    let which = Which { id: !is_series_only || has(&options.id), time: true, label: !is_series_only, other: true };
+    let said = Said::of(file, names, options, &which)?;
+    let replaced: Vec<Role> = [(Role::Id, said.id), (Role::Time, said.time), (Role::Label, said.label)]
+        .into_iter()
+        .filter(|(_, asked)| *asked != Asked::No)
+        .map(|(role, _)| role)
+        .collect();
+    let mut warnings = Vec::new();
+    let mut strangers = Vec::new();
+    let mut columns = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        let own = find(layout, name, names);
+        let role = said.roles[i].or_else(|| own.map(|own| own.role).filter(|role| !replaced.contains(role)));
+        let role = match role {
+            Some(role) => role,
+            None => {
+                if own.is_none() && !name.is_empty() {
+                    strangers.push(name);
+                }
+                Role::Ignored
+            }
+        };
+        let role = if role == Role::Label && (is_series_only || said.label == Asked::Nothing) { Role::Ignored } else { role };
+        let mut cells = match (role, own) {
+            (_, Some(own)) if own.role == role || is_value(own.role) && is_value(role) => own.cells.clone(),
+            // Another column, but of the kind that the model's own is.
+            (Role::Time | Role::Label, _) => {
+                let known = layout.with(role).next().map(|own| own.cells.clone());
+                known.unwrap_or(if role == Role::Time { PLAIN_TIME } else { Cells::Text })
+            }
+            (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
+            (Role::Static | Role::Channel, _) => {
+                return Err(Error::Header {
+                    at: Place::line(file, 0),
+                    seen: format!(
+                        "column `{}` is named as one of {}, but the model was not trained on it",
+                        shown(name.as_bytes()),
+                        plural(role)
+                    ),
+                    fix: "leave it out".into(),
+                });
+            }
+        };
+        override_cells(&mut cells, options);
+        let name = own.filter(|own| own.role == role).map_or(name, |own| &own.name);
+        columns.push(Column { name: name.clone(), role, cells });
+    }
+    check_once(file, &columns)?;
+    check_time(file, names, layout, &said, &columns)?;
+    if layout.with(Role::Id).next().is_none() && said.id == Asked::No && !matches!(kind, Kind::OfFolder) {
+        new_ids(file, &strangers, &mut columns)?;
+        strangers.retain(|name| !names::is_id(name));
+    }
+    if layout.with(Role::Id).next().is_some()
+        && said.id == Asked::No
+        && !columns.iter().any(|column| column.role == Role::Id)
+        && !matches!(kind, Kind::OfFolder)
+    {
+        one_series(file, names, layout, &columns, &mut warnings)?;
+    }
+    if !strangers.is_empty() {
+        warnings.push(Warning {
+            seen: format!("columns {} are not known to the model, and are ignored", listed(&strangers)),
+            fix: "say so with `--ignore`".into(),
+        });
+    }
+    Ok((columns, warnings))
+}
+
+/// Times as numbers.
+const PLAIN_TIME: Cells = Cells::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false };
+
+fn is_value(role: Role) -> bool {
+    matches!(role, Role::Static | Role::Channel | Role::Token)
+}
+
+/// The column of the layout with this name; in any case of letters, if that is clear.
+pub(super) fn find<'a>(layout: &'a Layout, name: &str, names: &[String]) -> Option<&'a Column> {
+    let exact = layout.columns.iter().find(|column| column.name == name);
+    exact.or_else(|| {
+        let mut close = layout.columns.iter().filter(|column| column.name.eq_ignore_ascii_case(name));
+        let found = close.next().filter(|_| close.next().is_none())?;
+        (!names.contains(&found.name)).then_some(found)
+    })
+}
+
+/// What the caller says of cells holds for all columns.
+pub(super) fn override_cells(cells: &mut Cells, options: &ReadOptions) {
+    match cells {
+        Cells::Number { marks } => set_decimal(marks, options),
+        Cells::Time { format, marks, offset } => {
+            set_decimal(marks, options);
+            if let Some(asked) = options.time_format {
+                *offset &= *format == asked;
+                *format = asked;
+            }
+        }
+        Cells::Text | Cells::Category { .. } => {}
+    }
+}
+
+fn set_decimal(marks: &mut Marks, options: &ReadOptions) {
+    if let Some(decimal) = options.decimal {
+        let thousands = marks.thousands.filter(|&mark| mark != decimal);
+        *marks = Marks { decimal, thousands };
+    }
+}
+
+/// Of ids, times, labels and tokens there is one column each.
+fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
+    for role in [Role::Id, Role::Time, Role::Label, Role::Token] {
+        let own: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
+        if own.len() > 1 {
+            return Err(Error::Question {
+                at: Place::line(file, 0),
+                seen: format!("columns {} hold {}, of which there can be one column", listed(&own), plural(role)),
+                fix: "rename the others, or leave them out (`--ignore`)".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The model was trained on one series, or a file each: here a column may tell series apart.
+fn new_ids(file: &str, strangers: &[&String], columns: &mut [Column]) -> Result<(), Error> {
+    let known: Vec<&&String> = strangers.iter().filter(|name| names::is_id(name)).collect();
+    if let [id] = known[..] {
+        columns.iter_mut().filter(|column| column.name == **id).for_each(|column| column.role = Role::Id);
+        return Ok(());
+    }
+    let maybe: Vec<&&String> = strangers.iter().filter(|name| names::is_id(name) || names::suggests_id(name)).collect();
+    if maybe.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Question {
+        at: Place::line(file, 0),
+        seen: format!("the model knows no column of ids, but there are {}", listed(&maybe)),
+        fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
+    })
+}
+
+/// Times that the model was trained with must be there: to count rows instead would be another model.
+fn check_time(file: &str, names: &[String], layout: &Layout, said: &Said, columns: &[Column]) -> Result<(), Error> {
+    let Some(time) = layout.with(Role::Time).next() else { return Ok(()) };
+    if said.time == Asked::Nothing || columns.iter().any(|column| column.role == Role::Time) {
+        return Ok(());
+    }
+    Err(Error::NoColumn {
+        file: file.into(),
+        role: "times",
+        wanted: format!(
+            "the model was trained with times in `{}`; name the column with `--time`, or say `--time none` if rows are to be counted",
+            shown(time.name.as_bytes())
+        ),
+        seen: listed(names),
+        hint: hint(&time.name, names),
+    })
+}
+
+/// A file without the column of ids is one series, unless another column looks as if it held them.
+fn one_series(
+    file: &str,
+    names: &[String],
+    layout: &Layout,
+    columns: &[Column],
+    warnings: &mut Vec<Warning>,
+) -> Result<(), Error> {
+    let name = layout.with(Role::Id).next().map_or("", |id| &id.name);
+    let is_free = |i: usize| columns[i].role == Role::Ignored && find(layout, &names[i], names).is_none();
+    let others: Vec<&String> = (0..names.len())
+        .filter(|&i| is_free(i) && (names::is_id(&names[i]) || names::suggests_id(&names[i])))
+        .map(|i| &names[i])
+        .collect();
+    if !others.is_empty() {
+        return Err(Error::Question {
+            at: Place::line(file, 0),
+            seen: format!(
+                "there is no column `{}`, which names series for the model, but there are {}",
+                shown(name.as_bytes()),
+                listed(&others)
+            ),
+            fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
+        });
+    }
+    warnings.push(Warning {
+        seen: format!("there is no column `{}`, so that all rows are one series", shown(name.as_bytes())),
+        fix: "say so with `--id none`, or name the column with `--id`".into(),
+    });
+    Ok(())
+}

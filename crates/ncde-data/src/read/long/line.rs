@@ -1,0 +1,350 @@
+//! One row at a time, of a stream: the same cells, times and categories as in files.
+
+use std::collections::HashMap;
+
+use super::super::ReadOptions;
+use super::cell::Value;
+use super::guess::Kind;
+use super::header::Header;
+use super::{by_names, known};
+use crate::error::{Place, closest, hint, listed, shown};
+use crate::schema::{Cells, Column, Role};
+use crate::text::marks::Marks;
+use crate::text::time::TimeFormat;
+use crate::vocabulary::UNKNOWN;
+use crate::{Error, Schema, Warning};
+
+/// What stands for one value where values are not cells, as in JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// Nothing.
+    Missing,
+    /// A number.
+    Number(f64),
+    /// A text, read as a cell is.
+    Text(String),
+}
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The series it belongs to; `None` if rows do not say it.
+    pub id: Option<String>,
+    /// When it was made; `None` if rows do not say it.
+    pub time: Option<f64>,
+    /// A number for each channel of the schema, NaN where it is missing.
+    pub values: Vec<f64>,
+    /// A number for each static covariate of the schema, NaN where it is missing.
+    pub statics: Vec<f64>,
+}
+
+/// Reads observations for a model: rows of a table below a header, or values by name.
+///
+/// ```
+/// use ncde_data::{LineReader, ReadOptions, load_bytes};
+/// let train = b"patient;zeit;temp;label\na;01.02.2021;36,5;ok\na;14.02.2021;37,0;ok\nb;01.02.2021;39,5;ill\n";
+/// let options = ReadOptions { time: Some("zeit".into()), ..ReadOptions::default() };
+/// let train = load_bytes("train.csv", train, &options)?;
+/// let mut lines = LineReader::new(train.schema(), ReadOptions::default());
+/// lines.header(b"zeit;patient;temp")?;
+/// let line = lines.row(b"15.02.2021;a;36,9")?;
+/// assert_eq!((line.id.as_deref(), line.time, line.values), (Some("a"), Some(1_613_347_200.0), vec![36.9]));
+/// # Ok::<(), ncde_data::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LineReader {
+    schema: Schema,
+    options: ReadOptions,
+    /// The number of each token.
+    tokens: HashMap<String, usize>,
+    /// Where values go that are given by name.
+    named: Vec<Target>,
+    time: Column,
+    table: Option<Table>,
+}
+
+/// The columns below a header.
+#[derive(Debug)]
+struct Table {
+    header: Header,
+    columns: Vec<Column>,
+    /// For each column with values, by its place: where they go.
+    targets: Vec<Option<Target>>,
+}
+
+/// A column of values, and the places of what it becomes.
+#[derive(Debug)]
+struct Target {
+    value: Value,
+    /// In the channels or in the statics of the schema; `None` of what the model does not know.
+    places: Vec<Option<usize>>,
+}
+
+impl LineReader {
+    /// For a model of this schema; what the options say goes before what its layout does.
+    pub fn new(schema: Schema, options: ReadOptions) -> Self {
+        let mut columns = match &schema.table {
+            Some(layout) => layout.columns.clone(),
+            None => {
+                let stem = |name: &String| name.split_once('=').map_or(name.clone(), |(stem, _)| stem.to_string());
+                let mut names: Vec<String> = schema.channels.iter().chain(&schema.statics).map(stem).collect();
+                let mut seen = std::collections::HashSet::new();
+                names.retain(|name| seen.insert(name.clone()));
+                let header = Header { separator: b',', names, line: 1 };
+                by_names(&header, &schema.channels, &schema.statics, schema.vocabulary.is_some())
+            }
+        };
+        columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
+        let unknown = unknown(&schema, &options);
+        let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
+        let plain = Cells::Time { format: options.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
+        let time = columns.into_iter().find(|column| column.role == Role::Time);
+        let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
+        let tokens = schema.vocabulary.iter().flatten().enumerate().map(|(i, token)| (token.clone(), i)).collect();
+        Self { schema, options, tokens, named, time, table: None }
+    }
+
+    /// Reads the header of a table; what was guessed.
+    ///
+    /// # Errors
+    /// If a channel or a static covariate of the model is not there, or something is said of a column that is not there.
+    pub fn header(&mut self, text: &[u8]) -> Result<Vec<Warning>, Error> {
+        let separator = match &self.schema.table {
+            Some(layout) if text.contains(&(layout.separator as u8)) => layout.separator as u8,
+            _ => Header::separator_of(text),
+        };
+        let header = Header::from_line("", 0, text, separator)?;
+        let unknown = unknown(&self.schema, &self.options);
+        let (columns, warnings) = match &self.schema.table {
+            Some(layout) => known::columns("the header", &header.names, Kind::Series, layout, &self.options)?,
+            None => {
+                let columns = by_names(&header, &self.schema.channels, &self.schema.statics, self.schema.vocabulary.is_some());
+                let layout =
+                    crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
+                // What the model knows by name goes without saying, and so do columns that it does not know.
+                (known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?.0, vec![])
+            }
+        };
+        let targets: Vec<Option<Target>> = columns.iter().map(|column| Target::of(column, &self.schema, unknown)).collect();
+        for (what, role, wanted) in
+            [("channel", Role::Channel, &self.schema.channels), ("static covariate", Role::Static, &self.schema.statics)]
+        {
+            let mut is_there = vec![false; wanted.len()];
+            let own = targets.iter().flatten().filter(|target| target.is_of(role));
+            own.flat_map(|target| &target.places).flatten().for_each(|&place| is_there[place] = true);
+            if let Some(i) = is_there.iter().position(|is_there| !is_there) {
+                return Err(Error::Missing {
+                    name: "the header".into(),
+                    what,
+                    missing: shown(wanted[i].as_bytes()),
+                    seen: listed(&header.names),
+                    hint: hint(&wanted[i], &header.names),
+                });
+            }
+        }
+        self.table = Some(Table { header, columns, targets });
+        Ok(warnings)
+    }
+
+    /// Reads a row below the header.
+    ///
+    /// # Errors
+    /// If a cell is not what its column holds, or there is no header yet.
+    pub fn row(&mut self, text: &[u8]) -> Result<Line, Error> {
+        let Some(table) = &mut self.table else {
+            return Err(Error::Header { at: Place::line("", 0), seen: "there is no header".into(), fix: "give it first".into() });
+        };
+        let header = &table.header;
+        let cells = header.cells("", 0, text)?;
+        let mut line = Line {
+            id: None,
+            time: None,
+            values: vec![f64::NAN; self.schema.channels.len()],
+            statics: vec![f64::NAN; self.schema.statics.len()],
+        };
+        for (i, cell) in cells.iter().enumerate() {
+            let at = || header.at("", 0, i);
+            match table.columns[i].role {
+                Role::Id => {
+                    let id = crate::text::lines::utf8(cell, at)?.trim();
+                    if id.is_empty() {
+                        let seen = "the id is blank".into();
+                        return Err(Error::Header { at: at(), seen, fix: "give every row the id of its case".into() });
+                    }
+                    line.id = Some(id.into());
+                }
+                Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
+                Role::Label | Role::Ignored => {}
+                Role::Token => {
+                    let text = crate::text::lines::utf8(cell, at)?.trim();
+                    let number = token(&self.tokens, text, at)?;
+                    if let Some(target) = &table.targets[i] {
+                        target.put(number, &mut line.values);
+                    }
+                }
+                role @ (Role::Channel | Role::Static) => {
+                    let Some(target) = &mut table.targets[i] else { continue };
+                    let x = target.value.read(cell, false, at)?;
+                    target.put(x, if role == Role::Channel { &mut line.values } else { &mut line.statics });
+                }
+            }
+        }
+        Ok(line)
+    }
+
+    /// A time that is not a cell: text in the format of the model's times, or a number. Of a model of dates a number counts
+    /// seconds since 1970, unless its times are numbers themselves.
+    ///
+    /// # Errors
+    /// If it is no such time.
+    pub fn time(&self, given: &Given) -> Result<f64, Error> {
+        let at = || Place::field("", 0, "`time`");
+        match (given, &self.time.cells) {
+            (Given::Number(t), Cells::Time { format: TimeFormat::UnixMs, .. }) => Ok(t / 1000.0),
+            (Given::Number(t), _) => Ok(*t),
+            (Given::Text(text), _) => self.time.time(text.as_bytes(), at),
+            (Given::Missing, _) => self.time.time(b"", at),
+        }
+    }
+
+    /// The channels, or with `statics` the static covariates, from values by name: names of columns, or of what they become.
+    /// A name that is not there is missing.
+    ///
+    /// # Errors
+    /// If a name is not known, or a value is not what its column holds.
+    pub fn named(&mut self, given: &[(String, Given)], statics: bool) -> Result<Vec<f64>, Error> {
+        let (names, role) = if statics { (&self.schema.statics, Role::Static) } else { (&self.schema.channels, Role::Channel) };
+        let mut numbers = vec![f64::NAN; names.len()];
+        for (name, value) in given {
+            let at = || Place::field("", 0, format!("`{}`", shown(name.as_bytes())));
+            if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
+                target.give(value, &self.tokens, at, &mut numbers)?;
+            } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|own| own == name), value) {
+                numbers[place] = if let Given::Number(x) = value { *x } else { f64::NAN };
+            } else {
+                let what = if statics { "static covariate" } else { "channel" };
+                let own = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
+                let own: Vec<String> = own.collect();
+                return Err(Error::Header {
+                    at: at(),
+                    seen: format!("this is no {what} of the model"),
+                    fix: format!("it has {}{}", listed(&own), hint(name, &own)),
+                });
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The channels, or with `statics` the static covariates, from a list: a number for each of them, or a value for each column
+    /// they are made of.
+    ///
+    /// # Errors
+    /// If there are more or fewer, or a value is not what its column holds.
+    pub fn listed(&mut self, given: &[Given], statics: bool) -> Result<Vec<f64>, Error> {
+        let (count, role) =
+            if statics { (self.schema.statics.len(), Role::Static) } else { (self.schema.channels.len(), Role::Channel) };
+        let is_text = |value: &Given| matches!(value, Given::Text(_));
+        let is_tokens = self.schema.vocabulary.is_some() && !statics;
+        if given.len() == count && !is_tokens && !given.iter().any(is_text) {
+            let number = |value: &Given| if let Given::Number(x) = value { *x } else { f64::NAN };
+            return Ok(given.iter().map(number).collect());
+        }
+        let columns = self.named.iter().filter(|target| target.is_of(role)).count();
+        if given.len() != columns {
+            let what = if statics { "static covariates" } else { "channels" };
+            let seen = if given.len() == 1 { "1 value".into() } else { format!("{} values", given.len()) };
+            return Err(Error::Header {
+                at: Place::line("", 0),
+                seen: format!("{seen}, but the model has {count} {what}"),
+                fix: "give one for each, or values by name".into(),
+            });
+        }
+        let mut numbers = vec![f64::NAN; count];
+        let own = self.named.iter_mut().filter(|target| target.is_of(role));
+        for (target, value) in own.zip(given) {
+            let name = shown(target.value.name.as_bytes());
+            target.give(value, &self.tokens, || Place::field("", 0, format!("`{name}`")), &mut numbers)?;
+        }
+        Ok(numbers)
+    }
+}
+
+/// Whether categories that are not known are none of those that are.
+fn unknown(schema: &Schema, options: &ReadOptions) -> bool {
+    options.unknown.or(schema.table.as_ref().map(|layout| layout.unknown)).unwrap_or(false)
+}
+
+/// The number of a token.
+fn token(tokens: &HashMap<String, usize>, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
+    if text.is_empty() {
+        return Ok(f64::NAN);
+    }
+    tokens.get(text).or_else(|| tokens.get(UNKNOWN)).map(|&i| i as f64).ok_or_else(|| {
+        let mut known: Vec<&String> = tokens.keys().collect();
+        known.sort_unstable();
+        Error::UnknownCategory {
+            at: at(),
+            seen: shown(text.as_bytes()),
+            known: listed(&known),
+            fix: match closest(text, &known) {
+                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
+                None => "correct it, or train with `--set unknown=true` to allow others".into(),
+            },
+        }
+    })
+}
+
+impl Target {
+    /// Where the values of a column go; `None` of one that has none, or that the model does not know.
+    fn of(column: &Column, schema: &Schema, unknown: bool) -> Option<Self> {
+        let names = match column.role {
+            Role::Channel | Role::Token => &schema.channels,
+            Role::Static => &schema.statics,
+            _ => return None,
+        };
+        let places: Vec<Option<usize>> =
+            column.outputs().iter().map(|name| names.iter().position(|other| other == name)).collect();
+        places.iter().any(Option::is_some).then(|| Self { value: Value::new(column, unknown), places })
+    }
+
+    fn is_of(&self, role: Role) -> bool {
+        (self.value.role == Role::Static) == (role == Role::Static)
+    }
+
+    /// Puts what a number becomes where it belongs.
+    fn put(&self, x: f64, numbers: &mut [f64]) {
+        let mut expanded = Vec::with_capacity(self.places.len());
+        self.value.expand(x, &mut expanded);
+        for (place, x) in self.places.iter().zip(expanded) {
+            if let Some(place) = place {
+                numbers[*place] = x;
+            }
+        }
+    }
+
+    /// Takes a value that is not a cell.
+    fn give(
+        &mut self,
+        given: &Given,
+        tokens: &HashMap<String, usize>,
+        at: impl Fn() -> Box<Place>,
+        numbers: &mut [f64],
+    ) -> Result<(), Error> {
+        let text = match given {
+            Given::Missing => String::new(),
+            Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(_)) => {
+                self.put(*x, numbers);
+                return Ok(());
+            }
+            Given::Number(x) => (x + 0.0).to_string(),
+            Given::Text(text) => text.clone(),
+        };
+        let x = if self.value.role == Role::Token {
+            token(tokens, text.trim(), at)?
+        } else {
+            self.value.read(text.as_bytes(), false, at)?
+        };
+        self.put(x, numbers);
+        Ok(())
+    }
+}

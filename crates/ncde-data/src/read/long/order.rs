@@ -1,0 +1,108 @@
+//! Rows of a case in the order of their times, each time once.
+
+use super::cell::Value;
+use super::table::{DUPLICATE, Raw, Table};
+use crate::Error;
+use crate::error::{Place, shown};
+use crate::label::Label;
+use crate::schema::Duplicates;
+use crate::text::time::written;
+
+impl Table {
+    /// Sorts rows and joins those of one time, as the policy says.
+    pub(super) fn arrange(&mut self) -> Result<(), Error> {
+        let (policy, width) = (self.policy, self.values.len());
+        let mut cases = std::mem::take(&mut self.cases);
+        for case in &mut cases {
+            if policy.sort && !case.times.is_sorted() {
+                sort(case, width);
+            }
+            let Some(i) = (1..case.times.len()).find(|&i| case.times[i - 1] == case.times[i]) else { continue };
+            match policy.duplicates {
+                Duplicates::Refuse => {
+                    let time = written(case.times[i], self.clock);
+                    return Err(Error::TimeOrder {
+                        at: Place::line(&self.files[case.file], 0),
+                        case: Some(shown(case.id.as_bytes())),
+                        before: time.clone(),
+                        seen: time,
+                        fix: DUPLICATE,
+                    });
+                }
+                Duplicates::First => keep(case, width, |times, i| i == 0 || times[i - 1] != times[i]),
+                Duplicates::Last => keep(case, width, |times, i| i + 1 == times.len() || times[i + 1] != times[i]),
+                Duplicates::Mean => self.join(case)?,
+            }
+        }
+        self.cases = cases;
+        Ok(())
+    }
+
+    /// Rows of one time become their mean.
+    fn join(&self, case: &mut Raw) -> Result<(), Error> {
+        let width = self.values.len();
+        let mut start = 0;
+        for end in 1..=case.times.len() {
+            if end < case.times.len() && case.times[end] == case.times[start] {
+                continue;
+            }
+            for (k, value) in self.values.iter().enumerate() {
+                let own = |i: usize| case.values[i * width + k];
+                let present: Vec<f64> = (start..end).map(own).filter(|x| !x.is_nan()).collect();
+                let Some(&first) = present.first() else { continue };
+                if value.is_text() && present.iter().any(|x| !same(value, *x, first)) {
+                    return Err(self.differ(case, start, &value.name));
+                }
+                let mean = if value.is_text() { first } else { present.iter().sum::<f64>() / present.len() as f64 };
+                case.values[start * width + k] = mean;
+            }
+            if !case.labels.is_empty() {
+                let mut given = case.labels[start..end].iter().copied().filter(|label| *label != Label::Missing);
+                let label = given.next().unwrap_or(Label::Missing);
+                if given.any(|other| other != label) {
+                    return Err(self.differ(case, start, self.labels.as_ref().map_or("label", |labels| &labels.name)));
+                }
+                case.labels[start] = label;
+            }
+            start = end;
+        }
+        keep(case, width, |times, i| i == 0 || times[i - 1] != times[i]);
+        Ok(())
+    }
+
+    fn differ(&self, case: &Raw, row: usize, column: &str) -> Error {
+        Error::Header {
+            at: Place::field(&self.files[case.file], 0, format!("column `{}`", shown(column.as_bytes()))),
+            seen: format!(
+                "rows of case `{}` at time `{}` differ, and texts and labels have no mean",
+                shown(case.id.as_bytes()),
+                written(case.times[row], self.clock)
+            ),
+            fix: "say which row counts: `--duplicates first` or `last`".into(),
+        }
+    }
+}
+
+fn same(value: &Value, a: f64, b: f64) -> bool {
+    value.same(a) == value.same(b)
+}
+
+fn sort(case: &mut Raw, width: usize) {
+    let mut order: Vec<usize> = (0..case.times.len()).collect();
+    order.sort_by(|&a, &b| case.times[a].total_cmp(&case.times[b]));
+    pick(case, width, &order);
+}
+
+fn keep(case: &mut Raw, width: usize, is_kept: impl Fn(&[f64], usize) -> bool) {
+    let kept: Vec<usize> = (0..case.times.len()).filter(|&i| is_kept(&case.times, i)).collect();
+    pick(case, width, &kept);
+}
+
+/// Some rows, in this order.
+fn pick(case: &mut Raw, width: usize, rows: &[usize]) {
+    case.times = rows.iter().map(|&i| case.times[i]).collect();
+    case.values = rows.iter().flat_map(|&i| case.values[i * width..(i + 1) * width].iter().copied()).collect();
+    if !case.labels.is_empty() {
+        case.labels = rows.iter().map(|&i| case.labels[i]).collect();
+    }
+}

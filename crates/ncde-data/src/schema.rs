@@ -1,0 +1,280 @@
+//! What a model was trained on: the names of what it sees, and how the columns of a table become that.
+//!
+//! A [`Layout`] is decided once, when a training file is read, and obeyed by everything that reads for the model later: other
+//! files, and lines of a stream.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::shown;
+use crate::text::marks::Marks;
+use crate::text::time::TimeFormat;
+
+/// What a model was trained on: the names, in order. Another file is brought into this form by
+/// [`Dataset::aligned`](crate::Dataset::aligned).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// The names of the channels.
+    pub channels: Vec<String>,
+    /// The names of the static covariates.
+    pub statics: Vec<String>,
+    /// The names of the classes; none if the model predicts numbers.
+    pub classes: Vec<String>,
+    /// The tokens, if series are of tokens.
+    #[serde(default)]
+    pub vocabulary: Option<Vec<String>>,
+    /// How the columns of a table are read, if the data came from one.
+    #[serde(default)]
+    pub table: Option<Layout>,
+}
+
+/// How a table is read: what each of its columns is for, and what its cells hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// What stands between two cells.
+    pub separator: char,
+    /// The columns, in the order of the file.
+    pub columns: Vec<Column>,
+    /// Whether rows are sorted by time; else times that decrease are refused.
+    #[serde(default)]
+    pub sort: bool,
+    /// What happens to several rows of one time.
+    #[serde(default)]
+    pub duplicates: Duplicates,
+    /// Whether a category that training did not see is none of those it saw; else it is refused.
+    #[serde(default)]
+    pub unknown: bool,
+}
+
+/// One column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// What its cells hold.
+    pub cells: Cells,
+}
+
+/// What a column is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Names the series that a row belongs to.
+    Id,
+    /// When the observation was made.
+    Time,
+    /// What is to be predicted.
+    Label,
+    /// A covariate of the whole series.
+    Static,
+    /// Observed again and again.
+    Channel,
+    /// The one channel of a series of tokens.
+    Token,
+    /// Not read.
+    Ignored,
+}
+
+/// What the cells of a column hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Cells {
+    /// Text as it stands.
+    Text,
+    /// Numbers.
+    Number {
+        /// The marks in them.
+        marks: Marks,
+    },
+    /// One of some words. The column becomes a channel or static `name=word` for each of them.
+    Category {
+        /// The words; numbers by size, then texts in order.
+        words: Vec<String>,
+    },
+    /// Times.
+    Time {
+        /// How they are written.
+        format: TimeFormat,
+        /// The marks in them, if they are numbers.
+        marks: Marks,
+        /// Whether each says how far it is from UTC; else they are taken as UTC.
+        #[serde(default)]
+        offset: bool,
+    },
+}
+
+/// What happens to several rows of one series with one time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duplicates {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// The first row counts.
+    First,
+    /// The last row counts.
+    Last,
+    /// Numbers are averaged; texts and labels must agree.
+    Mean,
+}
+
+impl Duplicates {
+    /// All of them, with what each is called.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("refuse", Self::Refuse), ("first", Self::First), ("last", Self::Last), ("mean", Self::Mean)];
+}
+
+impl FromStr for Duplicates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        found.map(|(_, policy)| policy).ok_or_else(|| format!("`{text}` is no policy; wanted refuse, first, last or mean"))
+    }
+}
+
+impl Layout {
+    /// The columns with this role.
+    pub fn with(&self, role: Role) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(move |column| column.role == role)
+    }
+}
+
+impl Column {
+    /// The names of the numbers that the column becomes: its own, or one for each word.
+    pub fn outputs(&self) -> Vec<String> {
+        match &self.cells {
+            Cells::Category { words } => words.iter().map(|word| format!("{}={word}", self.name)).collect(),
+            _ => vec![self.name.clone()],
+        }
+    }
+
+    /// What is seen of it beside its role, in words.
+    fn detail(&self) -> String {
+        match &self.cells {
+            Cells::Category { words } => format!("category of {}", words.len()),
+            Cells::Number { marks } if *marks != Marks::PLAIN => {
+                let thousands = marks.thousands.map_or_else(String::new, |mark| format!(", thousands `{mark}`"));
+                format!("decimal `{}`{thousands}", marks.decimal)
+            }
+            Cells::Time { format, marks, offset } => {
+                let zone = match (format, offset) {
+                    (TimeFormat::Number | TimeFormat::Clock, _) => "",
+                    (TimeFormat::Iso, true) => ", with offsets",
+                    _ => ", UTC",
+                };
+                let marks = if marks.decimal == ',' { ", decimal `,`" } else { "" };
+                format!("{format}{zone}{marks}")
+            }
+            Cells::Text | Cells::Number { .. } => String::new(),
+        }
+    }
+}
+
+/// Names of columns of one kind that are shown; of more the first and the last.
+const MOST_NAMES: usize = 6;
+
+impl fmt::Display for Layout {
+    /// `patient_id -> id, timestamp -> time (ISO, UTC), sex -> static (category of 2), row -> ignored`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kinds: Vec<(Role, String, Vec<&str>)> = Vec::new();
+        for role in [Role::Id, Role::Time, Role::Label, Role::Static, Role::Channel, Role::Token, Role::Ignored] {
+            for column in self.with(role) {
+                let detail = if matches!(role, Role::Ignored | Role::Id) { String::new() } else { column.detail() };
+                match kinds.iter_mut().find(|(other, also, _)| *other == role && *also == detail) {
+                    Some((_, _, names)) => names.push(&column.name),
+                    None => kinds.push((role, detail, vec![&column.name])),
+                }
+            }
+        }
+        for (i, (role, detail, names)) in kinds.iter().enumerate() {
+            let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name.as_bytes()) };
+            let names: Vec<String> = match names[..] {
+                [first, .., last] if names.len() > MOST_NAMES => {
+                    vec![format!("{} ... {} ({})", name(&first), name(&last), names.len())]
+                }
+                _ => names.iter().map(name).collect(),
+            };
+            let role = match role {
+                Role::Id => "id",
+                Role::Time => "time",
+                Role::Label => "label",
+                Role::Static => "static",
+                Role::Channel => "channel",
+                Role::Token => "tokens",
+                Role::Ignored => "ignored",
+            };
+            let comma = if i == 0 { "" } else { ", " };
+            let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+            write!(f, "{comma}{} -> {role}{detail}", names.join(", "))?;
+        }
+        if self.with(Role::Time).next().is_none() {
+            write!(f, ", times are counted")?;
+        }
+        Ok(())
+    }
+}
+
+/// A guess that could be wrong, and what decides it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// What was seen and what it was taken for.
+    pub seen: String,
+    /// What to say if that is wrong, or to make it certain.
+    pub fix: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.seen, self.fix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, role: Role, cells: Cells) -> Column {
+        Column { name: name.into(), role, cells }
+    }
+
+    #[test]
+    fn a_layout_reads_as_one_line() {
+        let number = |decimal| Cells::Number { marks: Marks { decimal, thousands: None } };
+        let words = Cells::Category { words: vec!["f".into(), "m".into()] };
+        let time = Cells::Time { format: TimeFormat::Iso, marks: Marks::PLAIN, offset: false };
+        let mut columns = vec![
+            column("row", Role::Ignored, number('.')),
+            column("patient_id", Role::Id, Cells::Text),
+            column("timestamp", Role::Time, time),
+            column("sex", Role::Static, words),
+            column("a", Role::Channel, number(',')),
+            column("b", Role::Channel, number(',')),
+        ];
+        let layout = |columns| Layout { separator: ',', columns, sort: false, duplicates: Duplicates::Refuse, unknown: false };
+        let wanted = "patient_id -> id, timestamp -> time (ISO, UTC), sex -> static (category of 2), a, b -> channel (decimal `,`), \
+                      row -> ignored";
+        assert_eq!(layout(columns.clone()).to_string(), wanted);
+        columns.drain(..4);
+        columns.extend((1..=7).map(|i| column(&format!("x{i}"), Role::Channel, number('.'))));
+        assert_eq!(layout(columns).to_string(), "a, b -> channel (decimal `,`), x1 ... x7 (7) -> channel, times are counted");
+    }
+
+    #[test]
+    fn a_layout_is_kept_as_json() {
+        let columns = vec![
+            column("t", Role::Time, Cells::Time { format: TimeFormat::UnixMs, marks: Marks::PLAIN, offset: false }),
+            column("x", Role::Channel, Cells::Number { marks: Marks { decimal: ',', thousands: Some('.') } }),
+        ];
+        let layout = Layout { separator: ';', columns, sort: true, duplicates: Duplicates::Mean, unknown: false };
+        let text = serde_json::to_string(&layout).unwrap();
+        assert!(text.contains(r#""format":"unix-ms""#) && text.contains(r#""duplicates":"mean""#), "{text}");
+        assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);
+    }
+}

@@ -1,0 +1,135 @@
+//! Which format the times of a column have: the one that all of them can have.
+
+use super::marks::Marks;
+use super::number;
+use super::time::{TimeFormat, has_offset};
+
+/// The formats that all times so far can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Formats {
+    possible: u8,
+    /// The first time can have these.
+    first: u8,
+    seen: bool,
+    /// Times with and without an offset.
+    pub(crate) offsets: u64,
+    pub(crate) plain: u64,
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Self { possible: u8::MAX, first: 0, seen: false, offsets: 0, plain: 0 }
+    }
+}
+
+/// What the format of times is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    One(TimeFormat),
+    /// Month or day first: no time decides it.
+    MonthOrDay,
+    None,
+}
+
+impl Formats {
+    /// Takes a cell into account; numbers may have marks of any kind.
+    pub(crate) fn add(&mut self, text: &[u8], is_number: bool) {
+        if self.seen && self.possible == 0 {
+            return;
+        }
+        let mut own = 0;
+        for (_, format) in TimeFormat::ALL {
+            let is_possible = match format {
+                TimeFormat::Number => is_number,
+                TimeFormat::Unix => is_number && whole(text).is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
+                TimeFormat::UnixMs => is_number && whole(text).is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t)),
+                TimeFormat::Compact => is_number && format.time(text, Marks::PLAIN).is_some(),
+                _ => !is_number && format.time(text, Marks::PLAIN).is_some(),
+            };
+            own |= if is_possible { bit(format) } else { 0 };
+        }
+        if own & bit(TimeFormat::Iso) != 0 {
+            if has_offset(text) { self.offsets += 1 } else { self.plain += 1 }
+        }
+        if !self.seen {
+            (self.seen, self.first) = (true, own);
+        }
+        self.possible &= own;
+    }
+
+    /// The one format of all of them; of times in several formats, that of the first.
+    pub(crate) fn found(self) -> Found {
+        let set = if self.possible == 0 { self.first } else { self.possible };
+        let has = |format: TimeFormat| set & bit(format) != 0;
+        if !self.seen || set == 0 {
+            return Found::None;
+        }
+        if has(TimeFormat::Us) && has(TimeFormat::European) {
+            return Found::MonthOrDay;
+        }
+        // A number is any of several; the narrowest that all of them can be.
+        let order = [TimeFormat::Compact, TimeFormat::UnixMs, TimeFormat::Unix, TimeFormat::Number];
+        let narrow = order.into_iter().find(|&format| has(format));
+        let found = narrow.or_else(|| TimeFormat::ALL.into_iter().map(|(_, format)| format).find(|&format| has(format)));
+        found.map_or(Found::None, Found::One)
+    }
+
+    /// Whether all of them are dates, whatever the column is called.
+    pub(crate) fn are_dates(self) -> bool {
+        let dates = bit(TimeFormat::Iso) | bit(TimeFormat::Us) | bit(TimeFormat::European);
+        self.seen && self.possible & dates != 0
+    }
+}
+
+/// Numbers of seconds that are dates rather than durations: the years 2000 to 2100.
+const UNIX_FIRST: f64 = 946_684_800.0;
+const UNIX_END: f64 = 4_102_444_800.0;
+
+fn whole(text: &[u8]) -> Option<f64> {
+    number::cell(text).value()
+}
+
+fn bit(format: TimeFormat) -> u8 {
+    1 << TimeFormat::ALL.iter().position(|(_, other)| *other == format).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::number::Cell;
+
+    fn found(cells: &[&str]) -> Found {
+        let mut formats = Formats::default();
+        for cell in cells {
+            formats.add(cell.as_bytes(), matches!(number::cell(cell.as_bytes()), Cell::Number(_)));
+        }
+        formats.found()
+    }
+
+    #[test]
+    fn one_value_decides_whether_months_or_days_are_first() {
+        use TimeFormat::{Clock, Compact, European, Iso, Number, Unix, UnixMs, Us};
+        assert_eq!(found(&["03/04/2021", "04/04/2021 12:30"]), Found::MonthOrDay);
+        for (cells, wanted) in [
+            (&["03/04/2021", "03/13/2021"][..], Us),
+            (&["03/04/2021", "13/03/2021 1:05:06 pm"], European),
+            (&["3.4.2021", "4.4.21 12:30"], European),
+            (&["3-14-21"], Us),
+            (&["2021/03/04", "2021-03-05"], Iso),
+            (&["2021-03-04 3:06 PM"], Iso),
+            (&["20210304", "20211231"], Compact),
+            (&["202103041530"], Compact),
+            (&["20210304", "20211332"], Number),
+            (&["1614870367", "1614870368.5"], Unix),
+            (&["1614870367000"], UnixMs),
+            (&["0", "1614870367"], Number),
+            (&["15:06:07", "23:59:59.5"], Clock),
+            (&["1", "2021-01-01"], Number),
+        ] {
+            assert_eq!(found(cells), Found::One(wanted), "{cells:?}");
+        }
+        for cells in [&["noon"][..], &["12:30"], &["31/31/2021"], &["2021-02-29"]] {
+            assert_eq!(found(cells), Found::None, "{cells:?}");
+        }
+    }
+}
