@@ -226,7 +226,11 @@ impl Run {
         let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
         goal.weigh(&parts.train, settings.class_weights);
         let fingerprint = fingerprint::of(&data, &parts);
-        let warnings = warning::of(&data, &parts, &settings, &spec.task);
+        let mut warnings = warning::of(&data, &parts, &settings, &spec.task);
+        // What is tested on of series that are split by time is no case of its own.
+        if long.as_ref().is_some_and(|long| long.series()[2] > 0) {
+            warnings.retain(|own| *own != Warning::NothingToTest);
+        }
         Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
     }
 
