@@ -157,7 +157,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     let before = folder.names();
     // A file of at most 512 bytes, and no signal about it, is what a full disk is to a program.
     let limited = |command: &str| {
-        let script = format!("trap '' XFSZ; ulimit -f 1; exec {} {command}", env!("CARGO_BIN_EXE_ncde"));
+        let script = format!("trap '' XFSZ; ulimit -f 1; exec {} --quiet {command}", env!("CARGO_BIN_EXE_ncde"));
         let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(folder.path("")).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
