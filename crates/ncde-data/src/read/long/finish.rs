@@ -164,15 +164,16 @@ impl Table {
             if !matches!(column.role, Role::Channel | Role::Static | Role::Token) {
                 continue;
             }
-            (column.role, column.cells) = match () {
-                () if tokens == Some(k) => (Role::Token, Cells::Text),
-                () if is_dropped[k] => (Role::Ignored, Cells::Text),
-                () => {
-                    let role = if is_static[k] { Role::Static } else { Role::Channel };
-                    let words = self.values[k].words()?.map(|words| words.into_iter().map(|(_, word)| word).collect());
-                    (role, words.map_or_else(|| column.cells.clone(), |words| Cells::Category { words }))
+            if tokens == Some(k) {
+                (column.role, column.cells) = (Role::Token, Cells::Text);
+            } else if is_dropped[k] {
+                (column.role, column.cells) = (Role::Ignored, Cells::Text);
+            } else {
+                column.role = if is_static[k] { Role::Static } else { Role::Channel };
+                if let Some(words) = self.values[k].words()? {
+                    column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
                 }
-            };
+            }
             k += 1;
         }
         let policy = self.policy;
