@@ -43,6 +43,10 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Refused(String),
 
+    /// Stopped by a signal; the code is that of a shell.
+    #[error("{0}")]
+    Interrupted(String),
+
     #[error("{} of {of} cases have no prediction, as a state grows out of all bounds: {}", cases.len(), first(cases))]
     Overflowed {
         /// Their ids.
@@ -77,6 +81,7 @@ impl Failure {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
             Self::Overflowed { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
+            Self::Interrupted(_) => ExitCode::from(130),
             Self::Train(error) if error.is_failure() => ExitCode::from(1),
             Self::Data(_)
             | Self::Train(_)

@@ -19,7 +19,9 @@ use clap::Parser;
 use crate::args::{Cli, Verb};
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().verb {
+    let cli = Cli::parse();
+    output::be_quiet(cli.quiet);
+    let result = match cli.verb {
         Verb::Train(args) => verbs::train::run(&args),
         Verb::Eval(args) => verbs::eval::run(&args),
         Verb::Predict(args) => verbs::predict::run(&args),
@@ -29,12 +31,13 @@ fn main() -> ExitCode {
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Signature(args) => verbs::signature::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Completions(args) => verbs::completions::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.is_broken_pipe() {
-                output::talk(&format!("error: {failure}"));
+                output::complain(&format!("error: {failure}"));
             }
             failure.exit_code()
         }

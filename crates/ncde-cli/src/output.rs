@@ -1,6 +1,7 @@
-//! The two ways out: data on stdout, talk on stderr.
+//! The two ways out: data on stdout, talk on stderr. `--quiet` silences talk, but no warning and no error.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Failure;
 
@@ -13,8 +14,28 @@ pub(crate) fn data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resu
     write(&mut out).and_then(|()| out.flush()).map_err(Failure::Stdout)
 }
 
-/// Says one line on stderr.
+/// Whether talk is left out; decided once, at the start.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out talk from here on.
+pub(crate) fn be_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether talk is left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Says one line on stderr, unless nobody wants to hear it.
 pub(crate) fn talk(line: &str) {
+    if !is_quiet() {
+        complain(line);
+    }
+}
+
+/// Says one line on stderr that must be heard: an error, or a warning.
+pub(crate) fn complain(line: &str) {
     // If even stderr is gone there is nobody left to tell.
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -29,6 +50,11 @@ pub(crate) fn mention(line: &str) {
 /// Whether stdout is read by a person.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// What a reader of stdout can show.
+pub(crate) fn glyphs() -> ncde_report::Glyphs {
+    if is_terminal() { ncde_report::Glyphs::Unicode } else { ncde_report::Glyphs::Ascii }
 }
 
 /// The width to which tables are laid out: `COLUMNS`, else the terminal's, else 80.

@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: something is saved first, then the process ends as it would have.
+//! SIGINT, SIGTERM and SIGHUP: something is saved first, then the process ends.
 
 use std::io;
 use std::sync::Arc;
@@ -11,14 +11,20 @@ use signal_hook::{flag, low_level};
 
 const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// At the first of these signals, calls `act` in a thread of its own, then ends the process the way the signal does. A second one does not wait.
-pub(crate) fn before_end(act: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let again = Arc::new(AtomicBool::new(false));
+/// A flag that the first of these signals raises, for whoever looks at it now and then. A second signal does not wait.
+pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
+    let raised = Arc::new(AtomicBool::new(false));
     for signal in ALL {
         // In this order: the first signal finds the flag down, and raises it.
-        flag::register_conditional_default(signal, again.clone())?;
-        flag::register(signal, again.clone())?;
+        flag::register_conditional_default(signal, raised.clone())?;
+        flag::register(signal, raised.clone())?;
     }
+    Ok(raised)
+}
+
+/// At the first of these signals, calls `act` in a thread of its own, then ends the process the way the signal does. A second one does not wait.
+pub(crate) fn before_end(act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    flag()?;
     let mut signals = Signals::new(ALL)?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {

@@ -2,11 +2,14 @@
 
 mod bench;
 mod common;
+mod forecast;
 mod help;
 mod people;
+mod readme;
 mod signature_errors;
 mod signature_files;
 mod signature_values;
 mod streams;
 mod tokens;
 mod train;
+mod trust;

@@ -242,7 +242,8 @@ fn numbers_every_step_and_the_future_are_predicted_too() {
     assert!(metrics["accuracy"].as_f64().unwrap() > 0.8, "{metrics}");
     folder.run(&format!("train --data x.csv --set task=forecast --set horizon=2 --out later {quick}")).ok();
     let rows = folder.run("predict later --data x.csv").csv();
-    assert_eq!(rows[0], ["id", "time", "x", "y"]);
+    let columns = ["id", "time", "horizon", "forecast_time", "x", "x_low", "x_high", "y", "y_low", "y_high"];
+    assert_eq!((&rows[0][..], rows.len()), (&columns.map(str::to_owned)[..], 61));
     folder.run("train --data x.csv --set task=forecast --set horizon=20 --out no").failed(2, &["the longest series has 20"]);
     folder.run("train --data x.csv --out no").failed(2, &["no labels", "--labels"]);
 }

@@ -3,9 +3,9 @@
 //!
 //! An entry is on the Pareto frontier if no other is both faster and at least as good, or as fast and better.
 
-use crate::RunRecord;
 use crate::format::{MISSING, count, duration, is_share, metric, number};
-use crate::metrics::{Spread, higher_is_better, spread};
+use crate::metrics::{Interval, Spread, higher_is_better, spread, wilson};
+use crate::{Metrics, RunRecord};
 
 /// The runs on the same data, judged by the same metric.
 pub(crate) struct Board<'a> {
@@ -37,13 +37,14 @@ impl<'a> Entry<'a> {
         self.runs[0].1
     }
 
-    /// A row for each run: letter, run, seed, metric, interval, best step, steps, time, why it stopped.
+    /// A row for each run: letter, run, directory, seed, metric, interval, best step, steps, time, why it stopped.
     pub(crate) fn rows(&self, metric: &str) -> impl Iterator<Item = Vec<String>> {
         self.runs.iter().map(move |(place, run)| {
             let [score, interval] = run.outcome_text(metric);
             vec![
                 self.letter.clone(),
                 (place + 1).to_string(),
+                run.directory.clone(),
                 run.seed.to_string(),
                 score,
                 interval,
@@ -53,6 +54,22 @@ impl<'a> Entry<'a> {
                 run.stopped.clone(),
             ]
         })
+    }
+
+    /// Where its runs lie.
+    pub(crate) fn directories(&self) -> String {
+        self.runs.iter().map(|(_, run)| run.directory.as_str()).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The 95 % interval of its score, by the spread of several runs, or by the cases of one.
+    fn interval(&self, name: &str) -> Option<Interval> {
+        match self.runs.as_slice() {
+            [(_, run)] => match run.outcome()?.1 {
+                Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
+                _ => None,
+            },
+            _ => self.score.and_then(|score| Some(Interval { low: score.mean - score.half?, high: score.mean + score.half? })),
+        }
     }
 
     /// Model and detail in one line.
@@ -81,6 +98,19 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> Board<'a> {
+    /// How an entry stands to the best one: whether their intervals overlap; empty where that is not known.
+    pub(crate) fn verdict(&self, entry: &Entry<'_>) -> &'static str {
+        let Some(best) = self.best(1).into_iter().next().filter(|_| self.entries.len() > 1) else { return "" };
+        if best.letter == entry.letter {
+            return "best";
+        }
+        match (best.interval(self.metric), entry.interval(self.metric)) {
+            (Some(a), Some(b)) if a.low <= b.high && b.low <= a.high => "intervals overlap",
+            (Some(_), Some(_)) => "apart",
+            _ => "",
+        }
+    }
+
     /// The best entries by their score, at most so many, in the order of the board.
     pub(crate) fn best(&self, most: usize) -> Vec<&Entry<'a>> {
         let sign = if higher_is_better(self.metric) { -1.0 } else { 1.0 };
@@ -121,7 +151,7 @@ pub(crate) fn boards(records: &[RunRecord]) -> Vec<Board<'_>> {
 
 fn judged_by(record: &RunRecord) -> &'static str {
     match record.outcome() {
-        Some((_, metrics)) => metrics.headline().0,
+        Some((_, metrics)) => record.headline(metrics).0,
         None if record.data.classes.is_empty() => "mse",
         None => "accuracy",
     }

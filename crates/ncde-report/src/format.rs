@@ -101,6 +101,7 @@ pub(crate) fn metric_name(name: &str) -> Cow<'_, str> {
         "mse" => "MSE".into(),
         "rmse" => "RMSE".into(),
         "mae" => "MAE".into(),
+        "mase" => "MASE".into(),
         "r2" => "R\u{b2}".into(),
         other => other.replace('_', " ").into(),
     }
@@ -108,7 +109,7 @@ pub(crate) fn metric_name(name: &str) -> Cow<'_, str> {
 
 /// Whether a metric is a share of cases, shown in percent.
 pub(crate) fn is_share(name: &str) -> bool {
-    matches!(name, "accuracy" | "balanced_accuracy")
+    matches!(name, "accuracy" | "balanced_accuracy" | "coverage")
 }
 
 /// The value of a metric: a share in percent, anything else as a number.

@@ -23,9 +23,11 @@
 //! | [`metrics`] | pure functions of predictions and truth |
 //! | [`record`] | the record of a run, and how it is read and written |
 //! | `compare`, `summary`, `format` | what is said of one run and of several; numbers for people |
+//! | `ahead` | tables of forecasts, beside naive ones |
 //! | `plot` | axes and charts as SVG |
 //! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 
+mod ahead;
 mod compare;
 mod escape;
 mod format;
@@ -42,4 +44,17 @@ pub use html::html;
 pub use markdown::markdown;
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};
-pub use terminal::{Glyphs, terminal};
+pub use terminal::{Glyphs, confusion_matrix, terminal};
+
+/// What every page and every Markdown file made here says of itself.
+const MARK: &str = "<meta name=\"generator\" content=\"ncde\">";
+
+/// Whether a text is a page or a Markdown file that was made here.
+///
+/// ```
+/// assert!(ncde_report::is_report(&ncde_report::html(&[])) && ncde_report::is_report(&ncde_report::markdown(&[])));
+/// assert!(!ncde_report::is_report("# Notes\n"));
+/// ```
+pub fn is_report(text: &str) -> bool {
+    text.contains(MARK)
+}

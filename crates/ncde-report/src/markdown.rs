@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use crate::ahead;
 use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
-use crate::format::{capital, count, duration, metric, metric_name, number};
-use crate::metrics::Classification;
+use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
+use crate::metrics::{Classification, Forecast};
 use crate::record::Point;
 use crate::summary::certainty;
-use crate::{Metrics, RunRecord};
+use crate::{MARK, Metrics, RunRecord};
 
 /// The most rows of a table of the history.
 const ROWS: usize = 12;
@@ -20,7 +21,7 @@ pub(crate) const WIDEST_MATRIX: usize = 20;
 /// One run is shown whole; several are compared first.
 ///
 /// ```
-/// assert_eq!(ncde_report::markdown(&[]), "# Training runs\n\nThere are no runs to report on.\n");
+/// assert!(ncde_report::markdown(&[]).starts_with("# Training runs\n\nThere are no runs to report on.\n"));
 /// ```
 pub fn markdown(records: &[RunRecord]) -> String {
     let mut text = String::new();
@@ -38,6 +39,8 @@ pub fn markdown(records: &[RunRecord]) -> String {
             }
         }
     }
+    // Seen by programs alone.
+    let _ = writeln!(text, "\n<!-- {MARK} -->");
     text
 }
 
@@ -48,8 +51,10 @@ fn comparison(text: &mut String, board: &Board<'_>) {
         vec![
             entry.letter.clone(),
             escaped(&entry.name()),
+            escaped(&entry.directories()),
             score,
             interval,
+            board.verdict(entry).into(),
             entry.runs.len().to_string(),
             count(entry.first().model.parameters),
             duration(entry.seconds),
@@ -57,34 +62,58 @@ fn comparison(text: &mut String, board: &Board<'_>) {
         ]
     });
     let name = metric_name(board.metric);
-    table(text, &["", "model", &name, "95 % interval", "runs", "parameters", "time a step", "on the frontier"], rows);
+    table(
+        text,
+        &[
+            "",
+            "model",
+            "directory",
+            &name,
+            "95 % interval",
+            "beside the best",
+            "runs",
+            "parameters",
+            "time a step",
+            "on the frontier",
+        ],
+        rows,
+    );
     text.push_str(
         "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
-         On the frontier: nothing else is as fast and as good.\n",
+         Where intervals overlap, the difference may be chance. On the frontier: nothing else is as fast and as good.\n",
     );
     if board.entries.iter().any(|entry| entry.runs.len() > 1) {
         text.push('\n');
         let rows = board.entries.iter().flat_map(|entry| entry.rows(board.metric));
-        table(text, &["", "run", "seed", &name, "95 % interval", "best step", "steps", "time", "stopped by"], rows);
+        table(text, &["", "run", "directory", "seed", &name, "95 % interval", "best step", "steps", "time", "stopped by"], rows);
     }
 }
 
 fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     let (main, sub) = ("#".repeat(level), "#".repeat(level + 1));
     let _ = writeln!(text, "{main} {title}\n");
+    for warning in &record.warnings {
+        let _ = writeln!(text, "> **Warning:** {}\n", escaped(warning));
+    }
     let rows = record.keys().into_iter().map(|key| vec![escaped(&key.label), escaped(&key.value), escaped(&key.note)]);
     table(text, &["", "", ""], rows);
     if let Some((whose, metrics)) = record.outcome() {
         let _ = writeln!(text, "\n{sub} Metrics on the {whose} cases\n");
-        let rows = metrics
-            .names()
-            .iter()
-            .filter_map(|name| Some(vec![metric_name(name).into_owned(), metric(name, metrics.get(name)?)]));
-        table(text, &["metric", "value"], rows);
-        let _ = writeln!(text, "\n{}.", capital(&certainty(metrics)));
+        let header: Vec<String> = ["metric", "model"]
+            .into_iter()
+            .map(String::from)
+            .chain(record.baselines.iter().map(|own| escaped(&own.name)))
+            .collect();
+        table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), record.scores(metrics).into_iter());
+        let _ = writeln!(text, "\n{}.", capital(&certainty(metrics, record.headline(metrics).0)));
         if let Metrics::Classification(metrics) = metrics {
             let _ = writeln!(text, "\n{sub} Confusion\n");
             confusion(text, record, metrics);
+            let _ = writeln!(text, "\n{sub} Classes\n");
+            classes(text, record, metrics);
+        }
+        if let Metrics::Forecast(metrics) = metrics {
+            forecast(text, metrics, &sub);
         }
     }
     if !record.history.is_empty() {
@@ -95,6 +124,17 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     let rows = record.facts().into_iter().map(|(name, value)| vec![name.into(), escaped(&value)]);
     table(text, &["", ""], rows);
     let _ = write!(text, "\n{}\n{}", fenced(&record.command, "sh"), fenced(&record.config, "toml"));
+}
+
+/// Forecasts by horizon and channel, beside naive ones.
+fn forecast(text: &mut String, metrics: &Forecast, sub: &str) {
+    for own in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{sub} {}\n", own.title);
+        let header: Vec<String> = own.header.iter().map(|cell| escaped(cell)).collect();
+        let rows = own.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect());
+        table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+    }
+    let _ = writeln!(text, "\n{}", ahead::legend(metrics));
 }
 
 fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
@@ -115,6 +155,17 @@ fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
         std::iter::once(format!("**{class}**")).chain(row.iter().map(cell)).collect()
     });
     table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+}
+
+/// Precision and recall of each class.
+fn classes(text: &mut String, record: &RunRecord, metrics: &Classification) {
+    let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
+    let scores = metrics.by_class();
+    let rows =
+        scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, own)| {
+            vec![escaped(&record.class(class)), own.cases.to_string(), share(own.precision), share(own.recall)]
+        });
+    table(text, &["class", "cases", "precision", "recall"], rows);
 }
 
 fn history(text: &mut String, record: &RunRecord) {

@@ -1,7 +1,7 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
 use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent};
-use crate::metrics::wilson;
+use crate::metrics::higher_is_better;
 use crate::{Metrics, RunRecord};
 
 /// A number, what it is, and what is worth knowing about it.
@@ -24,6 +24,27 @@ impl RunRecord {
         both.into_iter().find_map(|(whose, metrics)| Some((whose, metrics.as_ref().filter(|metrics| metrics.cases() > 0)?)))
     }
 
+    /// The metric to show first: the one that was asked for, if these metrics have it, or the usual one.
+    pub(crate) fn headline(&self, metrics: &Metrics) -> (&'static str, f64) {
+        let asked = metrics.names().iter().find(|name| **name == self.metric);
+        asked.and_then(|name| Some((*name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
+    }
+
+    /// A row for each metric, the one to show first on top: its name, its value, and that of each baseline.
+    pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
+        let first = self.headline(metrics).0;
+        let others = metrics.names().iter().copied().filter(|name| *name != first);
+        let value = |own: &Metrics, name: &str| own.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        std::iter::once(first)
+            .chain(others)
+            .filter(|name| metrics.get(name).is_some())
+            .map(|name| {
+                let baselines = self.baselines.iter().map(|own| value(&own.metrics, name));
+                [metric_name(name).into_owned(), value(metrics, name)].into_iter().chain(baselines).collect()
+            })
+            .collect()
+    }
+
     /// A metric of the run, and the interval that so many cases leave if it is an accuracy.
     pub(crate) fn outcome_text(&self, name: &str) -> [String; 2] {
         let Some((whose, metrics)) = self.outcome() else { return [MISSING.into(), String::new()] };
@@ -31,7 +52,7 @@ impl RunRecord {
         // A run without test cases must not look as if it had been tested.
         let source = if whose == "test" { "" } else { " (validation)" };
         let interval = match metrics {
-            Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
+            Metrics::Classification(metrics) if name == "accuracy" => metrics.interval(),
             _ => None,
         };
         let interval = interval.map_or(String::new(), |i| format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high));
@@ -47,15 +68,23 @@ impl RunRecord {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = Vec::new();
         if let Some((whose, metrics)) = self.outcome() {
-            let (name, value) = metrics.headline();
+            let (name, value) = self.headline(metrics);
             let label = format!("{whose} {}", metric_name(name));
             let lost = if whose == "test" { self.overflowed.test.len() } else { self.overflowed.validation.len() };
-            let mut note = certainty(metrics);
+            let mut note = certainty(metrics, name);
             if lost > 0 {
                 let counts = if matches!(metrics, Metrics::Classification(_)) { "counted as wrong" } else { "not scored" };
                 note += &format!("; {} without a prediction, as a state overflows, {counts}", counted(lost, "case", "cases"));
             }
             keys.push(Key { label, value: metric(name, value), note });
+            for baseline in &self.baselines {
+                let Some(other) = baseline.metrics.get(name) else { continue };
+                let beaten = if higher_is_better(name) { value > other } else { value < other };
+                let verdict = if beaten { "" } else { "the model is no better" };
+                let note =
+                    [baseline.note.as_str(), verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                keys.push(Key { label: baseline.name.clone(), value: metric(name, other), note });
+            }
         }
         if let Some(best) = &self.best {
             keys.push(Key {
@@ -103,9 +132,26 @@ impl RunRecord {
             ("cases", format!("{} train, {} validation, {} test", count(data.train), count(data.validation), count(data.test))),
             ("channels", count(data.channels)),
         ];
+        if let Some([train, validation, test]) = data.observations {
+            let words = format!("{} train, {} validation, {} test, in this order", count(train), count(validation), count(test));
+            facts.push(("observations", words));
+        }
+        if let Some([least, median, most]) = data.lengths {
+            let range = if least == most {
+                count(most)
+            } else {
+                format!("{} to {}, median {}", count(least), count(most), count(median))
+            };
+            facts.push(("observations of a case", range));
+            facts.push(("missing values", percent(data.missing)));
+        }
         if data.statics > 0 {
             facts.push(("static values", count(data.statics)));
         }
+        facts.extend(
+            data.horizon
+                .map(|horizon| ("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead")))),
+        );
         if !data.classes.is_empty() {
             facts.push(("classes", count(data.classes.len())));
         }
@@ -117,21 +163,40 @@ impl RunRecord {
     }
 }
 
-/// How sure a headline is: the interval that an accuracy of so many cases has.
-pub(crate) fn certainty(metrics: &Metrics) -> String {
-    let cases = counted(metrics.cases(), "case", "cases");
-    let interval = match metrics {
-        Metrics::Classification(metrics) => wilson(metrics.correct(), metrics.cases as u64),
-        Metrics::Regression(metrics) => {
-            return metrics.r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)));
-        }
+/// How sure a metric is: the interval that an accuracy of so many cases has, or what else to know of it.
+pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {
+    let of_series = |labels: usize, series: usize, what: [&str; 2]| {
+        format!("{} of {}", counted(labels, what[0], what[1]), series_counted(series))
     };
-    match interval {
-        Some(interval) => {
-            format!("95 % interval {:.1} to {}, {cases}", 100.0 * interval.low, percent(interval.high))
+    match metrics {
+        Metrics::Classification(metrics) => {
+            let cases = match &metrics.series {
+                Some(series) => of_series(metrics.cases, series.count, ["label", "labels"]),
+                None => counted(metrics.cases, "case", "cases"),
+            };
+            if name != "accuracy" {
+                return format!("accuracy {}, {cases}", percent(metrics.accuracy));
+            }
+            match metrics.interval() {
+                Some(i) => format!("95 % interval {:.1} to {}, {cases}", 100.0 * i.low, percent(i.high)),
+                None => cases,
+            }
         }
-        None => cases,
+        Metrics::Regression(metrics) => {
+            let cases = match metrics.series {
+                Some(series) => of_series(metrics.cases, series, ["number", "numbers"]),
+                None => counted(metrics.cases, "case", "cases"),
+            };
+            let r2 = metrics.r2.filter(|_| name != "r2");
+            r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)))
+        }
+        Metrics::Forecast(metrics) => crate::ahead::certainty(metrics),
     }
+}
+
+/// `1 series`, `12 series`.
+pub(crate) fn series_counted(count: usize) -> String {
+    counted(count, "series", "series")
 }
 
 /// What several runs are about: `12 training runs on 2 data sets`.

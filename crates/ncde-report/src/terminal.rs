@@ -14,9 +14,10 @@
 
 use std::fmt::Write;
 
+use crate::ahead;
 use crate::escape::terminal as plain;
 use crate::format::{count, metric, metric_name, number};
-use crate::metrics::{Classification, higher_is_better};
+use crate::metrics::{Classification, Forecast, higher_is_better};
 use crate::{Metrics, RunRecord};
 
 /// What a terminal can show.
@@ -53,8 +54,25 @@ pub fn terminal(record: &RunRecord, width: usize, glyphs: Glyphs) -> String {
         curve(&mut text, &title, |value| metric(&best.metric, value), &points, width);
     }
     if let Some((whose, Metrics::Classification(metrics))) = record.outcome() {
-        confusion(&mut text, record, whose, metrics, width);
+        confusion(&mut text, &record.data.classes, whose, metrics, width);
     }
+    if let Some((_, Metrics::Forecast(metrics))) = record.outcome() {
+        forecast(&mut text, metrics);
+    }
+    shown(text, width, glyphs)
+}
+
+/// The matrix of counts in at most `width` columns, below a line of what it is; empty if it would be wider, or is of more than ten classes. `whose` says of
+/// which cases it is.
+pub fn confusion_matrix(metrics: &Classification, classes: &[String], whose: &str, width: usize, glyphs: Glyphs) -> String {
+    let mut text = String::new();
+    let width = width.clamp(NARROWEST, WIDEST);
+    confusion(&mut text, classes, whose, metrics, width);
+    shown(text, width, glyphs)
+}
+
+/// As a terminal can show it.
+fn shown(text: String, width: usize, glyphs: Glyphs) -> String {
     let text = if glyphs == Glyphs::Ascii { ascii(&text) } else { text };
     text.lines().map(|line| cut(line.trim_end(), width, glyphs) + "\n").collect()
 }
@@ -158,10 +176,26 @@ fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
     values.into_iter().map(mean).collect()
 }
 
+/// Forecasts by horizon and channel, beside naive ones; columns as wide as they must be.
+fn forecast(text: &mut String, metrics: &Forecast) {
+    for table in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{}", table.title.to_lowercase());
+        let rows: Vec<Vec<String>> =
+            std::iter::once(table.header).chain(table.rows).map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+        let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
+        for row in &rows {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+            let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  "));
+        }
+    }
+}
+
 /// The matrix of counts, if it is narrow enough.
-fn confusion(text: &mut String, record: &RunRecord, whose: &str, metrics: &Classification, width: usize) {
+fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classification, width: usize) {
     let classes = metrics.confusion.len();
-    let names: Vec<String> = (0..classes).map(|class| plain(&record.class(class))).collect();
+    let names: Vec<String> =
+        (0..classes).map(|class| known.get(class).map_or_else(|| class.to_string(), |name| plain(name))).collect();
     let digits = metrics.confusion.iter().flatten().map(|count| count.to_string().len()).max().unwrap_or(1);
     let cell = digits.max(classes.to_string().len()) + 2;
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);

@@ -224,7 +224,7 @@ fn json_holds_no_number_that_is_none() {
     assert_eq!(text, r#"{"cases":2,"mse":null,"mae":null,"r2":null}"#);
     match serde_json::from_str(&text).unwrap() {
         Metrics::Regression(read) => assert!(read.cases == 2 && read.mse.is_nan() && read.r2.is_none()),
-        Metrics::Classification(read) => panic!("{read:?}"),
+        read => panic!("{read:?}"),
     }
     let metrics = Metrics::Classification(Classification::of(&binary(&[0.25, 0.75]), 2, &[0, 1]));
     assert_eq!(serde_json::from_str::<Metrics>(&serde_json::to_string(&metrics).unwrap()).unwrap(), metrics);

@@ -136,6 +136,10 @@ for (const frame of document.querySelectorAll('iframe')) {
   for (const cell of page.querySelectorAll('th, td')) {
     if (cell.scrollWidth > cell.clientWidth + 1) problems.push(`${where}: ${cell.textContent} is too long for its cell`);
   }
+  for (const box of page.querySelectorAll('.scroll')) {
+    const hint = box.previousElementSibling, said = hint && hint.matches('.sideways') && hint.getBoundingClientRect().height > 0;
+    if (box.scrollWidth > box.clientWidth + 1 && !said) problems.push(`${where}: a table scrolls and does not say so: ${box.textContent.slice(0, 40)}`);
+  }
   for (const svg of page.querySelectorAll('svg')) {
     const edge = svg.getBoundingClientRect(), boxes = [];
     for (const text of svg.querySelectorAll('text')) {

@@ -31,6 +31,7 @@
 
 mod error;
 mod extent;
+mod forecast;
 pub mod layer;
 mod model;
 mod prepare;
@@ -40,6 +41,7 @@ mod weights;
 
 pub use error::Error;
 pub use extent::{Beyond, Extent};
+pub use forecast::{Baseline, Forecast, Intervals};
 pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layer::{Chain, Ended, Row};
+use crate::layer::{Chain, Ended, Kept, Row};
 use crate::prepare::Track;
 use crate::random::Stream;
 use crate::spec::{FORMAT, ModelSpec, Task};
@@ -26,9 +26,9 @@ pub struct Model {
     weights: Arc<[NamedWeight]>,
     chain: Chain,
     /// What a push works on: a series changes only if it succeeds.
-    scratch: Vec<f64>,
+    scratch: Kept,
     /// What a look at an open window works on.
-    ahead: Vec<f64>,
+    ahead: Kept,
 }
 
 /// All that is remembered of one series, constant in size. It can be written to a file and read again in another process.
@@ -38,7 +38,7 @@ pub struct Series {
     track: Track,
     statics: Vec<f64>,
     /// What the layers remember.
-    memory: Vec<f64>,
+    memory: Kept,
     /// The layer with an open window; none if the last observation came through to the end.
     open: Option<usize>,
     /// What came out last.
@@ -70,7 +70,7 @@ pub enum Prediction {
     },
     /// A number.
     Value(f64),
-    /// One number for each channel.
+    /// Forecasts, `[horizons, channels]`.
     Values(Vec<f64>),
 }
 
@@ -97,7 +97,7 @@ impl Model {
     fn with(spec: ModelSpec, mut weights: Weights, all: Arc<[NamedWeight]>) -> Result<Self, Error> {
         let chain = spec.chain(&mut weights)?;
         weights.finish()?;
-        Ok(Self { scratch: vec![0.0; chain.memory()], ahead: vec![0.0; chain.memory()], weights: all, spec, chain })
+        Ok(Self { scratch: Kept::new(chain.memory()), ahead: Kept::new(chain.memory()), weights: all, spec, chain })
     }
 
     /// The same model with working memory of its own, for another thread.
@@ -141,7 +141,7 @@ impl Model {
         Ok(Series {
             track: self.spec.preparation.start(),
             statics: self.spec.preparation.statics(statics)?,
-            memory: vec![0.0; self.chain.memory()],
+            memory: Kept::new(self.chain.memory()),
             open: None,
             outputs: Vec::new(),
         })
@@ -164,9 +164,9 @@ impl Model {
     pub fn step(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<Prediction, Error> {
         let (track, ended) = self.advance(series, time, values)?;
         let prediction = match ended {
-            Ended::Out => self.spec.prediction(self.chain.last()),
+            Ended::Out => self.spec.prediction(self.chain.last(), &track),
             Ended::At(layer) => {
-                self.ahead.copy_from_slice(&self.scratch);
+                self.ahead.copy_from(&self.scratch);
                 self.look(layer, &track, &series.statics)?
             }
         };
@@ -177,11 +177,13 @@ impl Model {
     /// Where a series would stand after an observation; what it would remember is in `scratch`.
     fn advance(&mut self, series: &Series, time: f64, values: &[f64]) -> Result<(Track, Ended), Error> {
         let track = self.spec.preparation.pushed(&series.track, time, values)?;
-        self.scratch.copy_from_slice(&series.memory);
+        self.scratch.copy_from(&series.memory);
         let row = Row { time: self.spec.preparation.clock(&track), values: &track.knot, statics: &series.statics };
-        let ended = self.chain.push(0, &mut self.scratch, row)?;
+        let ended = self.chain.push(0, self.scratch.share(), row)?;
         finite(self.chain.last())?;
-        finite(&self.scratch)?;
+        if let Some((place, value)) = self.scratch.overflow() {
+            return Err(Error::Overflow { place, value });
+        }
         Ok((track, ended))
     }
 
@@ -202,9 +204,9 @@ impl Model {
     /// The prediction if the open window of a layer ended here; what is remembered is in `ahead`, and used up.
     fn look(&mut self, layer: usize, track: &Track, statics: &[f64]) -> Result<Prediction, Error> {
         let row = Row { time: self.spec.preparation.clock(track), values: &[], statics };
-        self.chain.open(layer, &mut self.ahead, row)?;
+        self.chain.open(layer, self.ahead.share(), row)?;
         finite(self.chain.last())?;
-        Ok(self.spec.prediction(self.chain.last()))
+        Ok(self.spec.prediction(self.chain.last(), track))
     }
 
     /// Takes the next observations of a series, `[times, channels]`, as [`push`](Self::push) would one after the other, but faster where the model allows it.
@@ -225,7 +227,7 @@ impl Model {
             }
             let rows = knots.chunks_exact(self.spec.preparation.width().max(1)).zip(&clocks);
             let rows: Vec<Row<'_>> = rows.map(|(values, &time)| Row { time, values, statics: &own.statics }).collect();
-            self.chain.pass(&mut own.memory, &rows)?;
+            self.chain.pass(own.memory.share(), &rows)?;
         } else {
             before.iter().enumerate().try_for_each(|(i, &time)| self.push(&mut own, time, row(i)))?;
         }
@@ -242,8 +244,8 @@ impl Model {
         if series.track.observations == 0 {
             return Err(Error::State("there is no observation yet".into()));
         }
-        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs)) };
-        self.ahead.copy_from_slice(&series.memory);
+        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs, &series.track)) };
+        self.ahead.copy_from(&series.memory);
         self.look(layer, &series.track, &series.statics)
     }
 
@@ -264,7 +266,8 @@ impl Model {
         let sizes = [
             ("channels", series.track.knot.len(), self.spec.preparation.width()),
             ("static covariates", series.statics.len(), self.spec.statics.len()),
-            ("numbers remembered", series.memory.len(), self.chain.memory()),
+            ("numbers remembered", series.memory.wide.len(), self.chain.memory().wide),
+            ("numbers remembered in single precision", series.memory.narrow.len(), self.chain.memory().narrow),
             ("outputs", if came_out { series.outputs.len() } else { outputs }, outputs),
         ];
         match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
@@ -286,8 +289,8 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
-    /// From the outputs of a model to what they say.
-    pub fn prediction(&self, outputs: &[f64]) -> Prediction {
+    /// From the outputs of a model to what they say of a series that stands there.
+    fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         match &self.task {
             Task::Classification { .. } => {
                 let probabilities = softmax(outputs);
@@ -295,9 +298,7 @@ impl ModelSpec {
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => Prediction::Value(scaling.undo(outputs.first().copied().unwrap_or(f64::NAN))),
-            Task::Forecast { .. } => {
-                Prediction::Values(outputs.iter().zip(&self.preparation.channels).map(|(&y, scaling)| scaling.undo(y)).collect())
-            }
+            Task::Forecast(forecast) => Prediction::Values(forecast.values(outputs, &self.preparation, track)),
         }
     }
 }
@@ -318,7 +319,9 @@ fn read_spec(path: &Path) -> Result<ModelSpec, Error> {
         #[serde(default)]
         ncde: String,
     }
-    let text = std::fs::read_to_string(path).map_err(|e| Error::File { path: path.into(), problem: e.to_string() })?;
+    let failed = |problem: String| Error::File { path: path.into(), problem };
+    let bytes = ncde_files::read_plain(path).map_err(|e| failed(e.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed("it is no text".into()))?;
     let corrupt =
         |e: serde_json::Error| Error::Corrupt { path: path.into(), problem: format!("not the description of a model: {e}") };
     // Serde takes a list for an object, value by value; a description has objects by name alone.

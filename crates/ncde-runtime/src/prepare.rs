@@ -107,6 +107,12 @@ impl Preparation {
         self.time.map_or(1.0, |scaling| scaling.factor) * (track.time - track.start)
     }
 
+    /// The last known value of each channel, scaled; 0 before the first one.
+    pub fn last<'a>(&self, track: &'a Track) -> &'a [f64] {
+        let first = usize::from(self.time.is_some());
+        &track.knot[first..first + self.channels.len()]
+    }
+
     /// Takes an observation; a NaN is a missing value. The new knot is [`Track::knot`].
     ///
     /// # Errors

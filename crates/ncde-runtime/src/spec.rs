@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
+use crate::forecast::Forecast;
+use crate::layer::{Chain, LayerSpec, Room, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
 use crate::{Error, Extent};
@@ -86,10 +87,7 @@ pub enum Task {
         scaling: Scaling,
     },
     /// The values of all channels some observations later.
-    Forecast {
-        /// How many.
-        horizon: usize,
-    },
+    Forecast(Forecast),
 }
 
 impl Task {
@@ -98,7 +96,7 @@ impl Task {
         match self {
             Self::Classification { classes, .. } => classes.len(),
             Self::Regression { .. } => 1,
-            Self::Forecast { .. } => channels,
+            Self::Forecast(forecast) => forecast.outputs(channels),
         }
     }
 
@@ -108,6 +106,11 @@ impl Task {
             Self::Classification { at, .. } | Self::Regression { at, .. } => *at,
             Self::Forecast { .. } => At::Steps,
         }
+    }
+
+    /// What is forecast, if that is the task.
+    pub fn forecast(&self) -> Option<&Forecast> {
+        if let Self::Forecast(forecast) = self { Some(forecast) } else { None }
     }
 }
 
@@ -143,7 +146,7 @@ impl ModelSpec {
 
     /// The layers with their weights, every size checked.
     pub(crate) fn chain(&self, weights: &mut Weights) -> Result<Chain, Error> {
-        self.check()?;
+        self.check_within(Room::in_file(weights.numbers()))?;
         Chain::new(&self.layers, &self.signal(), "layers.", weights)
     }
 
@@ -152,6 +155,11 @@ impl ModelSpec {
     /// # Errors
     /// If something does not.
     pub fn check(&self) -> Result<(), Error> {
+        self.check_within(Room::MOST)
+    }
+
+    /// The same of a model with so many weights at most.
+    fn check_within(&self, room: Room) -> Result<(), Error> {
         let corrupt = |problem: String| Err(Error::Corrupt { path: crate::SPEC.into(), problem });
         let channels = self.channels.len();
         let counts = [
@@ -173,10 +181,10 @@ impl ModelSpec {
         let (classes, target) = match &self.task {
             Task::Classification { classes, .. } => (classes, None),
             Task::Regression { scaling, .. } => (&none, Some(scaling)),
-            Task::Forecast { horizon: 0 } => {
-                return corrupt("a horizon of 0; a forecast is of at least 1 observation later".into());
-            }
-            Task::Forecast { .. } => (&none, None),
+            Task::Forecast(forecast) => match forecast.problem(channels) {
+                Some(problem) => return corrupt(problem),
+                None => (&none, None),
+            },
         };
         let preparation = &self.preparation;
         let mut scalings = preparation.channels.iter().chain(&preparation.statics).chain(&preparation.time).chain(target);
@@ -201,7 +209,7 @@ impl ModelSpec {
         if self.layers.is_empty() {
             return corrupt("no layers".into());
         }
-        let output = crate::layer::output(&self.layers, &self.signal())?;
+        let output = crate::layer::output_within(&self.layers, &self.signal(), room)?;
         let (at, last) = (self.task.at(), self.layers.len() - 1);
         let problem = match (at, output.pooled) {
             (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),

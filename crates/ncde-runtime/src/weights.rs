@@ -50,10 +50,17 @@ impl Weights {
     /// # Errors
     /// If it cannot be read, is another one or a damaged one, or holds a number that is not finite.
     pub fn read(path: &Path, spec: &WeightsSpec) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|e| Error::File { path: path.into(), problem: e.to_string() })?;
+        let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
         let corrupt = |problem: String| Error::Corrupt { path: path.into(), problem };
+        let other = |seen: u64| corrupt(format!("{seen} bytes, but `model.json` says {}; copy the model again", spec.bytes));
+        ncde_files::check_plain(path).map_err(failed)?;
+        let seen = std::fs::metadata(path).map_err(failed)?.len();
+        if seen != spec.bytes {
+            return Err(other(seen));
+        }
+        let bytes = ncde_files::read_plain(path).map_err(failed)?;
         if bytes.len() as u64 != spec.bytes {
-            return Err(corrupt(format!("{} bytes, but `model.json` says {}; copy the model again", bytes.len(), spec.bytes)));
+            return Err(other(bytes.len() as u64));
         }
         if crc32fast::hash(&bytes) != spec.crc32 {
             return Err(corrupt("its checksum is not the one in `model.json`: the file is damaged or of another model".into()));
@@ -77,6 +84,11 @@ impl Weights {
     pub fn of(weights: Vec<NamedWeight>) -> Self {
         let all = weights.into_iter().map(|weight| (weight.name.clone(), weight)).collect();
         Self { path: WEIGHTS.into(), all }
+    }
+
+    /// How many numbers there are in all.
+    pub fn numbers(&self) -> usize {
+        self.all.values().map(|weight| weight.values.len()).sum()
     }
 
     /// All of them, by name.

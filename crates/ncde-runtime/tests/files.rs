@@ -163,7 +163,24 @@ fn channels_statics_and_scalings_belong_together() {
     let scaling = json!({"shift": 1.0, "factor": 0.0});
     let task = json!({"kind": "regression", "target": "z", "at": "end", "scaling": scaling});
     wanted(&edited(|spec| spec["task"] = task), &["a scaling with the factor 0"]);
-    wanted(&edited(|spec| spec["task"] = json!({"kind": "forecast", "horizon": 0})), &["a horizon of 0"]);
+    let forecasts = [
+        (json!({"horizon": 0}), "a horizon of 0"),
+        (json!({"horizon": 2, "from": 0}), "a horizon of 0"),
+        (json!({"horizon": 2, "from": 3}), "horizons from 3 to 2"),
+        (json!({"horizon": 2, "step": 0.0}), "forecasts in steps of 0"),
+        (json!({"horizon": 2, "grid": true}), "a `grid` without a `step`"),
+        (json!({"horizon": 2, "intervals": {"level": 1.0, "widths": [[1.0, 1.0]]}}), "intervals of level 1"),
+        (json!({"horizon": 2, "intervals": {"level": 0.9, "widths": [[1.0, 1.0], [1.0, 1.0]]}}), "not 1 lists of 2"),
+        (json!({"horizon": 2, "from": 1, "intervals": {"level": 0.9, "widths": [[1.0], [1.0, 1.0]]}}), "not 2 lists of 2"),
+        (json!({"horizon": 2, "intervals": {"level": 0.9, "widths": [[1.0, -1.0]]}}), "an interval of width -1"),
+        (json!({"horizon": 2, "baseline": {"means": [0.0], "scales": [1.0, 1.0]}}), "1 means and 2 scales"),
+        (json!({"horizon": 2, "baseline": {"period": 1, "means": [0.0, 0.0], "scales": [1.0, 1.0]}}), "a period of 1"),
+        (json!({"horizon": u64::MAX, "from": 1}), "there can be no `pool`"),
+    ];
+    for (mut task, told) in forecasts {
+        task["kind"] = "forecast".into();
+        wanted(&edited(|spec| spec["task"] = task), &[told]);
+    }
 }
 
 #[test]

@@ -12,7 +12,9 @@ use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde::layer::{Context, Network, Places, Rows};
 use ncde::random::Stream;
-use ncde_runtime::{FORMAT, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes};
+use ncde_runtime::{
+    FORMAT, Forecast, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes,
+};
 use serde_json::{Value, json};
 
 const CHANNELS: usize = 3;
@@ -32,7 +34,7 @@ fn spec(layers: &[Value]) -> Result<ModelSpec, Box<dyn Error>> {
         statics: Vec::new(),
         vocabulary: None,
         schema: None,
-        task: Task::Forecast { horizon: 1 },
+        task: Task::Forecast(Forecast::one(1)),
         trained: None,
         preparation: Preparation { channels, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
         layers,

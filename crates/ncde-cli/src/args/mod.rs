@@ -17,6 +17,10 @@ pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, Re
 #[derive(Debug, Parser)]
 #[command(name = "ncde", version, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// Say nothing on standard error but warnings and errors; `train` also prints no summary
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
@@ -41,6 +45,22 @@ pub(crate) enum Verb {
     Signature(SignatureArgs),
     /// Timings, one JSON line each
     Bench(BenchArgs),
+    /// A script that completes commands on the Tab key
+    Completions(CompletionsArgs),
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  ncde completions bash > ~/.local/share/bash-completion/completions/ncde
+  ncde completions zsh > ~/.zfunc/_ncde
+  ncde completions fish > ~/.config/fish/completions/ncde.fish";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(crate) struct CompletionsArgs {
+    /// Of which shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 const SIGNATURE_EXAMPLES: &str = "\

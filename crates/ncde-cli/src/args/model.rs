@@ -22,14 +22,20 @@ Examples:
   ncde train --data visits.csv --id patient --time visited --time-format european --static sex,age
       which column is what; it is saved with the model
   ncde train --data walks.csv --set task=forecast --set horizon=5
-      later values of all channels
+      the next 5 values of all channels; one long series is split by time
   ncde train --config run.toml --seed 3 --out runs/three
       settings from a file; flags go before it
   ncde train --data walks.csv --print-config > run.toml
       the effective settings, every default said
+  ncde train --resume runs/walks
+      go on with a run that was interrupted
+  ncde train --resume runs/walks --steps 3000
+      train a finished run longer
 
 A directory holds the model (`model.json`, `model.safetensors`), what was done (`config.toml`, `run.json`)
-and a report (`report.html`, `report.md`). A run that was killed goes on with `--resume`.";
+and a report (`report.html`, `report.md`). A run that was interrupted (Ctrl-C, or killed) goes on with
+`--resume DIR`, to the same weights; with other data or settings it does not. One run writes to a directory
+at a time. `state.bin` is for training longer, and may be deleted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TRAIN_EXAMPLES)]
@@ -58,7 +64,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Which model; by default `stack` for tokens, `reservoir` for series of numbers as a whole, `slice` for predictions at every observation or if a setting of training is given
+    /// Which model; by default `stack` for tokens, `reservoir` for numbers, or `slice` if a setting of training is given
     #[arg(long, value_parser = models(), value_name = "NAME")]
     pub(crate) model: Option<String>,
 
@@ -82,9 +88,9 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Go on with a run that was interrupted
-    #[arg(long, requires = "out")]
-    pub(crate) resume: bool,
+    /// Go on with a run that was interrupted, or train a finished one longer (`--steps N`). Its settings are in its directory: none need be repeated
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<PathBuf>>,
 
     /// Print the effective settings as TOML, with the meaning of every key, and stop
     #[arg(long)]
@@ -154,9 +160,12 @@ const PREDICT_EXAMPLES: &str = "\
 Examples:
   ncde predict runs/vowels --data Vowels_TEST.ts --output predictions.csv
   ncde predict runs/vowels --data new.csv
+  ncde predict runs/power --data power.csv --horizon 24
 
 One row a case: id, prediction, a column per class. A model with an output at every observation
-gives one row for each, with its time.";
+gives one row for each, with its time. A forecast is made from the end of each series (from every
+observation with `--every`), one row for each horizon: id, time, horizon, forecast_time, and for
+each channel its value, and CHANNEL_low and CHANNEL_high where the model knows intervals.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -167,6 +176,14 @@ pub(crate) struct PredictArgs {
     /// A .csv or .json file to write; CSV on standard output without it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Forecast no further than so many observations ahead
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub(crate) horizon: Option<usize>,
+
+    /// Forecast from every observation, not from the end of each series alone
+    #[arg(long)]
+    pub(crate) every: bool,
 }
 
 const STREAM_EXAMPLES: &str = "\
@@ -179,6 +196,7 @@ One observation a line in, one prediction a line out, as soon as it is known. Li
 observation, `end` to forget it; values and statics as lists or by name), or CSV below a header with
 the columns the model was trained on, in any order. Cells, times and words are read as in files.
 Series may be interleaved. What is printed after an observation is what `predict` gives for the series up to it.
+Forecasts of several horizons are a list in one JSON line, and in CSV one row for each horizon.
 A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
 once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
 
@@ -272,7 +290,10 @@ pub(crate) struct DataArgs {
 const REPORT_EXAMPLES: &str = "\
 Examples:
   ncde report runs/vowels
-  ncde report runs/* --output compare.html";
+  ncde report runs/* --output compare.html
+  ncde report runs/vowels --output vowels.md
+
+A file that is there is replaced if it is a report of ncde, and only then.";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
@@ -281,7 +302,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
 
-    /// The page to write; a Markdown file of the same name goes beside it
-    #[arg(long, short, value_name = "FILE.html", default_value = "report.html")]
+    /// What to write: a page (.html), with a Markdown file of the same name beside it, or Markdown alone (.md)
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
 }

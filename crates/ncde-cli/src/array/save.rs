@@ -1,10 +1,10 @@
 //! Results to files: written beside their target and renamed, so that a failure leaves what was there.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use ncde_files::Whole;
 
 use super::open::Format;
 use super::{Data, Rows, npy};
@@ -15,7 +15,7 @@ use crate::error::Failure;
 pub(crate) struct Target {
     path: PathBuf,
     format: Format,
-    file: NamedTempFile,
+    file: Whole,
 }
 
 /// Why a file cannot be the target.
@@ -50,7 +50,7 @@ impl Target {
             let folder = folder.into();
             return Err(TargetError::NoFolder { path, folder });
         }
-        let file = beside(folder).map_err(|source| TargetError::Folder { path: path.clone(), source })?;
+        let file = Whole::create(&path).map_err(|source| TargetError::Folder { path: path.clone(), source })?;
         Ok(Self { path, format, file })
     }
 
@@ -60,32 +60,14 @@ impl Target {
 
     /// Writes the rows; only csv asks for the labels of their entries, only npz for a name.
     pub(crate) fn write(mut self, name: &str, rows: Rows, labels: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
-        let mut out = BufWriter::with_capacity(1 << 20, &mut self.file);
         let written = match self.format {
-            Format::Csv => write_csv(&rows, &labels(), &mut out),
-            Format::Npy => npy::write(rows.array, &mut out),
-            Format::Npz => npy::write_one(name, rows.array, &mut out),
+            Format::Csv => write_csv(&rows, &labels(), &mut self.file),
+            Format::Npy => npy::write(rows.array, &mut self.file),
+            Format::Npz => npy::write_one(name, rows.array, &mut self.file),
         };
-        let written = written.and_then(|()| out.flush());
-        drop(out);
         let path = self.path;
-        written
-            .and_then(|()| self.file.persist(&path).map(drop).map_err(|error| error.error))
-            .map_err(|source| Failure::Write { path, source })
+        written.and_then(|()| self.file.finish()).map_err(|source| Failure::Write { path, source })
     }
-}
-
-#[cfg(unix)]
-fn beside(folder: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    // What the user's umask leaves of these, as for any other file.
-    let permissions = fs::Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(".ncde-").permissions(permissions).tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn beside(folder: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(".ncde-").tempfile_in(folder)
 }
 
 /// A header of axes and labels, then a line a row. Numbers read back as exactly what they were.

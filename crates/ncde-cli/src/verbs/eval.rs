@@ -1,14 +1,16 @@
 //! `ncde eval`: metrics of a saved model on a file with labels.
 
 use ncde::train::score;
+use ncde_report::{Metrics, confusion_matrix};
+use ncde_runtime::Task;
 
-use super::predict::predict_file;
+use super::predict::{Where, predict_file};
 use crate::args::EvalArgs;
 use crate::error::{Failure, first};
 use crate::output;
 
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
-    let predicted = predict_file(&args.on)?;
+    let predicted = predict_file(&args.on, |_| Ok(Where::Everywhere))?;
     let Some(metrics) = score(&predicted.spec.task, &predicted.data, &predicted.predictions) else {
         return Err(Failure::Refused(format!(
             "`{}` has no labels to compare with; give them with `--labels FILE`, or use `ncde predict`",
@@ -26,11 +28,21 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
         let line = serde_json::to_string(&metrics).map_err(|e| Failure::Refused(e.to_string()))?;
         return output::data(|out| writeln!(out, "{line}"));
     }
+    let glyphs = output::glyphs();
     output::data(|out| {
         writeln!(out, "{:18} {}", "cases", metrics.cases())?;
         for name in metrics.names() {
             if let Some(value) = metrics.get(name) {
                 writeln!(out, "{:18} {value:.4}", name.replace('_', " "))?;
+            }
+        }
+        if let (Metrics::Classification(own), Task::Classification { classes, .. }) = (&metrics, &predicted.spec.task) {
+            let matrix = confusion_matrix(own, classes, "all", output::width(), glyphs);
+            write!(out, "{matrix}")?;
+            if matrix.is_empty() {
+                for (truth, taken, cases) in own.errors().into_iter().take(10) {
+                    writeln!(out, "{cases} of `{}` taken for `{}`", classes[truth], classes[taken])?;
+                }
             }
         }
         Ok(())

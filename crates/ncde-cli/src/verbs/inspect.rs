@@ -1,9 +1,10 @@
 //! `ncde inspect`: what a saved model is.
 
 use ncde_runtime::layer::{NeuralCde, Signal, generic_field};
-use ncde_runtime::{LayerSpec, Missing, Model, NamedWeight, Task};
+use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task};
 use ncde_solve::lip;
 
+use super::describe;
 use crate::args::InspectArgs;
 use crate::error::Failure;
 use crate::output;
@@ -36,6 +37,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     output::data(|out| {
         let row = |out: &mut dyn std::io::Write, name: &str, value: String| writeln!(out, "{name:12} {value}");
         row(out, "model", spec.name.clone())?;
+        writeln!(out, "\n{}\n", wrapped(&describe::purpose(spec)))?;
+        writeln!(out, "What happens, layer by layer:")?;
         for (i, layer) in spec.layers.iter().enumerate() {
             list(out, &format!("{i}"), layer)?;
         }
@@ -53,7 +56,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         match &spec.task {
             Task::Classification { classes, .. } => row(out, "classes", classes.join(", "))?,
             Task::Regression { target, .. } => row(out, "target", target.clone())?,
-            Task::Forecast { horizon } => row(out, "forecast", format!("{horizon} observations ahead"))?,
+            Task::Forecast(forecast) => {
+                forecast_in_words(forecast).into_iter().try_for_each(|(name, words)| row(out, name, words))?;
+            }
         }
         row(out, "channels", spec.channels.join(", "))?;
         if let Some(tokens) = &spec.vocabulary {
@@ -62,13 +67,13 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         if !spec.statics.is_empty() {
             row(out, "statics", spec.statics.join(", "))?;
         }
-        let gaps = match spec.preparation.missing {
-            Missing::Refuse {} => "refused",
-            Missing::Forward {} => "filled forward",
-            Missing::Counts { .. } => "filled forward and counted",
-        };
-        row(out, "gaps", gaps.into())?;
-        row(out, "time", if spec.preparation.time.is_some() { "a channel" } else { "not a channel" }.into())?;
+        if let Some(extent) = &spec.trained {
+            row(
+                out,
+                "trained on",
+                format!("series of up to {} observations, over a time of {}", extent.length, extent.duration),
+            )?;
+        }
         row(out, "parameters", trained.to_string())?;
         for NamedWeight { name, shape, .. } in model.weights() {
             row(out, "", format!("{name} {shape:?}"))?;
@@ -77,7 +82,50 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     })
 }
 
-/// A layer with its settings on a line, and those inside it below.
+/// What is forecast, and how sure that is.
+fn forecast_in_words(forecast: &Forecast) -> Vec<(&'static str, String)> {
+    let (first, last) = forecast.horizons().into_inner();
+    let mut words = match (first == last, last) {
+        (true, 1) => "the next observation".to_owned(),
+        (true, last) => format!("{last} observations ahead"),
+        (false, last) => format!("{first} to {last} observations ahead"),
+    };
+    if let Some(step) = forecast.step {
+        words += &format!(", {step} apart{}", if forecast.grid { " on a grid with places left out" } else { "" });
+    }
+    if forecast.relative {
+        words += ", as differences to the last known values";
+    }
+    let mut all = vec![("forecast", words)];
+    if let Some(intervals) = &forecast.intervals {
+        all.push(("intervals", format!("{} %, from the validation part", 100.0 * intervals.level)));
+    }
+    if let Some(period) = forecast.baseline.as_ref().and_then(|baseline| baseline.period) {
+        all.push(("period", format!("{period} observations")));
+    }
+    all
+}
+
+/// Words in lines as wide as the reader's.
+fn wrapped(text: &str) -> String {
+    let width = output::width().min(100);
+    let (mut all, mut line) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if line > 0 && line + 1 + length > width {
+            all.push('\n');
+            line = 0;
+        } else if line > 0 {
+            all.push(' ');
+            line += 1;
+        }
+        all.push_str(word);
+        line += length;
+    }
+    all
+}
+
+/// What a layer does and its settings, and those inside it below.
 fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io::Result<()> {
     let mut settings = serde_json::to_value(spec).unwrap_or_default();
     if let Some(map) = settings.as_object_mut() {
@@ -85,7 +133,10 @@ fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io:
         map.remove("layers");
     }
     let settings = settings.to_string().replace(['{', '}', '"'], "").replace(',', ", ").replace(':', ": ");
-    writeln!(out, "{:12} {place} {} {settings}", "", spec.name())?;
+    writeln!(out, "  {place} {}: {}", spec.name(), describe::layer(spec))?;
+    if !settings.is_empty() {
+        writeln!(out, "{:6} {settings}", "")?;
+    }
     for (i, inside) in spec.layer().inside().iter().enumerate() {
         list(out, &format!("{place}.{i}"), inside)?;
     }

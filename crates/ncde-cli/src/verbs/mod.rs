@@ -1,6 +1,9 @@
 //! The verbs of the command line, one module each.
 
+mod ahead;
+pub(crate) mod completions;
 pub(crate) mod data;
+mod describe;
 pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod predict;

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use ncde::train::{Answered, predict_all};
-use ncde_data::{Dataset, ReadOptions};
+use ncde::train::{Answered, predict_all, predict_ends};
+use ncde_data::{Case, Dataset, ReadOptions};
+use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
 
+use super::ahead;
 use crate::args::{PredictArgs, UseArgs};
 use crate::error::Failure;
 use crate::{output, schema, threads};
@@ -15,21 +17,37 @@ use crate::{output, schema, threads};
 pub(crate) struct Predicted {
     pub(crate) spec: ModelSpec,
     pub(crate) data: Dataset,
+    /// For each case those of its last observations.
     pub(crate) predictions: Vec<Vec<Prediction>>,
     /// The cases of which no finite prediction can be made.
     pub(crate) overflowed: Vec<String>,
 }
 
+/// Where predictions are wanted of a model that makes them at every observation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    Everywhere,
+    /// At the last observation of each series.
+    Ends,
+}
+
 /// Loads the model, brings the file into the form it was trained on, and predicts.
-pub(crate) fn predict_file(args: &UseArgs) -> Result<Predicted, Failure> {
+pub(crate) fn predict_file(
+    args: &UseArgs,
+    place: impl FnOnce(&ModelSpec) -> Result<Where, Failure>,
+) -> Result<Predicted, Failure> {
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
+    let place = place(&spec)?;
     let schema = schema::of(&spec)?;
     let options = ReadOptions { labels: args.labels.clone(), ..schema::options(&spec, &schema, &args.columns) };
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn(&loaded);
     let data = loaded.data.aligned(&schema)?;
-    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || Ok(predict_all(&model, &data)?))?;
+    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || match place {
+        Where::Everywhere => Ok(predict_all(&model, &data)?),
+        Where::Ends => Ok(predict_ends(&model, &data)?),
+    })?;
     let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
     Ok(Predicted { spec, data, predictions, overflowed })
 }
@@ -41,24 +59,28 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
             return Err(Failure::Refused(format!("`{}`: predictions are written as .csv or .json", path.display())));
         }
     }
-    let predicted = predict_file(&args.on)?;
-    write(&predicted, args.output.as_deref())?;
+    let mut most = usize::MAX;
+    let predicted = predict_file(&args.on, |spec| {
+        most = furthest(args, spec)?;
+        Ok(if spec.task.forecast().is_some() && !args.every { Where::Ends } else { Where::Everywhere })
+    })?;
+    write(&predicted, most, args.output.as_deref())?;
     match predicted.overflowed {
         cases if cases.is_empty() => Ok(()),
         cases => Err(Failure::Overflowed { cases, of: predicted.data.cases.len() }),
     }
 }
 
-fn write(predicted: &Predicted, to: Option<&Path>) -> Result<(), Failure> {
-    let Some(path) = to else { return output::data(|out| csv(predicted, out)) };
+fn write(predicted: &Predicted, most: usize, to: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = to else { return output::data(|out| csv(predicted, most, out)) };
     let write = |path: &Path| -> std::io::Result<()> {
-        let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+        let mut out = Whole::create(path)?;
         if path.extension().is_some_and(|ext| ext == "json") {
-            json(predicted, &mut out)?;
+            json(predicted, most, &mut out)?;
         } else {
-            csv(predicted, &mut out)?;
+            csv(predicted, most, &mut out)?;
         }
-        out.flush()
+        out.finish()
     };
     write(path).map_err(|source| Failure::Write { path: path.into(), source })?;
     let said = predicted.predictions.iter().filter(|own| !own.is_empty()).count();
@@ -66,23 +88,39 @@ fn write(predicted: &Predicted, to: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The largest horizon that is asked for.
+fn furthest(args: &PredictArgs, spec: &ModelSpec) -> Result<usize, Failure> {
+    let (Some(asked), forecast) = (args.horizon, spec.task.forecast()) else { return Ok(usize::MAX) };
+    let Some(forecast) = forecast else {
+        return Err(Failure::Refused("`--horizon` is for forecasts, and this model makes none".into()));
+    };
+    let (first, last) = forecast.horizons().into_inner();
+    if asked < first || asked > last {
+        let known = if first == last { format!("{last} alone") } else { format!("{first} to {last}") };
+        let problem =
+            format!("`--horizon {asked}`: the model forecasts horizons {known}; train one with `--set horizon={asked}`");
+        return Err(Failure::Refused(problem));
+    }
+    Ok(asked)
+}
+
 /// The columns behind the id (and the time).
 pub(crate) fn columns(spec: &ModelSpec) -> Vec<String> {
     match &spec.task {
         Task::Classification { classes, .. } => std::iter::once("prediction".into()).chain(classes.iter().cloned()).collect(),
         Task::Regression { .. } => vec!["prediction".into()],
-        Task::Forecast { .. } => spec.channels.clone(),
+        Task::Forecast(forecast) => ahead::columns(spec, forecast),
     }
 }
 
-/// A prediction as cells.
+/// A prediction as cells, if it is no forecast.
 fn cells(spec: &ModelSpec, prediction: &Prediction) -> Vec<String> {
     match prediction {
         Prediction::Class { class, probabilities } => {
             std::iter::once(class_name(spec, *class)).chain(probabilities.iter().map(|p| format!("{p:.6}"))).collect()
         }
         Prediction::Value(value) => vec![value.to_string()],
-        Prediction::Values(values) => values.iter().map(f64::to_string).collect(),
+        Prediction::Values(_) => Vec::new(),
     }
 }
 
@@ -93,35 +131,56 @@ pub(crate) fn class_name(spec: &ModelSpec, class: usize) -> String {
     }
 }
 
-fn csv(predicted: &Predicted, out: &mut dyn Write) -> std::io::Result<()> {
-    let steps = predicted.spec.task.at() == At::Steps;
+fn csv(predicted: &Predicted, most: usize, out: &mut dyn Write) -> std::io::Result<()> {
+    let spec = &predicted.spec;
+    let steps = spec.task.at() == At::Steps;
     let mut writer = csv::Writer::from_writer(out);
-    let head = std::iter::once("id".to_owned()).chain(steps.then(|| "time".into())).chain(columns(&predicted.spec));
+    let head = std::iter::once("id".to_owned()).chain(steps.then(|| "time".into())).chain(columns(spec));
     writer.write_record(head)?;
-    for (case, own) in predicted.data.cases.iter().zip(&predicted.predictions) {
-        for (i, prediction) in own.iter().enumerate() {
-            let time = steps.then(|| case.times[i].to_string());
-            writer.write_record(std::iter::once(case.id.clone()).chain(time).chain(cells(&predicted.spec, prediction)))?;
+    for (case, time, prediction) in predicted.each() {
+        let mut row = |cells: Vec<String>| {
+            let time = steps.then(|| time.to_string());
+            writer.write_record(std::iter::once(case.id.clone()).chain(time).chain(cells))
+        };
+        match (prediction, spec.task.forecast()) {
+            (Prediction::Values(values), Some(forecast)) => {
+                let mut own = ahead::horizons(spec, forecast, time, values).filter(|ahead| ahead.horizon() <= most);
+                own.try_for_each(|ahead| row(ahead.cells()))?;
+            }
+            _ => row(cells(spec, prediction))?,
         }
     }
     writer.flush()
 }
 
-fn json(predicted: &Predicted, out: &mut dyn Write) -> std::io::Result<()> {
-    let steps = predicted.spec.task.at() == At::Steps;
+fn json(predicted: &Predicted, most: usize, out: &mut dyn Write) -> std::io::Result<()> {
+    let spec = &predicted.spec;
     let mut rows = Vec::new();
-    for (case, own) in predicted.data.cases.iter().zip(&predicted.predictions) {
-        for (i, prediction) in own.iter().enumerate() {
-            let mut row = value(&predicted.spec, prediction);
-            row.insert("id".into(), case.id.clone().into());
-            if steps {
-                row.insert("time".into(), case.times[i].into());
-            }
-            rows.push(serde_json::Value::Object(row));
+    for (case, time, prediction) in predicted.each() {
+        let mut row = value(spec, prediction);
+        row.insert("id".into(), case.id.clone().into());
+        if spec.task.at() == At::Steps {
+            row.insert("time".into(), time.into());
         }
+        if let (Prediction::Values(values), Some(forecast)) = (prediction, spec.task.forecast()) {
+            let own = ahead::horizons(spec, forecast, time, values).filter(|ahead| ahead.horizon() <= most);
+            let list: Result<Vec<_>, _> = own.map(|ahead| serde_json::to_value(&ahead)).collect();
+            row.insert("forecast".into(), list?.into());
+        }
+        rows.push(serde_json::Value::Object(row));
     }
     serde_json::to_writer_pretty(&mut *out, &rows)?;
     writeln!(out)
+}
+
+impl Predicted {
+    /// All predictions with their cases and the times of the observations they follow.
+    fn each(&self) -> impl Iterator<Item = (&Case, f64, &Prediction)> {
+        self.data.cases.iter().zip(&self.predictions).flat_map(|(case, own)| {
+            let times = &case.times[case.len().saturating_sub(own.len())..];
+            own.iter().zip(times).map(move |(prediction, &time)| (case, time, prediction))
+        })
+    }
 }
 
 /// A prediction as JSON.
@@ -136,11 +195,8 @@ pub(crate) fn value(spec: &ModelSpec, prediction: &Prediction) -> serde_json::Ma
         (Prediction::Value(value), _) => {
             row.insert("prediction".into(), (*value).into());
         }
-        (Prediction::Values(values), _) => {
-            let pairs = spec.channels.iter().zip(values).map(|(name, &x)| (name.clone(), x.into()));
-            row.insert("prediction".into(), serde_json::Value::Object(pairs.collect()));
-        }
-        (Prediction::Class { .. }, _) => {}
+        // Forecasts are lists, and made from the time as well.
+        (Prediction::Values(_) | Prediction::Class { .. }, _) => {}
     }
     row
 }

@@ -16,17 +16,17 @@ mod csv;
 mod npz;
 mod ts;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use ncde_files::Whole;
 
 use crate::error::shown;
 use crate::{Dataset, Error, Format};
 
-/// Writes a dataset.
+/// Writes a dataset, whole or not at all.
 ///
 /// ```
 /// use ncde_data::{Format, ReadOptions, read, read_bytes, write};
@@ -52,24 +52,22 @@ pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
         }
     }
     let failed = |source| Error::Write { file: path.display().to_string(), source };
-    let file = File::create(path).map_err(failed)?;
+    let mut file = Whole::create(path).map_err(failed)?;
     let is_packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
-    let written = if is_packed { packed(data, file, format) } else { plain(data, file, format) };
-    written.map_err(failed)
+    let written = if is_packed { packed(data, &mut file, format) } else { plain(data, &mut file, format) };
+    written.and_then(|()| file.finish()).map_err(failed)
 }
 
-fn plain(data: &Dataset, file: File, format: Format) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 18, file);
+fn plain(data: &Dataset, out: &mut Whole, format: Format) -> io::Result<()> {
     match format {
-        Format::Csv => csv::write(data, &mut out)?,
-        Format::Ts => ts::write(data, &mut out)?,
-        _ => npz::write(data, &mut out)?,
+        Format::Csv => csv::write(data, out),
+        Format::Ts => ts::write(data, out),
+        _ => npz::write(data, out),
     }
-    out.flush()
 }
 
-fn packed(data: &Dataset, file: File, format: Format) -> io::Result<()> {
-    let mut out = GzEncoder::new(BufWriter::with_capacity(1 << 18, file), Compression::default());
+fn packed(data: &Dataset, file: &mut Whole, format: Format) -> io::Result<()> {
+    let mut out = GzEncoder::new(file, Compression::default());
     match format {
         Format::Csv => csv::write(data, &mut out)?,
         Format::Ts => ts::write(data, &mut out)?,
@@ -80,7 +78,7 @@ fn packed(data: &Dataset, file: File, format: Format) -> io::Result<()> {
             out.write_all(archive.get_ref())?;
         }
     }
-    out.finish()?.flush()
+    out.finish().map(|_| ())
 }
 
 fn cannot(data: &Dataset, format: Format, why: String, fix: &'static str) -> Error {

@@ -43,8 +43,10 @@ fn entries(board: &Board<'_>, name: &str) -> String {
     let columns = [
         ("", Column::Text),
         ("model", Column::Name),
+        ("directory", Column::Name),
         (name, Column::Number),
         ("95 % interval", Column::Number),
+        ("beside the best", Column::Text),
         ("runs", Column::Number),
         ("parameters", Column::Number),
         ("time a step", Column::Number),
@@ -55,8 +57,10 @@ fn entries(board: &Board<'_>, name: &str) -> String {
         vec![
             entry.letter.clone(),
             entry.name(),
+            entry.directories(),
             score,
             interval,
+            board.verdict(entry).into(),
             count(entry.runs.len()),
             count(entry.first().model.parameters),
             duration(entry.seconds),
@@ -64,7 +68,8 @@ fn entries(board: &Board<'_>, name: &str) -> String {
         ]
     };
     let note = "<p class=\"soft\">Runs that differ by their seed only are one row: their mean, and an interval that says how much \
-                seeds matter. The interval of a single run says how much the number of cases matters.</p>";
+                seeds matter. The interval of a single run says how much the number of cases matters. Where intervals overlap, the \
+                difference may be chance.</p>";
     table(&columns, board.entries.iter().map(row)) + note
 }
 
@@ -72,6 +77,7 @@ fn runs_by_seed(board: &Board<'_>, name: &str) -> String {
     let columns = [
         ("", Column::Text),
         ("run", Column::Number),
+        ("directory", Column::Name),
         ("seed", Column::Number),
         (name, Column::Number),
         ("95 % interval", Column::Number),

@@ -3,15 +3,18 @@
 //! It fits a phone and a desktop and follows the light or dark setting of the reader. Wide tables scroll in their own
 //! box. Everything that came from outside is escaped.
 
+mod classes;
 mod comparison;
+mod data;
+mod forecast;
 mod run;
 
 use std::fmt::Write;
 
-use crate::RunRecord;
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
+use crate::{MARK, RunRecord};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -33,7 +36,7 @@ pub fn html(records: &[RunRecord]) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n{MARK}\n<title>{title}</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     );
     match records {
@@ -93,9 +96,30 @@ impl Column {
     }
 }
 
-/// A table that scrolls in its own box. Cells are escaped here.
+/// Widths in pixels for which the style says that a table scrolls, where its box is narrower.
+const WIDTHS: [usize; 12] = [300, 340, 380, 420, 480, 540, 600, 700, 800, 900, 1000, 1100];
+
+/// What is said of a table of about so many pixels, where its box is narrower.
+fn sideways(pixels: usize) -> String {
+    let Some(width) = WIDTHS.iter().find(|width| **width >= pixels).or(WIDTHS.last()).filter(|_| pixels > 240) else {
+        return String::new();
+    };
+    format!("<p class=\"sideways w{width}\">Wider than the page: scroll the table sideways.</p>")
+}
+
+/// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
 fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table><thead><tr>");
+    let rows: Vec<Vec<String>> = rows.collect();
+    let widest = |(at, (title, column)): (usize, &(&str, Column))| {
+        // Names take several lines.
+        let most = if matches!(column, Column::Name) { 13 } else { usize::MAX };
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        // Titles break between words.
+        let words = title.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+        8 * cells.min(most).max(words) + 12
+    };
+    let pixels: usize = columns.iter().enumerate().map(widest).sum();
+    let mut text = format!("{}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", sideways(pixels));
     for (title, column) in columns {
         let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
         let _ = write!(text, "<th{class}>{}</th>", escaped(title));

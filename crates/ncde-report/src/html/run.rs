@@ -1,10 +1,10 @@
-//! One run whole: key numbers, curves, confusion or scatter, and how it was made.
+//! One run whole: warnings, key numbers, curves, what it gets right and wrong, its data, and how it was made.
 
 use std::fmt::Write;
 
-use super::{Column, card, legend, table};
+use super::{Column, card, classes, data, sideways, table};
 use crate::escape::html as escaped;
-use crate::format::{metric, metric_name, shortened};
+use crate::format::shortened;
 use crate::markdown::WIDEST_MATRIX;
 use crate::metrics::Classification;
 use crate::{Metrics, RunRecord, plot};
@@ -14,22 +14,30 @@ const LONGEST_NAME: usize = 24;
 
 /// Writes everything that is known of a run.
 pub(super) fn whole(page: &mut String, run: &RunRecord) {
+    classes::warnings(page, run);
     keys(page, run);
     page.push_str("<div class=\"grid\">\n");
-    let lines = [(0, "training"), (1, "validation")];
-    let validated = usize::from(run.history.iter().any(|point| point.validation.is_some()));
-    let names = || legend(lines[..=validated].iter().map(|(colour, name)| (*colour, (*name).to_string())));
-    card(page, "Loss", plot::losses(run).map(|svg| svg + &names()), "");
-    card(page, "Validation", plot::metric(run), "");
     if let Some((whose, metrics)) = run.outcome() {
-        card(page, &format!("Metrics on the {whose} cases"), Some(scores(metrics)), "");
+        card(page, &format!("Metrics on the {whose} cases"), Some(scores(run, metrics)), "");
         if let Metrics::Classification(metrics) = metrics {
             let wide = if metrics.confusion.len() > 4 { " wide" } else { "" };
             card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
+            classes::cards(page, run, metrics, whose);
+        }
+        if let Metrics::Forecast(metrics) = metrics {
+            super::forecast::cards(page, metrics);
         }
     }
     card(page, "Predicted against true", plot::predicted_against_true(run), "");
+    for own in &run.forecasts {
+        let key = "<ul class=\"legend\"><li><i class=\"f7\"></i>what was seen, and what came</li><li><i class=\"f0 blue-dashes\"></i>forecast</li></ul>";
+        card(page, &format!("Forecast of {}", shortened(&own.id, LONGEST_NAME)), plot::forecast(own).map(|svg| svg + key), "");
+    }
+    card(page, "Furthest off", classes::furthest(run), "");
+    card(page, "Loss", losses(run), "");
+    card(page, "Validation", plot::metric(run), "");
     card(page, "How it was made", Some(facts(run)), "");
+    data::cards(page, run);
     card(page, "Command", Some(command(run)), " wide");
     page.push_str("</div>\n");
 }
@@ -43,9 +51,21 @@ fn keys(page: &mut String, run: &RunRecord) {
     page.push_str("</dl>\n");
 }
 
-fn scores(metrics: &Metrics) -> String {
-    let rows = metrics.names().iter().filter_map(|name| Some(vec![metric_name(name).into(), metric(name, metrics.get(name)?)]));
-    table(&[("metric", Column::Text), ("value", Column::Number)], rows)
+fn scores(run: &RunRecord, metrics: &Metrics) -> String {
+    let baselines = run.baselines.iter().map(|own| (own.name.as_str(), Column::Number));
+    let columns: Vec<(&str, Column)> =
+        [("metric", Column::Text), ("model", Column::Number)].into_iter().chain(baselines).collect();
+    table(&columns, run.scores(metrics).into_iter())
+}
+
+/// Training and validation loss, told apart by colour and stroke.
+fn losses(run: &RunRecord) -> Option<String> {
+    let svg = plot::losses(run)?;
+    let validated = run.history.iter().any(|point| point.validation.is_some());
+    let validation =
+        if validated { "<li><i class=\"f1 dashes\"></i>validation, on cases that are not learned from</li>" } else { "" };
+    let training = if validated { "training" } else { "training; no cases were held back to validate on" };
+    Some(format!("{svg}<ul class=\"legend\"><li><i class=\"f0\"></i>{training}</li>{validation}</ul>"))
 }
 
 /// The matrix of counts, shaded by the share of the row; of many classes the most frequent errors.
@@ -63,7 +83,10 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
         .map(|class| run.class(class))
         .map(|name| [escaped(&name), escaped(&shortened(&name, LONGEST_NAME))])
         .collect();
-    let mut text = String::from("<div class=\"scroll\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>");
+    let mut text = format!(
+        "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>",
+        sideways(110 + 80 * names.len())
+    );
     for [name, short] in &names {
         let _ = write!(text, "<th title=\"{name}\">{short}</th>");
     }

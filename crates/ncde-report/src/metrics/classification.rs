@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interval::{Interval, clustered, wilson};
 use super::ranking::auroc;
 use crate::number;
 
@@ -33,6 +34,18 @@ pub struct Classification {
     pub f1: f64,
     /// Counts, `confusion[true][predicted]`.
     pub confusion: Vec<Vec<u64>>,
+    /// The series that the cases are labels of, where a series has several: labels of one series are alike, so that many of them say less than they seem to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Clusters>,
+}
+
+/// Series that have several labels each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clusters {
+    /// How many.
+    pub count: usize,
+    /// The 95 % interval of the accuracy, with a series as the unit; `None` of a single one.
+    pub interval: Option<Interval>,
 }
 
 impl Classification {
@@ -54,6 +67,7 @@ impl Classification {
             auroc: auroc(probabilities, classes, truth),
             f1: macro_f1(&confusion).unwrap_or(0.0),
             confusion,
+            series: None,
         }
     }
 
@@ -87,6 +101,21 @@ impl Classification {
         }
     }
 
+    /// The same, where cases are labels of series: how many are right of how many, for each series.
+    #[must_use]
+    pub fn with_series(self, series: &[(u64, u64)]) -> Self {
+        let count = series.iter().filter(|(_, labels)| *labels > 0).count();
+        Self { series: Some(Clusters { count, interval: clustered(series) }), ..self }
+    }
+
+    /// How sure the accuracy is: with a series as the unit, where it has several labels.
+    pub fn interval(&self) -> Option<Interval> {
+        match &self.series {
+            Some(series) => series.interval,
+            None => wilson(self.correct(), self.cases as u64),
+        }
+    }
+
     /// All metrics of logits `[cases, classes]`.
     pub fn of_logits(logits: &[f64], classes: usize, truth: &[usize]) -> Self {
         Self::of(&softmax(logits, classes), classes, truth)
@@ -110,10 +139,46 @@ impl Classification {
         errors
     }
 
+    /// How good each class is told apart from the others.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let metrics = Classification::of(&[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], 2, &[0, 1, 1]);
+    /// let second = metrics.by_class()[1];
+    /// assert_eq!((second.cases, second.precision, second.recall), (2, Some(1.0), Some(0.5)));
+    /// ```
+    pub fn by_class(&self) -> Vec<ClassScore> {
+        let score = |(class, row): (usize, &Vec<u64>)| {
+            let (cases, hits) = (row.iter().sum::<u64>(), right(row, class));
+            let taken: u64 = self.confusion.iter().filter_map(|row| row.get(class)).sum();
+            let share = |of: u64| (of > 0).then(|| hits / of as f64);
+            ClassScore {
+                cases,
+                precision: share(taken),
+                recall: share(cases),
+                f1: (cases + taken > 0).then(|| 2.0 * hits / (cases + taken) as f64),
+            }
+        };
+        self.confusion.iter().enumerate().map(score).collect()
+    }
+
     /// The number of cases predicted right.
     pub fn correct(&self) -> u64 {
         trace(&self.confusion)
     }
+}
+
+/// How good one class is told apart from the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassScore {
+    /// How many cases are of the class.
+    pub cases: u64,
+    /// The share of the cases predicted as this class that are of it; `None` if none was predicted.
+    pub precision: Option<f64>,
+    /// The share of the cases of this class that were predicted as it; `None` if there are none.
+    pub recall: Option<f64>,
+    /// Their harmonic mean.
+    pub f1: Option<f64>,
 }
 
 /// The rows that count, each with its true class.

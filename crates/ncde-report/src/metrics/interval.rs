@@ -10,13 +10,15 @@
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
+use serde::{Deserialize, Serialize};
+
 use super::classification::mean;
 
 /// The point that a standard normal variable exceeds with chance 2.5 %.
 const Z: f64 = 1.959_963_984_540_054;
 
 /// From `low` to `high`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -34,12 +36,46 @@ pub fn wilson(correct: u64, cases: u64) -> Option<Interval> {
     if cases == 0 || correct > cases {
         return None;
     }
-    let n = cases as f64;
-    let p = correct as f64 / n;
+    Some(wilson_of(correct as f64 / cases as f64, cases as f64))
+}
+
+/// Wilson's interval of the share `p` of `n` cases.
+fn wilson_of(p: f64, n: f64) -> Interval {
     let shrink = 1.0 + Z * Z / n;
     let centre = (p + Z * Z / (2.0 * n)) / shrink;
     let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt() / shrink;
-    Some(Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) })
+    Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
+}
+
+/// A 95 % interval of a share over several series, each with how many are right of how many: Wilson's, with the number of cases that would be as sure if they were
+/// independent. `None` of fewer than two series.
+///
+/// ```text
+/// p = sum r_i / sum n_i,   v = m / (m - 1) sum (r_i - p n_i)^2 / (sum n_i)^2 (t_{m-1} / z)^2,   cases = p (1 - p) / v
+/// ```
+///
+/// ```
+/// use ncde_report::metrics::{clustered, wilson};
+/// // Ten labels of each of ten series, all alike within a series: as sure as ten cases, not as a hundred.
+/// let series: Vec<(u64, u64)> = (0..10).map(|i| (if i < 8 { 10 } else { 0 }, 10)).collect();
+/// let [own, naive] = [clustered(&series).unwrap(), wilson(80, 100).unwrap()];
+/// assert!(own.low < 0.5 && own.high > 0.92 && naive.low > 0.7);
+/// assert!(clustered(&series[..1]).is_none());
+/// ```
+pub fn clustered(series: &[(u64, u64)]) -> Option<Interval> {
+    let series: Vec<(f64, f64)> = series.iter().filter(|(_, n)| *n > 0).map(|(r, n)| (*r as f64, *n as f64)).collect();
+    let m = series.len();
+    let (right, all) = series.iter().fold((0.0, 0.0), |(a, b), (r, n)| (a + r, b + n));
+    if m < 2 || right > all {
+        return None;
+    }
+    let p = right / all;
+    let squares: f64 = series.iter().map(|(r, n)| (r - p * n) * (r - p * n)).sum();
+    let factor = student(m - 1) / Z;
+    let variance = m as f64 / (m - 1) as f64 * squares / (all * all) * factor * factor;
+    // All right, or all wrong: nothing is seen of how they vary, and a series counts as one.
+    let cases = if variance > 0.0 { (p * (1.0 - p) / variance).clamp(1.0, all) } else { m as f64 };
+    Some(wilson_of(p, cases))
 }
 
 /// The mean of a few values, and how sure it is.

@@ -9,22 +9,30 @@
 //! | `f1` | mean over classes of `2 TP / (2 TP + FP + FN)` | 1 |
 //! | `mse`, `mae` | mean square and mean size of the error | 0 |
 //! | `r2` | `1 - sum (y - f)^2 / sum (y - mean y)^2` | 1 |
+//! | `mase` | the mean size of the error, in units of a naive forecast's on the training part | 0 |
+//! | `coverage` | the share of numbers in the intervals of their forecasts | the level of those |
 //!
 //! Functions return `None` where there is nothing to compute. None of them panics.
 
+mod calibration;
 mod classification;
+mod forecast;
 mod interval;
 mod ranking;
 mod regression;
 
 use serde::{Deserialize, Serialize};
 
-pub use classification::{Classification, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax};
-pub use interval::{Interval, Spread, spread, wilson};
-pub use ranking::auroc;
+pub use calibration::{Bin, calibration, calibration_error};
+pub use classification::{
+    ClassScore, Classification, Clusters, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax,
+};
+pub use forecast::{Forecast, Mean, Naive, Score, Tally};
+pub use interval::{Interval, Spread, clustered, spread, wilson};
+pub use ranking::{auroc, roc};
 pub use regression::{Regression, mae, mse, r2};
 
-/// The metrics of either task.
+/// The metrics of any task.
 ///
 /// In JSON the fields lie side by side: `{"cases": 3, "mse": 0.5, ...}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,12 +40,14 @@ pub use regression::{Regression, mae, mse, r2};
 pub enum Metrics {
     /// Of predicted classes.
     Classification(Classification),
+    /// Of forecasts.
+    Forecast(Forecast),
     /// Of predicted numbers.
     Regression(Regression),
 }
 
 impl Metrics {
-    /// The metric to show if only one is shown, with its name: `accuracy` or `mse`.
+    /// The metric to show if only one is shown, with its name: `accuracy`, `mse`, or `mase` of forecasts.
     ///
     /// ```
     /// use ncde_report::{Metrics, Regression};
@@ -48,6 +58,7 @@ impl Metrics {
         match self {
             Self::Classification(metrics) => ("accuracy", metrics.accuracy),
             Self::Regression(metrics) => ("mse", metrics.mse),
+            Self::Forecast(metrics) => metrics.mase.map_or(("mae", metrics.mae), |mase| ("mase", mase)),
         }
     }
 
@@ -78,6 +89,14 @@ impl Metrics {
                 "r2" => metrics.r2,
                 _ => None,
             },
+            Self::Forecast(metrics) => match name {
+                "mse" => Some(metrics.mse),
+                "mae" => Some(metrics.mae),
+                "mase" => metrics.mase,
+                "r2" => metrics.r2,
+                "coverage" => metrics.coverage,
+                _ => None,
+            },
         }
     }
 
@@ -86,14 +105,16 @@ impl Metrics {
         match self {
             Self::Classification(_) => &["accuracy", "balanced_accuracy", "auroc", "f1", "loss"],
             Self::Regression(_) => &["mse", "mae", "r2"],
+            Self::Forecast(_) => &["mase", "r2", "mae", "mse", "coverage"],
         }
     }
 
-    /// The number of cases.
+    /// The number of cases: of series for forecasts, else of what is predicted.
     pub fn cases(&self) -> usize {
         match self {
             Self::Classification(metrics) => metrics.cases,
             Self::Regression(metrics) => metrics.cases,
+            Self::Forecast(metrics) => metrics.cases,
         }
     }
 
@@ -103,7 +124,7 @@ impl Metrics {
     }
 }
 
-/// Whether more of a metric is better: false for `loss`, `mse`, `rmse` and `mae`, true for all others.
+/// Whether more of a metric is better: false for `loss`, `mse`, `rmse`, `mae` and `mase`, true for all others.
 pub fn higher_is_better(name: &str) -> bool {
-    !matches!(name, "loss" | "mse" | "rmse" | "mae")
+    !matches!(name, "loss" | "mse" | "rmse" | "mae" | "mase")
 }

@@ -31,6 +31,30 @@ pub fn auroc(probabilities: &[f64], classes: usize, truth: &[usize]) -> Option<f
     }
 }
 
+/// The receiver operating characteristic of scores, each with whether its case is a positive one: `[share of negatives, share of positives]` with a score of at
+/// least each threshold, from `[0, 0]` to `[1, 1]`. Empty if all cases are alike.
+///
+/// ```
+/// let curve = ncde_report::metrics::roc(&[(0.9, true), (0.6, false), (0.4, true), (0.1, false)]);
+/// assert_eq!(curve, [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 1.0], [1.0, 1.0]]);
+/// ```
+pub fn roc(scores: &[(f64, bool)]) -> Vec<[f64; 2]> {
+    let mut sorted: Vec<(f64, bool)> = scores.iter().copied().filter(|(score, _)| !score.is_nan()).collect();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let positives = sorted.iter().filter(|(_, positive)| *positive).count();
+    let negatives = sorted.len() - positives;
+    if positives == 0 || negatives == 0 {
+        return Vec::new();
+    }
+    let (mut curve, mut above) = (vec![[0.0, 0.0]], [0, 0]);
+    for tied in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let own = tied.iter().filter(|(_, positive)| *positive).count();
+        above = [above[0] + tied.len() - own, above[1] + own];
+        curve.push([above[0] as f64 / negatives as f64, above[1] as f64 / positives as f64]);
+    }
+    curve
+}
+
 fn one_against_rest(cases: impl Iterator<Item = (f64, bool)>) -> Option<f64> {
     // A score that is not a number ranks below all others.
     let mut scores: Vec<(f64, bool)> =

@@ -20,6 +20,9 @@ pub struct Regression {
     pub mae: f64,
     /// Share of the variance that is explained; `None` if the truth does not vary or a prediction is not finite.
     pub r2: Option<f64>,
+    /// How many series the numbers belong to, where a series has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<usize>,
 }
 
 impl Regression {
@@ -36,6 +39,7 @@ impl Regression {
             mse: mse(predicted, truth).unwrap_or(0.0),
             mae: mae(predicted, truth).unwrap_or(0.0),
             r2: r2(predicted, truth),
+            series: None,
         }
     }
 }

@@ -21,7 +21,9 @@ const COLOURS: usize = 8;
 /// What is drawn, in the units of the axes.
 pub(crate) enum Layer {
     /// A line through points; broken where one is not finite.
-    Line { points: Vec<[f64; 2]>, colour: usize },
+    Line { points: Vec<[f64; 2]>, colour: usize, dashed: bool },
+    /// The space between two lines that run to the right: the lower one, then the upper one.
+    Band { points: Vec<[f64; 3]>, colour: usize },
     /// A dashed line.
     Guide { points: Vec<[f64; 2]> },
     /// Small points.
@@ -111,6 +113,7 @@ impl Layer {
     fn points(&self) -> Vec<[f64; 2]> {
         match self {
             Self::Line { points, .. } | Self::Guide { points } | Self::Dots { points, .. } => points.clone(),
+            Self::Band { points, .. } => points.iter().flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]).collect(),
             Self::Mark { at, .. } => vec![*at],
             Self::Bar { at, low, high, .. } => vec![[*at, *low], [*at, *high]],
             Self::Rule { .. } => Vec::new(),
@@ -133,7 +136,14 @@ fn fit(scale: &Scale, room: f64) -> Vec<Tick> {
 /// Draws a layer; `taken` is where the name of the vertical axis ends.
 fn draw(svg: &mut String, frame: &Frame, layer: &Layer, taken: f64) {
     match layer {
-        Layer::Line { points, colour } => path(svg, frame, points, &format!("line c{}", colour % COLOURS)),
+        Layer::Line { points, colour, dashed } => {
+            path(svg, frame, points, &format!("line c{}{}", colour % COLOURS, if *dashed { " dashed" } else { "" }));
+        }
+        Layer::Band { points, colour } => {
+            let lower = points.iter().map(|[x, low, _]| [*x, *low]);
+            let upper = points.iter().rev().map(|[x, _, high]| [*x, *high]);
+            path(svg, frame, &lower.chain(upper).collect::<Vec<_>>(), &format!("band f{}", colour % COLOURS));
+        }
         Layer::Guide { points } => path(svg, frame, points, "guide"),
         Layer::Dots { points, colour } => {
             for [x, y] in points.iter().filter_map(|point| frame.place(*point)) {
@@ -176,7 +186,7 @@ fn names(svg: &mut String, frame: &Frame, layers: &[Layer]) {
     let marks: Vec<([f64; 2], &str)> = layers
         .iter()
         .filter_map(|layer| match layer {
-            Layer::Mark { at, name, .. } => Some((frame.place(*at)?, name.as_str())),
+            Layer::Mark { at, name, .. } if !name.is_empty() => Some((frame.place(*at)?, name.as_str())),
             _ => None,
         })
         .collect();
@@ -264,7 +274,7 @@ mod tests {
     #[test]
     fn a_line_breaks_where_a_value_is_missing() {
         let points = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, 0.0]];
-        let svg = chart(vec![Layer::Line { points, colour: 9 }]).svg().unwrap();
+        let svg = chart(vec![Layer::Line { points, colour: 9, dashed: false }]).svg().unwrap();
         let path = svg.split("<path").nth(1).unwrap();
         assert_eq!(path.matches('M').count(), 2, "{path}");
         assert!(svg.contains("line c1") && svg.contains("a &lt;title&gt;") && !svg.contains("NaN"));

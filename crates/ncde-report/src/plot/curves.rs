@@ -14,13 +14,23 @@ const MOST: usize = 300;
 /// Training and validation loss of one run.
 pub(crate) fn losses(run: &RunRecord) -> Option<String> {
     let training = line(run, 0, |point| Some(point.loss));
-    let validation = line(run, 1, |point| point.validation);
+    let validation = match line(run, 1, |point| point.validation) {
+        Layer::Line { points, colour, .. } => Layer::Line { points, colour, dashed: true },
+        dots => dots,
+    };
     steps("training and validation loss", "loss", Spacing::Auto, vec![training, validation], Some(run))
 }
 
-/// The validation metric of one run; `None` if it was never measured.
+/// The validation metric of one run; `None` if it was never measured, or is the loss, which is drawn already.
 pub(crate) fn metric(run: &RunRecord) -> Option<String> {
     let name = metric_of(run);
+    let same = |point: &Point| match (point.metric, point.validation) {
+        (Some(metric), Some(loss)) => (metric - loss).abs() <= 1e-6 * loss.abs(),
+        (metric, _) => metric.is_none(),
+    };
+    if run.history.iter().all(same) {
+        return None;
+    }
     let layers = vec![line(run, 2, |point| point.metric.map(|value| value * factor(name)))];
     let label = axis_label(name);
     steps(&label, &label, spacing(name), layers, Some(run))
@@ -69,7 +79,11 @@ fn steps(title: &str, label: &str, spacing: Spacing, mut layers: Vec<Layer>, run
 fn line(run: &RunRecord, colour: usize, value: impl Fn(&Point) -> Option<f64>) -> Layer {
     let points: Vec<[f64; 2]> = run.history.iter().filter_map(|point| Some([point.step as f64, value(point)?])).collect();
     // A line through a single point cannot be seen.
-    if points.len() == 1 { Layer::Dots { points, colour } } else { Layer::Line { points: thin(&points, MOST), colour } }
+    if points.len() == 1 {
+        Layer::Dots { points, colour }
+    } else {
+        Layer::Line { points: thin(&points, MOST), colour, dashed: false }
+    }
 }
 
 /// At most `most` points: the first, the last, and the extremes of each bucket between them.

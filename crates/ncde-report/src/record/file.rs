@@ -95,13 +95,6 @@ impl RunRecord {
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         let failed = |source: io::Error| RecordError::Write { path: path.into(), source };
         let text = self.to_json().map_err(|error| failed(error.into()))?;
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.part", std::process::id()));
-        let beside = path.with_file_name(name);
-        fs::write(&beside, text + "\n").and_then(|()| fs::rename(&beside, path)).map_err(|source| {
-            // What was left half written helps nobody; the first failure is the one to tell.
-            let _ = fs::remove_file(&beside);
-            failed(source)
-        })
+        ncde_files::write_whole(path, (text + "\n").as_bytes()).map_err(failed)
     }
 }

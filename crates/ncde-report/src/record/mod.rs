@@ -57,6 +57,21 @@ pub struct RunRecord {
     /// The cases on which states of the saved model grow out of all bounds.
     #[serde(default, skip_serializing_if = "Overflowed::is_empty")]
     pub overflowed: Overflowed,
+    /// The metric that was asked for, to be shown first; empty for the usual one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub metric: String,
+    /// What simple predictions reach on the same cases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baselines: Vec<Baseline>,
+    /// Some series with their forecasts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecasts: Vec<Forecasted>,
+    /// What looked wrong with the data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Where it lies, as whoever reads it says; not in the file.
+    #[serde(skip)]
+    pub directory: String,
     /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
@@ -73,6 +88,36 @@ impl RunRecord {
     pub const MOST_PREDICTIONS: usize = 2000;
 }
 
+/// A channel of a series and its forecast from one moment on; all as `[time, value]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Forecasted {
+    /// The name of the series.
+    pub id: String,
+    /// The channel.
+    pub channel: String,
+    /// What was seen before.
+    pub seen: Vec<[f64; 2]>,
+    /// What came.
+    pub truth: Vec<[f64; 2]>,
+    /// What was forecast.
+    pub forecast: Vec<[f64; 2]>,
+    /// Lower and upper end of the interval of each forecast; empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interval: Vec<[f64; 2]>,
+}
+
+/// A simple prediction, and how good it is on the cases that the run is judged by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// What it is called.
+    pub name: String,
+    /// What it says, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// How good that is.
+    pub metrics: Metrics,
+}
+
 /// What a run was trained on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DataSummary {
@@ -86,6 +131,9 @@ pub struct DataSummary {
     pub test: usize,
     /// How many channels a series has.
     pub channels: usize,
+    /// How many observations are trained, validated and tested on, if series are split by time; `train`, `validation` and `test` are then series that have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<[usize; 3]>,
     /// How many values beside its series a case has.
     pub statics: usize,
     /// The names of the classes; empty for regression.
@@ -94,6 +142,40 @@ pub struct DataSummary {
     pub task: String,
     /// How many cases were left out because they were there twice.
     pub removed_duplicates: usize,
+    /// The same for the same series and labels, another one for others; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
+    /// The fewest, the median and the most observations of a case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<[usize; 3]>,
+    /// The share of values that is missing.
+    #[serde(default)]
+    pub missing: f64,
+    /// How many cases of each class are for training, validation and testing; empty where a case has no class as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<[usize; 3]>,
+    /// Channels and static values, at most [`DataSummary::MOST_COLUMNS`] of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnSummary>,
+    /// How many observations ahead a forecast looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizon: Option<usize>,
+}
+
+impl DataSummary {
+    /// The most columns that are described.
+    pub const MOST_COLUMNS: usize = 40;
+}
+
+/// A channel or a static value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// The smallest value, the mean, the largest; none if all are missing.
+    pub range: Option<[f64; 3]>,
+    /// The share of its values that is missing.
+    pub missing: f64,
 }
 
 /// What was trained.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use ncde_report::metrics::predicted;
-use ncde_report::record::{Best, DataSummary, ModelSummary, Outcome, Point, Prediction};
+use ncde_report::record::{Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction};
 use ncde_report::{Classification, Metrics, Regression, RunRecord};
 
 /// Numbers between -1 and 1 from a linear congruential generator.
@@ -45,6 +45,13 @@ impl Default for Made<'_> {
     }
 }
 
+/// Names of channels, one of them long.
+const CHANNELS: [&str; 6] = ["x", "y", "acceleration of the left wrist, vertical (m/s^2)", "gyro_x", "gyro_y", "gyro_z"];
+
+fn column(name: &str) -> ColumnSummary {
+    ColumnSummary { name: name.into(), range: Some([-1234.5, 0.0213, 987.0]), missing: 0.012 }
+}
+
 fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunRecord {
     RunRecord {
         format: RunRecord::FORMAT,
@@ -59,10 +66,16 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
             validation: 160,
             test: 240,
             channels: 6,
+            observations: None,
             statics: 0,
             classes: made.classes.iter().map(ToString::to_string).collect(),
             task: task.into(),
             removed_duplicates: 3,
+            lengths: Some([40, 97, 128]),
+            missing: 0.043,
+            counts: made.classes.iter().enumerate().map(|(k, _)| [400 + 3 * k, 50 + k, 80]).collect(),
+            columns: CHANNELS.iter().map(|name| column(name)).collect(),
+            ..DataSummary::default()
         },
         model: ModelSummary { name: made.model.into(), detail: made.detail.into(), parameters: 48_213 },
         config: format!("seed = {}\n\n[model]\nkind = \"{}\"\nhidden = 64\n# {}\n", made.seed, made.model, made.detail),
@@ -72,6 +85,11 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
         stopped: "patience".into(),
         recoveries: Vec::new(),
         overflowed: Default::default(),
+        metric: String::new(),
+        baselines: Vec::new(),
+        forecasts: Vec::new(),
+        warnings: Vec::new(),
+        directory: String::new(),
         best: Some(best),
         history,
         validation: None,
@@ -123,6 +141,13 @@ pub(crate) fn classifier(made: Made<'_>) -> RunRecord {
             probabilities: row.to_vec(),
         })
         .collect();
+    let constant: Vec<f64> =
+        (0..240 * classes).map(|at| if at % classes == 0 { 0.5 } else { 0.5 / (classes - 1).max(1) as f64 }).collect();
+    let guess = Metrics::Classification(Classification::of(&constant, classes, &truth));
+    run.baselines = vec![
+        Baseline { name: "majority class".into(), note: format!("always `{}`", made.classes[0]), metrics: guess.clone() },
+        Baseline { name: "linear on signatures".into(), note: String::new(), metrics: guess },
+    ];
     run.test = Some(Metrics::Classification(metrics));
     run
 }
@@ -144,6 +169,15 @@ pub(crate) fn regressor(made: Made<'_>) -> RunRecord {
         probabilities: Vec::new(),
     };
     run.predictions = truth.iter().zip(&values).enumerate().map(case).collect();
+    let wave = |t: usize| [t as f64, (t as f64 / 7.0).sin() * 20.0 + 1000.0];
+    run.forecasts = vec![Forecasted {
+        id: "meter 7".into(),
+        channel: "load (kW)".into(),
+        seen: (0..60).map(wave).collect(),
+        truth: (60..84).map(wave).collect(),
+        forecast: (60..84).map(|t| [t as f64, wave(t)[1] + 3.0]).collect(),
+        interval: (60..84).map(|t| [wave(t)[1] - 5.0, wave(t)[1] + 11.0]).collect(),
+    }];
     run
 }
 

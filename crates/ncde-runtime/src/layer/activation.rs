@@ -4,7 +4,7 @@ use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
 use super::signal::misplaced;
-use super::{Chain, Layer, Row, Signal, Step, Values};
+use super::{Chain, Layer, Row, Share, Signal, Step, Values};
 use crate::Error;
 
 /// An activation.
@@ -108,7 +108,7 @@ struct ActivationStep {
 }
 
 impl Step for ActivationStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         self.x.clear();
         self.x.extend(row.values.iter().map(|&x| x as f32));
         self.function.apply(&self.x, &mut self.y);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::residual::inside;
 use super::signal::refuse;
-use super::{Chain, Ended, Init, Layer, LayerSpec, Role, Row, Signal, Step, Values, Weight};
+use super::{Chain, Ended, Init, Layer, LayerSpec, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
 /// Layers, with what they were given beside what they make of it.
@@ -72,11 +72,11 @@ struct BesideStep {
 }
 
 impl Step for BesideStep {
-    fn memory(&self) -> usize {
+    fn memory(&self) -> Size {
         self.chain.memory()
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let ended = self.chain.push(0, memory, row)?;
         out.clear();
         out.extend_from_slice(self.chain.last());

@@ -1,6 +1,8 @@
 //! A list of layers: `f_n(... f_2(f_1(x)) ...)`, their widths, their weights by place, and one row at a time through all of them.
 
-use super::{LayerSpec, Row, Signal, Step, Values, Weight};
+use super::dropout::Identity;
+use super::linear::{Linear, MANY_INPUTS};
+use super::{LayerSpec, Room, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 use crate::weights::Weights;
 
@@ -26,11 +28,32 @@ pub(crate) fn signals(layers: &[LayerSpec], input: &Signal, place: &str) -> Resu
     Ok(signals)
 }
 
+/// What comes out of a list of layers whose weights fit into the room there is. Every size is looked at before a layer is asked what it makes of it.
+///
+/// # Errors
+/// If a layer asks for more, or cannot take what the one before it hands on; the place is named.
+pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, room: &mut Room) -> Result<Signal, Error> {
+    let mut signal = input.clone();
+    for (i, spec) in layers.iter().enumerate() {
+        let (layer, place) = (spec.layer(), format!("{place}{i}"));
+        let named = |e: Error| e.at(&place, &spec.name());
+        room.take(layer.demand(&signal)).map_err(named)?;
+        match fits(layer.inside(), &signal, &format!("{place}.layers."), room) {
+            Err(error) if room.exceeded => return Err(error),
+            // What else is wrong inside is told by the layer, as it sees it.
+            _ => {}
+        }
+        signal = layer.output(&signal).map_err(named)?;
+    }
+    Ok(signal)
+}
+
 /// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
 ///
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
+    fits(layers, input, place, &mut { Room::MOST })?;
     let signals = signals(layers, input, place)?;
     let mut all = Vec::new();
     for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
@@ -47,7 +70,7 @@ pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<
 pub struct Chain {
     steps: Vec<Box<dyn Step>>,
     /// Where the memory of each layer ends.
-    ends: Vec<usize>,
+    ends: Vec<Size>,
     /// The row between two layers.
     row: Vec<f64>,
     next: Vec<f64>,
@@ -60,7 +83,9 @@ impl Chain {
     /// If they do not fit together, or a weight is missing or has another shape.
     pub fn new(layers: &[LayerSpec], input: &Signal, place: &str, weights: &mut Weights) -> Result<Self, Error> {
         let signals = signals(layers, input, place)?;
-        let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), 0);
+        let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), Size::default());
+        // The weights of a layer that the next one does the work of.
+        let mut handed_on: Option<Values> = None;
         for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
             let (layer, place) = (spec.layer(), format!("{place}{i}"));
             let named = |e: Error| e.at(&place, &spec.name());
@@ -72,8 +97,16 @@ impl Chain {
                 [] => None,
                 inside => Some(Self::new(inside, signal, &format!("{place}.layers."), weights)?),
             };
-            let step = layer.step(signal, &mut values, inside).map_err(named)?;
-            end += step.memory();
+            let wide = signal.width() >= MANY_INPUTS;
+            let step = match (spec, handed_on.take(), layers.get(i + 1)) {
+                (LayerSpec::Standardise(_), _, Some(LayerSpec::Linear(_))) if wide => {
+                    handed_on = Some(values);
+                    Box::new(Identity)
+                }
+                (_, Some(mut standardise), _) => Linear::step_behind(&mut standardise, &mut values)?,
+                _ => layer.step(signal, &mut values, inside).map_err(named)?,
+            };
+            end = end.plus(step.memory());
             ends.push(end);
             steps.push(step);
         }
@@ -81,20 +114,27 @@ impl Chain {
     }
 
     /// How many numbers the layers remember together.
-    pub fn memory(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0)
+    pub fn memory(&self) -> Size {
+        self.ends.last().copied().unwrap_or_default()
+    }
+
+    /// Where the memory of a layer begins.
+    fn start(&self, layer: usize) -> Size {
+        if layer == 0 { Size::default() } else { self.ends[layer - 1] }
     }
 
     /// Takes a row through the layers from `first` on; what comes out is [`last`](Self::last).
     ///
     /// # Errors
     /// If a state overflows; the memory is then of no use.
-    pub fn push(&mut self, first: usize, memory: &mut [f64], row: Row<'_>) -> Result<Ended, Error> {
+    pub fn push(&mut self, first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<Ended, Error> {
         self.row.clear();
         self.row.extend_from_slice(row.values);
         for i in first..self.steps.len() {
-            let start = if i == 0 { 0 } else { self.ends[i - 1] };
-            let own = &mut memory[start..self.ends[i]];
+            if self.steps[i].is_identity() {
+                continue;
+            }
+            let own = memory.part(self.start(i), self.ends[i]);
             let row = Row { values: &self.row, ..row };
             if !self.steps[i].push(own, row, &mut self.next)? {
                 return Ok(Ended::At(i));
@@ -113,7 +153,7 @@ impl Chain {
     ///
     /// # Errors
     /// As for [`push`](Self::push).
-    pub fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
+    pub fn pass(&mut self, memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
         self.steps.first_mut().map_or(Ok(()), |first| first.pass(memory, rows))
     }
 
@@ -121,12 +161,12 @@ impl Chain {
     ///
     /// # Errors
     /// As for [`push`](Self::push).
-    pub fn open(&mut self, mut first: usize, memory: &mut [f64], row: Row<'_>) -> Result<(), Error> {
+    pub fn open(&mut self, mut first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<(), Error> {
         loop {
-            let start = if first == 0 { 0 } else { self.ends[first - 1] };
-            self.steps[first].open(&mut memory[start..self.ends[first]], &mut self.next)?;
+            let own = memory.part(self.start(first), self.ends[first]);
+            self.steps[first].open(own, &mut self.next)?;
             let values = std::mem::take(&mut self.next);
-            let ended = self.push(first + 1, memory, Row { values: &values, ..row });
+            let ended = self.push(first + 1, memory.again(), Row { values: &values, ..row });
             self.next = values;
             match ended? {
                 Ended::Out => return Ok(()),

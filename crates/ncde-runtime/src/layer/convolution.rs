@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::signal::at_least_one;
-use super::{Chain, Init, Layer, Row, Signal, Step, Values, Weight};
+use super::signal::{at_least_one, product};
+use super::{Chain, Init, Layer, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
 /// A causal depthwise convolution.
@@ -21,6 +21,10 @@ impl Layer for Convolution {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         at_least_one(&[("size", self.size)])?;
         Ok(input.with_width(input.sequence("convolution")?))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        product(&[self.size, input.width()])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
@@ -43,21 +47,21 @@ struct ConvolutionStep {
 
 impl Step for ConvolutionStep {
     /// The last rows, the latest first.
-    fn memory(&self) -> usize {
-        self.weight.len() - self.width
+    fn memory(&self) -> Size {
+        Size::wide(self.weight.len() - self.width)
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let rows = std::iter::once(row.values).chain(memory.chunks_exact(self.width));
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let rows = std::iter::once(row.values).chain(memory.wide.chunks_exact(self.width));
         let mut y = self.bias.clone();
         for (x, weight) in rows.zip(self.weight.chunks_exact(self.width)) {
             y.iter_mut().zip(x.iter().zip(weight)).for_each(|(y, (&x, w))| *y += x as f32 * w);
         }
         out.clear();
         out.extend(y.into_iter().map(f64::from));
-        if !memory.is_empty() {
-            memory.copy_within(..memory.len() - self.width, self.width);
-            memory[..self.width].copy_from_slice(row.values);
+        if !memory.wide.is_empty() {
+            memory.wide.copy_within(..memory.wide.len() - self.width, self.width);
+            memory.wide[..self.width].copy_from_slice(row.values);
         }
         Ok(true)
     }

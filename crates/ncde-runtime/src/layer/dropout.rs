@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::refuse;
-use super::{Chain, Layer, Row, Signal, Step, Values};
+use super::{Chain, Layer, Row, Share, Signal, Step, Values};
 use crate::Error;
 
 /// Dropout.
@@ -27,11 +27,16 @@ impl Layer for Dropout {
     }
 }
 
+/// Hands on every row as it is.
 #[derive(Debug)]
-struct Identity;
+pub(super) struct Identity;
 
 impl Step for Identity {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn is_identity(&self) -> bool {
+        true
+    }
+
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         out.clear();
         out.extend_from_slice(row.values);
         Ok(true)

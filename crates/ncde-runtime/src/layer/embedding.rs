@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::signal::{at_least_one, misplaced};
-use super::{Chain, Init, Layer, Role, Row, Rows, Signal, Step, Values, Weight};
+use super::signal::{at_least_one, misplaced, product};
+use super::{Chain, Init, Layer, Role, Row, Rows, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// An embedding of tokens.
@@ -32,6 +32,10 @@ impl Layer for Embedding {
         Ok(input.with_width(self.width))
     }
 
+    fn demand(&self, input: &Signal) -> usize {
+        Self::vocabulary(input).map_or(0, |vocabulary| product(&[vocabulary, self.width]))
+    }
+
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
         let shape = [Self::vocabulary(input)?, self.width];
         Ok(vec![Weight::trained("weight", shape, Init::Normal(1.0)).with_role(Role::Undecayed)])
@@ -51,7 +55,7 @@ struct EmbeddingStep {
 }
 
 impl Step for EmbeddingStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let token = row.values.first().copied().unwrap_or(f64::NAN);
         if !(token >= 0.0 && token < self.vocabulary as f64 && token.fract() == 0.0) {
             let problem = format!("token {token}, but the model knows tokens 0 to {}", self.vocabulary - 1);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ncde_kernels::{Commutators, Stream};
 
 use super::linear::affine;
-use super::{Drive, Initial, InputTerm, LinearCde, Prepared, Row, Signal, Step, Values};
+use super::{Drive, Initial, InputTerm, LinearCde, Prepared, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// The layer with its weights.
@@ -151,12 +151,12 @@ impl LinearCde {
 
 impl Step for LinearStep {
     /// Whether there was a row and its time; the state; the last row, where the drive needs it.
-    fn memory(&self) -> usize {
-        2 + self.hidden + if self.drive.looks_back() { self.width } else { 0 }
+    fn memory(&self) -> Size {
+        Size::wide(2 + self.hidden + if self.drive.looks_back() { self.width } else { 0 })
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (head, rest) = memory.split_at_mut(2);
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let (head, rest) = memory.wide.split_at_mut(2);
         let (state, last) = rest.split_at_mut(self.hidden);
         let first = head[0] == 0.0;
         if first {

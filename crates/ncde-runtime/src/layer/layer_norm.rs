@@ -6,7 +6,7 @@
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use super::{Chain, Init, Layer, Role, Row, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// What is added to the variance of a row before it is divided by its root.
@@ -45,7 +45,7 @@ struct NormStep {
 }
 
 impl Step for NormStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         self.x.iter_mut().zip(row.values).for_each(|(x, &value)| *x = value as f32);
         let (mean, factor) = LayerNorm::moments(&self.x);
         self.x.iter_mut().for_each(|x| *x = (*x - mean) * factor);

@@ -24,7 +24,7 @@ use ncde_signature::Basis;
 use serde::{Deserialize, Serialize};
 
 use super::flow::LinearStep;
-use super::signal::{at_least_one, misplaced, refuse};
+use super::signal::{at_least_one, misplaced, product, refuse};
 use super::{
     Chain, Contractive, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StructureSpec,
     Values, Weight,
@@ -234,10 +234,9 @@ impl LinearCde {
             share if share < 0.25 => 0.0,
             share => ((share - 0.25) / 0.75 * octaves).exp2(),
         };
-        let mut by = vec![0.0; field.parameters()];
         // The rate is the square of an entry of the diagonal of `L`.
         let entry = |rate: f64| if contractive { rate.sqrt() } else { -rate };
-        diagonal.into_iter().for_each(|(place, state)| by[place] = entry(rate(state)));
+        let by = diagonal.into_iter().map(|(place, state)| (place, entry(rate(state)))).collect();
         Ok(Init::Moved(Box::new(Init::Pieces(pieces)), by))
     }
 }
@@ -255,6 +254,11 @@ impl Layer for LinearCde {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         self.prepare(input, None)?;
         Ok(input.with_width(self.hidden))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        let channels = self.sizes(input).map_or(1, |(channels, ..)| channels);
+        product(&[channels, self.structure.demand(self.hidden)])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

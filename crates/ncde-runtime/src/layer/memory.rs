@@ -11,7 +11,7 @@ use ncde_reservoir::{Changes, ChangesScratch, legendre};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MOST_NUMBERS, refuse};
-use super::{Chain, Layer, Row, Signal, Step, Values};
+use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// Memories of changes.
@@ -51,7 +51,6 @@ impl Layer for Memory {
     fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
         let changes = Changes::new(self.order, self.spans.clone(), input.width());
         Ok(Box::new(MemoryStep {
-            state: vec![0.0; changes.state()],
             changes,
             width: input.width(),
             values: self.values,
@@ -66,7 +65,6 @@ struct MemoryStep {
     changes: Changes,
     width: usize,
     values: bool,
-    state: Vec<f32>,
     scratch: ChangesScratch,
     features: Vec<f32>,
 }
@@ -75,25 +73,21 @@ struct MemoryStep {
 const HEAD: usize = 2;
 
 impl Step for MemoryStep {
-    fn memory(&self) -> usize {
-        HEAD + self.width + self.changes.state()
+    fn memory(&self) -> Size {
+        Size { wide: HEAD + self.width, narrow: self.changes.state() }
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (head, kept) = memory.split_at_mut(HEAD + self.width);
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let (head, state) = (memory.wide, memory.narrow);
         if head[0] > 0.0 {
             // Differences in f64: a series that has drifted far changes by as little as before.
             let changes = row.values.iter().zip(&head[HEAD..]).map(|(now, before)| (now - before) as f32);
-            self.state.iter_mut().zip(&*kept).for_each(|(to, &from)| *to = from as f32);
-            self.changes.push(&mut self.state, row.time - head[1], changes, &mut self.scratch);
-            kept.iter_mut().zip(&self.state).for_each(|(to, &from)| *to = f64::from(from));
-        } else {
-            self.state.fill(0.0);
+            self.changes.push(state, row.time - head[1], changes, &mut self.scratch);
         }
         [head[0], head[1]] = [1.0, row.time];
         head[HEAD..].copy_from_slice(row.values);
         self.features.clear();
-        self.changes.read(&self.state, &mut self.features);
+        self.changes.read(state, &mut self.features);
         out.clear();
         out.extend(self.features.iter().map(|&x| f64::from(x)));
         if self.values {

@@ -35,6 +35,7 @@ mod drive;
 mod dropout;
 mod embedding;
 mod flow;
+mod kept;
 mod layer_norm;
 mod linear;
 mod linear_cde;
@@ -64,6 +65,7 @@ pub use convolution::Convolution;
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
+pub use kept::{Kept, Share, Size};
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::Linear;
 pub use linear_cde::{Forget, LinearCde, Prepared};
@@ -83,6 +85,7 @@ pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends};
 
 use crate::Error;
+pub(crate) use signal::Room;
 
 /// A row on its way through the layers.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +105,11 @@ pub trait Layer: Debug {
     /// # Errors
     /// If the layer cannot take such rows, or its settings make no sense.
     fn output(&self, input: &Signal) -> Result<Signal, Error>;
+
+    /// How many weights it has at least, those of layers inside it aside: from its settings alone, before memory is asked for.
+    fn demand(&self, _input: &Signal) -> usize {
+        0
+    }
 
     /// Its own weights, those of layers inside it aside.
     ///
@@ -126,30 +134,35 @@ pub trait Layer: Debug {
 /// A layer that takes one row at a time. What it remembers of a series is a fixed count of numbers that the caller keeps.
 pub trait Step: Debug + Send + Sync {
     /// How many numbers it remembers; all are 0 before the first row.
-    fn memory(&self) -> usize {
-        0
+    fn memory(&self) -> Size {
+        Size::default()
+    }
+
+    /// Whether it hands on every row as it is and remembers nothing, so that it can be left out.
+    fn is_identity(&self) -> bool {
+        false
     }
 
     /// Takes the next row. If that makes a row to hand on, it is in `out` and the answer is yes; an open window answers no.
     ///
     /// # Errors
     /// If a state overflows; the memory is then of no use, so callers work on a copy.
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error>;
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error>;
 
     /// Takes rows of which nobody needs what they make: several at once may be faster than one after the other.
     ///
     /// # Errors
     /// As for [`push`](Self::push).
-    fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
+    fn pass(&mut self, mut memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
         let mut unread = Vec::new();
-        rows.iter().try_for_each(|&row| self.push(memory, row, &mut unread).map(|_| ()))
+        rows.iter().try_for_each(|&row| self.push(memory.again(), row, &mut unread).map(|_| ()))
     }
 
     /// The row of an open window as it is so far. Asked only of a layer whose last [`push`](Self::push) answered no.
     ///
     /// # Errors
     /// As for [`push`](Self::push).
-    fn open(&mut self, _memory: &mut [f64], _out: &mut Vec<f64>) -> Result<(), Error> {
+    fn open(&mut self, _memory: Share<'_>, _out: &mut Vec<f64>) -> Result<(), Error> {
         Err(Error::State("a layer without windows has no open one".into()))
     }
 }
@@ -159,7 +172,12 @@ pub trait Step: Debug + Send + Sync {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn output(layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    Ok(chain::signals(layers, input, "layers.")?.pop().unwrap_or_else(|| input.clone()))
+    output_within(layers, input, Room::MOST)
+}
+
+/// The same, if so many weights are enough: sizes are looked at before memory is asked for.
+pub(crate) fn output_within(layers: &[LayerSpec], input: &Signal, mut room: Room) -> Result<Signal, Error> {
+    chain::fits(layers, input, "layers.", &mut room)
 }
 
 /// Declares the layers: the enum that files hold, by name, and the way from it to the trait.

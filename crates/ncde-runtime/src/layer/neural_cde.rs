@@ -26,8 +26,8 @@ use ncde_solve::solve::{Method, RowSteps};
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
-use super::signal::{at_least_one, misplaced, refuse};
-use super::{Chain, Form, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use super::signal::{at_least_one, misplaced, product, refuse};
+use super::{Chain, Form, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
 /// The most hidden layers of a network.
@@ -163,6 +163,18 @@ impl Layer for NeuralCde {
         Ok(input.with_width(self.hidden))
     }
 
+    fn demand(&self, input: &Signal) -> usize {
+        let Ok((channels, _, coordinates)) = self.sizes(input) else { return self.hidden };
+        let outputs = product(&[self.hidden, if self.kind == NeuralKind::Nrde { coordinates } else { channels }]);
+        match self.layers {
+            0 => product(&[self.hidden, outputs]),
+            layers => {
+                let inner = product(&[self.width, self.width, layers - 1]);
+                inner.saturating_add(product(&[self.width, self.hidden.saturating_add(outputs)]))
+            }
+        }
+    }
+
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
         let network = self.network(input)?;
         let pieces = (0..network.layers()).map(|l| {
@@ -286,12 +298,12 @@ impl NeuralStep {
 
 impl Step for NeuralStep {
     /// Whether there was a row, and the state.
-    fn memory(&self) -> usize {
-        1 + self.spec.hidden
+    fn memory(&self) -> Size {
+        Size::wide(1 + self.spec.hidden)
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (started, state) = memory.split_at_mut(1);
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let (started, state) = memory.wide.split_at_mut(1);
         let (numbers, knot) = row.values.split_at(self.coordinates);
         if started[0] == 0.0 {
             self.state.copy_from_slice(&self.start);

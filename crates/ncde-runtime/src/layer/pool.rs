@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Layer, Row, Signal, Step, Values};
+use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// Pooling over the rows of a series.
@@ -43,13 +43,17 @@ struct PoolStep {
 }
 
 impl Step for PoolStep {
-    fn memory(&self) -> usize {
-        if self.over == Over::Mean { self.width + 1 } else { 0 }
+    fn memory(&self) -> Size {
+        Size::wide(if self.over == Over::Mean { self.width + 1 } else { 0 })
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn is_identity(&self) -> bool {
+        self.over == Over::Last
+    }
+
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         out.clear();
-        let Some((count, sum)) = memory.split_first_mut() else {
+        let Some((count, sum)) = memory.wide.split_first_mut() else {
             out.extend_from_slice(row.values);
             return Ok(true);
         };

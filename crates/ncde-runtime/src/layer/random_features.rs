@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
 use super::signal::at_least_one;
-use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use super::{Chain, Init, Layer, Role, Row, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// Random functions of a row, behind the row itself.
@@ -48,7 +48,7 @@ struct RandomStep {
 }
 
 impl Step for RandomStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         self.y.copy_from_slice(&self.bias);
         affine(row.values, &self.weight, &mut self.y);
         out.clear();

@@ -10,8 +10,8 @@
 use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST, MOST_NUMBERS, refuse};
-use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use super::signal::{MOST, MOST_NUMBERS, product, refuse};
+use super::{Chain, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
 /// A reservoir.
@@ -138,6 +138,12 @@ impl Layer for Reservoir {
         Ok(input.with_width(features))
     }
 
+    fn demand(&self, input: &Signal) -> usize {
+        // What makes no sense is refused elsewhere.
+        let groups = self.check(input).map_or(0, |()| self.responses.groups());
+        product(&[self.responses.spans.len(), groups, input.width() + LANES * CUTS])
+    }
+
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
         let (spans, groups, rows) = (self.responses.spans.len(), self.responses.groups(), self.responses.order + 1);
         let weight = |name, shape: &[usize], init| Weight::trained(name, shape, init).with_role(Role::Fixed);
@@ -166,14 +172,13 @@ struct Engine {
 struct EngineScratch {
     responses: Scratch,
     summary: SummaryScratch,
-    state: Vec<f32>,
     gaps: Vec<f64>,
     since: Vec<f64>,
     values: Vec<f32>,
     features: Vec<f32>,
 }
 
-/// Numbers before the state: how many rows there were (0 or 1), the time of the last.
+/// Numbers beside the state: how many rows there were (0 or 1), the time of the last.
 const HEAD: usize = 2;
 
 impl Engine {
@@ -183,12 +188,12 @@ impl Engine {
     /// If a memory or a sum is not finite.
     fn take(
         &mut self,
-        memory: &mut [f64],
+        memory: Share<'_>,
         times: impl Iterator<Item = f64>,
         values: impl Iterator<Item = f64>,
     ) -> Result<(), Error> {
-        let Some((&mut [ref mut started, ref mut last], state)) = memory.split_first_chunk_mut::<HEAD>() else { return Ok(()) };
-        let EngineScratch { responses, summary, state: own, gaps, since, values: narrow, .. } = &mut self.scratch;
+        let Share { wide: [started, last], narrow: state } = memory else { return Ok(()) };
+        let EngineScratch { responses, summary, gaps, since, values: narrow, .. } = &mut self.scratch;
         let first = *started == 0.0;
         gaps.clear();
         since.clear();
@@ -199,23 +204,21 @@ impl Engine {
         }
         narrow.clear();
         narrow.extend(values.map(|x| x as f32));
-        own.clear();
-        own.extend(state.iter().map(|&x| x as f32));
         let rows = Rows { gaps, since, values: narrow, first };
-        let (pools, rest) = own.split_at_mut(self.responses.state());
+        let (pools, rest) = state.split_at_mut(self.responses.state());
         self.responses.push(pools, rows, responses);
         self.summary.push(rest, rows, summary);
         // Responses that are no numbers lie above no threshold, so that outputs would not show it.
-        if let Some(place) = own.iter().position(|x| !x.is_finite()) {
-            return Err(Error::Overflow { place, value: own[place].into() });
+        if !state.iter().fold(true, |all, x| all & x.is_finite()) {
+            let place = state.iter().position(|x| !x.is_finite()).unwrap_or(0);
+            return Err(Error::Overflow { place, value: state[place].into() });
         }
-        state.iter_mut().zip(own).for_each(|(to, from)| *to = f64::from(*from));
         Ok(())
     }
 
     /// The features of the series as it is, statics last.
-    fn read(&mut self, statics: &[f64], out: &mut Vec<f64>) {
-        let EngineScratch { state, features, .. } = &mut self.scratch;
+    fn read(&mut self, state: &[f32], statics: &[f64], out: &mut Vec<f64>) {
+        let features = &mut self.scratch.features;
         let (pools, rest) = state.split_at(self.responses.state());
         features.clear();
         self.responses.read(pools, features);
@@ -227,17 +230,17 @@ impl Engine {
 }
 
 impl Step for Engine {
-    fn memory(&self) -> usize {
-        HEAD + self.responses.state() + self.summary.state()
+    fn memory(&self) -> Size {
+        Size { wide: HEAD, narrow: self.responses.state() + self.summary.state() }
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.take(memory, std::iter::once(row.time), row.values.iter().copied())?;
-        self.read(row.statics, out);
+    fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        self.take(memory.again(), std::iter::once(row.time), row.values.iter().copied())?;
+        self.read(memory.narrow, row.statics, out);
         Ok(true)
     }
 
-    fn pass(&mut self, memory: &mut [f64], rows: &[Row<'_>]) -> Result<(), Error> {
+    fn pass(&mut self, memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
         self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()))
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::signals;
 use super::signal::misplaced;
-use super::{Chain, Ended, Layer, LayerSpec, Row, Signal, Step, Values};
+use super::{Chain, Ended, Layer, LayerSpec, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// A skip connection.
@@ -55,11 +55,11 @@ struct ResidualStep {
 }
 
 impl Step for ResidualStep {
-    fn memory(&self) -> usize {
+    fn memory(&self) -> Size {
         self.chain.memory()
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let ended = self.chain.push(0, memory, row)?;
         out.clear();
         out.extend(self.chain.last().iter().zip(row.values).map(|(y, x)| f64::from(*y as f32 + *x as f32)));

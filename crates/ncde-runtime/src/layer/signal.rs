@@ -109,7 +109,87 @@ pub(crate) fn refuse<T>(setting: &'static str, problem: impl Into<String>) -> Re
 pub(crate) const MOST: usize = 1 << 20;
 
 /// The most numbers of a row.
-pub(crate) const MOST_NUMBERS: usize = 1 << 26;
+pub(crate) const MOST_NUMBERS: usize = 1 << 24;
+
+/// The most words of a signature that is computed one observation at a time: 32 MiB.
+const MOST_WORDS: u128 = 1 << 22;
+
+/// The deepest signature.
+const MOST_DEPTH: usize = 32;
+
+/// Refuses a signature that is too large to compute, before anything is made for it: `channels + channels^2 + ... + channels^depth` words.
+pub(crate) fn check_depth(layer: &'static str, channels: usize, depth: usize) -> Result<(), Error> {
+    if depth > MOST_DEPTH {
+        return refuse("depth", format!("{depth}; at most {MOST_DEPTH} is possible"));
+    }
+    let mut words = 0_u128;
+    for level in 1..=depth as u32 {
+        words = words.saturating_add((channels as u128).saturating_pow(level));
+    }
+    if words > MOST_WORDS {
+        let brackets = ncde_signature::algebra::words::lie_dimension(channels, depth);
+        let brackets = brackets.map_or(String::new(), |count| format!(", and a log-signature {count} coordinates"));
+        let problem = format!(
+            "a signature of {channels} channels to depth {depth} has {words} coordinates{brackets}; at most {MOST_WORDS} are possible: \
+             lower the depth, or the number of channels"
+        );
+        return Err(misplaced(layer, problem));
+    }
+    Ok(())
+}
+
+/// How many weights there may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    left: usize,
+    /// How many a file holds, if they are in one.
+    in_file: Option<usize>,
+    /// Whether more were asked for.
+    pub(crate) exceeded: bool,
+}
+
+/// A few too many are told by name and shape, when they are looked for in the file.
+const FEW: usize = 1 << 20;
+
+impl Room {
+    /// The most weights of a model: 1 GiB.
+    pub(crate) const MOST: Self = Self { left: 1 << 28, in_file: None, exceeded: false };
+
+    /// What a file with so many numbers has.
+    pub(crate) fn in_file(numbers: usize) -> Self {
+        Self { left: numbers.saturating_mul(2).max(FEW), in_file: Some(numbers), exceeded: false }
+    }
+
+    /// Takes so many, if there are as many.
+    pub(crate) fn take(&mut self, weights: usize) -> Result<(), Error> {
+        match self.left.checked_sub(weights) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                self.exceeded = true;
+                let count = if weights == usize::MAX {
+                    "more weights than can be counted".to_owned()
+                } else {
+                    format!("{weights} weights")
+                };
+                let room = match self.in_file {
+                    Some(all) => {
+                        format!("`{}` holds {all} in all: the files of the model do not belong together", crate::WEIGHTS)
+                    }
+                    None => format!("at most {} are possible", self.left),
+                };
+                Err(misplaced("", format!("its settings ask for {count}, but {room}")))
+            }
+        }
+    }
+}
+
+/// A product of sizes; as large as can be where it is larger.
+pub(crate) fn product(sizes: &[usize]) -> usize {
+    sizes.iter().fold(1, |product, &size| product.saturating_mul(size))
+}
 
 /// Sizes of a layer, which are at least 1.
 pub(crate) fn at_least_one(sizes: &[(&'static str, usize)]) -> Result<(), Error> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ncde_signature::{Memory, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST_NUMBERS, misplaced};
-use super::{Chain, Layer, Row, Signal, Step, Values};
+use super::signal::check_depth;
+use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// The signature of the path so far.
@@ -25,17 +25,15 @@ impl SignatureFeatures {
     /// # Errors
     /// If there is none of that depth.
     pub fn transform(&self, input: &Signal) -> Result<Arc<Signature>, Error> {
-        Ok(Arc::new(Signature::new(input.sequence("signature")?, self.depth)?))
+        let channels = input.sequence("signature")?;
+        check_depth("signature", channels, self.depth)?;
+        Ok(Arc::new(Signature::new(channels, self.depth)?))
     }
 }
 
 impl Layer for SignatureFeatures {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
-        if transform.len() > MOST_NUMBERS {
-            let problem = format!("a signature has {} numbers; at most {MOST_NUMBERS} are possible", transform.len());
-            return Err(misplaced("signature", problem));
-        }
         Ok(input.with_width(input.width() + input.statics + transform.len()))
     }
 
@@ -54,12 +52,12 @@ struct SignatureStep {
 
 impl Step for SignatureStep {
     /// Whether there was a row, the first, the last, the signature so far.
-    fn memory(&self) -> usize {
-        1 + 2 * self.width + self.length
+    fn memory(&self) -> Size {
+        Size::wide(1 + 2 * self.width + self.length)
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let ([started], rest) = memory.split_at_mut(1) else { return Ok(false) };
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let ([started], rest) = memory.wide.split_at_mut(1) else { return Ok(false) };
         let (first, rest) = rest.split_at_mut(self.width);
         let (last, state) = rest.split_at_mut(self.width);
         if *started == 0.0 {

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Init, Layer, Role, Row, Signal, Step, Values, Weight};
+use super::{Chain, Init, Layer, Role, Row, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
 /// Standardisation.
@@ -15,6 +15,10 @@ pub struct Standardise {}
 impl Layer for Standardise {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         Ok(input.with_width(input.numbers("standardise")?))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        2 * input.width()
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
@@ -34,7 +38,7 @@ struct StandardiseStep {
 }
 
 impl Step for StandardiseStep {
-    fn push(&mut self, _: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let scaled = row.values.iter().zip(self.shift.iter().zip(&self.factor));
         out.clear();
         out.extend(scaled.map(|(&x, (m, s))| f64::from((x as f32 - m) * s)));

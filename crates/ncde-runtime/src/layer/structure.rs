@@ -152,6 +152,20 @@ impl StructureSpec {
         }
     }
 
+    /// How many parameters a channel has, without asking for memory; as many as can be counted where there are more.
+    pub(super) fn demand(&self, hidden: usize) -> usize {
+        match self {
+            Self::Dense {} => hidden.saturating_mul(hidden),
+            Self::Diagonal {} | Self::WalshHadamard { .. } => hidden,
+            Self::Block { block } => hidden.saturating_mul(*block),
+            Self::Blocks { sizes } => sizes.iter().fold(hidden, |sum, b| sum.saturating_add(b.saturating_mul(*b))) - hidden,
+            Self::DiagonalDense { block } => hidden.saturating_add(block.saturating_mul(*block)).saturating_sub(*block),
+            Self::Dplr { rank } => rank.saturating_mul(2).saturating_add(1).saturating_mul(hidden),
+            // Refused elsewhere where it makes no sense.
+            Self::Sparse { .. } => self.entries(hidden).ok().flatten().unwrap_or(hidden),
+        }
+    }
+
     /// The field with `hidden` states and `channels` driving channels; `mask` holds the places `row H + column` of the entries of sparse matrices.
     ///
     /// # Errors

@@ -42,8 +42,8 @@ pub enum Init {
     Normal(f64),
     /// One piece after the other: how many numbers, and how they are found.
     Pieces(Vec<(usize, Init)>),
-    /// Drawn, then moved by these numbers.
-    Moved(Box<Init>, Vec<f64>),
+    /// Drawn, then moved at these places by these numbers.
+    Moved(Box<Init>, Vec<(usize, f64)>),
     /// Different whole numbers below this one in each row, in order.
     Subset(usize),
 }
@@ -94,7 +94,7 @@ impl Init {
             Self::Pieces(pieces) => pieces.iter().for_each(|(count, init)| init.draw(*count, row, stream, out)),
             Self::Moved(init, by) => {
                 init.draw(count, row, stream, out);
-                out[start as usize..].iter_mut().zip(by).for_each(|(x, by)| *x += by);
+                by.iter().for_each(|&(place, by)| out[start as usize + place] += by);
             }
             Self::Subset(below) => {
                 for k in 0..count / row.max(1) {

@@ -14,10 +14,13 @@ use std::sync::Arc;
 use ncde_signature::{Basis, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST_NUMBERS, misplaced, refuse};
+use super::signal::{check_depth, misplaced, refuse};
 use super::signature::{advance, value};
-use super::{Chain, Layer, Row, Rows, Signal, Step, Values};
+use super::{Chain, Layer, Row, Rows, Share, Signal, Size, Step, Values};
 use crate::Error;
+
+/// The most numbers of a window: 32 MiB.
+const MOST_WINDOW: usize = 1 << 22;
 
 /// Log-ODE windows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,13 +60,16 @@ impl Form {
     /// # Errors
     /// If there is no log-signature of that depth.
     pub fn coordinates(&self, channels: usize, window: usize) -> Result<usize, Error> {
+        if let Self::LogSignature { depth, .. } = *self {
+            check_depth("windows", channels, depth)?;
+        }
         let coordinates = match *self {
             Self::LogSignature { depth, basis } => Signature::log(channels, depth, basis)?.len(),
             Self::Increments {} => window.saturating_add(1).saturating_mul(channels),
             Self::Hermite {} => 2 * channels,
         };
-        if coordinates > MOST_NUMBERS {
-            let problem = format!("a window has {coordinates} numbers; at most {MOST_NUMBERS} are possible");
+        if coordinates > MOST_WINDOW {
+            let problem = format!("a window has {coordinates} numbers; at most {MOST_WINDOW} are possible");
             return Err(misplaced("windows", problem));
         }
         Ok(coordinates)
@@ -144,19 +150,19 @@ impl WindowStep {
 }
 
 impl Step for WindowStep {
-    fn memory(&self) -> usize {
+    fn memory(&self) -> Size {
         let open = match &self.content {
             Content::Sum => self.d,
             Content::Log { length, .. } => *length,
             Content::Increments => self.window * self.d,
             Content::Hermite => 3 * self.d,
         };
-        HEAD + self.d + open
+        Size::wide(HEAD + self.d + open)
     }
 
-    fn push(&mut self, memory: &mut [f64], row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let d = self.d;
-        let (head, rest) = memory.split_at_mut(HEAD);
+        let (head, rest) = memory.wide.split_at_mut(HEAD);
         let (last, state) = rest.split_at_mut(d);
         if head[0] == 0.0 {
             out.clear();
@@ -193,7 +199,7 @@ impl Step for WindowStep {
             return Ok(false);
         }
         head[1] = 0.0;
-        let (last, state) = memory[HEAD..].split_at_mut(d);
+        let (last, state) = memory.wide[HEAD..].split_at_mut(d);
         self.row(state, last, out)?;
         if !matches!(self.content, Content::Hermite) {
             state.fill(0.0);
@@ -201,8 +207,8 @@ impl Step for WindowStep {
         Ok(true)
     }
 
-    fn open(&mut self, memory: &mut [f64], out: &mut Vec<f64>) -> Result<(), Error> {
-        let (last, state) = memory[HEAD..].split_at(self.d);
+    fn open(&mut self, memory: Share<'_>, out: &mut Vec<f64>) -> Result<(), Error> {
+        let (last, state) = memory.wide[HEAD..].split_at(self.d);
         self.row(state, last, out)
     }
 }

@@ -80,12 +80,15 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
     let at = dice.one_of(&["end", "steps"]);
     let task = match dice.whole(0, 3) {
         0 => json!({"kind": "classification", "classes": Value::from(&["a", "b", "c"][..dice.whole(2, 3)]), "at": at}),
-        1 if at == "steps" && !tokens => json!({"kind": "forecast", "horizon": dice.whole(1, 4)}),
+        1 if at == "steps" && !tokens => forecast(dice, channels),
         _ => json!({"kind": "regression", "target": "y", "at": at, "scaling": scaling(dice)}),
     };
     let outputs = match task["kind"].as_str() {
         Some("classification") => task["classes"].as_array().map_or(0, Vec::len),
-        Some("forecast") => channels,
+        Some("forecast") => {
+            let last = task["horizon"].as_u64().unwrap();
+            channels * (last + 1 - task["from"].as_u64().unwrap_or(last)) as usize
+        }
         _ => 1,
     };
 
@@ -120,6 +123,26 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
         model["vocabulary"] = names("token", dice.whole(2, 5)).into();
     }
     model
+}
+
+/// A forecast of one horizon or of several, with or without what does not change it.
+fn forecast(dice: &mut Dice, channels: usize) -> Value {
+    let horizon = dice.whole(1, 4);
+    let mut task = json!({"kind": "forecast", "horizon": horizon});
+    let mut count = 1;
+    if dice.chance(0.5) {
+        let from = dice.whole(1, horizon);
+        (task["from"], count) = (from.into(), horizon + 1 - from);
+    }
+    if dice.chance(0.5) {
+        task["relative"] = true.into();
+    }
+    if dice.chance(0.5) {
+        (task["step"], task["grid"]) = (0.25.into(), dice.chance(0.5).into());
+        task["intervals"] = json!({"level": 0.9, "widths": vec![vec![0.5; channels]; count]});
+        task["baseline"] = json!({"period": 24, "means": vec![0.1; channels], "scales": vec![0.2; channels]});
+    }
+    task
 }
 
 /// A layer for rows one after the other, or several.

@@ -72,7 +72,7 @@ fn unscale(scaling: &Value, y: f64) -> f64 {
 pub(crate) fn predictions(json: &str, weights: &Weights, statics: &[Option<f64>], series: &[Observation]) -> Vec<Vec<f64>> {
     let model: Value = serde_json::from_str(json).unwrap();
     // A prediction is that of the series cut there, so it is computed from the series cut there.
-    (1..=series.len()).map(|n| prediction(&model, &outputs(&model, weights, statics, &series[..n]))).collect()
+    (1..=series.len()).map(|n| prediction(&model, &outputs(&model, weights, statics, &series[..n]), &series[..n])).collect()
 }
 
 fn outputs(model: &Value, weights: &Weights, statics: &[Option<f64>], series: &[Observation]) -> Vec<f64> {
@@ -81,7 +81,7 @@ fn outputs(model: &Value, weights: &Weights, statics: &[Option<f64>], series: &[
     rows.values.last().unwrap().clone()
 }
 
-fn prediction(model: &Value, y: &[f64]) -> Vec<f64> {
+fn prediction(model: &Value, y: &[f64], series: &[Observation]) -> Vec<f64> {
     let task = &model["task"];
     match text(&task["kind"]) {
         "classification" => {
@@ -92,7 +92,13 @@ fn prediction(model: &Value, y: &[f64]) -> Vec<f64> {
         }
         "regression" => vec![unscale(&task["scaling"], y[0])],
         "forecast" => {
-            y.iter().zip(model["preparation"]["channels"].as_array().unwrap()).map(|(&y, scaling)| unscale(scaling, y)).collect()
+            let scalings = model["preparation"]["channels"].as_array().unwrap();
+            let value = |(i, y): (usize, &f64)| {
+                let c = i % scalings.len();
+                let last = series.iter().rev().find_map(|(_, values)| values[c]).map_or(0.0, |x| scale(&scalings[c], x));
+                unscale(&scalings[c], if task["relative"] == true { last + y } else { *y })
+            };
+            y.iter().enumerate().map(value).collect()
         }
         other => panic!("no task {other}"),
     }

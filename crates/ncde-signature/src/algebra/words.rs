@@ -102,6 +102,10 @@ pub fn witt(width: usize, k: usize) -> Option<u128> {
 /// assert_eq!(ncde_signature::algebra::words::lie_dimension(4, 6), Some(964));
 /// ```
 pub fn lie_dimension(width: usize, depth: usize) -> Option<u128> {
+    if width == 1 {
+        // A letter has no bracket with itself, however deep.
+        return Some(u128::from(depth > 0));
+    }
     (1..=depth).try_fold(0_u128, |sum, k| sum.checked_add(witt(width, k)?))
 }
 

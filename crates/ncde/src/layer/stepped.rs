@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ncde_runtime::layer::{Layer, Row, Signal, Step, Values};
+use ncde_runtime::layer::{Kept, Layer, Row, Signal, Step, Values};
 
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
@@ -36,16 +36,16 @@ impl<B: LayerBackend> Batch<B> for BySteps {
                 values: &values[(b * count + t) * width..][..width],
                 statics: &statics[b * own..(b + 1) * own],
             };
-            let mut memory = vec![0.0; step.memory()];
+            let mut memory = Kept::new(step.memory());
             for t in 0..places.lengths[b] {
-                step.push(&mut memory, row(t), &mut out)?;
+                step.push(memory.share(), row(t), &mut out)?;
                 features = out.len();
                 all.resize(batch * count * features, 0.0);
                 all[(b * count + t) * features..][..features].copy_from_slice(&out);
                 let Some(branches) = &places.branches else { continue };
                 let parents = &branches.parents[b * branches.count..(b + 1) * branches.count];
                 for (i, _) in parents.iter().enumerate().filter(|(_, parent)| **parent == t) {
-                    step.push(&mut memory.clone(), row(places.trunk + i), &mut out)?;
+                    step.push(memory.clone().share(), row(places.trunk + i), &mut out)?;
                     all[(b * count + places.trunk + i) * features..][..features].copy_from_slice(&out);
                 }
             }

@@ -1,7 +1,7 @@
 //! What survives `kill -9`: one file, written beside its target and renamed, so that it is always whole.
 //!
 //! ```text
-//! "ncde checkpoint 3\n", length of the JSON (u64), JSON, numbers (f32), CRC-32 of all before (u32); all little-endian
+//! "ncde checkpoint 4\n", length of the JSON (u64), JSON, numbers (f32), CRC-32 of all before (u32); all little-endian
 //! ```
 //!
 //! The numbers are all weights in order and the two means of Adam of the trained ones: as they are, and twice as they were when they were kept to go back to.
@@ -16,15 +16,21 @@ use super::Error;
 use super::state::Steps;
 use super::store::write_whole;
 
-/// The name of the file in the directory of a run.
-const CHECKPOINT: &str = "checkpoint.bin";
-const MAGIC: &[u8] = b"ncde checkpoint 3\n";
+/// The file in the directory of a run that goes on, or was interrupted.
+pub(super) const RUNNING: &str = "checkpoint.bin";
+/// The same file once the run is finished: longer training goes on from there. Nothing else needs it.
+pub(super) const FINISHED: &str = "state.bin";
+const MAGIC: &[u8] = b"ncde checkpoint 4\n";
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The effective configuration; a run that is resumed must have the same.
     pub(super) config: String,
+    /// The fingerprint of the data; a run that is resumed must have the same.
+    pub(super) data: String,
+    /// The step after which it was last asked to train longer; patience counts from there.
+    pub(super) extended: usize,
     /// How many steps are done.
     pub(super) step: usize,
     /// The seconds they took.
@@ -42,7 +48,7 @@ pub(super) struct Progress {
 }
 
 fn path(directory: &Path) -> PathBuf {
-    directory.join(CHECKPOINT)
+    directory.join(RUNNING)
 }
 
 /// Writes it.
@@ -57,10 +63,10 @@ pub(super) fn save(directory: &Path, progress: &Progress, numbers: &[f32]) -> Re
     write_whole(&path, &bytes)
 }
 
-/// Reads it; none if there is none.
-pub(super) fn load(directory: &Path) -> Result<Option<(Progress, Vec<f32>)>, Error> {
-    let path = path(directory);
-    let bytes = match std::fs::read(&path) {
+/// Reads the one of a run that goes on ([`RUNNING`]) or ended ([`FINISHED`]); none if there is none.
+pub(super) fn load(directory: &Path, which: &str) -> Result<Option<(Progress, Vec<f32>)>, Error> {
+    let path = directory.join(which);
+    let bytes = match ncde_files::read_plain(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(Error::File { path, problem: e.to_string() }),
@@ -79,6 +85,15 @@ pub(super) fn load(directory: &Path) -> Result<Option<(Progress, Vec<f32>)>, Err
     let progress = serde_json::from_slice(json).map_err(|_| damaged())?;
     let numbers = numbers.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     Ok(Some((progress, numbers)))
+}
+
+/// The run is finished: it is kept under another name.
+pub(super) fn finish(directory: &Path) -> Result<(), Error> {
+    let (path, kept) = (path(directory), directory.join(FINISHED));
+    match std::fs::rename(&path, kept) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
+        _ => Ok(()),
+    }
 }
 
 /// Removes it.

@@ -78,13 +78,21 @@ table! {
         unknown: bool,
         /// What is predicted: `classification`, `regression` or `forecast`.
         task: TaskName,
-        /// How many observations ahead a forecast looks.
+        /// How many observations ahead a forecast looks: the largest horizon.
         horizon: usize,
+        /// The smallest horizon; 1 by default, so that one model forecasts all from the next observation on.
+        first_horizon: usize,
+        /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default.
+        relative: bool,
+        /// Whether observations lie on a grid of time with some left out, so that horizons count steps of time and not observations; by default if they do.
+        grid: bool,
         /// A JSON file that says, for each seed, which cases are for what: `{"SEED": {"val": [...], "test": [...]}}`, `train` the others if it is not said; cases by
         /// place from 0 (the training file, then the test file), or by id.
         parts: PathBuf,
-        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
+        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), `time` (of each series the last observations; the default for a forecast or labels at steps of fewer than 10 series), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
         split: SplitBy,
+        /// How many observations of a series that is split by time are looked at together: what a step of training sees at most, half of it to warm up; 8 times the horizon or the period, from 256 to 2048.
+        stretch: usize,
         /// The share of cases to validate on.
         validation: f64,
         /// The share of cases to test on, if chance decides.

@@ -79,6 +79,26 @@ pub enum Error {
         step: usize,
     },
 
+    /// A directory that a run cannot be written to.
+    #[error("`{}` {problem}", path.display())]
+    Directory {
+        /// Which one.
+        path: PathBuf,
+        /// What is there, and what to do.
+        problem: String,
+    },
+
+    /// Somebody asked it to stop; a checkpoint is written.
+    #[error("interrupted after step {step} of {steps}; all that was done is saved in `{}`", directory.display())]
+    Interrupted {
+        /// How many steps are done.
+        step: usize,
+        /// Of how many.
+        steps: usize,
+        /// Where it is saved.
+        directory: PathBuf,
+    },
+
     /// A file could not be read or written.
     #[error("`{}`: {problem}", path.display())]
     File {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_data::Dataset;
-use ncde_runtime::layer::{Form, Layer, Signal, Windows, ends};
+use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends};
 use ncde_runtime::{LayerSpec, Preparation};
 use ncde_signature::{Interval, Online, Paths, Signature};
 use rayon::prelude::*;
@@ -245,11 +245,11 @@ impl Cut<'_> {
         let input = Signal::values(self.width);
         let mut step = self.windows.step(&input, &mut ncde_runtime::layer::Values::default(), None)?;
         let inside = in_windows(wanted.to_vec(), knots.times.len(), self.windows.window);
-        let (mut memory, mut out, mut case) = (vec![0.0; step.memory()], Vec::new(), CaseRows::default());
+        let (mut memory, mut out, mut case) = (Kept::new(step.memory()), Vec::new(), CaseRows::default());
         for (t, (&time, values)) in knots.times.iter().zip(knots.values.chunks_exact(self.width)).enumerate() {
-            let full = step.push(&mut memory, ncde_runtime::layer::Row { time, values, statics: &[] }, &mut out)?;
+            let full = step.push(memory.share(), ncde_runtime::layer::Row { time, values, statics: &[] }, &mut out)?;
             if !full {
-                step.open(&mut memory, &mut out)?;
+                step.open(memory.share(), &mut out)?;
             }
             if full || t + 1 == knots.times.len() {
                 case.rows.extend(narrow(&out));

@@ -4,13 +4,17 @@
 //! classes:  -sum_i w_i ln (p_i[y_i] + 1e-8),   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
 //! ```
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use burn_tensor::activation::log_softmax;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{At, Preparation, Scaling, Task, softmax};
+use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, softmax};
 
+use super::ahead::Ahead;
 use super::names::ClassWeights;
 use crate::layer::Rows;
 
@@ -24,8 +28,20 @@ pub(super) struct Goal {
     pub(super) outputs: usize,
     classes: bool,
     /// For each case.
-    targets: Vec<Vec<(Place, Target)>>,
+    targets: Vec<Known>,
     class_weights: Vec<f64>,
+}
+
+/// What is known of a case.
+#[derive(Debug, Clone)]
+enum Known {
+    Labels(Vec<(Place, Target)>),
+    /// What lies ahead of each place, of an observation each.
+    Ahead {
+        of: Ahead,
+        places: Vec<(Place, usize)>,
+        forecast: Arc<Forecast>,
+    },
 }
 
 /// Where an output is, see [`Places`](crate::layer::Places).
@@ -44,68 +60,84 @@ enum Target {
     Values(Vec<f32>),
 }
 
-/// The observations of a case at which there is something to learn.
-pub(super) fn labelled(data: &Dataset, task: &Task, case: usize) -> Vec<usize> {
+/// The observations of a case at which there is something to learn, among these.
+pub(super) fn labelled(data: &Dataset, task: &Task, case: usize, among: Range<usize>) -> Vec<usize> {
     let length = data.cases[case].len();
     let has = |t: &usize| match (task, &data.targets) {
         (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => of[case][*t].is_some(),
         (Task::Regression { .. }, Targets::ValueSteps { of, .. }) => !of[case][*t].is_nan(),
-        (Task::Forecast { horizon }, _) => t + horizon < length,
+        // On a grid with places left out the last of a series may have nothing ahead; they count for nothing then.
+        (Task::Forecast(forecast), _) => t + forecast.horizons().start() < length || (forecast.grid && t + 1 < length),
         _ => false,
     };
-    (0..length).filter(has).collect()
+    (among.start.min(length)..among.end.min(length)).filter(has).collect()
 }
 
 impl Goal {
-    /// The targets of a dataset; windows hold `window` observations, where outputs are asked for at each.
-    pub(super) fn new(data: &Dataset, task: &Task, preparation: &Preparation, window: usize) -> Self {
-        let channels = data.channels.len();
-        let outputs = task.outputs(channels);
+    /// The targets of a dataset, for each case at the observations in `learned`; windows hold `window` observations, where outputs are asked for at each.
+    pub(super) fn new(data: &Dataset, task: &Task, preparation: &Preparation, window: usize, learned: &[Range<usize>]) -> Self {
+        let outputs = task.outputs(data.channels.len());
         let target = |i: usize, t: usize| match (task, &data.targets) {
             (Task::Classification { .. }, Targets::Classes { of, .. }) => Some(Target::Class(of[i])),
             (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => of[i][t].map(Target::Class),
             (Task::Regression { scaling, .. }, Targets::Values { of, .. }) => number(of[i], scaling),
             (Task::Regression { scaling, .. }, Targets::ValueSteps { of, .. }) => number(of[i][t], scaling),
-            (Task::Forecast { horizon }, _) => {
-                let row = data.cases[i].row(t + horizon, channels).iter().zip(&preparation.channels);
-                Some(Target::Values(row.map(|(&x, scaling)| scaling.apply(x) as f32).collect()))
-            }
             _ => None,
         };
-        let of = |i: usize| -> Vec<(Place, Target)> {
+        let forecast = task.forecast().cloned().map(Arc::new);
+        let of = |i: usize| -> Known {
             if task.at() == At::End {
-                return target(i, 0).map(|target| (Place::Trunk(0), target)).into_iter().collect();
+                return Known::Labels(target(i, 0).map(|target| (Place::Trunk(0), target)).into_iter().collect());
             }
             let (mut branches, last) = (0, data.cases[i].len() - 1);
-            labelled(data, task, i)
-                .into_iter()
-                .filter_map(|t| {
-                    // As the features have them: ends of windows in the trunk, the others beside it.
-                    let place = if t % window == 0 || t == last {
-                        Place::Trunk(t.div_ceil(window))
-                    } else {
-                        branches += 1;
-                        Place::Branch(branches - 1)
-                    };
-                    Some((place, target(i, t)?))
-                })
-                .collect()
+            let places = labelled(data, task, i, learned[i].clone()).into_iter().map(|t| {
+                // As the features have them: ends of windows in the trunk, the others beside it.
+                let place = if t % window == 0 || t == last {
+                    Place::Trunk(t.div_ceil(window))
+                } else {
+                    branches += 1;
+                    Place::Branch(branches - 1)
+                };
+                (place, t)
+            });
+            match &forecast {
+                Some(forecast) => Known::Ahead {
+                    places: places.collect(),
+                    of: Ahead::new(&data.cases[i], forecast, preparation),
+                    forecast: forecast.clone(),
+                },
+                None => Known::Labels(places.filter_map(|(place, t)| Some((place, target(i, t)?))).collect()),
+            }
         };
         let classes = matches!(task, Task::Classification { .. });
         Self { outputs, classes, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
-    /// The rows of a case in windows of one observation, and what should come out there; of classes, 1 for the right one and 0 for the others.
+    /// Shows the targets of a case; values that are missing are NaN, or bridged where they can be if they are to be `whole`.
+    fn each(&self, case: usize, whole: bool, mut show: impl FnMut(Place, &Target)) {
+        match &self.targets[case] {
+            Known::Labels(all) => all.iter().for_each(|(place, target)| show(*place, target)),
+            Known::Ahead { of, places, forecast } => {
+                for (place, t) in places {
+                    show(*place, &Target::Values(of.targets(*t, forecast, whole)));
+                }
+            }
+        }
+    }
+
+    /// The rows of a case in windows of one observation, and what should come out there; of classes, 1 for the right one and 0 for the others. What is missing of
+    /// a forecast is on the line between its neighbours; NaN where there is nothing after it.
     pub(super) fn asked(&self, case: usize) -> Vec<(usize, Vec<f64>)> {
-        let numbers = |target: &Target| match target {
-            Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
-            Target::Values(values) => values.iter().map(|&x| f64::from(x)).collect(),
-        };
-        let row = |(place, target): &(Place, Target)| match place {
-            Place::Trunk(row) => Some((*row, numbers(target))),
-            Place::Branch(_) => None,
-        };
-        self.targets[case].iter().filter_map(row).collect()
+        let mut all = Vec::new();
+        self.each(case, true, |place, target| {
+            let Place::Trunk(row) = place else { return };
+            let numbers = match target {
+                Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
+                Target::Values(values) => values.iter().map(|&x| f64::from(x)).collect(),
+            };
+            all.push((row, numbers));
+        });
+        all
     }
 
     /// Every class counts the same in the loss, with the shares that classes have in these cases.
@@ -114,10 +146,12 @@ impl Goal {
             return;
         }
         let mut counts = vec![0.0; self.outputs];
-        for (_, target) in train.iter().flat_map(|&i| &self.targets[i]) {
-            if let Target::Class(class) = target {
-                counts[*class] += 1.0;
-            }
+        for &case in train {
+            self.each(case, false, |_, target| {
+                if let Target::Class(class) = target {
+                    counts[*class] += 1.0;
+                }
+            });
         }
         let all: f64 = counts.iter().sum();
         let present = counts.iter().filter(|&&count| count > 0.0).count() as f64;
@@ -132,7 +166,7 @@ impl Goal {
         let mut targets = if self.classes { Vec::new() } else { vec![0.0_f32; batch * places * width] };
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
-            for (place, target) in &self.targets[case] {
+            self.each(case, false, |place, target| {
                 let at = (b * places + place.index(trunk)) * width;
                 match target {
                     Target::Class(class) => {
@@ -147,7 +181,7 @@ impl Goal {
                         }
                     }
                 }
-            }
+            });
         }
         let device = outputs.device();
         let tensor = |values: Vec<f32>| Tensor::<B, 3>::from_data(TensorData::new(values, [batch, places, width]), &device);
@@ -167,7 +201,7 @@ impl Goal {
         let [_, places, width] = rows.values.dims();
         let values: Vec<f64> = rows.values.to_data().iter().collect();
         for (b, &case) in cases.iter().enumerate() {
-            for (place, target) in &self.targets[case] {
+            self.each(case, false, |place, target| {
                 let outputs = &values[(b * places + place.index(rows.places.trunk)) * width..][..width];
                 match target {
                     Target::Class(class) => {
@@ -181,7 +215,7 @@ impl Goal {
                         }
                     }
                 }
-            }
+            });
         }
     }
 

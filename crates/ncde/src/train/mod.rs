@@ -9,23 +9,34 @@
 //! | `config`, `names`, `explain`, `settings` | what was asked for, and in words; what is done: every default, decided from the data |
 //! | `preset` | models by name: from settings and facts about the data to a list of layers |
 //! | `split`, `parts`, `threefry` | which case is for training, validation or testing; a published file of that; the order that the thesis's code takes them in |
+//! | `by_time` | a few long series: parts by time, stretches to train on |
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | the rows that a model is given, computed once |
 //! | `goal` | targets, losses, metrics of each task |
+//! | `slots`, `ahead`, `season`, `conformal` | forecasts: where observations lie in time, what lies ahead of each, what naive forecasts know, how far off they are |
 //! | `state` | weights and moments, and one step of Adam |
 //! | `batches` | which cases make up a step: a pure function of seed and step |
 //! | `reservoir` | a reservoir, solved for in closed form |
+//! | `score` | how good predictions are |
 //! | `run`, `record` | the loop, counted in steps; events for whoever shows them; what a finished run leaves behind |
-//! | `checkpoint`, `store` | what survives `kill -9`; the directory of a saved model |
+//! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
+//! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
+//! | `fingerprint` | whether data are those that a run was begun with |
 //!
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
 
+mod ahead;
+mod baseline;
 mod batches;
+mod by_time;
 mod checkpoint;
 mod config;
+mod conformal;
+mod directory;
 mod error;
 mod explain;
 mod features;
+mod fingerprint;
 mod fit;
 mod goal;
 mod names;
@@ -34,13 +45,19 @@ mod preset;
 mod record;
 mod reservoir;
 mod run;
+mod score;
+mod season;
 mod settings;
+mod slots;
 mod split;
 mod state;
 mod store;
 mod threefry;
+mod warning;
 
+pub use by_time::Cut;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
+pub use directory::CONFIG;
 pub use error::Error;
 pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
@@ -48,6 +65,8 @@ pub use names::{
 };
 pub use preset::presets;
 pub use run::{Event, Outcome, Run};
+pub use score::score;
 pub use settings::Settings;
 pub use split::{Parts, Split};
-pub use store::{Answered, predict_all, score};
+pub use store::{Answered, predict_all, predict_ends};
+pub use warning::Warning;

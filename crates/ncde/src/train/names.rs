@@ -32,6 +32,8 @@ names! {
         Parts,
         /// Chance; a test file is joined to the training file first.
         Random,
+        /// Time: of each series the first observations are trained on, those after them validated on, the last ones tested on; a test file stays as it is.
+        Time,
         /// Chance as the thesis's code draws it from the seed with JAX 0.5 or later (partitionable Threefry), so that both can be run on the same
         /// parts. `thesis` is the same.
         #[serde(rename = "thesis-jax-0.5", alias = "thesis")]

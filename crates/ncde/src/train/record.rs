@@ -1,15 +1,21 @@
 //! What a finished run leaves behind: the metrics of the model as it was saved, not of the one that was trained.
 
+use std::ops::Range;
 use std::path::Path;
 
 use ncde_data::{Dataset, Targets};
 use ncde_report::RunRecord;
-use ncde_report::record::{DataSummary, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted};
+use ncde_report::record::{
+    ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted,
+};
 use ncde_runtime::{Model, Prediction, Task};
 
+use super::by_time::Long;
 use super::checkpoint::Progress;
-use super::store::{Answered, predict_all, score};
-use super::{Error, Run};
+use super::conformal::intervals;
+use super::score::{Said, score_said};
+use super::store::{Answered, overflows, predict_all, predict_ranges, save_spec};
+use super::{Error, Parts, Run};
 
 impl Run {
     /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
@@ -21,28 +27,31 @@ impl Run {
         parameters: usize,
     ) -> Result<RunRecord, Error> {
         let model = Model::load(directory)?;
-        let of = |cases: &[usize]| -> Result<Part, Error> {
-            let data = self.data.subset(cases);
-            let Answered { predictions, overflowed } = predict_all(&model, &data)?;
-            let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
-            Ok((data, predictions, overflowed))
-        };
-        let (validation_data, validation_predicted, validation_overflowed) = of(&self.parts.validation)?;
-        let (test_data, test_predicted, test_overflowed) = of(&self.parts.test)?;
+        let [validation, test] = self.said(&model)?;
+        let mut spec = model.spec().clone();
+        if let Task::Forecast(forecast) = &mut spec.task {
+            forecast.intervals = intervals(forecast, &validation.data, &validation.said);
+            save_spec(directory, &spec)?;
+        }
+        let task = &spec.task;
+        let [trained, validated, tested] = self.series();
         let data = DataSummary {
             name: self.data.name.clone(),
-            train: self.parts.train.len(),
-            validation: self.parts.validation.len(),
-            test: self.parts.test.len(),
+            train: trained,
+            validation: validated,
+            test: tested,
+            observations: self.observations(),
             channels: self.data.channels.len(),
             statics: self.data.statics.len(),
             classes: self.data.targets.classes().to_vec(),
-            task: match &self.spec.task {
+            task: match task {
                 Task::Classification { .. } => "classification".into(),
                 Task::Regression { .. } => "regression".into(),
                 Task::Forecast { .. } => "forecast".into(),
             },
             removed_duplicates: self.removed,
+            fingerprint: self.fingerprint.clone(),
+            ..described(&self.data, &self.parts, &self.spec.task)
         };
         Ok(RunRecord {
             format: RunRecord::FORMAT,
@@ -60,22 +69,82 @@ impl Run {
             seconds: progress.seconds,
             seconds_per_step: progress.seconds / progress.step.max(1) as f64,
             stopped: stopped.into(),
-            validation: score(&self.spec.task, &validation_data, &validation_predicted),
-            test: score(&self.spec.task, &test_data, &test_predicted),
+            validation: score_said(task, &validation.data, &validation.said),
+            test: score_said(task, &test.data, &test.said),
             recoveries: progress.recoveries.clone(),
-            overflowed: Overflowed { validation: validation_overflowed, test: test_overflowed },
-            predictions: answers(&self.spec.task, &test_data, &test_predicted),
+            overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
+            metric: if self.settings.metric == "loss" { String::new() } else { self.settings.metric.clone() },
+            baselines: self.baselines(if self.parts.test.is_empty() { &self.parts.validation } else { &self.parts.test })?,
+            forecasts: samples(task, &test),
+            warnings: self.warnings.iter().map(ToString::to_string).collect(),
+            directory: String::new(),
+            predictions: answers(task, &test),
         })
+    }
+
+    /// What the model says of the validation and test parts.
+    fn said(&self, model: &Model) -> Result<[Part; 2], Error> {
+        if let Some(Long { data, cuts }) = &self.long {
+            let ranges: Vec<[Range<usize>; 2]> = cuts.iter().map(|cut| [cut.validation.clone(), cut.test.clone()]).collect();
+            let mut parts = [(); 2].map(|()| Part { data: data.clone(), said: Vec::new(), overflowed: Vec::new() });
+            for (case, (own, error)) in data.cases.iter().zip(predict_ranges(model, data, &ranges)?) {
+                let overflows = overflows(case, error)?;
+                for (part, own) in parts.iter_mut().zip(own) {
+                    part.overflowed.extend((overflows && !own.is_whole()).then(|| case.id.clone()));
+                    part.said.push(own);
+                }
+            }
+            return Ok(parts);
+        }
+        let of = |cases: &[usize]| -> Result<Part, Error> {
+            let data = self.data.subset(cases);
+            let Answered { predictions, overflowed } = predict_all(model, &data)?;
+            let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
+            let said = predictions.into_iter().zip(&data.cases).map(|(own, case)| Said::everywhere(own, case)).collect();
+            Ok(Part { data, said, overflowed })
+        };
+        Ok([of(&self.parts.validation)?, of(&self.parts.test)?])
     }
 }
 
-/// The cases of a part, what was predicted for each, and the names of those that overflow.
-type Part = (Dataset, Vec<Vec<Prediction>>, Vec<String>);
+/// The cases of a part, what was said of each, and the names of those that overflow.
+struct Part {
+    data: Dataset,
+    said: Vec<Said>,
+    overflowed: Vec<String>,
+}
+
+/// Lengths, gaps, classes and channels.
+fn described(data: &Dataset, parts: &Parts, task: &Task) -> DataSummary {
+    let summary = data.summary();
+    let column = |own: &ncde_data::summary::Column| ColumnSummary {
+        name: own.name.clone(),
+        range: own.min.zip(own.mean).zip(own.max).map(|((min, mean), max)| [min, mean, max]),
+        missing: own.missing,
+    };
+    let columns = summary.channels.iter().chain(&summary.statics).take(DataSummary::MOST_COLUMNS).map(column);
+    let mut counts = Vec::new();
+    if let Targets::Classes { names, of } = &data.targets {
+        counts = vec![[0; 3]; names.len()];
+        for (part, cases) in [&parts.train, &parts.validation, &parts.test].into_iter().enumerate() {
+            cases.iter().for_each(|&i| counts[of[i]][part] += 1);
+        }
+    }
+    DataSummary {
+        lengths: summary.lengths.map(|own| [own.min as usize, own.median as usize, own.max as usize]),
+        missing: summary.missing,
+        counts,
+        columns: if data.vocabulary.is_some() { Vec::new() } else { columns.collect() },
+        horizon: task.forecast().map(|forecast| forecast.horizon),
+        ..DataSummary::default()
+    }
+}
 
 /// What was predicted for the cases of a part, where that is one thing a case.
-fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<Predicted> {
-    let rows = data.cases.iter().enumerate().zip(predictions).filter_map(|((i, case), own)| {
-        let (truth, predicted, probabilities) = match (own.last()?, &data.targets, task) {
+fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
+    let data = &part.data;
+    let rows = data.cases.iter().enumerate().zip(&part.said).filter_map(|((i, case), own)| {
+        let (truth, predicted, probabilities) = match (own.predictions.last()?, &data.targets, task) {
             (Prediction::Class { class, probabilities }, Targets::Classes { names, of }, _) => {
                 (Answer::from(names[of[i]].clone()), Answer::from(names[*class].clone()), probabilities.clone())
             }
@@ -85,4 +154,48 @@ fn answers(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Vec<
         Some(Predicted { id: case.id.clone(), truth, predicted, probabilities })
     });
     rows.take(RunRecord::MOST_PREDICTIONS).collect()
+}
+
+/// The most series and channels of which a forecast is kept to be looked at, and the most observations before it.
+const SERIES: usize = 3;
+const CHANNELS: usize = 4;
+const BEFORE: usize = 200;
+
+/// Some forecasts of a part, each the last one of which all is known, with what came before and after.
+fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
+    let Some(forecast) = task.forecast() else { return Vec::new() };
+    let channels = part.data.channels.len();
+    let mut all = Vec::new();
+    let said = part.data.cases.iter().zip(&part.said).filter(|(_, own)| !own.predictions.is_empty());
+    for (case, own) in said.take(SERIES) {
+        let known = |t: &usize| t + forecast.horizon < own.end.min(case.len());
+        let Some((t, Prediction::Values(values))) = own.each().filter(|(t, _)| known(t)).last().or(own.each().next()) else {
+            continue;
+        };
+        let period = forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
+        let from = t.saturating_sub((3 * forecast.horizon.max(period)).clamp(20, BEFORE));
+        let to = (t + forecast.horizon + 1).min(case.len());
+        for (c, name) in part.data.channels.iter().enumerate().take(CHANNELS) {
+            let values_of = |rows: std::ops::Range<usize>| -> Vec<[f64; 2]> {
+                let points = rows.map(|t| [case.times[t], case.values[t * channels + c]]);
+                points.filter(|[_, x]| !x.is_nan()).collect()
+            };
+            let time = |k: usize| forecast.time(case.times[t], k).unwrap_or(case.times[t] + k as f64);
+            let ahead = || forecast.horizons().zip(values.chunks_exact(channels)).enumerate();
+            let intervals = forecast.intervals.iter();
+            all.push(Forecasted {
+                id: case.id.clone(),
+                channel: name.clone(),
+                seen: values_of(from..t + 1),
+                truth: values_of(t + 1..to),
+                forecast: ahead().map(|(_, (k, row))| [time(k), row[c]]).collect(),
+                interval: intervals
+                    .flat_map(|own| {
+                        ahead().map(move |(place, (_, row))| [row[c] - own.widths[place][c], row[c] + own.widths[place][c]])
+                    })
+                    .collect(),
+            });
+        }
+    }
+    all
 }

@@ -8,6 +8,8 @@
 //! 0.3 of the rate. After the fifth time the run ends there. What it goes back to is decided by steps alone, so that a run that was killed does the same.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ncde_data::{Dataset, Targets};
@@ -15,20 +17,23 @@ use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
 use ncde_runtime::layer::Windows;
-use ncde_runtime::{Extent, FORMAT, LayerSpec, ModelSpec, NamedWeight, WeightsSpec};
+use ncde_runtime::{At, Extent, FORMAT, Forecast, LayerSpec, ModelSpec, NamedWeight, Task, WeightsSpec};
 
 use super::batches::Batches;
+use super::by_time::{Cut, Long};
 use super::checkpoint::{self, Progress};
 use super::config::Config;
+use super::directory::{self, CONFIG, RECORD};
 use super::features::Features;
+use super::fingerprint;
 use super::goal::{Goal, Predicted, labelled};
 use super::names::SplitBy;
-use super::parts;
 use super::preset::{self, Clock, Facts};
-use super::settings::{Settings, fit_target};
+use super::settings::{Settings, at_least, fit_target};
 use super::split::Parts;
 use super::state::{Inner, KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
+use super::warning::{self, Warning};
 use super::{Error, fit};
 use crate::layer::{Phase, Update, Visit};
 use crate::random::Stream;
@@ -110,10 +115,17 @@ pub struct Run {
     pub(super) settings: Settings,
     pub(super) data: Dataset,
     pub(super) parts: Parts,
+    /// The series as they are, if they are split by time; `data` and `parts` are then pieces of them.
+    pub(super) long: Option<Long>,
     pub(super) spec: ModelSpec,
     pub(super) features: Features,
     pub(super) goal: Goal,
     pub(super) removed: usize,
+    /// Of the data, with the parts that it is cut into.
+    pub(super) fingerprint: String,
+    pub(super) warnings: Vec<Warning>,
+    /// Set by whoever wants it to stop.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Run {
@@ -149,21 +161,37 @@ impl Run {
                 (data, removed, trained)
             }
         };
-        let classes = match &data.targets {
-            Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
-            _ => None,
+        let mut task = settings.task.clone();
+        let grid = settings.config.data.grid;
+        let extent = |data: &Dataset, train: &[usize]| {
+            let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
+            Extent::of(data.channels.len(), series)
         };
-        let mut parts = match &settings.config.data.parts {
-            Some(path) => parts::read(path, settings.seed, &data.cases)?,
-            None => settings.split.parts(trained, classes),
+        let (data, parts, learned, long, seen) = if settings.by_time {
+            let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
+            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
+            let whole = long.whole();
+            fit_target(&mut task, &whole.data, &whole.parts.train, grid);
+            let seen = extent(&whole.data, &whole.parts.train);
+            let usual = stretch(&task);
+            let length = at_least("data.stretch", *settings.config.data.stretch.get_or_insert(usual), 2)?;
+            let own = if settings.closed { whole } else { long.stretches(length, ahead) };
+            (own.data, own.parts, own.learned, Some(long), seen)
+        } else {
+            let parts = parts(&settings, &data, trained)?;
+            fit_target(&mut task, &data, &parts.train, grid);
+            let learned = data.cases.iter().map(|case| 0..case.len()).collect();
+            let seen = extent(&data, &parts.train);
+            (data, parts, learned, None, seen)
         };
-        parts.test.extend(trained..data.cases.len());
         if parts.train.is_empty() {
             return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
         }
+        let wanted = |i: usize| labelled(&data, &task, i, learned[i].clone());
+        if task.at() == At::Steps && !parts.train.iter().any(|&i| !wanted(i).is_empty()) {
+            return Err(Error::Unfit("the training part has nothing to learn from; are the series long enough?".into()));
+        }
         let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
-        let mut task = settings.task.clone();
-        fit_target(&mut task, &data, &parts.train);
         let mut spec = ModelSpec {
             format: FORMAT,
             ncde: env!("CARGO_PKG_VERSION").into(),
@@ -173,26 +201,25 @@ impl Run {
             statics: data.statics.clone(),
             vocabulary: data.vocabulary.clone(),
             schema: None,
-            task,
-            trained: Some(Extent::of(
-                data.channels.len(),
-                parts.train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..])),
-            )),
+            task: task.clone(),
+            trained: Some(seen),
             preparation,
             layers: Vec::new(),
         };
-        let lengths = parts.train.iter().map(|&i| data.cases[i].len()).collect();
+        let most = settings.config.data.stretch.unwrap_or(usize::MAX);
+        let lengths = parts.train.iter().map(|&i| data.cases[i].len().min(most)).collect();
         let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
         let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
-        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit);
+        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit).within(most);
         (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
         spec.check()?;
-        let wanted = |i: usize| labelled(&data, &spec.task, i);
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
         let window = if let Some(LayerSpec::Windows(Windows { window, .. })) = spec.layers.first() { *window } else { 1 };
-        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window);
+        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
         goal.weigh(&parts.train, settings.class_weights);
-        Ok(Self { settings, data, parts, spec, features, goal, removed })
+        let fingerprint = fingerprint::of(&data, &parts);
+        let warnings = warning::of(&data, &parts, &settings, &spec.task);
+        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
     }
 
     /// The run of a model that remembers how the columns of its file are read.
@@ -212,16 +239,43 @@ impl Run {
         &self.settings
     }
 
-    /// Which case is for what.
+    /// Which case is for what. Of series that are split by time these are pieces, and nothing to test on is among them.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// Trains, and writes everything to a directory. With `resume`, goes on where a killed run stood. `command` and `started` are
-    /// for the record.
+    /// Of series that are split by time, which observations of each are for what.
+    pub fn cuts(&self) -> Option<&[Cut]> {
+        self.long.as_ref().map(|long| &long.cuts[..])
+    }
+
+    /// How many series are trained, validated and tested on.
+    pub fn series(&self) -> [usize; 3] {
+        let Parts { train, validation, test } = &self.parts;
+        self.long.as_ref().map_or([train.len(), validation.len(), test.len()], Long::series)
+    }
+
+    /// How many observations that are, if series are split by time.
+    pub fn observations(&self) -> Option<[usize; 3]> {
+        self.long.as_ref().map(Long::observations)
+    }
+
+    /// What looks wrong with the data, though it can be trained on.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The same run, which stops after the step in which `flag` is set: a checkpoint is written, and training ends with [`Error::Interrupted`].
+    #[must_use]
+    pub fn stopped_by(self, flag: Arc<AtomicBool>) -> Self {
+        Self { stop: Some(flag), ..self }
+    }
+
+    /// Trains, and writes everything to a directory. With `resume`, goes on where a run stood that was killed, or that is finished but had fewer steps.
+    /// `command` and `started` are for the record.
     ///
     /// # Errors
-    /// If a step fails, or a file cannot be written.
+    /// If the directory is another run's, a run is resumed with other data or settings, a step fails, or a file cannot be written.
     pub fn train(
         &self,
         directory: &Path,
@@ -229,30 +283,45 @@ impl Run {
         [command, started]: [&str; 2],
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, Error> {
-        let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        let _lock = directory::claim(directory, resume)?;
         let config = self.settings.config.to_toml();
         if let Some(closed) = self.closed() {
             return self.solve_in(closed, directory, resume, [command, started], on);
         }
         let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
-        let mut progress = Progress { config: config.clone(), ..Progress::default() };
-        match if resume { checkpoint::load(directory)? } else { None } {
+        let mut progress = Progress { config: config.clone(), data: self.fingerprint.clone(), ..Progress::default() };
+        let mut saved = if resume { checkpoint::load(directory, checkpoint::RUNNING)? } else { None };
+        if saved.is_none()
+            && let Some(record) = self.finished(directory).filter(|_| resume).transpose()?
+        {
+            if steps_of(&record.config) == steps_of(&config) {
+                return Ok(Outcome { record, already: true });
+            }
+            saved = checkpoint::load(directory, checkpoint::FINISHED)?;
+            if saved.is_none() {
+                return Err(Error::Directory {
+                    path: directory.into(),
+                    problem: format!("has no `{}`, from which longer training would go on; train anew", checkpoint::FINISHED),
+                });
+            }
+        }
+        match saved {
             Some((saved, numbers)) => {
-                same(&saved.config, &config)?;
-                progress = saved;
+                self.same(&saved.config, &saved.data)?;
+                let longer = steps_of(&saved.config) != steps_of(&config);
+                progress = Progress { config: config.clone(), ..saved };
+                if longer {
+                    progress.extended = progress.step;
+                }
                 let other = || Error::Unfit("the checkpoint is of another model; remove it to begin anew".into());
                 state = state.restored(&numbers, &progress.steps).ok_or_else(other)?;
             }
             None => {
-                if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
-                    return Ok(Outcome { record, already: true });
-                }
                 state.trained.network.fit(&mut |visit| self.over_training(visit))?;
                 state.begin();
             }
         }
-        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        write_whole(&directory.join(CONFIG), config.as_bytes())?;
         let parameters = state.trained.network.parameters();
         on(Event::Started { done: progress.step, steps: self.settings.steps, parameters });
         let (stopped, exploded) = match (self.steps(&mut state, &mut progress, directory, on), &progress.best) {
@@ -269,7 +338,11 @@ impl Run {
         save_model(directory, self.spec.clone(), &self.saved(state.trained.network.values()))?;
         let record = self.record(&progress, directory, [command, started, stopped], parameters)?;
         write_record(directory, &record)?;
-        checkpoint::remove(directory)?;
+        if exploded.is_none() {
+            checkpoint::finish(directory)?;
+        } else {
+            checkpoint::remove(directory)?;
+        }
         tell_overflows(&record, on);
         exploded.map_or(Ok(Outcome { record, already: false }), Err)
     }
@@ -305,6 +378,12 @@ impl Run {
         let mut batches = Batches::new(settings.seed, settings.batch, cases);
         let mut saved = Instant::now();
         while progress.step < settings.steps {
+            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                progress.steps = state.steps();
+                checkpoint::save(directory, progress, &state.numbers())?;
+                let (step, steps) = (progress.step, settings.steps);
+                return Err(Error::Interrupted { step, steps, directory: directory.into() });
+            }
             let begun = Instant::now();
             let step = progress.step;
             let cases = batches.at(step);
@@ -347,10 +426,9 @@ impl Run {
                 }
             }
             let late = settings.seconds > 0.0 && progress.seconds > settings.seconds;
-            let stale = progress
-                .best
-                .as_ref()
-                .is_some_and(|best| settings.patience > 0 && progress.step - best.step >= settings.patience);
+            let stale = progress.best.as_ref().is_some_and(|best| {
+                settings.patience > 0 && progress.step - best.step.max(progress.extended) >= settings.patience
+            });
             if due || late || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS {
                 progress.steps = state.steps();
                 checkpoint::save(directory, progress, &state.numbers())?;
@@ -445,6 +523,27 @@ impl Run {
     }
 }
 
+/// Which case is for what, where cases are whole.
+fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, Error> {
+    let classes = match &data.targets {
+        Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
+        _ => None,
+    };
+    let mut parts = match &settings.config.data.parts {
+        Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
+        None => settings.split.parts(trained, classes),
+    };
+    parts.test.extend(trained..data.cases.len());
+    Ok(parts)
+}
+
+/// How much of a long series is looked at together: some times what is looked ahead, or what repeats.
+fn stretch(task: &Task) -> usize {
+    let period = |forecast: &Forecast| forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
+    let longest = task.forecast().map_or(1, |forecast| forecast.horizon.max(period(forecast)));
+    (8 * longest).clamp(256, 2048)
+}
+
 /// What the learning rate is multiplied with after all that has happened.
 fn rate_factor(progress: &Progress) -> f64 {
     progress.recoveries.last().map_or(1.0, |recovery| recovery.factor)
@@ -471,26 +570,57 @@ pub(super) fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) 
 /// Writes the record of a run.
 pub(super) fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
     let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
-    write_whole(&directory.join("run.json"), json.as_bytes())
+    write_whole(&directory.join(RECORD), json.as_bytes())
 }
 
-/// The record of the finished run in a directory, if there is one; an error if it was another.
-pub(super) fn finished(directory: &Path, config: &str) -> Option<Result<RunRecord, Error>> {
-    let path = directory.join("run.json");
-    (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
-        let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
-        same(&record.config, config)?;
-        Ok(record)
-    })
+/// How many steps a configuration asks for; none of a model that is solved for.
+fn steps_of(config: &str) -> Option<usize> {
+    Config::from_toml(config).ok()?.train.steps
 }
 
-/// A run that is resumed must have the settings it was begun with.
-fn same(begun: &str, now: &str) -> Result<(), Error> {
-    if begun == now {
-        return Ok(());
+/// What may differ between a run and its resumption: where files are (what is in them may not), and how many steps there are.
+fn comparable(config: &str) -> impl Iterator<Item = &str> {
+    const PATHS: &[&str] = &["train", "test", "labels", "test_labels", "parts", "steps"];
+    config.lines().filter(|line| !line.split_once(" = ").is_some_and(|(key, _)| PATHS.contains(&key)))
+}
+
+impl Run {
+    /// The record of the finished run in a directory, if there is one; an error if it was another.
+    pub(super) fn finished(&self, directory: &Path) -> Option<Result<RunRecord, Error>> {
+        let path = directory.join(RECORD);
+        (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
+            let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
+            self.same(&record.config, &record.data.fingerprint)?;
+            Ok(record)
+        })
     }
-    let differs = begun.lines().find(|line| !now.lines().any(|other| other == *line)).unwrap_or("another key");
-    Err(Error::Config(format!(
-        "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
-    )))
+
+    /// A run that is resumed must have the data and the settings it was begun with, and at least as many steps.
+    fn same(&self, begun: &str, data: &str) -> Result<(), Error> {
+        let now = self.settings.config.to_toml();
+        if let Some(differs) = comparable(begun).find(|line| !comparable(&now).any(|other| other == *line)) {
+            return Err(Error::Config(format!(
+                "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
+            )));
+        }
+        if let Some(more) = comparable(&now).find(|line| !comparable(begun).any(|other| other == *line)) {
+            return Err(Error::Config(format!(
+                "the run was begun without `{more}`; leave it out to resume it, or give another directory to begin anew"
+            )));
+        }
+        // Records of earlier versions have no fingerprint.
+        if !data.is_empty() && data != self.fingerprint {
+            return Err(Error::Unfit(
+                "the run was begun with other data: cases, values or labels have changed since; give the same files to resume it, \
+                 or another directory to begin anew"
+                    .into(),
+            ));
+        }
+        match (steps_of(begun), steps_of(&now)) {
+            (Some(begun), Some(now)) if now < begun => Err(Error::Config(format!(
+                "`train.steps` is {now}, but the run was begun with {begun}; it can be trained longer, not shorter"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }

@@ -1,27 +1,35 @@
 //! What a run does: every default, decided from the data.
 
 use ncde_data::{Dataset, Targets};
-use ncde_runtime::{At, Scaling, Task};
+use ncde_runtime::{At, Forecast, Scaling, Task};
 
 use super::Error;
 use super::config::{Config, TrainConfig};
 use super::fit::scaling;
 use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
 use super::preset;
+use super::season::baseline;
+use super::slots::rhythm;
 use super::split::Split;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
 const FEW_CASES: usize = 200;
 
+/// With fewer series than this, and an output at every observation, each is split by time.
+const FEW_SERIES: usize = 10;
+/// A series that is split by time by default has at least so many observations, and so many times the horizon.
+const LONG: usize = 100;
+const HORIZONS: usize = 8;
+
 /// What a run does.
 ///
 /// | key | default |
 /// | --- | --- |
-/// | `data.split` | as a file of parts says, if there is one; by files if there is a test file, else by chance |
-/// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases, or for a `reservoir` |
+/// | `data.split` | as a file of parts says, if there is one; by time for outputs at steps of fewer than 10 long series; by files if there is a test file, else by chance |
+/// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases, or for a `reservoir`, unless it is a forecast |
 /// | `data.stratified` | yes, if there are classes and the split is not the thesis's |
 /// | `prepare.scale`, `prepare.time` | min-max, yes; standard, no for a `reservoir` |
-/// | `prepare.missing` | counts if a value is missing, else forward |
+/// | `prepare.missing` | counts if a value is missing and the split is not by time, else forward |
 /// | `model` | see `preset` |
 /// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
 /// | `train.weight_decay`, `train.clip`, `train.metric` | 1 (`adamw`), 1, loss or mse |
@@ -36,6 +44,8 @@ pub struct Settings {
     pub task: Task,
     /// How cases are split.
     pub split: Split,
+    /// Whether each series is split by time.
+    pub by_time: bool,
     /// Whether a test file stays as it is.
     pub by_files: bool,
     /// Whether each class is split by itself.
@@ -86,15 +96,30 @@ impl Settings {
         let (task, name) = task(&config, data)?;
         let d = &mut config.data;
         d.task = Some(name);
-        if name == TaskName::Forecast {
-            d.horizon.get_or_insert(1);
+        if let Task::Forecast(forecast) = &task {
+            (d.horizon, d.first_horizon) = (Some(forecast.horizon), Some(*forecast.horizons().start()));
+            d.relative = Some(forecast.relative);
         }
         let usual = match (&d.parts, test_file) {
             (Some(_), _) => SplitBy::Parts,
+            (None, _) if d.folds.or(d.fold).is_none() && few_and_long(data, &task) => SplitBy::Time,
             (None, true) => SplitBy::Files,
             (None, false) => SplitBy::Random,
         };
         let split = *d.split.get_or_insert(usual);
+        let by_time = split == SplitBy::Time;
+        if by_time && task.at() == At::End {
+            return refuse("data.split", "`time`, but series as a whole have labels; it is for forecasts and labels at steps");
+        }
+        if by_time && (d.folds.or(d.fold).is_some() || d.deduplicate == Some(true)) {
+            return refuse(
+                "data.split",
+                "`time`, by which there are no folds and no duplicates; leave them out, or use `random`",
+            );
+        }
+        if d.stretch.is_some() && !by_time {
+            return refuse("data.stretch", "set, but series are not split by time (`split=time`); leave it out");
+        }
         if (split == SplitBy::Parts) != d.parts.is_some() {
             return refuse("data.split", "`parts` if there is a file of them (`--split FILE`), and only then");
         }
@@ -111,7 +136,13 @@ impl Settings {
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
             )));
         }
-        let whole = (closed && split != SplitBy::ThesisJax05) || data.cases.len() < FEW_CASES;
+        let forecast = task.forecast().is_some();
+        let whole = match forecast {
+            // How far off forecasts are is seen on the validation part, and a series has many of them.
+            true => !by_time && data.cases.len() < FEW_SERIES,
+            false if by_time => closed,
+            false => (closed && split != SplitBy::ThesisJax05) || data.cases.len() < FEW_CASES,
+        };
         let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
         if validation + test >= 1.0 {
@@ -134,7 +165,7 @@ impl Settings {
                 );
             }
         };
-        let by_files = split == SplitBy::Files;
+        let by_files = split == SplitBy::Files || (by_time && test_file);
         let seed = *config.train.seed.get_or_insert(0);
         let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), thesis, seed };
 
@@ -155,7 +186,9 @@ impl Settings {
             );
         }
         let gaps = data.cases.iter().any(|case| case.values.iter().any(|x| x.is_nan()));
-        let missing = *p.missing.get_or_insert(if gaps { MissingName::Counts } else { MissingName::Forward });
+        // Counts grow as long as a series does, and one that is split by time goes on beyond what was trained on.
+        let counts = gaps && !by_time;
+        let missing = *p.missing.get_or_insert(if counts { MissingName::Counts } else { MissingName::Forward });
         let time = time || (closed && data.channels.is_empty());
         p.time = Some(time);
         if data.channels.is_empty() && !time {
@@ -209,6 +242,7 @@ impl Settings {
             closed,
             task,
             split,
+            by_time,
             by_files,
             stratified,
             scale,
@@ -248,6 +282,14 @@ impl Settings {
     }
 }
 
+/// Whether there are too few series to keep some of them back, but each is long enough to be split by time.
+fn few_and_long(data: &Dataset, task: &Task) -> bool {
+    let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
+    let enough = LONG.max(HORIZONS * (ahead + 1));
+    let long = data.cases.iter().map(ncde_data::Case::len).max().is_some_and(|longest| longest >= enough);
+    task.at() == At::Steps && data.cases.len() < FEW_SERIES && long
+}
+
 fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
     let horizon = config.data.horizon;
     let forecast = config.data.task == Some(TaskName::Forecast) || (config.data.task.is_none() && horizon.is_some());
@@ -263,7 +305,13 @@ fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
         if horizon >= longest {
             return refuse("data.horizon", format!("{horizon} observations ahead, but the longest series has {longest}"));
         }
-        return Ok((Task::Forecast { horizon }, TaskName::Forecast));
+        let from = at_least("data.first_horizon", config.data.first_horizon.unwrap_or(1), 1)?;
+        if from > horizon {
+            return refuse("data.first_horizon", format!("{from}, but `horizon`, the last one, is {horizon}"));
+        }
+        let relative = config.data.relative.unwrap_or(true);
+        let forecast = Forecast { from: Some(from), relative, ..Forecast::one(horizon) };
+        return Ok((Task::Forecast(forecast), TaskName::Forecast));
     }
     let class = |names: &[String], at| {
         if names.len() < 2 {
@@ -287,8 +335,15 @@ fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
     }
 }
 
-/// The scaling of numbers to be predicted, from the training part.
-pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize]) {
+/// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `grid` is what is asked for.
+pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], grid: Option<bool>) {
+    if let Task::Forecast(forecast) = task {
+        let times: Vec<&[f64]> = train.iter().map(|&i| &data.cases[i].times[..]).collect();
+        let seen;
+        (forecast.step, seen) = rhythm(&times);
+        forecast.grid = grid.unwrap_or(seen) && forecast.step.is_some();
+        forecast.baseline = Some(baseline(data, train, forecast));
+    }
     if let Task::Regression { scaling: own, .. } = task {
         let all: Vec<f64> = match &data.targets {
             Targets::Values { of, .. } => train.iter().map(|&i| of[i]).collect(),

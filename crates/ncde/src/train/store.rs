@@ -1,32 +1,33 @@
 //! The directory of a saved model, and what the saved model says of data.
 
-use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
-use ncde_data::{Dataset, Targets};
-use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{At, Model, ModelSpec, NamedWeight, Prediction, SPEC, Task, WEIGHTS, to_bytes};
+use ncde_data::{Case, Dataset};
+use ncde_runtime::{At, Model, ModelSpec, NamedWeight, Prediction, SPEC, WEIGHTS, to_bytes};
 use rayon::prelude::*;
 
 use super::Error;
+use super::score::Said;
 
-/// Writes a file beside its target, then renames it: at no moment is there half a file.
+/// Writes a file, whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let mut file = std::fs::File::create(&beside).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
-    std::fs::rename(&beside, path).map_err(failed)
+    let failed = |e: std::io::Error| Error::File { path: path.into(), problem: format!("it cannot be written: {e}") };
+    ncde_files::write_whole(path, bytes).map_err(failed)
 }
 
 /// Writes weights and description.
 pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[NamedWeight]) -> Result<(), Error> {
     let (bytes, remembered) = to_bytes(weights)?;
     spec.weights = remembered;
-    let path = directory.join(SPEC);
-    let text = serde_json::to_string_pretty(&spec).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
     write_whole(&directory.join(WEIGHTS), &bytes)?;
+    save_spec(directory, &spec)
+}
+
+/// Writes the description.
+pub(super) fn save_spec(directory: &Path, spec: &ModelSpec) -> Result<(), Error> {
+    let path = directory.join(SPEC);
+    let text = serde_json::to_string_pretty(spec).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
     write_whole(&path, (text + "\n").as_bytes())
 }
 
@@ -44,24 +45,42 @@ pub struct Answered {
 /// # Errors
 /// If an observation cannot be taken; the case is named.
 pub fn predict_all(model: &Model, data: &Dataset) -> Result<Answered, Error> {
+    answered(data, predict_each(model, data, model.spec().task.at())?)
+}
+
+/// What a model says at the end of every case: one prediction each.
+///
+/// # Errors
+/// If an observation cannot be taken; the case is named.
+pub fn predict_ends(model: &Model, data: &Dataset) -> Result<Answered, Error> {
+    answered(data, predict_each(model, data, At::End)?)
+}
+
+/// Predictions, and the cases that overflow apart.
+fn answered(data: &Dataset, answers: Vec<Answers>) -> Result<Answered, Error> {
     let mut all = Answered { predictions: Vec::with_capacity(data.cases.len()), overflowed: Vec::new() };
-    for (i, (own, error)) in predict_each(model, data)?.into_iter().enumerate() {
-        match error {
-            Some(error) if error.is_overflow() => all.overflowed.push(i),
-            Some(source) => return Err(Error::Case { id: data.cases[i].id.clone(), source }),
-            None => {}
-        }
+    for (i, (own, error)) in answers.into_iter().enumerate() {
+        all.overflowed.extend(overflows(&data.cases[i], error)?.then_some(i));
         all.predictions.push(own);
     }
     Ok(all)
+}
+
+/// Whether there is no prediction as a state overflows; any other error is one.
+pub(super) fn overflows(case: &Case, error: Option<ncde_runtime::Error>) -> Result<bool, Error> {
+    match error {
+        Some(error) if error.is_overflow() => Ok(true),
+        Some(source) => Err(Error::Case { id: case.id.clone(), source }),
+        None => Ok(false),
+    }
 }
 
 /// The predictions of a case, and why there are no more.
 type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
 
 /// What a model says of every case, as far as it can say something.
-fn predict_each(model: &Model, data: &Dataset) -> Result<Vec<Answers>, Error> {
-    let steps = model.spec().task.at() == At::Steps;
+fn predict_each(model: &Model, data: &Dataset, at: At) -> Result<Vec<Answers>, Error> {
+    let steps = at == At::Steps;
     let predict = |model: &mut Model, case: &ncde_data::Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
         let mut series = model.start(&case.statics)?;
         if !steps {
@@ -88,57 +107,44 @@ fn predict_each(model: &Model, data: &Dataset) -> Result<Vec<Answers>, Error> {
     all.into_iter().collect()
 }
 
-/// How good predictions are; none if the data has no labels of this kind. A class that has no prediction counts as wrong, a number is left out.
-pub fn score(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Option<Metrics> {
-    let (mut probabilities, mut classes, mut values, mut truth) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut missed = Vec::new();
-    for (i, own) in predictions.iter().enumerate() {
-        match &data.targets {
-            Targets::Classes { of, .. } if own.is_empty() => missed.push(of[i]),
-            Targets::ClassSteps { of, .. } => missed.extend(of[i].iter().skip(own.len()).flatten()),
-            _ => {}
-        }
-        for (t, prediction) in own.iter().enumerate() {
-            match (prediction, &data.targets) {
-                (Prediction::Class { probabilities: p, .. }, Targets::Classes { of, .. }) => {
-                    probabilities.extend(p);
-                    classes.push(of[i]);
-                }
-                (Prediction::Class { probabilities: p, .. }, Targets::ClassSteps { of, .. }) => {
-                    if let Some(class) = of[i][t] {
-                        probabilities.extend(p);
-                        classes.push(class);
+/// The most numbers that are kept of what is said of one range.
+const MOST_NUMBERS: usize = 1 << 22;
+/// So many observations are taken at once where nothing is asked for.
+const AT_ONCE: usize = 1 << 12;
+
+/// What is said in two ranges of a case, and why there is no more.
+type InRanges = ([Said; 2], Option<ncde_runtime::Error>);
+
+/// What a model says in ranges of observations, in order, of each case, with all that came before seen: at every observation, or evenly spaced if that is too much to keep.
+pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usize>; 2]]) -> Result<Vec<InRanges>, Error> {
+    let channels = data.channels.len();
+    let outputs = model.spec().task.outputs(channels).max(1);
+    let each = |(case, ranges): (&Case, &[Range<usize>; 2])| {
+        let mut model = model.twin()?;
+        let said = |range: &Range<usize>| Said {
+            first: range.start,
+            every: (range.len() * outputs).div_ceil(MOST_NUMBERS).max(1),
+            end: range.end,
+            predictions: Vec::new(),
+        };
+        let mut all = ranges.each_ref().map(said);
+        let mut go = || -> Result<(), ncde_runtime::Error> {
+            let mut series = model.start(&case.statics)?;
+            let mut next = 0;
+            for (own, range) in all.iter_mut().zip(ranges) {
+                for t in range.clone().step_by(own.every) {
+                    while next <= t {
+                        let to = (next + AT_ONCE).min(t + 1);
+                        model.push_all(&mut series, &case.times[next..to], &case.values[next * channels..to * channels])?;
+                        next = to;
                     }
+                    own.predictions.push(model.predict(&series)?);
                 }
-                (Prediction::Value(y), Targets::Values { of, .. }) if !of[i].is_nan() => {
-                    values.push(*y);
-                    truth.push(of[i]);
-                }
-                (Prediction::Value(y), Targets::ValueSteps { of, .. }) if !of[i][t].is_nan() => {
-                    values.push(*y);
-                    truth.push(of[i][t]);
-                }
-                (Prediction::Values(all), _) => {
-                    let Task::Forecast { horizon } = task else { continue };
-                    if t + horizon < data.cases[i].len() {
-                        let later = data.cases[i].row(t + horizon, data.channels.len());
-                        for (&y, &x) in all.iter().zip(later).filter(|(_, x)| !x.is_nan()) {
-                            values.push(y);
-                            truth.push(x);
-                        }
-                    }
-                }
-                _ => {}
             }
-        }
-    }
-    match task {
-        Task::Classification { classes: names, .. } if !(classes.is_empty() && missed.is_empty()) => {
-            Some(Metrics::Classification(Classification::of(&probabilities, names.len(), &classes).with_missed(&missed)))
-        }
-        Task::Regression { .. } | Task::Forecast { .. } if !truth.is_empty() => {
-            Some(Metrics::Regression(Regression::of(&values, &truth)))
-        }
-        _ => None,
-    }
+            Ok(())
+        };
+        let error = go().err();
+        Ok((all, error))
+    };
+    data.cases.par_iter().zip(ranges).map(each).collect()
 }

@@ -7,7 +7,7 @@ use burn_tensor::backend::Backend;
 use burn_tensor::{DType, Tensor, TensorData};
 use ncde::layer::{Branches, Context, LayerBackend, Network, Phase, Places, Rows};
 use ncde::random::Stream;
-use ncde_runtime::layer::{Chain, Ended, Init, Row, Rows as Kind, Signal, weights};
+use ncde_runtime::layer::{Chain, Ended, Init, Kept, Row, Rows as Kind, Signal, weights};
 use ncde_runtime::{LayerSpec, NamedWeight, Weights};
 
 use crate::common::values;
@@ -140,14 +140,14 @@ impl Sample {
     /// What comes out after each observation, one row at a time.
     pub(crate) fn steps(&self, data: &Data, series: usize) -> Vec<Stepped> {
         let mut chain = Chain::new(&self.layers, &self.input, "layers.", &mut Weights::of(self.weights())).unwrap();
-        let mut memory = vec![0.0; chain.memory()];
+        let mut memory = Kept::new(chain.memory());
         let rows = data.rows[series].chunks(data.width).zip(&data.times[series]);
         rows.map(|(values, &time)| {
             let row = Row { time, values, statics: &data.statics[series] };
-            match chain.push(0, &mut memory, row).unwrap() {
+            match chain.push(0, memory.share(), row).unwrap() {
                 Ended::Out => Stepped { closed: true, row: chain.last().to_vec() },
                 Ended::At(layer) => {
-                    chain.open(layer, &mut memory.clone(), Row { values: &[], ..row }).unwrap();
+                    chain.open(layer, memory.clone().share(), Row { values: &[], ..row }).unwrap();
                     Stepped { closed: false, row: chain.last().to_vec() }
                 }
             }

@@ -2,7 +2,7 @@
 
 use burn_tensor::DType;
 use ncde::random::Stream;
-use ncde_runtime::layer::{Chain, Row};
+use ncde_runtime::layer::{Chain, Kept, Row};
 use ncde_runtime::{NamedWeight, Weights};
 use serde_json::{Value, json};
 
@@ -60,11 +60,11 @@ fn a_state_stays_bounded_over_a_stream_without_end() {
         let b = &weights.iter().find(|weight| weight.name == "layers.0.b").unwrap().values;
         let norm = b.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
         let mut chain = Chain::new(&own.layers, &own.input, "layers.", &mut Weights::of(weights)).unwrap();
-        let (mut memory, stream) = (vec![0.0; chain.memory()], Stream::new(4, 1));
+        let (mut memory, stream) = (Kept::new(chain.memory()), Stream::new(4, 1));
         let (mut last, mut start, mut most) = (vec![0.0; 3], 0.0, 0.0_f64);
         for k in 0..100_000_u64 {
             let values: Vec<f64> = (0..3).map(|i| 2.0 * stream.uniform(3 * k + i) - 1.0).collect();
-            chain.push(0, &mut memory, Row { values: &values, time: dt * k as f64, statics: &[] }).unwrap();
+            chain.push(0, memory.share(), Row { values: &values, time: dt * k as f64, statics: &[] }).unwrap();
             let h = size(chain.last());
             assert!(h.is_finite());
             if k == 0 {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::live::Said;
+use crate::verbs::ahead;
 use crate::verbs::predict::{class_name, columns};
 
 pub(super) struct Writer {
@@ -32,6 +33,15 @@ impl Writer {
             columns(&self.spec).iter().try_for_each(|name| cell(out, name))?;
             out.write_all(b"\n")?;
         }
+        if let (Prediction::Values(values), Some(forecast)) = (prediction, self.spec.task.forecast()) {
+            for ahead in ahead::horizons(&self.spec, forecast, *time, values) {
+                quoted(out, id)?;
+                write!(out, ",{time}")?;
+                ahead.cells().iter().try_for_each(|text| cell(out, text))?;
+                out.write_all(b"\n")?;
+            }
+            return Ok(());
+        }
         quoted(out, id)?;
         write!(out, ",{time}")?;
         match prediction {
@@ -40,7 +50,7 @@ impl Writer {
                 probabilities.iter().try_for_each(|p| write!(out, ",{p:.6}"))?;
             }
             Prediction::Value(value) => write!(out, ",{value}")?,
-            Prediction::Values(values) => values.iter().try_for_each(|value| write!(out, ",{value}"))?,
+            Prediction::Values(_) => {}
         }
         out.write_all(b"\n")
     }
@@ -79,10 +89,11 @@ impl Serialize for Line<'_> {
                 map.serialize_entry("probabilities", &Named { names: classes, values: probabilities })?;
             }
             (Prediction::Value(value), _) => map.serialize_entry("prediction", value)?,
-            (Prediction::Values(values), _) => {
-                map.serialize_entry("prediction", &Named { names: &self.spec.channels, values })?;
+            (Prediction::Values(values), Task::Forecast(forecast)) => {
+                let all: Vec<_> = ahead::horizons(self.spec, forecast, self.said.time, values).collect();
+                map.serialize_entry("forecast", &all)?;
             }
-            (Prediction::Class { .. }, _) => {}
+            (Prediction::Class { .. } | Prediction::Values(_), _) => {}
         }
         if !self.said.beyond.is_empty() {
             map.serialize_entry("beyond", &self.said.beyond)?;

@@ -4,13 +4,13 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 
-use ncde::train::{Config, DataConfig, Outcome, Run};
+use ncde::train::{CONFIG, Config, DataConfig, Outcome, Run};
 use ncde_data::{Dataset, Layout, ReadOptions};
-use ncde_report::{Glyphs, RunRecord};
 
 use crate::args::{ColumnArgs, Device, TrainArgs};
 use crate::error::Failure;
-use crate::{output, schema, threads};
+use crate::verbs::report;
+use crate::{output, schema, signals, threads};
 use progress::Progress;
 
 /// A model that is trained on the demo takes seconds.
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     if args.device != Device::Cpu {
         return Err(Failure::Refused("this program was built without GPU support; use `--device cpu`".into()));
     }
-    let config = config(args)?;
+    let out = directory(args)?;
+    let config = config(args, out.as_deref())?;
     let demo = config.data.train.is_none();
     threads::on(args.threads.unwrap_or(0), || {
         let (train, test, layout) = if demo { (ncde::demo::turns(0), None, None) } else { read(&config)? };
@@ -30,40 +31,61 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
         if args.print_config {
             return output::data(|out| out.write_all(run.settings().config.explained().as_bytes()));
         }
-        let directory = match &args.out {
-            Some(directory) => directory.clone(),
-            None => unused(&name),
-        };
-        if !args.resume && directory.join("run.json").exists() {
-            return Err(Failure::Refused(format!(
-                "`{}` holds a finished run; name another directory (`--out DIR`), or go on with it (`--resume`)",
-                directory.display()
-            )));
-        }
-        train_in(&run, &directory, args)
+        train_in(run, &out.clone().unwrap_or_else(|| unused(&name)), args)
     })
 }
 
-fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure> {
-    let (parts, settings) = (run.parts(), run.settings());
-    output::talk(&format!(
-        "{} cases to train on, {} to validate, {} to test; {}: {}",
-        parts.train.len(),
-        parts.validation.len(),
-        parts.test.len(),
-        run.spec().name,
-        run.spec().detail()
-    ));
-    let command = std::env::args().map(|arg| quoted(&arg)).collect::<Vec<_>>().join(" ");
+/// Where the run is: the directory of `--out`, or of `--resume`; none if it is to be found.
+fn directory(args: &TrainArgs) -> Result<Option<PathBuf>, Failure> {
+    match (&args.out, &args.resume) {
+        (Some(out), Some(Some(resumed))) if out != resumed => Err(Failure::Refused(format!(
+            "`--out {}` and `--resume {}` are two directories; a run goes on where it was begun",
+            out.display(),
+            resumed.display()
+        ))),
+        (None, Some(Some(resumed))) if !resumed.join(CONFIG).exists() => {
+            Err(Failure::Refused(format!("`{}` holds no run that could be resumed: there is no `{CONFIG}`", resumed.display())))
+        }
+        (None, Some(None)) => Err(Failure::Refused("which run goes on? name its directory: `--resume DIR`".into())),
+        (Some(out), _) | (None, Some(Some(out))) => Ok(Some(out.clone())),
+        (None, None) => Ok(None),
+    }
+}
+
+fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure> {
+    let run = match run.settings().closed {
+        // Solved in a moment, with nothing to go on from: a signal ends it as it ends any program.
+        true => run,
+        false => run.stopped_by(signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?),
+    };
+    let settings = run.settings();
+    let (what, [train, validation, test]) = match run.observations() {
+        Some(counts) => ("observations", counts),
+        None => ("cases", run.series()),
+    };
+    let by_time = if run.cuts().is_some() { ", split by time" } else { "" };
+    let model = format!("{}: {}", run.spec().name, run.spec().detail());
+    output::talk(&format!("{train} {what} to train on, {validation} to validate, {test} to test{by_time}; {model}"));
+    for warning in run.warnings() {
+        output::complain(&format!("warning: {warning}"));
+    }
+    let command =
+        std::iter::once("ncde".to_owned()).chain(std::env::args().skip(1).map(|arg| quoted(&arg))).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
-    let result = run.train(directory, args.resume, [&command, &started], &mut |event| progress.show(&event));
+    let result = run.train(directory, args.resume.is_some(), [&command, &started], &mut |event| progress.show(&event));
     progress.finish();
-    let Outcome { record, already } = result?;
+    let Outcome { record, already } = result.map_err(|error| match error {
+        ncde::train::Error::Interrupted { .. } => Failure::Interrupted(format!(
+            "{error}; go on with\n  ncde train --resume {}",
+            quoted(&directory.display().to_string())
+        )),
+        other => other.into(),
+    })?;
     if already {
         output::talk(&format!("`{}` is already finished: nothing to do", directory.display()));
     }
-    let page = write_report(std::slice::from_ref(&record), &directory.join("report.html"))?;
+    let page = report::write_in(directory, &record)?;
     if args.json {
         let mut line = serde_json::json!({
             "event": "finished", "steps": record.steps, "seconds": record.seconds, "stopped": record.stopped,
@@ -73,8 +95,10 @@ fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure
         line["test"] = serde_json::to_value(&record.test).unwrap_or_default();
         return output::data(|out| writeln!(out, "{line}"));
     }
-    let glyphs = if output::is_terminal() { Glyphs::Unicode } else { Glyphs::Ascii };
-    let text = ncde_report::terminal(&record, output::width(), glyphs);
+    if output::is_quiet() {
+        return Ok(());
+    }
+    let text = ncde_report::terminal(&record, output::width(), output::glyphs());
     output::data(|out| {
         write!(out, "{text}")?;
         writeln!(out, "model   {}", directory.display())?;
@@ -82,19 +106,10 @@ fn train_in(run: &Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure
     })
 }
 
-/// Writes a page and a Markdown file of the same name; the page's path.
-pub(crate) fn write_report(records: &[RunRecord], path: &Path) -> Result<PathBuf, Failure> {
-    for (path, text) in
-        [(path.to_path_buf(), ncde_report::html(records)), (path.with_extension("md"), ncde_report::markdown(records))]
-    {
-        std::fs::write(&path, text).map_err(|source| Failure::Write { path, source })?;
-    }
-    Ok(path.into())
-}
-
-/// What was asked for: the file, then flags.
-fn config(args: &TrainArgs) -> Result<Config, Failure> {
-    let mut config = match &args.config {
+/// What was asked for: the file, or the settings of the run that goes on; then flags.
+fn config(args: &TrainArgs, directory: Option<&Path>) -> Result<Config, Failure> {
+    let begun = directory.filter(|_| args.resume.is_some()).map(|directory| directory.join(CONFIG)).filter(|path| path.exists());
+    let mut config = match args.config.as_ref().or(begun.as_ref()) {
         None => Config::default(),
         Some(path) => {
             let text =
@@ -117,7 +132,7 @@ fn config(args: &TrainArgs) -> Result<Config, Failure> {
     if let Some(model) = &args.model {
         config.set(&format!("model.name={model}"))?;
     }
-    if config.data.train.is_none() && config.model.name.as_deref() == Some("slice") {
+    if config.data.train.is_none() && begun.is_none() && config.model.name.as_deref() == Some("slice") {
         for assignment in DEMO {
             config.set(assignment)?;
         }

@@ -21,9 +21,9 @@ const QUIET: f64 = 5.0;
 impl Progress {
     /// For so many steps; none if the model is solved for.
     pub(super) fn new(json: bool, steps: Option<usize>, metric: &str) -> Self {
-        let bar = steps.filter(|_| std::io::stderr().is_terminal()).map(|steps| {
+        let bar = steps.filter(|_| std::io::stderr().is_terminal() && !output::is_quiet()).map(|steps| {
             let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(10));
-            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {eta} left  {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} step {pos} of {len}, {eta} left; {msg}") {
                 bar.set_style(style);
             }
             bar
@@ -50,7 +50,7 @@ impl Progress {
                 if let Some(bar) = &self.bar {
                     bar.set_position(*step as u64);
                     if bar.message().is_empty() {
-                        bar.set_message(format!("loss {loss:.3}"));
+                        bar.set_message(format!("training loss {loss:.3}"));
                     }
                 }
             }
@@ -75,13 +75,15 @@ impl Progress {
                         "value": point.metric, "best_step": best.map(|best| best.step),
                     }));
                 }
-                let metric = point.metric.map(|value| format!("  {} {value:.3}", self.metric.replace('_', " ")));
-                let metric = metric.unwrap_or_default();
+                let value = point.metric.map(|value| format!(", validation {} {value:.3}", self.metric.replace('_', " ")));
+                let kept = best.filter(|best| best.step < point.step);
+                let kept = kept.map(|best| format!(" (best {:.3}, step {})", best.value, best.step));
+                let numbers = format!("training loss {:.3}{}{}", point.loss, value.unwrap_or_default(), kept.unwrap_or_default());
                 if let Some(bar) = &self.bar {
-                    bar.set_message(format!("loss {:.3}{metric}", point.loss));
+                    bar.set_message(numbers);
                 } else if !self.json && self.printed.is_none_or(|printed| printed.elapsed().as_secs_f64() > QUIET) {
                     self.printed = Some(std::time::Instant::now());
-                    output::talk(&format!("step {}/{}  loss {:.4}{metric}", point.step, self.steps, point.loss));
+                    output::talk(&format!("step {} of {}: {numbers}", point.step, self.steps));
                 }
             }
             Event::Solved { chosen, error } => {

@@ -26,6 +26,7 @@ use serde::de::DeserializeOwned;
 use super::Error;
 use super::config::{Keys, ModelConfig, TrainConfig};
 use super::settings::{at_least, refuse};
+pub(super) use signature::usual_depth;
 
 /// What the defaults of a model depend on; all of it from the training part.
 #[derive(Debug, Clone)]
@@ -71,6 +72,13 @@ impl Clock {
             usual: middle(durations),
             gap: middle(series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect()),
         }
+    }
+
+    /// The same, if no more than so many observations are looked at together.
+    pub(super) fn within(self, observations: usize) -> Self {
+        let most = observations as f64 * self.gap;
+        let within = |duration: f64| if most > 0.0 { duration.min(most) } else { duration };
+        Self { longest: within(self.longest), usual: within(self.usual), gap: self.gap }
     }
 }
 
@@ -285,7 +293,7 @@ mod tests {
     /// A name that a key of a preset can have stands in its meaning.
     #[test]
     fn every_name_is_told() {
-        let task = Task::Forecast { horizon: 1 };
+        let task = Task::Forecast(ncde_runtime::Forecast::one(1));
         let facts = Facts::new(Signal::values(2), vec![5], &task, 2, true);
         let mut told = 0;
         for preset in PRESETS {

@@ -22,12 +22,15 @@ table! {
     }
 }
 
+/// The largest depth, up to 4, that gives about 600 features.
+pub(in crate::train) fn usual_depth(width: usize) -> usize {
+    (1..=4).rev().find(|&n| (width as f64).powi(n) <= FEATURES).unwrap_or(1) as usize
+}
+
 impl Preset for SignatureKeys {
     fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         facts.path(name)?;
-        let width = facts.width() as f64;
-        let fits = || (1..=4).rev().find(|&n| width.powi(n) <= FEATURES).unwrap_or(1) as usize;
-        let depth = at_least("model.depth", *self.depth.get_or_insert_with(fits), 1)?;
+        let depth = at_least("model.depth", *self.depth.get_or_insert_with(|| usual_depth(facts.width())), 1)?;
         let features = vec![LayerSpec::Signature(SignatureFeatures { depth }), LayerSpec::Standardise(Standardise {})];
         read(&mut Some(Over::Last), &mut self.dropout, features, Vec::new(), facts)
     }

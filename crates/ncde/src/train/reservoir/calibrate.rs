@@ -1,7 +1,7 @@
 //! From scores to probabilities: `p = softmax(tau s)`, with the `tau` under which cases that were left out are most probable.
 
 /// `tau`, from what was said of rows left out, `[rows, classes]` without the means, and what is right, also without.
-pub(super) fn temperature(left_out: &[f64], targets: &[f64], means: &[f64]) -> f64 {
+pub(in crate::train) fn temperature(left_out: &[f64], targets: &[f64], means: &[f64]) -> f64 {
     let classes = means.len().max(1);
     let loss = |tau: f64| -> f64 {
         left_out

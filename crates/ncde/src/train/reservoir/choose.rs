@@ -7,6 +7,8 @@
 //! Which blocks help differs from data set to data set. The list is short and fixed, so that there is little to overfit: families and ways of pooling first, then
 //! what goes beside the best of them.
 
+use std::ops::Range;
+
 use ncde_reservoir::ridge::{Fit, fit, products};
 use ncde_runtime::layer::Block;
 use rayon::prelude::*;
@@ -41,7 +43,7 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
         .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 3])))
         .filter(|mix| mix.iter().any(|&w| w > 0.0))
         .collect();
-    let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect();
+    let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();
     tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
     let alone = [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
     let mut beside: Vec<Vec<f64>> = alone.into_iter().map(|rest| mix(blocks, |_, _| false, rest)).collect();
@@ -55,12 +57,12 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
         beside.extend(rests.into_iter().map(|rest| mix(blocks, own, rest)));
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
-    tried.extend(beside.par_iter().filter_map(|mix| best_penalty(table, &kernels, mix)).collect::<Vec<_>>());
+    tried.extend(beside.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect::<Vec<_>>());
     let best = tried.into_iter().min_by(|a, b| a.fit.error.total_cmp(&b.fit.error))?;
     // What looks best on few cases is best by luck as well: shares of time of all families get half the say, where that costs little.
     let shares = mix(blocks, |_, p| p == 0, [0.0; 3]);
     let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
-    let blended = best_penalty(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
+    let blended = best_of(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
     Some(blended.unwrap_or(best))
 }
 
@@ -77,23 +79,30 @@ fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, [memories, moment
     if sum > 0.0 { weights.iter().map(|w| w / sum).collect() } else { weights }
 }
 
-/// The penalty with the least leave-out error: from the middle down the valley.
-fn best_penalty(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
+/// The penalty with the least leave-out error, of a mix.
+fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
     let n = table.rows;
     let mut k = vec![0.0; n * n];
     for (kernel, &w) in kernels.iter().zip(mix).filter(|(_, w)| **w > 0.0) {
         k.iter_mut().zip(kernel).for_each(|(k, x)| *k += w * x);
     }
+    let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups)?;
+    Some(Choice { mix: mix.to_vec(), lambda, fit })
+}
+
+/// The penalty with the least leave-out error and its fit, of products of all pairs of rows: from the middle down the valley.
+pub(in crate::train) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>]) -> Option<(f64, Fit)> {
+    let rows = groups.last().map_or(0, |last| last.end);
     let at = |power: i32| {
-        let lambda = n as f64 * STEP.powi(power);
-        let fit = PENALTIES.contains(&power).then(|| fit(&k, &table.targets, &table.groups, lambda)).flatten()?;
-        Some(Choice { mix: mix.to_vec(), lambda, fit })
+        let lambda = rows as f64 * STEP.powi(power);
+        let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, lambda)).flatten()?;
+        Some((lambda, fit))
     };
     let middle = -6;
     let mut best = at(middle)?;
     for direction in [1, -1] {
         let mut power = middle + direction;
-        while let Some(next) = at(power).filter(|next| next.fit.error < best.fit.error) {
+        while let Some(next) = at(power).filter(|next| next.1.error < best.1.error) {
             best = next;
             power += direction;
         }

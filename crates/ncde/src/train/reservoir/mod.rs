@@ -31,10 +31,13 @@ use ncde_runtime::layer::{Block, Memory, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
 
 use super::checkpoint::Progress;
-use super::run::{finished, tell_overflows, write_record};
+use super::directory::CONFIG;
+use super::run::{tell_overflows, write_record};
 use super::store::{save_model, write_whole};
 use super::{Error, Event, Outcome, Run};
 use crate::random::Stream;
+pub(super) use calibrate::temperature;
+pub(super) use choose::best_penalty;
 use choose::{Choice, choose};
 use rows::{CaseRows, thinned, wanted};
 use table::{Computer, Table};
@@ -92,16 +95,17 @@ impl Run {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, Error> {
         let config = self.settings.config.to_toml();
-        if let Some(record) = finished(directory, &config).filter(|_| resume).transpose()? {
+        if let Some(record) = self.finished(directory).filter(|_| resume).transpose()? {
             return Ok(Outcome { record, already: true });
         }
-        write_whole(&directory.join("config.toml"), config.as_bytes())?;
+        write_whole(&directory.join(CONFIG), config.as_bytes())?;
         let begun = Instant::now();
         let solved = match closed {
             Closed::Pooled(reservoir) => self.solve(reservoir)?,
             Closed::Steps(memory, random) => self.solve_steps(memory, random)?,
         };
-        let progress = Progress { config, seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
+        let progress =
+            Progress { config, data: self.fingerprint.clone(), seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
         on(Event::Testing);
         save_model(directory, solved.spec, &solved.weights)?;
@@ -150,7 +154,7 @@ impl Run {
         let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);
         let chosen = words(full, &blocks, &choice.mix);
         let temperature = match task {
-            Task::Classification { .. } => calibrate::temperature(&choice.fit.left_out, &table.targets, &table.means),
+            Task::Classification { .. } => temperature(&choice.fit.left_out, &table.targets, &table.means),
             _ => 1.0,
         };
         let error = choice.fit.error;

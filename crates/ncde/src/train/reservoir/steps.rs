@@ -11,7 +11,7 @@
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_reservoir::sums::Sums;
-use ncde_runtime::layer::{Layer, Memory, RandomFeatures, Row, Step, Values};
+use ncde_runtime::layer::{Kept, Layer, Memory, RandomFeatures, Row, Step, Values};
 use ncde_runtime::{LayerSpec, NamedWeight, Task};
 
 use super::folds::{Choice, alike, choose};
@@ -72,7 +72,7 @@ struct Expansion {
 type Taken<'a> = &'a mut dyn FnMut(usize, &[f32], &[f64]);
 
 /// A row that is kept to calibrate scores on: its stretch, its features, its targets.
-type Kept = (usize, Vec<f32>, Vec<f64>);
+type Sampled = (usize, Vec<f32>, Vec<f64>);
 
 impl Run {
     /// Fits a readout of these memories to the training part.
@@ -98,7 +98,7 @@ impl Run {
         drop(inputs);
 
         let mut folds = vec![Sums::new(counts.all(), outputs); FOLDS.min(total)];
-        let mut sample: Vec<Kept> = Vec::new();
+        let mut sample: Vec<Sampled> = Vec::new();
         let calibrated = matches!(self.spec.task, Task::Classification { .. });
         let apart = total.div_ceil(every).div_ceil(CALIBRATED_ON);
         let mut seen = 0;
@@ -140,12 +140,12 @@ impl Run {
         for (&case, asked) in self.parts.train.iter().zip(asked) {
             let (values, times, statics) = self.features.case(case);
             let statics: Vec<f64> = statics.iter().map(|&x| f64::from(x)).collect();
-            let mut remembered = vec![0.0; step.memory()];
+            let mut remembered = Kept::new(step.memory());
             let mut asked = asked.iter().peekable();
             for (t, &time) in times.iter().enumerate() {
                 let Some((next, targets)) = asked.peek() else { break };
                 let row: Vec<f64> = values[t * signal.width()..(t + 1) * signal.width()].iter().map(|&x| f64::from(x)).collect();
-                step.push(&mut remembered, Row { time, values: &row, statics: &statics }, &mut out)?;
+                step.push(remembered.share(), Row { time, values: &row, statics: &statics }, &mut out)?;
                 if *next != t {
                     continue;
                 }
@@ -281,7 +281,7 @@ fn known(mut asked: Vec<(usize, Vec<f64>)>, outputs: usize) -> Vec<(usize, Vec<f
 }
 
 /// By what fits without a stretch say of rows in it.
-fn temperature(choice: &Choice, sample: &[Kept], outputs: usize) -> f64 {
+fn temperature(choice: &Choice, sample: &[Sampled], outputs: usize) -> f64 {
     let features = choice.kept.len();
     let mut scores = Vec::new();
     for (fold, row, _) in sample {

@@ -1,0 +1,78 @@
+//! Forecasts in tables: by horizon and by channel, beside the naive ones.
+
+use crate::format::{MISSING, capital, number, percent};
+use crate::metrics::{Forecast, Mean};
+use crate::summary::series_counted;
+
+/// The most rows of a table: horizons are left out in between.
+const ROWS: usize = 12;
+
+/// A title, the columns, and rows of cells.
+pub(crate) struct Table {
+    pub(crate) title: &'static str,
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// What goes beside the headline: naive forecasts, the variance explained, coverage, series.
+pub(crate) fn certainty(metrics: &Forecast) -> String {
+    let mut parts = Vec::new();
+    let naive: Vec<String> =
+        metrics.naive.iter().map(|naive| format!("{} {}", naive.name, number(naive.mase.unwrap_or(naive.mae)))).collect();
+    if !naive.is_empty() {
+        parts.push(format!("naive: {}", naive.join(", ")));
+    }
+    parts.extend(metrics.r2.map(|r2| format!("R\u{b2} {}", number(r2))));
+    if let (Some(level), Some(coverage)) = (metrics.level, metrics.coverage) {
+        parts.push(format!("{:.0} % intervals hold {}", 100.0 * level, percent(coverage)));
+    }
+    parts.push(series_counted(metrics.cases));
+    parts.join("; ")
+}
+
+/// The tables: by horizon, and by channel where there are several.
+pub(crate) fn tables(metrics: &Forecast) -> Vec<Table> {
+    let scaled = metrics.mase.is_some();
+    let error = |mean: &Mean| if scaled { mean.mase.map_or(MISSING.into(), number) } else { number(mean.mae) };
+    let unit = if scaled { "MASE" } else { "MAE" };
+    let mut columns = vec![unit.to_owned()];
+    columns.extend(metrics.naive.iter().map(|naive| naive.name.clone()));
+    columns.extend(["R\u{b2}".to_owned(), "MAE".to_owned()]);
+    columns.extend(metrics.level.map(|_| "covered".to_owned()));
+    let row = |name: String, means: &[Mean]| -> Vec<String> {
+        let mut cells = vec![name];
+        cells.extend(means.iter().map(error));
+        cells.extend([means[0].r2.map_or(MISSING.into(), number), number(means[0].mae)]);
+        cells.extend(means[0].coverage.map(percent));
+        cells
+    };
+    let header = |first: &str| std::iter::once(first.to_owned()).chain(columns.iter().cloned()).collect();
+    let horizons = metrics.by_horizon();
+    let shown = ROWS.min(horizons.len());
+    let chosen = (0..shown).map(|i| &horizons[i * (horizons.len() - 1) / (shown - 1).max(1)]);
+    let mut tables = vec![Table {
+        title: "By horizon",
+        header: header("ahead"),
+        rows: chosen.map(|(k, means)| row(k.to_string(), means)).collect(),
+    }];
+    let channels = metrics.by_channel();
+    if channels.len() > 1 {
+        let rows = channels.iter().map(|(name, means)| row((*name).to_owned(), means)).collect();
+        tables.push(Table { title: "By channel", header: header("channel"), rows });
+    }
+    tables
+}
+
+/// What the columns mean.
+pub(crate) fn legend(metrics: &Forecast) -> String {
+    let mut words = "MASE is the mean size of the error in units of ".to_owned();
+    words += &match metrics.period {
+        Some(period) => format!("that of the seasonal naive forecast (the value {period} observations before)"),
+        None => "that of repeating the last value once".to_owned(),
+    };
+    words += " on the training part, below 1 is better than that; beside it that of naive forecasts. R\u{b2} is the mean of those of the channels.";
+    if let Some(level) = metrics.level {
+        words += &format!(" Covered: the share of values in the {:.0} % intervals.", 100.0 * level);
+    }
+    capital(&words)
+}

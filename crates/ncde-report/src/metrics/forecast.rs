@@ -1,0 +1,268 @@
+//! Metrics of forecasts, for each horizon and channel, beside those of naive forecasts.
+//!
+//! ```text
+//! mse = mean (f - y)^2,   mae = mean |f - y|,   mase = mae / scale,   r2 = 1 - sum (f - y)^2 / sum (y - mean y)^2,   coverage = share of |f - y| <= width
+//! ```
+//!
+//! `scale` is the mean size of the error of a naive forecast on the training part: with `mase` below 1 a forecast is better than that, whatever the unit of a
+//! channel. Over several channels, `mase` and `r2` are means of those of each horizon and channel: pooled numbers would be those of the channel with the largest values.
+
+use serde::{Deserialize, Serialize};
+
+use crate::number;
+
+/// How good forecasts are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Forecast {
+    /// How many series were forecast; without any, all metrics are zero and mean nothing.
+    pub cases: usize,
+    /// How many numbers were compared.
+    pub numbers: usize,
+    /// Mean square of the error, over all numbers.
+    #[serde(with = "number")]
+    pub mse: f64,
+    /// Mean size of the error, over all numbers.
+    #[serde(with = "number")]
+    pub mae: f64,
+    /// Mean of the scaled errors of horizons and channels.
+    pub mase: Option<f64>,
+    /// Mean over horizons and channels of the share of the variance that is explained.
+    pub r2: Option<f64>,
+    /// The share of numbers that lie in their intervals.
+    pub coverage: Option<f64>,
+    /// The share that should.
+    pub level: Option<f64>,
+    /// After how many observations things repeat, if they do.
+    pub period: Option<usize>,
+    /// The names of the channels.
+    pub channels: Vec<String>,
+    /// For each horizon, and in it for each channel.
+    pub scores: Vec<Score>,
+    /// The same of forecasts that need no model.
+    pub naive: Vec<Naive>,
+}
+
+/// How good the forecasts of one horizon and channel are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// How many observations ahead.
+    pub horizon: usize,
+    /// Which channel, from 0.
+    pub channel: usize,
+    /// How many numbers were compared.
+    pub numbers: usize,
+    /// Mean square of the error.
+    #[serde(with = "number")]
+    pub mse: f64,
+    /// Mean size of the error.
+    #[serde(with = "number")]
+    pub mae: f64,
+    /// The same, scaled; `None` if the channel did not move in training.
+    pub mase: Option<f64>,
+    /// Share of the variance that is explained; `None` if the truth does not vary.
+    pub r2: Option<f64>,
+    /// The share of numbers that lie in their intervals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+}
+
+/// A forecast that needs no model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Naive {
+    /// What it says: `last value`, `seasonal`, `mean`.
+    pub name: String,
+    /// As in [`Forecast`].
+    #[serde(with = "number")]
+    pub mse: f64,
+    /// As in [`Forecast`].
+    #[serde(with = "number")]
+    pub mae: f64,
+    /// As in [`Forecast`].
+    pub mase: Option<f64>,
+    /// As in [`Forecast`].
+    pub r2: Option<f64>,
+    /// For each horizon, and in it for each channel.
+    pub scores: Vec<Score>,
+}
+
+/// Sums that the metrics of one horizon and channel are made of.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    count: usize,
+    square: f64,
+    size: f64,
+    covered: usize,
+    /// Mean and squared distances of the truth.
+    mean: f64,
+    spread: f64,
+}
+
+impl Sums {
+    fn push(&mut self, truth: f64, forecast: f64, width: Option<f64>) {
+        let error = forecast - truth;
+        self.count += 1;
+        self.square += error * error;
+        self.size += error.abs();
+        self.covered += usize::from(width.is_some_and(|width| error.abs() <= width));
+        let step = truth - self.mean;
+        self.mean += step / self.count as f64;
+        self.spread += step * (truth - self.mean);
+    }
+
+    fn score(&self, horizon: usize, channel: usize, scale: f64, intervals: bool) -> Score {
+        let n = self.count.max(1) as f64;
+        let (mae, varies) = (self.size / n, self.spread > 1e-20 * n * self.mean * self.mean);
+        let mase = (scale > 0.0 && self.count > 0).then_some(mae / scale).filter(|x| x.is_finite());
+        let r2 = varies.then_some(1.0 - self.square / self.spread).filter(|x| x.is_finite());
+        let coverage = (intervals && self.count > 0).then_some(self.covered as f64 / n);
+        Score { horizon, channel, numbers: self.count, mse: self.square / n, mae, mase, r2, coverage }
+    }
+}
+
+/// Takes forecasts one number at a time.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    horizons: Vec<usize>,
+    channels: Vec<String>,
+    scales: Vec<f64>,
+    level: Option<f64>,
+    period: Option<usize>,
+    model: Vec<Sums>,
+    naive: Vec<(String, Vec<Sums>)>,
+}
+
+impl Tally {
+    /// For these horizons and channels, each with its scale (0 if it is not known), intervals of a level, and naive forecasts by name.
+    pub fn new(horizons: &[usize], channels: &[String], scales: &[f64], level: Option<f64>, naive: &[&str]) -> Self {
+        let sums = vec![Sums::default(); horizons.len() * channels.len()];
+        Self {
+            horizons: horizons.to_vec(),
+            channels: channels.to_vec(),
+            scales: scales.to_vec(),
+            level,
+            period: None,
+            naive: naive.iter().map(|name| ((*name).to_owned(), sums.clone())).collect(),
+            model: sums,
+        }
+    }
+
+    /// The same with a period that is known.
+    #[must_use]
+    pub fn with_period(self, period: Option<usize>) -> Self {
+        Self { period, ..self }
+    }
+
+    /// A forecast for the horizon and channel at these places, with half its interval and the naive forecasts in their order.
+    pub fn push(&mut self, [horizon, channel]: [usize; 2], truth: f64, forecast: f64, width: Option<f64>, naive: &[f64]) {
+        let place = horizon * self.channels.len() + channel;
+        self.model[place].push(truth, forecast, width);
+        for ((_, sums), forecast) in self.naive.iter_mut().zip(naive) {
+            sums[place].push(truth, *forecast, None);
+        }
+    }
+
+    /// The metrics, of so many series; `None` if nothing was compared.
+    ///
+    /// ```
+    /// use ncde_report::metrics::Tally;
+    /// let mut tally = Tally::new(&[1], &["x".to_owned()], &[2.0], Some(0.9), &["last value"]);
+    /// for (truth, forecast, last) in [(1.0, 1.5, 0.0), (3.0, 2.0, 1.0)] {
+    ///     tally.push([0, 0], truth, forecast, Some(0.6), &[last]);
+    /// }
+    /// let metrics = tally.finish(1).unwrap();
+    /// assert_eq!((metrics.mae, metrics.mase, metrics.coverage), (0.75, Some(0.375), Some(0.5)));
+    /// assert_eq!((metrics.naive[0].mae, metrics.r2), (1.5, Some(1.0 - 1.25 / 2.0)));
+    /// ```
+    pub fn finish(self, cases: usize) -> Option<Forecast> {
+        let list = |sums: &[Sums], intervals: bool| -> Vec<Score> {
+            let places = self.horizons.iter().flat_map(|&horizon| (0..self.channels.len()).map(move |c| (horizon, c)));
+            places.zip(sums).map(|((k, c), sums)| sums.score(k, c, self.scales[c], intervals)).collect()
+        };
+        let scores = list(&self.model, self.level.is_some());
+        let numbers = scores.iter().map(|score| score.numbers).sum();
+        if numbers == 0 {
+            return None;
+        }
+        let naive = self.naive.iter().map(|(name, sums)| {
+            let scores = list(sums, false);
+            let [mse, mae] = [pooled(&scores, |score| score.mse), pooled(&scores, |score| score.mae)];
+            Naive { name: name.clone(), mse, mae, mase: mean(&scores, |s| s.mase), r2: mean(&scores, |s| s.r2), scores }
+        });
+        Some(Forecast {
+            cases,
+            numbers,
+            mse: pooled(&scores, |score| score.mse),
+            mae: pooled(&scores, |score| score.mae),
+            mase: mean(&scores, |score| score.mase),
+            r2: mean(&scores, |score| score.r2),
+            coverage: self.level.map(|_| pooled(&scores, |score| score.coverage.unwrap_or(0.0))),
+            level: self.level,
+            period: self.period,
+            naive: naive.collect(),
+            channels: self.channels,
+            scores,
+        })
+    }
+}
+
+impl Forecast {
+    /// The naive forecast with the smallest error, scaled where it can be.
+    pub fn best_naive(&self) -> Option<&Naive> {
+        let error = |naive: &Naive| naive.mase.unwrap_or(naive.mae);
+        self.naive.iter().filter(|naive| error(naive).is_finite()).min_by(|a, b| error(a).total_cmp(&error(b)))
+    }
+
+    /// The metrics of each horizon, over all channels: `[the forecast, each naive one]`.
+    pub fn by_horizon(&self) -> Vec<(usize, Vec<Mean>)> {
+        let mut horizons: Vec<usize> = self.scores.iter().map(|score| score.horizon).collect();
+        horizons.dedup();
+        horizons.into_iter().map(|k| (k, self.over(|score| score.horizon == k))).collect()
+    }
+
+    /// The metrics of each channel, over all horizons: `[the forecast, each naive one]`.
+    pub fn by_channel(&self) -> Vec<(&str, Vec<Mean>)> {
+        self.channels.iter().enumerate().map(|(c, name)| (name.as_str(), self.over(|score| score.channel == c))).collect()
+    }
+
+    fn over(&self, among: impl Fn(&Score) -> bool) -> Vec<Mean> {
+        let all = std::iter::once(&self.scores).chain(self.naive.iter().map(|naive| &naive.scores));
+        let of = |scores: &Vec<Score>| {
+            let own: Vec<Score> = scores.iter().filter(|score| among(score)).cloned().collect();
+            Mean {
+                mse: pooled(&own, |score| score.mse),
+                mae: pooled(&own, |score| score.mae),
+                mase: mean(&own, |score| score.mase),
+                r2: mean(&own, |score| score.r2),
+                coverage: self.level.map(|_| pooled(&own, |score| score.coverage.unwrap_or(0.0))),
+            }
+        };
+        all.map(of).collect()
+    }
+}
+
+/// The metrics of several horizons or channels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// Over all numbers.
+    pub mse: f64,
+    /// Over all numbers.
+    pub mae: f64,
+    /// The mean of those that are defined.
+    pub mase: Option<f64>,
+    /// The mean of those that are defined.
+    pub r2: Option<f64>,
+    /// Over all numbers, of forecasts with intervals.
+    pub coverage: Option<f64>,
+}
+
+/// The mean of something over all numbers.
+fn pooled(scores: &[Score], value: impl Fn(&Score) -> f64) -> f64 {
+    let numbers: usize = scores.iter().map(|score| score.numbers).sum();
+    let sum: f64 = scores.iter().filter(|score| score.numbers > 0).map(|score| score.numbers as f64 * value(score)).sum();
+    sum / numbers.max(1) as f64
+}
+
+/// The mean of what is defined.
+fn mean(scores: &[Score], value: impl Fn(&Score) -> Option<f64>) -> Option<f64> {
+    super::classification::mean(scores.iter().filter_map(value))
+}

@@ -1,0 +1,69 @@
+//! How well classes are told apart, and whether probabilities mean what they say.
+
+use super::chart::{Axis, Chart, Layer};
+use super::scale::Spacing;
+use crate::metrics::{Bin, calibration, roc};
+use crate::record::{Outcome, RunRecord};
+
+/// The most classes whose curves are drawn: as many as there are colours.
+const MOST_CURVES: usize = 8;
+/// The most bins of a calibration.
+const MOST_BINS: usize = 10;
+
+/// The test cases that have probabilities, each with the number of its true class.
+pub(crate) fn cases(run: &RunRecord) -> Vec<(&[f64], usize)> {
+    let classes = &run.data.classes;
+    let place = |truth: &Outcome| match truth {
+        Outcome::Class(name) => classes.iter().position(|own| own == name),
+        Outcome::Number(_) => None,
+    };
+    let rows = run.predictions.iter().filter(|case| case.probabilities.len() == classes.len());
+    rows.filter_map(|case| Some((&case.probabilities[..], place(&case.truth)?))).collect()
+}
+
+/// A curve for each class against the others, of two classes for the second; with the names of the classes that are drawn, by colour.
+pub(crate) fn receiver(run: &RunRecord) -> Option<(String, Vec<(usize, usize)>)> {
+    let (cases, classes) = (cases(run), run.data.classes.len());
+    let chosen = if classes == 2 { 1..2 } else { 0..classes };
+    let curve = |class: usize| roc(&cases.iter().map(|(row, truth)| (row[class], *truth == class)).collect::<Vec<_>>());
+    let curves: Vec<(usize, Vec<[f64; 2]>)> =
+        chosen.map(|class| (class, curve(class))).filter(|(_, curve)| !curve.is_empty()).take(MOST_CURVES).collect();
+    if curves.is_empty() {
+        return None;
+    }
+    let names = curves.iter().enumerate().map(|(colour, (class, _))| (colour, *class)).collect();
+    let mut layers = vec![Layer::Guide { points: vec![[0.0, 0.0], [1.0, 1.0]] }];
+    layers.extend(curves.into_iter().enumerate().map(|(colour, (_, points))| Layer::Line { points, colour, dashed: false }));
+    let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
+    let (x, y) = (axis("others taken for the class (share)"), axis("cases of the class found (share)"));
+    Some((Chart { title: "receiver operating characteristic".into(), x, y, layers }.svg()?, names))
+}
+
+/// The share of right predictions against their probability, with the line where both are equal.
+pub(crate) fn calibrated(run: &RunRecord) -> Option<(String, Vec<Bin>)> {
+    let bins = calibration(cases(run).into_iter(), MOST_BINS);
+    if bins.len() < 2 {
+        return None;
+    }
+    let low = bins.iter().map(|bin| bin.confidence.min(bin.accuracy)).fold(1.0, f64::min);
+    let points: Vec<[f64; 2]> = bins.iter().map(|bin| [bin.confidence, bin.accuracy]).collect();
+    let mark = |at: &[f64; 2], bin: &Bin| Layer::Mark {
+        at: *at,
+        name: String::new(),
+        tip: format!("{} cases: {:.0} % sure, {:.0} % right", bin.cases, 100.0 * bin.confidence, 100.0 * bin.accuracy),
+        colour: 0,
+    };
+    let mut layers = vec![
+        Layer::Guide { points: vec![[low, low], [1.0, 1.0]] },
+        Layer::Line { points: points.clone(), colour: 0, dashed: false },
+    ];
+    layers.extend(points.iter().zip(&bins).map(|(at, bin)| mark(at, bin)));
+    let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
+    let chart = Chart {
+        title: "calibration".into(),
+        x: axis("probability of the predicted class"),
+        y: axis("share that is right"),
+        layers,
+    };
+    Some((chart.svg()?, bins))
+}

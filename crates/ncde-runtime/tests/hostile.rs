@@ -1,0 +1,250 @@
+//! Models that somebody has changed by hand, or that were damaged: an error, or a model that predicts, but never a panic and never more memory than
+//! the files justify.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ncde_runtime::{Model, SPEC, WEIGHTS};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// The directories of saved models.
+fn fixtures() -> Vec<PathBuf> {
+    fn visit(folder: &Path, all: &mut Vec<PathBuf>) {
+        if folder.join(SPEC).exists() && folder.join(WEIGHTS).exists() {
+            all.push(folder.into());
+        }
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                visit(&path, all);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    visit(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), &mut all);
+    all.sort();
+    assert!(all.len() >= 10, "{all:?}");
+    all
+}
+
+/// Every place of a value.
+fn places(value: &Value, here: &str, all: &mut Vec<String>) {
+    all.push(here.to_owned());
+    match value {
+        Value::Array(items) => items.iter().enumerate().for_each(|(i, item)| places(item, &format!("{here}/{i}"), all)),
+        Value::Object(map) => map.iter().for_each(|(key, item)| places(item, &format!("{here}/{key}"), all)),
+        _ => {}
+    }
+}
+
+/// What may stand anywhere.
+fn anything() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (0_u64..40).prop_map(Value::from),
+        prop_oneof![Just(1_u64 << 20), Just(1_000_000_000), Just(1 << 32), Just(1 << 62), Just(u64::MAX)].prop_map(Value::from),
+        (-3_i64..0).prop_map(Value::from),
+        prop_oneof![Just(0.0), Just(1e-320), Just(1e300), Just(-1e300), Just(0.5), Just(f64::MAX)].prop_map(Value::from),
+        "[a-z]{0,4}".prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        (0_usize..5, 0_u64..9).prop_map(|(count, x)| Value::from(vec![x; count])),
+    ]
+}
+
+/// One change of a description.
+#[derive(Debug, Clone)]
+enum Change {
+    Replace(Value),
+    Remove,
+    Twice,
+    Extra,
+    Scale(u64),
+}
+
+fn change() -> impl Strategy<Value = (prop::sample::Index, Change)> {
+    let kind = prop_oneof![
+        4 => anything().prop_map(Change::Replace),
+        1 => Just(Change::Remove),
+        1 => Just(Change::Twice),
+        1 => Just(Change::Extra),
+        3 => prop_oneof![Just(2_u64), Just(1000), Just(1 << 20), Just(1 << 40)].prop_map(Change::Scale),
+    ];
+    (any::<prop::sample::Index>(), kind)
+}
+
+fn apply(spec: &mut Value, place: &str, change: &Change) {
+    match change {
+        Change::Replace(value) => *spec.pointer_mut(place).unwrap() = value.clone(),
+        Change::Scale(factor) => {
+            let value = spec.pointer_mut(place).unwrap();
+            if let Some(x) = value.as_u64() {
+                *value = x.max(1).saturating_mul(*factor).into();
+            }
+        }
+        Change::Remove | Change::Twice | Change::Extra => {
+            let Some((parent, key)) = place.rsplit_once('/') else { return };
+            match spec.pointer_mut(parent).unwrap() {
+                Value::Array(items) => {
+                    let i: usize = key.parse().unwrap();
+                    match change {
+                        Change::Remove => drop(items.remove(i)),
+                        _ => items.insert(i, items[i].clone()),
+                    }
+                }
+                Value::Object(map) => match change {
+                    Change::Remove => drop(map.remove(key)),
+                    _ => drop(map.insert("extra".into(), Value::Object(Map::new()))),
+                },
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Loads what was made of a fixture, and predicts if that succeeds; the files are those of one test.
+fn take(spec: &[u8], weights: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(SPEC), spec).unwrap();
+    std::fs::write(folder.path().join(WEIGHTS), weights).unwrap();
+    let begun = Instant::now();
+    if let Ok(mut model) = Model::load(folder.path()) {
+        let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
+        if let Ok(mut series) = model.start(&vec![0.5; statics]) {
+            for t in 0..4 {
+                let _ = model.push(&mut series, f64::from(t), &vec![f64::from(t % 2); channels]);
+                let _ = model.predict(&series);
+            }
+        }
+    } else {
+        let message = Model::load(folder.path()).map(|_| ()).unwrap_err().to_string();
+        assert!(!message.contains('\n') && message.len() < 2000, "{message}");
+    }
+    assert!(begun.elapsed().as_secs() < 20, "{}", String::from_utf8_lossy(spec));
+}
+
+/// The most memory that this process ever asked for, in bytes; nothing where the system does not say.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:"))?;
+    Some(1024 * line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?)
+}
+
+/// The weights with a checksum that says they are whole, whatever they are.
+fn believed(mut spec: Value, weights: &[u8]) -> Vec<u8> {
+    if let Some(own) = spec.get_mut("weights").filter(|own| own.is_object()) {
+        *own = json!({"bytes": weights.len(), "crc32": crc32fast::hash(weights)});
+    }
+    spec.to_string().into_bytes()
+}
+
+/// `PROPTEST_CASES` asks for more.
+fn cases() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(400), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// One test, so that what is measured is of these models alone.
+#[test]
+fn changed_models_are_refused_or_predict() {
+    let fixtures = fixtures();
+    let read = |at: &prop::sample::Index| {
+        let folder = at.get(&fixtures);
+        let spec: Value = serde_json::from_slice(&std::fs::read(folder.join(SPEC)).unwrap()).unwrap();
+        (spec, std::fs::read(folder.join(WEIGHTS)).unwrap())
+    };
+    let before = peak();
+    let mut runner = proptest::test_runner::TestRunner::new(cases());
+    // Values of the description.
+    let changes = (any::<prop::sample::Index>(), prop::collection::vec(change(), 1..3));
+    runner
+        .run(&changes, |(at, changes)| {
+            let (mut spec, weights) = read(&at);
+            for (place, change) in &changes {
+                let mut all = Vec::new();
+                places(&spec, "", &mut all);
+                apply(&mut spec, place.get(&all).as_str(), change);
+            }
+            take(spec.to_string().as_bytes(), &weights);
+            Ok(())
+        })
+        .unwrap();
+    // Bytes of the description, and of the weights as if they were whole.
+    let bytes =
+        (any::<prop::sample::Index>(), any::<bool>(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6));
+    runner
+        .run(&bytes, |(at, in_weights, flips)| {
+            let (spec, mut weights) = read(&at);
+            let mut text = spec.to_string().into_bytes();
+            let own = if in_weights { &mut weights } else { &mut text };
+            for (place, byte) in &flips {
+                // Mostly in the header, where names and shapes are.
+                let length = if in_weights { own.len().min(600) } else { own.len() };
+                own[place.index(length)] = *byte;
+            }
+            take(&if in_weights { believed(spec, &weights) } else { text }, &weights);
+            Ok(())
+        })
+        .unwrap();
+    if let (Some(before), Some(after)) = (before, peak()) {
+        assert!(after - before < 1 << 30, "{} MiB were asked for", (after - before) >> 20);
+    }
+}
+
+/// Sizes that no file of weights could go with: told in a moment, with the place.
+#[test]
+fn sizes_are_held_against_the_file_of_weights() {
+    let told = |fixture: &str, place: &str, value: Value, parts: &[&str]| {
+        let folder = fixtures().into_iter().find(|folder| folder.ends_with(fixture)).unwrap();
+        let mut spec: Value = serde_json::from_slice(&std::fs::read(folder.join(SPEC)).unwrap()).unwrap();
+        *spec.pointer_mut(place).unwrap_or_else(|| panic!("{fixture} has no {place}")) = value;
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::write(copy.path().join(SPEC), spec.to_string()).unwrap();
+        std::fs::copy(folder.join(WEIGHTS), copy.path().join(WEIGHTS)).unwrap();
+        let message = Model::load(copy.path()).map(|_| ()).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    };
+    let find = |fixture: &str, layer: &str| -> String {
+        let folder = fixtures().into_iter().find(|folder| folder.ends_with(fixture)).unwrap();
+        let spec: Value = serde_json::from_slice(&std::fs::read(folder.join(SPEC)).unwrap()).unwrap();
+        let mut all = Vec::new();
+        places(&spec, "", &mut all);
+        all.into_iter().find(|place| spec.pointer(&format!("{place}/layer")) == Some(&layer.into())).unwrap()
+    };
+    let belongs = &["weights", "model.safetensors", "do not belong together"];
+    for hidden in [1_000_000_000_u64, 1 << 20] {
+        told("slice", &format!("{}/hidden", find("slice", "linear-cde")), hidden.into(), belongs);
+        told("log-ncde", &format!("{}/hidden", find("log-ncde", "neural-cde")), hidden.into(), belongs);
+        told("slice", &format!("{}/outputs", find("slice", "linear")), hidden.into(), belongs);
+    }
+    let depth = format!("{}/form/depth", find("slice", "windows"));
+    told("slice", &depth, 20.into(), &["(windows)", "coordinates", "lower the depth"]);
+    told("slice", &depth, 1_000_000.into(), &["(windows)", "`depth` is 1000000; at most 32"]);
+    // Fewer that are not there either are told by name and shape.
+    told(
+        "slice",
+        &format!("{}/outputs", find("slice", "linear")),
+        64.into(),
+        &["weight `layers.", "has shape", "do not belong together"],
+    );
+    let families = format!("{}/responses/families/0/groups", find("reservoir", "reservoir"));
+    told("reservoir", &families, (1_u64 << 11).into(), &["do not belong together"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_plain_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join(SPEC)).unwrap();
+    let message = Model::load(folder.path()).map(|_| ()).unwrap_err().to_string();
+    assert!(message.contains("a plain file is wanted"), "{message}");
+    let fixture = &fixtures()[0];
+    std::fs::remove_file(folder.path().join(SPEC)).unwrap();
+    std::fs::copy(fixture.join(SPEC), folder.path().join(SPEC)).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join(WEIGHTS)).unwrap();
+    let message = Model::load(folder.path()).map(|_| ()).unwrap_err().to_string();
+    assert!(message.contains("a plain file is wanted"), "{message}");
+}

@@ -1,0 +1,114 @@
+//! What lies ahead of each observation of a series: the targets of forecasts, computed where they are asked for, as there are `horizons` times as many as values.
+//!
+//! ```text
+//! target_{t,k,c} = s_c(x_{slot t + k, c}) - base,     base = 0, or if outputs are relative the last known s_c(x_{., c}) up to t
+//! ```
+
+use ncde_data::Case;
+use ncde_runtime::{Forecast, Preparation};
+
+use super::slots::Slots;
+
+/// One series, scaled.
+#[derive(Debug, Clone)]
+pub(super) struct Ahead {
+    slots: Slots,
+    channels: usize,
+    /// `[length, channels]`; NaN where a value is missing.
+    values: Vec<f32>,
+    /// For each of them the observations with the last known value of the channel up to there, and the first from there on; [`NONE`] if there is none.
+    known: Vec<[u32; 2]>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Ahead {
+    pub(super) fn new(case: &Case, forecast: &Forecast, preparation: &Preparation) -> Self {
+        let channels = preparation.channels.len();
+        let scaled = |(i, &x): (usize, &f64)| preparation.channels[i % channels].apply(x) as f32;
+        let values: Vec<f32> = case.values.iter().enumerate().map(scaled).collect();
+        let mut known = vec![[NONE; 2]; values.len()];
+        for c in 0..channels {
+            let places = || (0..values.len() / channels).map(|t| t * channels + c);
+            let (mut before, mut after) = (NONE, NONE);
+            for i in places() {
+                before = if values[i].is_nan() { before } else { (i / channels) as u32 };
+                known[i][0] = before;
+            }
+            for i in places().rev() {
+                after = if values[i].is_nan() { after } else { (i / channels) as u32 };
+                known[i][1] = after;
+            }
+        }
+        Self { slots: Slots::new(&case.times, forecast), channels, values, known }
+    }
+
+    /// The targets at an observation, `[horizons, channels]`; NaN where there is none. If they are to be `whole`, what is missing between two known values is on the
+    /// line between them.
+    pub(super) fn targets(&self, t: usize, forecast: &Forecast, whole: bool) -> Vec<f32> {
+        let slot = self.slots.slot(t);
+        let base: Vec<f32> = (0..self.channels)
+            .map(|c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 })
+            .collect();
+        let mut all = Vec::with_capacity(forecast.outputs(self.channels));
+        for k in forecast.horizons() {
+            let observation = self.slots.find(slot + k);
+            all.extend((0..self.channels).map(|c| {
+                let seen = observation.map_or(f32::NAN, |j| self.values[j * self.channels + c]);
+                let value = if whole && seen.is_nan() { self.between(t, slot + k, c) } else { seen };
+                value - base[c]
+            }));
+        }
+        all
+    }
+
+    /// The last known value of a channel up to an observation, and where it is; or the first from there on.
+    fn known(&self, t: usize, c: usize, side: usize) -> Option<(usize, f32)> {
+        let place = self.known.get(t * self.channels + c).map(|sides| sides[side]).filter(|&place| place != NONE)? as usize;
+        Some((place, self.values[place * self.channels + c]))
+    }
+
+    /// The value of a channel in a slot after observation `t`, on the line between the known ones on both sides.
+    fn between(&self, t: usize, slot: usize, c: usize) -> f32 {
+        let next = self.slots.next(t, slot);
+        let Some((after, high)) = self.known(next, c, AFTER) else { return f32::NAN };
+        let Some((before, low)) = self.known(next - 1, c, BEFORE) else { return high };
+        let [from, to] = [self.slots.slot(before), self.slots.slot(after)].map(|slot| slot as f32);
+        low + (high - low) * (slot as f32 - from) / (to - from)
+    }
+}
+
+const BEFORE: usize = 0;
+const AFTER: usize = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncde_runtime::{Missing, Scaling};
+
+    #[test]
+    fn targets_are_later_values_and_gaps_are_bridged_if_asked() {
+        let nan = f64::NAN;
+        let case =
+            Case { id: "a".into(), times: vec![0.0, 1.0, 2.0, 4.0, 5.0], values: vec![1.0, 3.0, nan, 5.0, nan], statics: vec![] };
+        let preparation = Preparation {
+            channels: vec![Scaling { shift: 1.0, factor: 2.0 }],
+            statics: vec![],
+            time: None,
+            missing: Missing::Forward {},
+        };
+        let of = |forecast: &Forecast, t, whole| Ahead::new(&case, forecast, &preparation).targets(t, forecast, whole);
+        let text = |values: Vec<f32>| format!("{values:?}");
+        let counted = Forecast { from: Some(1), ..Forecast::one(3) };
+        assert_eq!(text(of(&counted, 0, false)), "[4.0, NaN, 8.0]");
+        assert_eq!(text(of(&counted, 0, true)), "[4.0, 6.0, 8.0]");
+        assert_eq!(text(of(&counted, 1, true)), "[6.0, 8.0, NaN]");
+        let relative = Forecast { relative: true, ..counted };
+        assert_eq!(text(of(&relative, 1, false)), "[NaN, 4.0, NaN]");
+        assert_eq!(text(of(&relative, 2, false)), "[4.0, NaN, NaN]");
+        // The observation at time 3 is left out.
+        let grid = Forecast { step: Some(1.0), grid: true, ..relative };
+        assert_eq!(text(of(&grid, 1, false)), "[NaN, NaN, 4.0]");
+        assert!(of(&grid, 1, true).iter().zip([4.0 / 3.0, 8.0 / 3.0, 4.0]).all(|(a, b): (&f32, f32)| (a - b).abs() < 1e-6));
+    }
+}

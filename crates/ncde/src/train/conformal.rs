@@ -1,0 +1,48 @@
+//! How far off forecasts are: what share of them was no further off on the validation part, which training has not seen.
+//!
+//! ```text
+//! width_{k,c} = the ceil(level (n + 1))-th smallest of |forecast - truth|          (split conformal: covers with a chance of at least `level` if the future is like that part)
+//! ```
+
+use ncde_data::Dataset;
+use ncde_runtime::{Forecast, Intervals};
+
+use super::score::{Said, compare};
+
+/// The chance that intervals are made for.
+pub(super) const LEVEL: f64 = 0.9;
+
+/// Intervals from what was said of a part; none if there is a horizon and channel of which too little is known.
+pub(super) fn intervals(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Option<Intervals> {
+    let channels = data.channels.len();
+    let mut errors = vec![Vec::new(); forecast.outputs(channels)];
+    for (case, own) in data.cases.iter().zip(said) {
+        compare(forecast, case, channels, own, |_, [place, c], truth, value, _| {
+            errors[place * channels + c].push((value - truth).abs());
+        });
+    }
+    let widths: Option<Vec<f64>> = errors.into_iter().map(|own| width(own, LEVEL)).collect();
+    let widths = widths?.chunks(channels.max(1)).map(<[f64]>::to_vec).collect();
+    Some(Intervals { level: LEVEL, widths })
+}
+
+/// The width that holds a share of errors.
+fn width(mut errors: Vec<f64>, level: f64) -> Option<f64> {
+    let rank = (level * (errors.len() + 1) as f64 - 1e-9).ceil() as usize;
+    errors.sort_by(f64::total_cmp);
+    errors.get(rank.checked_sub(1)?).copied().filter(|width| width.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::width;
+
+    #[test]
+    fn ranks_are_those_of_a_finite_sample() {
+        // The 90th of 99; of 9 the 9th; of 8 there is none.
+        assert_eq!(width((1..=99).rev().map(f64::from).collect(), 0.9), Some(90.0));
+        assert_eq!(width((1..=9).map(f64::from).collect(), 0.9), Some(9.0));
+        assert_eq!(width((1..=8).map(f64::from).collect(), 0.9), None);
+        assert_eq!(width(vec![f64::NAN; 20], 0.9), None);
+    }
+}
