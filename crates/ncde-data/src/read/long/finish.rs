@@ -124,8 +124,8 @@ impl Table {
         let is_dropped = self.dropped(&is_static, tokens, options, &mut warnings);
         let vocabulary = tokens.map(|column| self.number_tokens(column)).transpose()?;
         let layout = self.layout(separator, &is_static, &is_dropped, tokens)?;
-        for column in &layout.columns {
-            warnings.extend(alike(column));
+        if options.layout.is_none() {
+            warnings.extend(layout.columns.iter().filter_map(alike));
         }
         let channels = outputs(&self.values, |i| !is_static[i] && !is_dropped[i])?;
         let statics = outputs(&self.values, |i| is_static[i])?;
