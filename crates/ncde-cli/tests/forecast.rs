@@ -21,7 +21,7 @@ const SMALL: &str = "--set task=forecast --set horizon=6 --set model.spans=3 --s
 fn one_long_series_becomes_forecasts_of_all_horizons_with_times_and_intervals() {
     let folder = Folder::new().with("power.csv", power());
     let run = folder.run(&format!("train --data power.csv --out run {SMALL}"));
-    assert!(run.ok().stderr.contains("split by time") && !run.stderr.contains("no test part"), "{}", run.stderr);
+    assert!(run.ok().stderr.contains("split by time") && !run.stderr.contains("nothing is held back"), "{}", run.stderr);
     for word in ["MASE", "last value", "seasonal", "mean", "90 % intervals hold", "1 series", "by horizon", "by channel"] {
         assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
     }
@@ -76,6 +76,6 @@ fn one_long_series_becomes_forecasts_of_all_horizons_with_times_and_intervals() 
 fn without_a_test_part_there_is_a_warning() {
     let folder = Folder::new().with("power.csv", power());
     let run = folder.run(&format!("train --data power.csv --out run {SMALL} --set test_share=0"));
-    assert!(run.ok().stderr.contains("warning: there is no test part"), "{}", run.stderr);
+    assert!(run.ok().stderr.contains("warning: nothing is held back to test on"), "{}", run.stderr);
     folder.run("predict run --data power.csv --horizon 1").ok();
 }

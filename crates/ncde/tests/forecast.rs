@@ -281,7 +281,10 @@ fn what_cannot_be_split_by_time_is_told() {
     whole.targets = Targets::Values { name: "y".into(), of: vec![1.0; 12] };
     assert!(message(&["split=time"], whole).contains("series as a whole have labels"));
     let short = dataset(&["x"], vec![drifting("a", 30, 3)]);
-    assert!(message(&["task=forecast", "horizon=20", "split=time"], short).contains("nothing to learn from"));
+    assert!(
+        message(&["task=forecast", "horizon=20", "split=time"], short)
+            .contains("`data.horizon` is 20, but the training part of a series has at most 20")
+    );
     // Without a test part there are no metrics of one.
     let folder = tempfile::tempdir().unwrap();
     let own = config(&["task=forecast", "test_share=0", "model.spans=2", "model.order=3", "model.random=10"]);

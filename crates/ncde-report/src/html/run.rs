@@ -54,7 +54,7 @@ fn keys(page: &mut String, run: &RunRecord) {
 fn scores(run: &RunRecord, metrics: &Metrics) -> String {
     let baselines = run.baselines.iter().map(|own| (own.name.as_str(), Column::Number));
     let columns: Vec<(&str, Column)> =
-        [("metric", Column::Text), ("model", Column::Number)].into_iter().chain(baselines).collect();
+        [("metric", Column::Name), ("model", Column::Number)].into_iter().chain(baselines).collect();
     table(&columns, run.scores(metrics).into_iter())
 }
 

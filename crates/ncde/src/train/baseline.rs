@@ -14,7 +14,7 @@ use ncde_signature::{Paths, Signature};
 
 use super::preset::usual_depth;
 use super::reservoir::{best_penalty, temperature};
-use super::score::score;
+use super::score::{Said, score, score_said};
 use super::{Error, Run};
 
 /// The most training cases of the linear model: products of all pairs are taken.
@@ -39,6 +39,15 @@ impl Run {
             all.extend(scored("linear on signatures", String::new(), &predictions));
         }
         Ok(all)
+    }
+
+    /// What a guess reaches at the same observations of series that are split by time.
+    pub(super) fn guessed(&self, data: &Dataset, said: &[Said]) -> Vec<Baseline> {
+        let Some((name, note, guess)) = self.guess() else { return Vec::new() };
+        let instead: Vec<Said> =
+            said.iter().map(|own| Said { predictions: vec![guess.clone(); own.predictions.len()], ..own.clone() }).collect();
+        let metrics = score_said(&self.spec.task, data, &instead);
+        metrics.map(|metrics| Baseline { name: name.into(), note, metrics }).into_iter().collect()
     }
 
     /// The best that can be said without looking at a series, in the training part.

@@ -113,23 +113,36 @@ impl Goal {
         Self { outputs, classes, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
-    /// Shows the targets of a case; values that are missing are NaN, or bridged where they can be if they are to be `whole`.
-    fn each(&self, case: usize, whole: bool, mut show: impl FnMut(Place, &Target)) {
+    /// Shows the targets of a case, one of `every` so many; values that are missing are NaN, or bridged where they can be if they are to be `whole`.
+    fn some(&self, case: usize, every: usize, whole: bool, mut show: impl FnMut(Place, &Target)) {
         match &self.targets[case] {
-            Known::Labels(all) => all.iter().for_each(|(place, target)| show(*place, target)),
+            Known::Labels(all) => all.iter().step_by(every).for_each(|(place, target)| show(*place, target)),
             Known::Ahead { of, places, forecast } => {
-                for (place, t) in places {
+                for (place, t) in places.iter().step_by(every) {
                     show(*place, &Target::Values(of.targets(*t, forecast, whole)));
                 }
             }
         }
     }
 
-    /// The rows of a case in windows of one observation, and what should come out there; of classes, 1 for the right one and 0 for the others. What is missing of
+    /// Shows all targets of a case; values that are missing are NaN.
+    fn each(&self, case: usize, show: impl FnMut(Place, &Target)) {
+        self.some(case, 1, false, show);
+    }
+
+    /// How many places of a case have a target.
+    pub(super) fn places(&self, case: usize) -> usize {
+        match &self.targets[case] {
+            Known::Labels(all) => all.len(),
+            Known::Ahead { places, .. } => places.len(),
+        }
+    }
+
+    /// The rows of a case in windows of one observation, one of `every` so many, and what should come out there; of classes, 1 for the right one and 0 for the others. What is missing of
     /// a forecast is on the line between its neighbours; NaN where there is nothing after it.
-    pub(super) fn asked(&self, case: usize) -> Vec<(usize, Vec<f64>)> {
+    pub(super) fn asked(&self, case: usize, every: usize) -> Vec<(usize, Vec<f64>)> {
         let mut all = Vec::new();
-        self.each(case, true, |place, target| {
+        self.some(case, every, true, |place, target| {
             let Place::Trunk(row) = place else { return };
             let numbers = match target {
                 Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
@@ -147,7 +160,7 @@ impl Goal {
         }
         let mut counts = vec![0.0; self.outputs];
         for &case in train {
-            self.each(case, false, |_, target| {
+            self.each(case, |_, target| {
                 if let Target::Class(class) = target {
                     counts[*class] += 1.0;
                 }
@@ -166,7 +179,7 @@ impl Goal {
         let mut targets = if self.classes { Vec::new() } else { vec![0.0_f32; batch * places * width] };
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
-            self.each(case, false, |place, target| {
+            self.each(case, |place, target| {
                 let at = (b * places + place.index(trunk)) * width;
                 match target {
                     Target::Class(class) => {
@@ -201,7 +214,7 @@ impl Goal {
         let [_, places, width] = rows.values.dims();
         let values: Vec<f64> = rows.values.to_data().iter().collect();
         for (b, &case) in cases.iter().enumerate() {
-            self.each(case, false, |place, target| {
+            self.each(case, |place, target| {
                 let outputs = &values[(b * places + place.index(rows.places.trunk)) * width..][..width];
                 match target {
                     Target::Class(class) => {

@@ -51,7 +51,7 @@ impl Run {
             },
             removed_duplicates: self.removed,
             fingerprint: self.fingerprint.clone(),
-            ..described(&self.data, &self.parts, &self.spec.task)
+            ..described(self.long.as_ref().map_or(&self.data, |long| &long.data), &self.parts, &self.spec.task)
         };
         Ok(RunRecord {
             format: RunRecord::FORMAT,
@@ -73,8 +73,19 @@ impl Run {
             test: score_said(task, &test.data, &test.said),
             recoveries: progress.recoveries.clone(),
             overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
-            metric: if self.settings.metric == "loss" { String::new() } else { self.settings.metric.clone() },
-            baselines: self.baselines(if self.parts.test.is_empty() { &self.parts.validation } else { &self.parts.test })?,
+            metric: if ["loss", "mse"].contains(&self.settings.metric.as_str()) {
+                String::new()
+            } else {
+                self.settings.metric.clone()
+            },
+            baselines: match (&self.long, self.parts.test.is_empty()) {
+                (Some(_), _) => {
+                    let judged = if tested > 0 { &test } else { &validation };
+                    self.guessed(&judged.data, &judged.said)
+                }
+                (None, true) => self.baselines(&self.parts.validation)?,
+                (None, false) => self.baselines(&self.parts.test)?,
+            },
             forecasts: samples(task, &test),
             warnings: self.warnings.iter().map(ToString::to_string).collect(),
             directory: String::new(),

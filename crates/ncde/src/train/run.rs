@@ -29,7 +29,7 @@ use super::fingerprint;
 use super::goal::{Goal, Predicted, labelled};
 use super::names::SplitBy;
 use super::preset::{self, Clock, Facts};
-use super::settings::{Settings, at_least, fit_target};
+use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
 use super::state::{Inner, KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
@@ -188,8 +188,16 @@ impl Run {
             return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
         }
         let wanted = |i: usize| labelled(&data, &task, i, learned[i].clone());
-        if task.at() == At::Steps && !parts.train.iter().any(|&i| !wanted(i).is_empty()) {
-            return Err(Error::Unfit("the training part has nothing to learn from; are the series long enough?".into()));
+        if task.at() == At::Steps && parts.train.iter().all(|&i| wanted(i).is_empty()) {
+            return Err(Error::Unfit("the training part has nothing to learn from: no label, and nothing to forecast".into()));
+        }
+        let longest = parts.train.iter().map(|&i| data.cases[i].len()).max().unwrap_or(0);
+        if let Some(forecast) = task.forecast().filter(|forecast| forecast.horizon >= longest) {
+            let horizon = forecast.horizon;
+            return refuse(
+                "data.horizon",
+                format!("{horizon}, but the training part of a series has at most {longest} observations"),
+            );
         }
         let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
         let mut spec = ModelSpec {
@@ -218,7 +226,11 @@ impl Run {
         let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
         goal.weigh(&parts.train, settings.class_weights);
         let fingerprint = fingerprint::of(&data, &parts);
-        let warnings = warning::of(&data, &parts, &settings, &spec.task);
+        let mut warnings = warning::of(&data, &parts, &settings, &spec.task);
+        // What is tested on of series that are split by time is no case of its own.
+        if long.as_ref().is_some_and(|long| long.series()[2] > 0) {
+            warnings.retain(|own| *own != Warning::NothingToTest);
+        }
         Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
     }
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use ncde_files::Whole;
 use ncde_runtime::{Model, Series};
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 use super::live::Live;
 use crate::error::Failure;
@@ -90,18 +90,12 @@ impl Keeper {
             serde_json::to_vec(&Saved { model: live.model().spec().weights.crc32, series }).map_err(|e| self.failed(e.into()))?
         };
         let mut file = self.beside()?;
-        file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| self.failed(e))?;
-        file.persist(&self.path).map_err(|e| self.failed(e.error))?;
-        Ok(())
+        file.write_all(&bytes).and_then(|()| file.finish()).map_err(|e| self.failed(e))
     }
 
-    /// A file in the same folder, gone if it is not renamed.
-    fn beside(&self) -> Result<NamedTempFile, Failure> {
-        if self.path.is_dir() {
-            return Err(self.failed(std::io::ErrorKind::IsADirectory.into()));
-        }
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        NamedTempFile::new_in(folder).map_err(|e| self.failed(e))
+    /// A file in the same folder, gone if it is not finished.
+    fn beside(&self) -> Result<Whole, Failure> {
+        Whole::create(&self.path).map_err(|e| self.failed(e))
     }
 
     fn failed(&self, source: std::io::Error) -> Failure {

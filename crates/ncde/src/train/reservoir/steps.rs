@@ -26,6 +26,8 @@ const FOLDS: usize = 5;
 const AT_ONCE: usize = 2048;
 /// The most products that are summed; with more, some of the rows are taken, evenly spaced.
 const MOST_PRODUCTS: f64 = 1.5e11;
+/// The most numbers of all targets together; the same.
+const MOST_TARGETS: f64 = 3e7;
 /// Rows that scores are calibrated on.
 const CALIBRATED_ON: usize = 4000;
 /// The deviations of what random functions are given.
@@ -83,16 +85,17 @@ impl Run {
         let blind = if matches!(self.spec.task, Task::Forecast { .. }) { random / 2 } else { 0 };
         let counts = Counts { memories: memory.output(&signal)?.width() - values, values, blind, seeing: random - blind };
         let outputs = self.goal.outputs;
-        let asked: Vec<Vec<(usize, Vec<f64>)>> = self.parts.train.iter().map(|&i| known(self.goal.asked(i), outputs)).collect();
+        let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
+        let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
+        let every = (products / MOST_PRODUCTS).max((places * outputs) as f64 / MOST_TARGETS).ceil().max(1.0) as usize;
+        let asked = known(self.parts.train.iter().map(|&i| self.goal.asked(i, every)).collect(), outputs);
         let total: usize = asked.iter().map(Vec::len).sum();
         if total < 2 {
             return Err(Error::Unfit(format!("{total} observations to learn from; at least 2 are needed")));
         }
-        let products = total as f64 * ((counts.all() + outputs) as f64).powi(2);
-        let every = (products / MOST_PRODUCTS).ceil().max(1.0) as usize;
 
         let mut inputs = Sums::new(counts.inputs(), 0);
-        self.pass(memory, &asked, every, &mut |_, rows, _| inputs.add(rows))?;
+        self.pass(memory, &asked, &mut |_, rows, _| inputs.add(rows))?;
         let stream = Stream::new(self.settings.seed, 8);
         let expansion = Expansion::drawn(memory, counts, &inputs, &stream);
         drop(inputs);
@@ -100,9 +103,9 @@ impl Run {
         let mut folds = vec![Sums::new(counts.all(), outputs); FOLDS.min(total)];
         let mut sample: Vec<Sampled> = Vec::new();
         let calibrated = matches!(self.spec.task, Task::Classification { .. });
-        let apart = total.div_ceil(every).div_ceil(CALIBRATED_ON);
+        let apart = total.div_ceil(CALIBRATED_ON);
         let mut seen = 0;
-        self.pass(memory, &asked, every, &mut |fold, rows, targets| {
+        self.pass(memory, &asked, &mut |fold, rows, targets| {
             let features = expansion.features(rows, counts);
             let both = features.chunks_exact(counts.all()).zip(targets.chunks_exact(outputs));
             for (row, targets) in both.clone().filter(|_| calibrated) {
@@ -133,7 +136,7 @@ impl Run {
     }
 
     /// Takes all rows of the training part, and hands on those that are asked for, some at a time.
-    fn pass(&self, memory: &Memory, asked: &[Vec<(usize, Vec<f64>)>], every: usize, on: Taken<'_>) -> Result<(), Error> {
+    fn pass(&self, memory: &Memory, asked: &[Asked], on: Taken<'_>) -> Result<(), Error> {
         let (signal, total) = (self.spec.signal(), asked.iter().map(Vec::len).sum::<usize>());
         let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), None)?;
         let (mut rows, mut wanted, mut fold, mut seen, mut out) = (Vec::new(), Vec::new(), 0, 0_usize, Vec::new());
@@ -156,10 +159,8 @@ impl Run {
                     wanted.clear();
                     fold = own;
                 }
-                if seen.is_multiple_of(every) {
-                    rows.extend(out.iter().map(|&x| x as f32));
-                    wanted.extend(targets);
-                }
+                rows.extend(out.iter().map(|&x| x as f32));
+                wanted.extend(targets);
                 seen += 1;
                 asked.next();
             }
@@ -261,11 +262,25 @@ impl Expansion {
     }
 }
 
-/// Targets with those that are missing between the ones that are known before and after; without any, nothing is learned from the case.
-fn known(mut asked: Vec<(usize, Vec<f64>)>, outputs: usize) -> Vec<(usize, Vec<f64>)> {
-    for o in 0..outputs {
+/// Rows of a case that are asked for, and their targets.
+type Asked = Vec<(usize, Vec<f64>)>;
+
+/// Targets with those that are missing between the ones that are known before and after. What is known of no case is 0; a case that has none of what is known of others is left out.
+fn known(mut all: Vec<Asked>, outputs: usize) -> Vec<Asked> {
+    let nowhere: Vec<bool> = (0..outputs).map(|o| all.iter().flatten().all(|(_, targets)| !targets[o].is_finite())).collect();
+    all.iter_mut().for_each(|asked| bridge(asked, &nowhere));
+    all
+}
+
+/// The same for one case.
+fn bridge(asked: &mut Asked, nowhere: &[bool]) {
+    for (o, &nowhere) in nowhere.iter().enumerate() {
+        if nowhere {
+            asked.iter_mut().for_each(|(_, row)| row[o] = 0.0);
+            continue;
+        }
         let there: Vec<usize> = (0..asked.len()).filter(|&i| asked[i].1[o].is_finite()).collect();
-        let (Some(&first), Some(&last)) = (there.first(), there.last()) else { return Vec::new() };
+        let (Some(&first), Some(&last)) = (there.first(), there.last()) else { return asked.clear() };
         let [start, end] = [asked[first].1[o], asked[last].1[o]];
         asked[..first].iter_mut().for_each(|(_, row)| row[o] = start);
         asked[last..].iter_mut().for_each(|(_, row)| row[o] = end);
@@ -277,7 +292,6 @@ fn known(mut asked: Vec<(usize, Vec<f64>)>, outputs: usize) -> Vec<(usize, Vec<f
             }
         }
     }
-    asked
 }
 
 /// By what fits without a stretch say of rows in it.
