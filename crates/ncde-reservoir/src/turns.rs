@@ -35,7 +35,7 @@ impl Turns {
     }
 
     /// Takes what each channel changed by over a gap of time.
-    pub fn push(&self, state: &mut [f32], gap: f64, changes: impl Iterator<Item = f32> + Clone, scratch: &mut TurnsScratch) {
+    pub fn push(&self, state: &mut [f32], gap: f64, changes: &(impl Iterator<Item = f32> + Clone), scratch: &mut TurnsScratch) {
         if gap != scratch.gap || scratch.flows.len() != self.rates.len() {
             *scratch = TurnsScratch { gap, flows: self.rates.iter().map(|&rate| flow(rate, gap)).collect() };
         }

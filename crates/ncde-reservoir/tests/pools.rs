@@ -235,7 +235,7 @@ fn what_turns_is_an_integral_over_increments() {
     let (mut state, mut scratch) = (vec![0.0; own.state()], TurnsScratch::default());
     let change = |t: usize, c: usize| series.values[t * channels + c] - series.values[(t - 1) * channels + c];
     for t in 1..series.len() {
-        own.push(&mut state, series.gaps[t], (0..channels).map(|c| change(t, c)), &mut scratch);
+        own.push(&mut state, series.gaps[t], &(0..channels).map(|c| change(t, c)), &mut scratch);
     }
     let end = series.since[series.len() - 1];
     for (k, [a, w]) in rates.into_iter().enumerate() {

@@ -18,9 +18,9 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
             };
             let loaded = ncde_data::load(file, &ReadOptions { labels: args.labels.clone(), ..options })?;
             if args.output.is_none() {
-                schema::tell(&loaded)
+                schema::tell(&loaded);
             } else {
-                schema::warn(&loaded)
+                schema::warn(&loaded);
             }
             loaded.data
         }

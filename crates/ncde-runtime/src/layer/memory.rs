@@ -100,7 +100,7 @@ impl Step for MemoryStep {
             // Differences in f64: a series that has drifted far changes by as little as before.
             let changes = row.values.iter().zip(&head[HEAD..]).map(|(now, before)| (now - before) as f32);
             self.changes.push(state, row.time - head[1], changes.clone(), &mut self.scratch.0);
-            self.turns.push(turned, row.time - head[1], changes, &mut self.scratch.1);
+            self.turns.push(turned, row.time - head[1], &changes, &mut self.scratch.1);
         }
         [head[0], head[1]] = [1.0, row.time];
         head[HEAD..].copy_from_slice(row.values);
