@@ -1,5 +1,6 @@
 //! Files the way people write them: each gets the right schema, or a question that names the flag which answers it; and a
 //! stream of its lines says what `predict` says of the file.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use crate::common::{Folder, parse_csv};
 
@@ -90,7 +91,7 @@ fn what_a_model_remembers_is_obeyed_and_overridden() {
             r.id(),
             r.day(),
             marked(r.x, ",", ""),
-            if r.series % 3 == 0 { "f" } else { "m" },
+            if r.series.is_multiple_of(3) { "f" } else { "m" },
             r.label()
         )
     });
@@ -99,7 +100,13 @@ fn what_a_model_remembers_is_obeyed_and_overridden() {
     let all = folder.run("predict run --data train.csv").ok().stdout.clone();
     // Another order, no labels, a column that is not known, and a comma between cells.
     let other = table("extra,sex,wann,x,who", |r| {
-        format!("7,{},{:02}.03.2021,\"{}\",{}", if r.series % 3 == 0 { "f" } else { "m" }, r.day(), marked(r.x, ",", ""), r.id())
+        format!(
+            "7,{},{:02}.03.2021,\"{}\",{}",
+            if r.series.is_multiple_of(3) { "f" } else { "m" },
+            r.day(),
+            marked(r.x, ",", ""),
+            r.id()
+        )
     });
     let folder = folder.with("other.csv", &other);
     let run = folder.run("predict run --data other.csv");
@@ -124,7 +131,7 @@ fn what_a_model_remembers_is_obeyed_and_overridden() {
 #[test]
 fn lines_of_json_have_names_words_and_gaps() {
     let text = table("id,timestamp,state,sex,x,label", |r| {
-        let (state, sex) = (["on", "off"][(r.series + r.k) % 2], if r.series % 3 == 0 { "f" } else { "m" });
+        let (state, sex) = (["on", "off"][(r.series + r.k) % 2], if r.series.is_multiple_of(3) { "f" } else { "m" });
         let x = if r.k == 1 { String::new() } else { r.x.to_string() };
         format!("{},2021-03-04 {},{state},{sex},{x},{}", r.id(), r.clock(), r.label())
     });

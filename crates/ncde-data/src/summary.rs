@@ -15,6 +15,9 @@ const MOST_TOKENS: usize = 10;
 /// Rows of a table that are shown; the rest is counted.
 const MOST_ROWS: usize = 40;
 
+/// Times that take more than this are shown as numbers.
+const MOST_OF_A_TIME: usize = 30;
+
 /// The smallest, the middle and the largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
@@ -262,7 +265,9 @@ impl fmt::Display for Summary {
         }
         if let Some((first, last)) = self.times {
             let about = if self.clock == Clock::Index { " (counted)" } else { "" };
-            writeln!(f, "  time         {} to {}{about}", written(first, self.clock), written(last, self.clock))?;
+            let time =
+                |t: f64| Some(written(t, self.clock)).filter(|text| text.len() <= MOST_OF_A_TIME).unwrap_or_else(|| figure(t));
+            writeln!(f, "  time         {} to {}{about}", time(first), time(last))?;
         }
         let unit = if self.clock == Clock::Dates { " s" } else { "" };
         match self.steps {

@@ -13,6 +13,7 @@
 //! | [`legendre`] | the memory and its flow over a gap |
 //! | `memory` | memories of many signals, row after row |
 //! | [`changes`] | memories about the present value, which see increments alone |
+//! | [`turns`] | what of a signal turns at a frequency, lately |
 //! | `pool` | the running sums of responses above thresholds |
 //! | [`responses`] | mixtures, memories, responses and their pools together |
 //! | [`summary`] | memories at the end, moments and extremes of channels |
@@ -29,8 +30,10 @@ pub mod responses;
 pub mod ridge;
 pub mod summary;
 pub mod sums;
+pub mod turns;
 
 pub use changes::{Changes, ChangesScratch};
 pub use pool::{CUTS, LANES, Pooling};
 pub use responses::{Family, Responses, Rows, Scratch, Shape};
 pub use summary::{Summary, SummaryScratch, SummaryShape};
+pub use turns::{Turns, TurnsScratch};

@@ -1,6 +1,6 @@
 //! Pools, memories and moments against a naive computation in f64, with all rows at hand.
 
-use ncde_reservoir::{Changes, ChangesScratch, Pooling, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, Pooling, Turns, TurnsScratch, legendre};
 
 use crate::common::{Reservoir, Series};
 
@@ -221,6 +221,36 @@ fn memories_of_changes_are_memories_about_the_present() {
                     assert!((seen - m[i]).abs() < 2e-4 * (1.0 + m[i].abs()), "order {order}, {i}: {seen} {}", m[i]);
                     place += 1;
                 }
+            }
+        }
+    }
+}
+
+/// What turns is the integral of `e^{lambda (t - s)} dx(s)`, whatever the gaps.
+#[test]
+fn what_turns_is_an_integral_over_increments() {
+    let (channels, rates) = (3, vec![[0.5, 4.0], [2.0, 0.0], [1e-7, 1e-6]]);
+    let series = Series::new(40, channels, 0.1, 9);
+    let own = Turns::new(rates.clone(), channels);
+    let (mut state, mut scratch) = (vec![0.0; own.state()], TurnsScratch::default());
+    let change = |t: usize, c: usize| series.values[t * channels + c] - series.values[(t - 1) * channels + c];
+    for t in 1..series.len() {
+        own.push(&mut state, series.gaps[t], &(0..channels).map(|c| change(t, c)), &mut scratch);
+    }
+    let end = series.since[series.len() - 1];
+    for (k, [a, w]) in rates.into_iter().enumerate() {
+        for c in 0..channels {
+            let (mut sum, pieces) = ([0.0; 2], 400);
+            for t in 1..series.len() {
+                for piece in 0..pieces {
+                    let back = end - series.since[t] + series.gaps[t] * (f64::from(piece) + 0.5) / f64::from(pieces);
+                    let size = (-a * back).exp() * f64::from(change(t, c)) / f64::from(pieces);
+                    sum = [sum[0] + size * (w * back).cos(), sum[1] + size * (w * back).sin()];
+                }
+            }
+            for part in 0..2 {
+                let seen = f64::from(state[(2 * k + part) * channels + c]);
+                assert!((seen - sum[part]).abs() < 1e-4, "{a} {w}: {seen} {}", sum[part]);
             }
         }
     }

@@ -127,7 +127,7 @@ fn intervals_of_90_percent_hold_90_percent() {
         "model.order=4",
         "model.random=20",
     ]);
-    let record = trained(&own, data, folder.path()).record;
+    let record = trained(&own, data, &folder.path().join("long")).record;
     let test = metrics(record.test.as_ref());
     assert_eq!(test.level, Some(0.9));
     for score in &test.scores {
@@ -147,7 +147,7 @@ fn intervals_of_90_percent_hold_90_percent() {
         "model.order=4",
         "model.random=20",
     ]);
-    let record = trained(&own, dataset(&["x"], cases), folder.path()).record;
+    let record = trained(&own, dataset(&["x"], cases), &folder.path().join("short")).record;
     let test = metrics(record.test.as_ref());
     assert_eq!((test.cases, record.data.observations), (18, None));
     assert!((0.88..=0.92).contains(&test.coverage.unwrap()), "{:?}", test.coverage);

@@ -17,7 +17,11 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
                 }
             };
             let loaded = ncde_data::load(file, &ReadOptions { labels: args.labels.clone(), ..options })?;
-            schema::tell(&loaded);
+            if args.output.is_none() {
+                schema::tell(&loaded);
+            } else {
+                schema::warn(&loaded);
+            }
             loaded.data
         }
         None => ncde::demo::turns(0),

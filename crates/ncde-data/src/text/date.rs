@@ -6,9 +6,9 @@ use jiff::tz::TimeZone;
 /// Which part of a date stands first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    YearFirst,
-    MonthFirst,
-    DayFirst,
+    Year,
+    Month,
+    Day,
 }
 
 /// `4.3.2021 15:06` and the like.
@@ -22,11 +22,11 @@ pub(super) fn written_date(text: &str, order: Order) -> Option<f64> {
     let parts: Vec<&str> = date.split(mark).collect();
     let [a, b, c] = parts[..] else { return None };
     let (year, month, day) = match order {
-        Order::YearFirst => (a, b, c),
+        Order::Year => (a, b, c),
         // Nobody writes `3.4.2021` for the fourth of March.
-        Order::MonthFirst if mark == '.' => return None,
-        Order::MonthFirst => (c, a, b),
-        Order::DayFirst => (c, b, a),
+        Order::Month if mark == '.' => return None,
+        Order::Month => (c, a, b),
+        Order::Day => (c, b, a),
     };
     let number = |text: &str, most: usize| -> Option<i16> {
         let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -35,7 +35,7 @@ pub(super) fn written_date(text: &str, order: Order) -> Option<f64> {
     let year = match (year.len(), number(year, 4)?) {
         (4, year) => year,
         // As POSIX has it: 69 to 99 are of the last century.
-        (2, year) if order != Order::YearFirst => year + if year < 69 { 2000 } else { 1900 },
+        (2, year) if order != Order::Year => year + if year < 69 { 2000 } else { 1900 },
         _ => return None,
     };
     let small = |text: &str| number(text, 2).and_then(|x| i8::try_from(x).ok());

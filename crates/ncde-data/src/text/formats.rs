@@ -69,7 +69,7 @@ impl Formats {
         }
         // A number is any of several; the narrowest that all of them can be.
         let order = [TimeFormat::Compact, TimeFormat::UnixMs, TimeFormat::Unix, TimeFormat::Number];
-        let narrow = order.into_iter().find(|&format| has(format));
+        let narrow = order.into_iter().find(|&format| has(format) && (self.possible != 0 || format == TimeFormat::Number));
         let found = narrow.or_else(|| TimeFormat::ALL.into_iter().map(|(_, format)| format).find(|&format| has(format)));
         found.map_or(Found::None, Found::One)
     }

@@ -79,9 +79,9 @@ impl TimeFormat {
         match self {
             Self::Number | Self::Unix => number(),
             Self::UnixMs => number().map(|t| t / 1000.0),
-            Self::Iso => seconds(text?).or_else(|| written_date(text?, Order::YearFirst)),
-            Self::Us => written_date(text?, Order::MonthFirst),
-            Self::European => written_date(text?, Order::DayFirst),
+            Self::Iso => seconds(text?).or_else(|| written_date(text?, Order::Year)),
+            Self::Us => written_date(text?, Order::Month),
+            Self::European => written_date(text?, Order::Day),
             Self::Compact => compact(text?),
             Self::Clock => of_day(text?).filter(|_| text.is_some_and(|text| text.matches(':').count() == 2)),
         }

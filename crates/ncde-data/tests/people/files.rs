@@ -18,7 +18,7 @@ impl Row {
     }
 
     pub(crate) fn label(self) -> &'static str {
-        if self.series % 2 == 0 { "up" } else { "down" }
+        if self.series.is_multiple_of(2) { "up" } else { "down" }
     }
 
     /// Irregular, in hours.
@@ -47,8 +47,8 @@ impl Row {
 
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for series in 0..12 {
-        let way = if series % 2 == 0 { 1.0 } else { -1.0 };
+    for series in 0..12_usize {
+        let way = if series.is_multiple_of(2) { 1.0 } else { -1.0 };
         for k in 0..6 + series % 3 {
             let wave = ((series * 7 + k * 3) % 5) as f64;
             let round = |x: f64| (x * 8.0).round() / 8.0;
@@ -465,7 +465,7 @@ fn ways_of_naming() -> Vec<Person> {
                     "{},{},{},{},{}",
                     r.id(),
                     r.hours(),
-                    if (r.series + r.k) % 3 == 0 { "True" } else { "False" },
+                    if (r.series + r.k).is_multiple_of(3) { "True" } else { "False" },
                     r.x,
                     r.label()
                 )
@@ -481,7 +481,7 @@ fn ways_of_naming() -> Vec<Person> {
                     "{},{},{},{},{},{},{}",
                     r.id(),
                     r.hours(),
-                    if r.series % 3 == 0 { "f" } else { "m" },
+                    if r.series.is_multiple_of(3) { "f" } else { "m" },
                     40 + r.series,
                     r.x,
                     r.y,
@@ -503,7 +503,7 @@ fn ways_of_naming() -> Vec<Person> {
                     r.hours(),
                     if r.k > 0 {
                         ""
-                    } else if r.series % 3 == 0 {
+                    } else if r.series.is_multiple_of(3) {
                         "f"
                     } else {
                         "m"

@@ -4,10 +4,12 @@
 //! z <- e^{gA} z + (g phi_2(gA) B - e_0) (x_t - x_{t-1}),     g = (time since the last row) / span
 //! ```
 //!
-//! The equations are in `ncde-reservoir`. Rows are `[spans, order, width]`, then the row itself and the static covariates. Levels do not matter to `z`, and it forgets what is older than its span, so
+//! Beside them, if there are `turns`, what of each number turns at a frequency: `r <- e^{lambda h} r + phi_1(lambda h) (x_t - x_{t-1})`, `lambda = -a + i w`.
+//!
+//! The equations are in `ncde-reservoir`. Rows are `[spans, order, width]`, `[turns, 2, width]`, then the row itself and the static covariates. Levels do not matter to `z`, and it forgets what is older than its span, so
 //! that a series may drift and go on for ever. No weights.
 
-use ncde_reservoir::{Changes, ChangesScratch, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, Turns, TurnsScratch, legendre};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MOST_NUMBERS, refuse};
@@ -22,6 +24,9 @@ pub struct Memory {
     pub order: usize,
     /// How far back each of them goes, in the unit of time of the rows.
     pub spans: Vec<f64>,
+    /// Decay `a` and frequency `w` of what turns, a unit of time of the rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<[f64; 2]>,
     /// Whether the row itself and the static covariates are handed on as well.
     pub values: bool,
 }
@@ -41,20 +46,31 @@ impl Layer for Memory {
         if let Some(span) = self.spans.iter().find(|span| !(span.is_finite() && **span > 0.0)) {
             return refuse("spans", format!("a list with {span}; spans are positive"));
         }
-        let numbers = width.saturating_mul(self.order * self.spans.len() + 16).saturating_add(input.statics);
+        if self.turns.len() > MOST_SPANS {
+            return refuse("turns", format!("a list of {}; it has at most {MOST_SPANS}", self.turns.len()));
+        }
+        if let Some([a, w]) = self.turns.iter().find(|[a, w]| !(a.is_finite() && *a > 0.0 && w.is_finite())) {
+            return refuse(
+                "turns",
+                format!("a list with [{a}, {w}]; the first number of a pair is positive, and both are finite"),
+            );
+        }
+        let features = self.order * self.spans.len() + 2 * self.turns.len();
+        let numbers = width.saturating_mul(features + 16).saturating_add(input.statics);
         if numbers > MOST_NUMBERS {
             return refuse("spans", format!("so many that rows have {numbers} numbers; at most {MOST_NUMBERS} are possible"));
         }
-        Ok(input.with_width(self.order * self.spans.len() * width + if self.values { width + input.statics } else { 0 }))
+        Ok(input.with_width(features * width + if self.values { width + input.statics } else { 0 }))
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
         let changes = Changes::new(self.order, self.spans.clone(), input.width());
         Ok(Box::new(MemoryStep {
             changes,
+            turns: Turns::new(self.turns.clone(), input.width()),
             width: input.width(),
             values: self.values,
-            scratch: ChangesScratch::default(),
+            scratch: Default::default(),
             features: Vec::new(),
         }))
     }
@@ -63,9 +79,10 @@ impl Layer for Memory {
 #[derive(Debug)]
 struct MemoryStep {
     changes: Changes,
+    turns: Turns,
     width: usize,
     values: bool,
-    scratch: ChangesScratch,
+    scratch: (ChangesScratch, TurnsScratch),
     features: Vec<f32>,
 }
 
@@ -74,22 +91,23 @@ const HEAD: usize = 2;
 
 impl Step for MemoryStep {
     fn memory(&self) -> Size {
-        Size { wide: HEAD + self.width, narrow: self.changes.state() }
+        Size { wide: HEAD + self.width, narrow: self.changes.state() + self.turns.state() }
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (head, state) = (memory.wide, memory.narrow);
+        let (head, (state, turned)) = (memory.wide, memory.narrow.split_at_mut(self.changes.state()));
         if head[0] > 0.0 {
             // Differences in f64: a series that has drifted far changes by as little as before.
             let changes = row.values.iter().zip(&head[HEAD..]).map(|(now, before)| (now - before) as f32);
-            self.changes.push(state, row.time - head[1], changes, &mut self.scratch);
+            self.changes.push(state, row.time - head[1], changes.clone(), &mut self.scratch.0);
+            self.turns.push(turned, row.time - head[1], &changes, &mut self.scratch.1);
         }
         [head[0], head[1]] = [1.0, row.time];
         head[HEAD..].copy_from_slice(row.values);
         self.features.clear();
         self.changes.read(state, &mut self.features);
         out.clear();
-        out.extend(self.features.iter().map(|&x| f64::from(x)));
+        out.extend(self.features.iter().chain(&*turned).map(|&x| f64::from(x)));
         if self.values {
             out.extend(row.values.iter().chain(row.statics).map(|&x| f64::from(x as f32)));
         }

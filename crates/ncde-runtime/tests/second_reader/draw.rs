@@ -177,9 +177,15 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             let (order, spans) = (dice.whole(1, 12), dice.whole(1, 2));
             let spans: Vec<f64> = (0..spans).map(|_| 0.3 + 2.0 * dice.uniform()).collect();
             let (values, count) = (dice.chance(0.5), spans.len());
-            layers.push(json!({"layer": "memory", "order": order, "spans": spans, "values": values}));
+            let mut layer = json!({"layer": "memory", "order": order, "spans": spans, "values": values});
+            let turns = dice.whole(0, 2);
+            if turns > 0 {
+                let pairs = (0..turns).map(|_| json!([0.1 + dice.uniform(), 4.0 * dice.uniform() - 2.0])).collect::<Vec<_>>();
+                layer["turns"] = pairs.into();
+            }
+            layers.push(layer);
             let more = if values { given.width + given.statics } else { 0 };
-            *given = given.with(order * count * given.width + more);
+            *given = given.with((order * count + 2 * turns) * given.width + more);
             narrow(dice, layers, given);
         }
         8 if given.width <= 6 => {

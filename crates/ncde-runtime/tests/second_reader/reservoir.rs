@@ -98,6 +98,27 @@ pub(crate) fn memory(spec: &Value, rows: &Rows) -> Vec<Vec<f64>> {
             }
         }
     }
+    for turn in spec["turns"].as_array().into_iter().flatten() {
+        let [a, w] = [number(&turn[0]), number(&turn[1])];
+        // In short steps, by the middle of each.
+        let mut r = vec![[0.0_f64; 2]; c];
+        for k in 0..n {
+            for (i, r) in r.iter_mut().enumerate().filter(|_| k > 0) {
+                let pieces = 20_000;
+                let h = gaps[k] / f64::from(pieces);
+                let slope = (rows.values[k][i] - rows.values[k - 1][i]) / gaps[k];
+                for _ in 0..pieces {
+                    let rate = |[x, y]: [f64; 2]| [slope - a * x - w * y, w * x - a * y];
+                    let first = rate(*r);
+                    let middle = rate([r[0] + 0.5 * h * first[0], r[1] + 0.5 * h * first[1]]);
+                    *r = [r[0] + h * middle[0], r[1] + h * middle[1]];
+                }
+            }
+            for part in 0..2 {
+                all[k].extend(r.iter().map(|r| r[part]));
+            }
+        }
+    }
     if spec["values"] == true {
         all.iter_mut().zip(&rows.values).for_each(|(row, x)| row.extend(x.iter().chain(&rows.statics)));
     }

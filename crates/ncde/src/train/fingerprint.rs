@@ -62,7 +62,7 @@ pub(super) fn of(data: &Dataset, parts: &Parts) -> String {
             Targets::Classes { of, .. } => own.word(of[i] as u64),
             Targets::Values { of, .. } => own.numbers(&of[i..=i]),
             Targets::ClassSteps { of, .. } => {
-                of[i].iter().for_each(|class| own.word(class.map_or(u64::MAX, |class| class as u64)))
+                of[i].iter().for_each(|class| own.word(class.map_or(u64::MAX, |class| class as u64)));
             }
             Targets::ValueSteps { of, .. } => own.numbers(&of[i]),
         }

@@ -219,6 +219,10 @@ impl Run {
         let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
         let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
         facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit).within(most);
+        facts.period = spec.task.forecast().and_then(|forecast| {
+            let observations = forecast.baseline.as_ref()?.period? as f64;
+            Some(observations * forecast.step.map_or(facts.clock.gap, |step| step * unit))
+        });
         (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
         spec.check()?;
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;

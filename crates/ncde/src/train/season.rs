@@ -123,7 +123,14 @@ fn peak(r: &[f64]) -> Option<usize> {
     let highest = peaks.iter().map(|&lag| r[lag]).fold(0.0, f64::max);
     let first = *peaks.iter().find(|&&lag| r[lag] >= NEARLY * highest)?;
     // Noise makes several peaks of one.
-    (first..=(first + first / 5).min(r.len() - 1)).max_by(|&a, &b| r[a].total_cmp(&r[b]).then(b.cmp(&a)))
+    let highest = |from: usize, to: usize, height: &dyn Fn(usize) -> f64| {
+        (from..=to.min(r.len() - 1)).max_by(|&a, &b| height(a).total_cmp(&height(b)).then(b.cmp(&a)))
+    };
+    let near = highest(first, first + first / 5, &|lag| r[lag])?;
+    // A flat peak is told by its multiples, where an error of one has become several.
+    let multiples = ((r.len() - 1) / (near + near / 50 + 1)).max(1);
+    let mean = |lag: usize| (1..=multiples).map(|k| r[k * lag]).sum::<f64>();
+    if multiples == 1 { Some(near) } else { highest((near - near / 50 - 1).max(1), near + near / 50 + 1, &mean) }
 }
 
 #[cfg(test)]

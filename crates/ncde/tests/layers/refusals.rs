@@ -142,6 +142,10 @@ fn a_setting_that_makes_no_sense_is_named() {
             json!([{"layer": "memory", "order": 13, "spans": [1.0], "values": true}]),
             "`layers.0 (memory)`: `order` is 13; it is from 1 to 12",
         ),
+        (
+            json!([{"layer": "memory", "order": 3, "spans": [1.0], "turns": [[0.0, 1.0]], "values": true}]),
+            "`layers.0 (memory)`: `turns` is a list with [0, 1]; the first number of a pair is positive",
+        ),
         (json!([{"layer": "memory", "order": 3, "spans": [], "values": true}]), "`layers.0 (memory)`: `spans` is a list of 0"),
         (
             json!([{"layer": "memory", "order": 3, "spans": [1.0, 0.0], "values": true}]),

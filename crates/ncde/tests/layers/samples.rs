@@ -304,6 +304,11 @@ fn memories() -> Vec<Sample> {
         sample("memory of one channel", numbers(1, 0), json!([memory(1, &[0.5], false)])),
         sample("memory of 17 channels", numbers(17, 1), json!([memory(3, &[2.0, 0.4, 9.0], true)])),
         sample("memory and its readout", numbers(3, 2), json!([memory(12, &[1.0, 3.0], false), linear(2)])),
+        sample(
+            "memory with turns",
+            numbers(2, 1),
+            json!([{"layer": "memory", "order": 2, "spans": [1.0], "turns": [[0.2, 3.0], [1.0, 0.0]], "values": true}, linear(2)]),
+        ),
         sample("random features", numbers(3, 0), json!([{"layer": "random-features", "count": 5}, linear(2)])),
         sample(
             "memory and random features",

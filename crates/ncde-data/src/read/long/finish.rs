@@ -124,8 +124,8 @@ impl Table {
         let is_dropped = self.dropped(&is_static, tokens, options, &mut warnings);
         let vocabulary = tokens.map(|column| self.number_tokens(column)).transpose()?;
         let layout = self.layout(separator, &is_static, &is_dropped, tokens)?;
-        for column in &layout.columns {
-            warnings.extend(alike(column));
+        if options.layout.is_none() {
+            warnings.extend(layout.columns.iter().filter_map(alike));
         }
         let channels = outputs(&self.values, |i| !is_static[i] && !is_dropped[i])?;
         let statics = outputs(&self.values, |i| is_static[i])?;
@@ -164,15 +164,16 @@ impl Table {
             if !matches!(column.role, Role::Channel | Role::Static | Role::Token) {
                 continue;
             }
-            (column.role, column.cells) = match () {
-                () if tokens == Some(k) => (Role::Token, Cells::Text),
-                () if is_dropped[k] => (Role::Ignored, Cells::Text),
-                () => {
-                    let role = if is_static[k] { Role::Static } else { Role::Channel };
-                    let words = self.values[k].words()?.map(|words| words.into_iter().map(|(_, word)| word).collect());
-                    (role, words.map_or_else(|| column.cells.clone(), |words| Cells::Category { words }))
+            if tokens == Some(k) {
+                (column.role, column.cells) = (Role::Token, Cells::Text);
+            } else if is_dropped[k] {
+                (column.role, column.cells) = (Role::Ignored, Cells::Text);
+            } else {
+                column.role = if is_static[k] { Role::Static } else { Role::Channel };
+                if let Some(words) = self.values[k].words()? {
+                    column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
                 }
-            };
+            }
             k += 1;
         }
         let policy = self.policy;

@@ -43,6 +43,8 @@ pub(super) struct Facts {
     pub(super) time: bool,
     /// How many channels an observation has; time and counts, which grow for ever, come before and behind them.
     pub(super) channels: usize,
+    /// The period of a season, if one was found, in the unit of time that layers see.
+    pub(super) period: Option<f64>,
     /// Times of the series.
     pub(super) clock: Clock,
 }
@@ -92,7 +94,16 @@ impl Facts {
     /// From the lengths of the series of the training part.
     pub(super) fn new(signal: Signal, mut lengths: Vec<usize>, task: &Task, channels: usize, time: bool) -> Self {
         lengths.sort_unstable();
-        Self { signal, lengths, at: task.at(), outputs: task.outputs(channels), time, channels, clock: Clock::default() }
+        Self {
+            signal,
+            lengths,
+            at: task.at(),
+            outputs: task.outputs(channels),
+            time,
+            channels,
+            period: None,
+            clock: Clock::default(),
+        }
     }
 
     /// Channels of the path.

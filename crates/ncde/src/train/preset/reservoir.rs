@@ -47,6 +47,21 @@ const OF_SERIES: f64 = 0.5;
 const MOST_MEMORIES: usize = 1200;
 const RANDOM: usize = 600;
 
+/// Harmonics of a season that are followed, over how many of its periods, and the most numbers that are kept of them.
+const HARMONICS: usize = 6;
+const PERIODS: [f64; 2] = [4.0, 16.0];
+const MOST_TURNS: usize = 600;
+
+/// Decays and frequencies of what turns with a season: its harmonics, over a few periods and over many, as far as series reach.
+fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
+    let most = (MOST_TURNS / (2 * facts.width().max(1))).max(1);
+    let harmonics = ((0.5 * period / facts.clock.gap.max(f64::MIN_POSITIVE)) as usize).min(HARMONICS);
+    let over = PERIODS.into_iter().filter(|count| count * period <= OF_SERIES * facts.clock.usual);
+    let all =
+        over.flat_map(|count| (1..=harmonics).map(move |k| [1.0 / (count * period), std::f64::consts::TAU * k as f64 / period]));
+    all.take(most).collect()
+}
+
 impl ReservoirKeys {
     /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
     fn steps(&mut self, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
@@ -62,7 +77,8 @@ impl ReservoirKeys {
         let random = *self.random.get_or_insert(RANDOM);
         let ratio = (longest / (RECENT * gap)).powf(1.0 / spans.saturating_sub(1).max(1) as f64);
         let spans = (0..spans).map(|i| RECENT * gap * ratio.powi(i as i32)).collect();
-        let mut layers = vec![LayerSpec::Memory(Memory { order, spans, values: true })];
+        let turns = facts.period.map_or_else(Vec::new, |period| turns(period, facts));
+        let mut layers = vec![LayerSpec::Memory(Memory { order, spans, turns, values: true })];
         if random > 0 {
             layers.push(LayerSpec::Standardise(Standardise {}));
             layers.push(LayerSpec::RandomFeatures(RandomFeatures { count: random }));

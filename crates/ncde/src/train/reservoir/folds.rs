@@ -29,13 +29,18 @@ pub(super) struct Choice {
     pub(super) deviations: Vec<f64>,
 }
 
-/// The best of some lists of features, smaller ones first; none if nothing varies.
-pub(super) fn choose(folds: &[Sums], lists: Vec<Vec<usize>>) -> Option<Choice> {
+/// The best of some lists of features, smaller ones first; none if nothing varies. Features count alike, or as much as `sizes` says, which is decided with the first list.
+pub(super) fn choose(folds: &[Sums], lists: Vec<Vec<usize>>, sizes: &[f64]) -> Option<Choice> {
     let mut best: Option<Choice> = None;
+    let mut ways = vec![vec![1.0; sizes.len()], sizes.to_vec()];
     for kept in lists {
         let own: Vec<Sums> = folds.iter().map(|fold| fold.of(&kept)).collect();
-        let next = best_penalty(&own, kept);
-        if let Some(next) = next
+        let weights = |way: &Vec<f64>| kept.iter().map(|&i| way[i]).collect::<Vec<f64>>();
+        let tried: Vec<Option<Choice>> = ways.iter().map(|way| best_penalty(&own, &kept, &weights(way))).collect();
+        let errors: Vec<f64> = tried.iter().map(|choice| choice.as_ref().map_or(f64::INFINITY, |choice| choice.error)).collect();
+        let better = usize::from(errors.len() > 1 && errors[1] < errors[0]);
+        ways = vec![ways.swap_remove(better)];
+        if let Some(next) = tried.into_iter().nth(better).flatten()
             && best.as_ref().is_none_or(|best| next.error < WORTH * best.error)
         {
             best = Some(next);
@@ -49,11 +54,11 @@ pub(super) fn alike(deviations: &[f64]) -> Vec<f64> {
     deviations.iter().map(|&d| if d > 0.0 { 1.0 / d } else { 0.0 }).collect()
 }
 
-/// The penalty with the least error: from the middle down the valley.
-fn best_penalty(folds: &[Sums], kept: Vec<usize>) -> Option<Choice> {
+/// The penalty with the least error: from the middle down the valley. Standardised features are multiplied with `weights` first.
+fn best_penalty(folds: &[Sums], kept: &[usize], weights: &[f64]) -> Option<Choice> {
     let all = folds[1..].iter().fold(folds.first()?.clone(), |sum, fold| sum.plus(fold));
     let (spread, deviations) = (all.spread(), all.deviations());
-    let scale = alike(&deviations);
+    let scale: Vec<f64> = alike(&deviations).iter().zip(weights).map(|(scale, weight)| scale * weight).collect();
     let varied: Vec<usize> = (0..spread.len()).filter(|&o| spread[o] > 0.0).collect();
     let rests: Vec<Sums> = folds.iter().map(|fold| all.minus(fold)).collect();
     if varied.is_empty() || scale.iter().all(|&s| s == 0.0) || rests.iter().any(|rest| rest.rows() < 2.0) {
@@ -81,5 +86,5 @@ fn best_penalty(folds: &[Sums], kept: Vec<usize>) -> Option<Choice> {
         }
     }
     let line = all.fit(&scale, STEP.powi(power))?;
-    Some(Choice { kept, error: best.0, line, without: best.1, means: all.means(), deviations })
+    Some(Choice { kept: kept.to_vec(), error: best.0, line, without: best.1, means: all.means(), deviations })
 }

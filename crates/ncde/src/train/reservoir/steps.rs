@@ -97,7 +97,7 @@ impl Run {
         let mut inputs = Sums::new(counts.inputs(), 0);
         self.pass(memory, &asked, &mut |_, rows, _| inputs.add(rows))?;
         let stream = Stream::new(self.settings.seed, 8);
-        let expansion = Expansion::drawn(memory, counts, &inputs, &stream);
+        let expansion = Expansion::drawn(memory, signal.width(), counts, &inputs, &stream);
         drop(inputs);
 
         let mut folds = vec![Sums::new(counts.all(), outputs); FOLDS.min(total)];
@@ -117,7 +117,7 @@ impl Run {
             folds[fold]
                 .add(&both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32))).collect::<Vec<_>>());
         })?;
-        let choice = choose(&folds, self.lists(counts))
+        let choice = choose(&folds, self.lists(counts), &expansion.sizes(signal.width(), counts))
             .ok_or_else(|| Error::Unfit("nothing varies over the training cases: there is nothing to learn from".into()))?;
         let temperature = if calibrated { temperature(&choice, &sample, outputs) } else { 1.0 };
         Ok(self.trimmed_steps(memory, counts, &expansion, &choice, temperature))
@@ -214,11 +214,11 @@ impl Run {
 
 impl Expansion {
     /// Random functions of standardised inputs: slow parts of short memories weigh most, as in what there is to see.
-    fn drawn(memory: &Memory, counts: Counts, inputs: &Sums, stream: &Stream) -> Self {
-        let (width, columns) = (counts.memories / (memory.order * memory.spans.len()), counts.random());
+    fn drawn(memory: &Memory, width: usize, counts: Counts, inputs: &Sums, stream: &Stream) -> Self {
+        let (columns, legendre) = (counts.random(), memory.order * memory.spans.len() * width);
         let weigh = |i: usize| {
             let (span, order) = (i / (memory.order * width), i / width % memory.order);
-            if i < counts.memories { 1.0 / ((1 + order) as f64 * ((1 + span) as f64).sqrt()) } else { 1.0 }
+            if i < legendre { 1.0 / ((1 + order) as f64 * ((1 + span) as f64).sqrt()) } else { 1.0 }
         };
         let weights: Vec<f64> = (0..counts.inputs()).map(weigh).collect();
         let size = |to: usize| weights[..to].iter().map(|w| w * w).sum::<f64>().sqrt();
@@ -235,6 +235,18 @@ impl Expansion {
         let bias = (0..columns).map(|k| (2.0 * stream.child(k as u64).uniform(1) - 1.0) as f32).collect();
         let narrow = |x: Vec<f64>| x.into_iter().map(|x| x as f32).collect();
         Self { shift: narrow(inputs.means()), factor: narrow(alike(&inputs.deviations())), weight, bias }
+    }
+
+    /// What each feature counts if memories keep their sizes within a channel: those of what is noise are small beside those of a season.
+    fn sizes(&self, width: usize, counts: Counts) -> Vec<f64> {
+        let deviation = |i: usize| if self.factor[i] > 0.0 { 1.0 / f64::from(self.factor[i]) } else { 0.0 };
+        let mean = |channel: usize| {
+            let own = (channel..counts.memories).step_by(width.max(1)).map(deviation);
+            (own.clone().map(|d| d * d).sum::<f64>() / own.count().max(1) as f64).sqrt().max(f64::MIN_POSITIVE)
+        };
+        let means: Vec<f64> = (0..width).map(mean).collect();
+        let size = |i: usize| if i < counts.memories { deviation(i) / means[i % width] } else { 1.0 };
+        (0..counts.all()).map(size).collect()
     }
 
     /// Standardised inputs, and random functions of them, `[rows, all]`.
