@@ -59,9 +59,9 @@ fn period(data: &Dataset, series: &[(Slots, usize)]) -> Option<usize> {
         .flat_map(|(slots, i)| (0..channels).map(move |c| (slots, *i, c)))
         .filter_map(|(slots, i, c)| level(dense(&data.cases[i].values, channels, c, slots)))
         .collect();
-    let longest = signals.iter().map(Vec::len).max()? / PERIODS;
-    let correlation: Vec<f64> = (0..=longest).into_par_iter().map(|lag| mean_product(&signals, lag)).collect();
-    peak(&correlation)
+    let longest = signals.iter().map(Vec::len).max()?;
+    let correlation: Vec<f64> = (0..=longest / PERIODS).into_par_iter().map(|lag| mean_product(&signals, lag)).collect();
+    peak(&correlation).map(|near| refined(&signals, longest * 4 / 5, near))
 }
 
 /// A channel by slots, NaN where there is nothing; the last of them.
@@ -123,14 +123,19 @@ fn peak(r: &[f64]) -> Option<usize> {
     let highest = peaks.iter().map(|&lag| r[lag]).fold(0.0, f64::max);
     let first = *peaks.iter().find(|&&lag| r[lag] >= NEARLY * highest)?;
     // Noise makes several peaks of one.
-    let highest = |from: usize, to: usize, height: &dyn Fn(usize) -> f64| {
-        (from..=to.min(r.len() - 1)).max_by(|&a, &b| height(a).total_cmp(&height(b)).then(b.cmp(&a)))
-    };
-    let near = highest(first, first + first / 5, &|lag| r[lag])?;
-    // A flat peak is told by its multiples, where an error of one has become several.
-    let multiples = ((r.len() - 1) / (near + near / 50 + 1)).max(1);
-    let mean = |lag: usize| (1..=multiples).map(|k| r[k * lag]).sum::<f64>();
-    if multiples == 1 { Some(near) } else { highest((near - near / 50 - 1).max(1), near + near / 50 + 1, &mean) }
+    (first..=(first + first / 5).min(r.len() - 1)).max_by(|&a, &b| r[a].total_cmp(&r[b]).then(b.cmp(&a)))
+}
+
+/// The same period to one slot: a flat peak is told by its multiples, where an error of one has become several.
+fn refined(signals: &[Vec<f64>], longest: usize, near: usize) -> usize {
+    let about = near / 50 + 1;
+    let multiples = longest / (near + about);
+    if multiples < 2 || about >= near {
+        return near;
+    }
+    let height = |lag: usize| (1..=multiples).map(|k| mean_product(signals, k * lag)).sum::<f64>();
+    let all: Vec<(usize, f64)> = (near - about..=near + about).into_par_iter().map(|lag| (lag, height(lag))).collect();
+    all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(near, |(lag, _)| lag)
 }
 
 #[cfg(test)]
