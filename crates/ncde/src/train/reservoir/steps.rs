@@ -8,6 +8,8 @@
 //! Rows are not kept, so that a series may be as long as it is. Everything but `x` itself is bounded however long a stream runs, and `z` does not depend on levels; of a forecast, half
 //! of the random functions see `z` alone. Which of these a readout has is chosen by what it says of stretches that were left out.
 
+use std::ops::Range;
+
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_reservoir::sums::Sums;
@@ -32,6 +34,9 @@ const MOST_TARGETS: f64 = 3e7;
 const CALIBRATED_ON: usize = 4000;
 /// The deviations of what random functions are given.
 const STEEPNESS: [f64; 2] = [0.5, 2.0];
+
+/// Levels come back if their deviation between stretches is at most this share of that within one.
+const DRIFTS: f64 = 0.3;
 
 /// What the features of a row are, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -117,22 +122,22 @@ impl Run {
             folds[fold]
                 .add(&both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32))).collect::<Vec<_>>());
         })?;
-        let choice = choose(&folds, self.lists(counts), &expansion.sizes(signal.width(), counts))
+        let choice = choose(&folds, self.lists(counts, &folds), &expansion.sizes(signal.width(), counts))
             .ok_or_else(|| Error::Unfit("nothing varies over the training cases: there is nothing to learn from".into()))?;
         let temperature = if calibrated { temperature(&choice, &sample, outputs) } else { 1.0 };
         Ok(self.trimmed_steps(memory, counts, &expansion, &choice, temperature))
     }
 
-    /// Lists of features to choose from, smaller ones first. A forecast has levels only together with everything else.
-    fn lists(&self, counts: Counts) -> Vec<Vec<usize>> {
+    /// Lists of features to choose from, smaller ones first. A forecast has levels only together with everything else, and only of series whose levels come back.
+    fn lists(&self, counts: Counts, folds: &[Sums]) -> Vec<Vec<usize>> {
         let (memories, inputs) = (counts.memories, counts.inputs());
-        let few: Vec<Vec<usize>> = match self.spec.task {
-            Task::Forecast { .. } => {
-                vec![(0..memories).collect(), (0..memories).chain(inputs..inputs + counts.blind).collect()]
-            }
-            _ => vec![(0..inputs).collect()],
-        };
-        few.into_iter().chain([(0..counts.all()).collect()]).collect()
+        let all = (0..counts.all()).collect();
+        if !matches!(self.spec.task, Task::Forecast { .. }) {
+            return vec![(0..inputs).collect(), all];
+        }
+        let mut lists = vec![(0..memories).collect(), (0..memories).chain(inputs..inputs + counts.blind).collect()];
+        lists.extend(comes_back(folds, memories..inputs).then_some(all));
+        lists
     }
 
     /// Takes all rows of the training part, and hands on those that are asked for, some at a time.
@@ -304,6 +309,19 @@ fn bridge(asked: &mut Asked, nowhere: &[bool]) {
             }
         }
     }
+}
+
+/// Whether levels come back: whether these features differ little from stretch to stretch, beside what they do within one. A series that drifts would leave what was seen for good.
+fn comes_back(folds: &[Sums], levels: Range<usize>) -> bool {
+    let known: Vec<(Vec<f64>, Vec<f64>)> =
+        folds.iter().filter(|fold| fold.rows() > 0.0).map(|fold| (fold.means(), fold.deviations())).collect();
+    let n = known.len().max(1) as f64;
+    levels.into_iter().all(|i| {
+        let mean = known.iter().map(|(means, _)| means[i]).sum::<f64>() / n;
+        let between = known.iter().map(|(means, _)| (means[i] - mean).powi(2)).sum::<f64>() / n;
+        let within = known.iter().map(|(_, deviations)| deviations[i].powi(2)).sum::<f64>() / n;
+        between <= DRIFTS * DRIFTS * within
+    })
 }
 
 /// By what fits without a stretch say of rows in it.
