@@ -1,5 +1,6 @@
 //! What layers remember of a series: numbers in double precision, and numbers that are computed in single precision anyway.
 
+use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 /// All that the layers of a model remember of one series.
@@ -68,13 +69,24 @@ impl Kept {
 
     /// The first number that is not finite, and its place.
     pub fn overflow(&self) -> Option<(usize, f64)> {
-        // All of them first, without a branch for each.
-        let wide = self.wide.iter().fold(true, |all, x| all & x.is_finite());
-        if wide && self.narrow.iter().fold(true, |all, x| all & x.is_finite()) {
+        if dispatch(AllFinite(self)) {
             return None;
         }
         let mut all = self.wide.iter().copied().chain(self.narrow.iter().map(|&x| f64::from(x))).enumerate();
         all.find(|(_, x)| !x.is_finite())
+    }
+}
+
+/// Whether all numbers are finite, without a branch for each.
+struct AllFinite<'a>(&'a Kept);
+
+impl Kernel for AllFinite<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> bool {
+        let wide = self.0.wide.iter().fold(true, |all, x| all & x.is_finite());
+        self.0.narrow.iter().fold(wide, |all, x| all & x.is_finite())
     }
 }
 

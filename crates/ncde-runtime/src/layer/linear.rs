@@ -96,11 +96,29 @@ impl ColumnsStep {
 
 impl Step for ColumnsStep {
     fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.x.clear();
-        self.x.extend(row.values.iter().zip(&self.shift).map(|(&x, m)| x as f32 - m));
+        self.x.resize(self.shift.len(), 0.0);
+        dispatch(Shifted { row: row.values, shift: &self.shift, x: &mut self.x });
         out.clear();
         out.extend(self.columns.iter().zip(&self.bias).map(|(column, bias)| f64::from(dispatch(Dot(&self.x, column)) + bias)));
         Ok(true)
+    }
+}
+
+/// `x - m` in single precision.
+struct Shifted<'a> {
+    row: &'a [f64],
+    shift: &'a [f32],
+    x: &'a mut [f32],
+}
+
+impl Kernel for Shifted<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        for ((x, &value), m) in self.x.iter_mut().zip(self.row).zip(self.shift) {
+            *x = value as f32 - m;
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! thresholds, `[spans, groups, 4, 16]`. Times are in units of the horizon, beyond which what is old fades.
 
 use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
+use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MOST, MOST_NUMBERS, product, refuse};
@@ -178,21 +179,30 @@ struct EngineScratch {
     features: Vec<f32>,
 }
 
+/// The same numbers in double precision.
+struct Widened<'a> {
+    narrow: &'a [f32],
+    wide: &'a mut [f64],
+}
+
+impl Kernel for Widened<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        for (wide, &narrow) in self.wide.iter_mut().zip(self.narrow) {
+            *wide = f64::from(narrow);
+        }
+    }
+}
+
 /// Numbers beside the state: how many rows there were (0 or 1), the time of the last.
 const HEAD: usize = 2;
 
 impl Engine {
-    /// Takes some rows, `[rows, channels]`, at times since the start of the series.
-    ///
-    /// # Errors
-    /// If a memory or a sum is not finite.
-    fn take(
-        &mut self,
-        memory: Share<'_>,
-        times: impl Iterator<Item = f64>,
-        values: impl Iterator<Item = f64>,
-    ) -> Result<(), Error> {
-        let Share { wide: [started, last], narrow: state } = memory else { return Ok(()) };
+    /// Takes some rows, `[rows, channels]`, at times since the start of the series. A number that is not finite stays in the state, where whoever keeps it looks.
+    fn take(&mut self, memory: Share<'_>, times: impl Iterator<Item = f64>, values: impl Iterator<Item = f64>) {
+        let Share { wide: [started, last], narrow: state } = memory else { return };
         let EngineScratch { responses, summary, gaps, since, values: narrow, .. } = &mut self.scratch;
         let first = *started == 0.0;
         gaps.clear();
@@ -208,12 +218,6 @@ impl Engine {
         let (pools, rest) = state.split_at_mut(self.responses.state());
         self.responses.push(pools, rows, responses);
         self.summary.push(rest, rows, summary);
-        // Responses that are no numbers lie above no threshold, so that outputs would not show it.
-        if !state.iter().fold(true, |all, x| all & x.is_finite()) {
-            let place = state.iter().position(|x| !x.is_finite()).unwrap_or(0);
-            return Err(Error::Overflow { place, value: state[place].into() });
-        }
-        Ok(())
     }
 
     /// The features of the series as it is, statics last.
@@ -223,8 +227,8 @@ impl Engine {
         features.clear();
         self.responses.read(pools, features);
         self.summary.read(rest, features);
-        out.clear();
-        out.extend(features.iter().map(|&x| f64::from(x)));
+        out.resize(features.len(), 0.0);
+        dispatch(Widened { narrow: features, wide: out });
         out.extend(statics.iter().map(|&x| f64::from(x as f32)));
     }
 }
@@ -235,12 +239,13 @@ impl Step for Engine {
     }
 
     fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.take(memory.again(), std::iter::once(row.time), row.values.iter().copied())?;
+        self.take(memory.again(), std::iter::once(row.time), row.values.iter().copied());
         self.read(memory.narrow, row.statics, out);
         Ok(true)
     }
 
     fn pass(&mut self, memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
-        self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()))
+        self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()));
+        Ok(())
     }
 }
