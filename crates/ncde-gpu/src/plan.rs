@@ -1,0 +1,166 @@
+//! How a recurrence is cut into pieces: a pure function of shapes and of what the device is.
+//!
+//! | piece | what | why |
+//! | --- | --- | --- |
+//! | run | neighbouring blocks of one size | a kernel is compiled for one size |
+//! | chunk | steps in time that one unit works through | chunks of one series are worked on at once |
+//! | slab | the same few steps of all chunks | generators of one slab are in memory at once |
+
+/// Neighbouring blocks of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The size of a block.
+    pub b: usize,
+    /// How many blocks.
+    pub count: usize,
+    /// The first state.
+    pub at: usize,
+    /// The first parameter within a channel.
+    pub entry: usize,
+}
+
+impl Run {
+    /// Numbers of one generator.
+    pub fn entries(&self) -> usize {
+        self.count * self.b * self.b
+    }
+
+    /// The runs of blocks of these sizes.
+    pub fn of(sizes: &[usize]) -> Vec<Self> {
+        let mut runs: Vec<Self> = Vec::new();
+        let (mut at, mut entry) = (0, 0);
+        for &b in sizes {
+            match runs.last_mut() {
+                Some(run) if run.b == b => run.count += 1,
+                _ => runs.push(Self { b, count: 1, at, entry }),
+            }
+            at += b;
+            entry += b * b;
+        }
+        runs
+    }
+}
+
+/// The sizes of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shapes {
+    /// How many series.
+    pub batch: usize,
+    /// The most steps of a series.
+    pub length: usize,
+    /// States that share each flow.
+    pub columns: usize,
+    /// Coefficients a step.
+    pub coefficients: usize,
+}
+
+/// What decides how much is worked on at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Units that keep the device busy.
+    pub units: usize,
+    /// The most bytes of the generators of a slab.
+    pub slab: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { units: 1 << 12, slab: 1 << 28 }
+    }
+}
+
+/// How one run of blocks is worked through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Steps of a chunk; the last chunk of a series may have fewer.
+    pub chunk: usize,
+    /// Chunks of a series.
+    pub chunks: usize,
+    /// Steps of a slab.
+    pub slab: usize,
+}
+
+/// A chunk is not shorter than this: the product of its flows costs as much as it saves.
+const SHORTEST: usize = 16;
+
+impl Plan {
+    /// For a run of blocks.
+    pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
+        let Shapes { batch, length, columns, .. } = shapes;
+        let serial = batch * columns * run.count * if run.b > Self::SMALL { run.b } else { 1 };
+        // As many chunks as keep the device busy; and as chunks are joined one after the other, not more than there are steps in one.
+        let busy = limits.units.div_ceil(serial.max(1)).max(1);
+        let wanted = busy.min(length.isqrt().max(1) * 2);
+        let chunk = if wanted == 1 { length } else { length.div_ceil(wanted).max(SHORTEST).min(length) };
+        let chunks = length.div_ceil(chunk);
+        let step = batch * chunks * run.entries() * size_of::<f32>();
+        let slab = (limits.slab / step.max(1)).clamp(1, chunk);
+        Self { chunk, chunks, slab }
+    }
+
+    /// Blocks up to this size are one unit's.
+    pub const SMALL: usize = 8;
+
+    /// Rows of generators of one slab.
+    pub fn rows(&self, batch: usize) -> usize {
+        batch * self.chunks * self.slab
+    }
+
+    /// The slabs: the first step within a chunk, and how many.
+    pub fn slabs(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + use<> {
+        let Self { chunk, slab, .. } = *self;
+        (0..chunk.div_ceil(slab)).map(move |i| (i * slab, slab.min(chunk - i * slab)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPES: Shapes = Shapes { batch: 4, length: 17984, columns: 1, coefficients: 7 };
+
+    #[test]
+    fn neighbours_of_one_size_make_a_run() {
+        assert_eq!(Run::of(&[4; 32]), [Run { b: 4, count: 32, at: 0, entry: 0 }]);
+        let runs = Run::of(&[1, 1, 3, 1]);
+        assert_eq!(runs.iter().map(|run| (run.b, run.count, run.at, run.entry)).collect::<Vec<_>>(), [
+            (1, 2, 0, 0),
+            (3, 1, 2, 2),
+            (1, 1, 5, 11)
+        ]);
+        assert_eq!(runs.iter().map(Run::entries).sum::<usize>(), 12);
+    }
+
+    #[test]
+    fn every_step_is_in_one_chunk_and_one_slab() {
+        for b in [1, 3, 8, 40] {
+            for length in [1, 2, 15, 16, 17, 100, 1499, 17984] {
+                for units in [1, 100, 1 << 15] {
+                    for slab in [1, 1 << 16, 1 << 28] {
+                        let run = Run { b, count: 3, at: 0, entry: 0 };
+                        let plan = Plan::new(run, Shapes { length, ..SHAPES }, Limits { units, slab });
+                        assert!(plan.chunk * plan.chunks >= length && plan.chunk * (plan.chunks - 1) < length, "{plan:?}");
+                        let mut next = 0;
+                        for (first, count) in plan.slabs() {
+                            assert_eq!(first, next);
+                            next += count;
+                        }
+                        assert_eq!(next, plan.chunk);
+                        let bytes = plan.rows(SHAPES.batch) * run.entries() * 4;
+                        assert!(bytes <= slab || plan.slab == 1, "{plan:?}: {bytes}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn series_are_cut_only_where_the_device_would_idle() {
+        let run = Run { b: 4, count: 32, at: 0, entry: 0 };
+        let limits = Limits { units: 1 << 15, slab: 1 << 28 };
+        assert_eq!(Plan::new(run, Shapes { batch: 1024, ..SHAPES }, limits).chunks, 1);
+        let long = Plan::new(run, SHAPES, limits);
+        assert!(long.chunks > 100 && long.chunks <= 2 * 134, "{long:?}");
+        assert_eq!(Plan::new(run, Shapes { length: 15, ..SHAPES }, limits).chunks, 1);
+    }
+}

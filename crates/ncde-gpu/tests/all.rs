@@ -1,0 +1,8 @@
+//! Every test of this crate that needs a device, in one program.
+#![cfg(any(feature = "cuda", feature = "wgpu"))]
+
+#[path = "../../ncde-kernels/tests/common/mod.rs"]
+mod common;
+
+mod device;
+mod linear;

@@ -1,0 +1,114 @@
+//! The recurrence against full matrices in `f64`: the test body of the CPU kernels, on the device.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use cubecl::prelude::*;
+use ncde_gpu::{Affine, Arrays, Flow, Gpu, Limits, Shapes};
+use ncde_kernels::{Gradients, Recurrence, Transition};
+
+use crate::common::model::{Case, Model, large, small};
+use crate::common::reference::{self, assert_gradients};
+use crate::common::{assert_close, narrow, wide};
+use crate::device::gpu;
+
+const STEPS: [(Transition, Option<ncde_kernels::Affine>); 5] = [
+    (Transition::Exp, None),
+    (Transition::Exp, Some(ncde_kernels::Affine::Exact)),
+    (Transition::Exp, Some(ncde_kernels::Affine::Approximate)),
+    (Transition::Euler, None),
+    (Transition::Euler, Some(ncde_kernels::Affine::Exact)),
+];
+
+fn flow(case: &Case) -> Flow {
+    let affine = match (&case.affine, case.recurrence.affine()) {
+        (None, _) => Affine::None,
+        (_, ncde_kernels::Affine::Exact) => Affine::Exact,
+        (_, ncde_kernels::Affine::Approximate) => Affine::Plain,
+    };
+    Flow { exact: case.recurrence.transition() == Transition::Exp, affine }
+}
+
+fn run<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> (Vec<f64>, Gradients<f64>) {
+    let client = gpu.client();
+    let put = |x: &[f64]| client.create_from_slice(bytemuck::cast_slice(&narrow::<f32>(x)));
+    let get = |handle| wide::<f32>(bytemuck::cast_slice(&client.read_one(handle).unwrap()));
+    let blocks = case.model.field.structure().sizes().unwrap();
+    let shapes = Shapes {
+        batch: case.batch,
+        length: case.length,
+        columns: case.columns,
+        coefficients: case.recurrence.coefficients(),
+    };
+    let arrays = Arrays {
+        a: put(&case.a),
+        coefficients: put(&case.coefficients),
+        initial: put(&case.initial),
+        affine: case.affine.as_deref().map(put),
+        lengths: case.lengths.clone(),
+    };
+    let states = gpu.forward(&blocks, shapes, flow(case), &arrays);
+    let of = gpu.backward(&blocks, shapes, flow(case), &arrays, &states, &put(&case.weights), true);
+    let gradients = Gradients {
+        a: get(of.a),
+        coefficients: get(of.coefficients.unwrap()),
+        initial: get(of.initial),
+        affine: of.affine.map(get),
+    };
+    (get(states), gradients)
+}
+
+fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case) {
+    let case = case.clone().rounded();
+    let states = reference::states(&case);
+    let gradients = reference::gradients(&case, &states);
+    let (seen, seen_gradients) = run(gpu, &case);
+    assert_close(&case.name(), &seen, &states, 1e-4);
+    assert_gradients(&case.name(), &seen_gradients, &gradients, 1e-4);
+}
+
+fn case(seed: u64, model: &Model, (transition, affine): (Transition, Option<ncde_kernels::Affine>), shape: [usize; 3]) -> Case {
+    let recurrence = Recurrence::new(model.field.clone()).with_transition(transition).with_affine(affine.unwrap_or_default());
+    let case = Case::new(seed, model, recurrence, shape);
+    if affine.is_some() { case } else { case.without_affine() }
+}
+
+fn closed(models: Vec<Model>) -> Vec<Model> {
+    models.into_iter().filter(|model| model.field.structure().is_closed()).collect()
+}
+
+/// Small blocks only.
+fn narrow_blocks(model: &Model) -> bool {
+    model.field.structure().sizes().unwrap().iter().all(|&b| b <= 8)
+}
+
+#[test]
+fn all_shapes_steps_and_structures() {
+    let gpu = gpu();
+    let mut seed = 900;
+    for channels in [1, 3, 9] {
+        for model in closed(small(channels)).iter().chain(closed(large(channels)).iter().filter(|model| narrow_blocks(model))) {
+            for step in STEPS {
+                let (length, batch, columns) =
+                    ([1, 2, 7, 40][seed as usize % 4], [1, 3][seed as usize / 4 % 2], [1, 1, 3][seed as usize % 3]);
+                let case = case(seed, model, step, [batch, length, columns]);
+                check(&gpu, &if seed.is_multiple_of(2) { case } else { case.ragged() });
+                seed += 1;
+            }
+        }
+    }
+}
+
+/// Series in chunks, chunks in slabs: the same numbers however they are cut.
+#[test]
+fn chunks_and_slabs() {
+    let mut seed = 700;
+    for model in closed(small(3)) {
+        for step in STEPS {
+            for limits in [Limits { units: 1 << 14, slab: 1 << 28 }, Limits { units: 1 << 14, slab: 1 << 10 }] {
+                let case = case(seed, &model, step, [2, 67, 1 + seed as usize % 2]);
+                let case = Case { coefficients: case.coefficients.iter().map(|x| 0.3 * x).collect(), ..case };
+                check(&gpu().with_limits(limits), &if seed.is_multiple_of(2) { case } else { case.ragged() });
+                seed += 1;
+            }
+        }
+    }
+}
