@@ -1,19 +1,87 @@
 //! From chunk to chunk: `h_{c+1} = P_c h_c + q_c`, and in reverse `lambda_{c-1} = P_c^T lambda_c + r_c`.
 //!
-//! The only part that goes through time one chunk after the other. Products are read ahead of where they are needed.
+//! The only part that goes through time one chunk after the other. Many chunks are joined in groups first (`fold`, `fold_back`), so that all
+//! groups are worked on at once; the same two kernels then go from group to group, and within every group from chunk to chunk.
 
 use cubecl::prelude::*;
 
 use crate::sizes::Sizes;
 
-/// The state at the beginning of every chunk.
-///
-/// Units: `[batch, columns, blocks]`.
-#[cube(launch_unchecked)]
-pub(crate) fn carry(
+/// The product of a chunk, columns one after the other.
+#[cube]
+fn load(products: &Array<f32>, place: usize, block: usize, sizes: &Sizes, p: &mut Array<f32>, #[comptime] b: usize) {
+    let base = (place * (b + sizes.columns) * sizes.count + block) * b;
+    #[unroll]
+    for c in 0..b {
+        #[unroll]
+        for r in 0..b {
+            p[c * b + r] = products[base + c * sizes.count * b + r];
+        }
+    }
+}
+
+/// What affine inputs add up to in a chunk, in one column of the state.
+#[cube]
+fn load_sum(
     products: &Array<f32>,
-    initial: &Array<f32>,
-    starts: &mut Array<f32>,
+    place: usize,
+    column: usize,
+    block: usize,
+    sizes: &Sizes,
+    q: &mut Array<f32>,
+    #[comptime] b: usize,
+) {
+    let base = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b;
+    #[unroll]
+    for r in 0..b {
+        q[r] = products[base + r];
+    }
+}
+
+/// `h = P h + q`.
+#[cube]
+fn push(p: &Array<f32>, q: &Array<f32>, h: &mut Array<f32>, #[comptime] b: usize) {
+    let mut next = Array::<f32>::new(b);
+    #[unroll]
+    for r in 0..b {
+        next[r] = q[r];
+        #[unroll]
+        for c in 0..b {
+            next[r] += p[c * b + r] * h[c];
+        }
+    }
+    #[unroll]
+    for r in 0..b {
+        h[r] = next[r];
+    }
+}
+
+/// `l = P^T l + r`.
+#[cube]
+fn pull(p: &Array<f32>, own: &Array<f32>, l: &mut Array<f32>, #[comptime] b: usize) {
+    let mut next = Array::<f32>::new(b);
+    #[unroll]
+    for c in 0..b {
+        next[c] = own[c];
+        #[unroll]
+        for r in 0..b {
+            next[c] += p[c * b + r] * l[r];
+        }
+    }
+    #[unroll]
+    for r in 0..b {
+        l[r] = next[r];
+    }
+}
+
+/// The products of groups of chunks, and what affine inputs add up to in them. (The last chunk of a series has no product and needs none.)
+///
+/// Units: `[batch, groups, b + columns, blocks]`, without `columns` where nothing is added.
+#[cube(launch_unchecked)]
+pub(crate) fn fold(
+    products: &Array<f32>,
+    out: &mut Array<f32>,
+    group: usize,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] affine: bool,
@@ -22,105 +90,206 @@ pub(crate) fn carry(
     if unit >= sizes.units {
         terminate!();
     }
+    let groups = (sizes.chunks + group - 1) / group;
+    let block = unit % sizes.count;
+    let mut wide = b.runtime();
+    if comptime!(affine) {
+        wide += sizes.columns;
+    }
+    let column = unit / sizes.count % wide;
+    let own = unit / (sizes.count * wide);
+    let series = own / groups;
+    let first = own % groups * group;
+    let mut p = Array::<f32>::new(comptime!(b * b));
+    let mut q = Array::<f32>::new(b);
+    let mut x = Array::<f32>::new(b);
+    #[unroll]
+    for r in 0..b {
+        q[r] = f32::new(0.0);
+        x[r] = f32::new(0.0);
+        if column == r {
+            x[r] = f32::new(1.0);
+        }
+    }
+    let end = min(first + group, sizes.chunks - 1);
+    for chunk in first..end {
+        let place = series * sizes.chunks + chunk;
+        load(products, place, block, sizes, &mut p, b);
+        if comptime!(affine) {
+            if column >= b {
+                load_sum(products, place, column - b, block, sizes, &mut q, b);
+            }
+        }
+        push(&p, &q, &mut x, b);
+    }
+    let to = ((own * (b + sizes.columns) + column) * sizes.count + block) * b;
+    #[unroll]
+    for r in 0..b {
+        out[to + r] = x[r];
+    }
+}
+
+/// What the chunks of a group contribute to the gradient at its beginning.
+///
+/// Units: `[batch, groups, columns, blocks]`.
+#[cube(launch_unchecked)]
+pub(crate) fn fold_back(
+    products: &Array<f32>,
+    lambda: &Array<f32>,
+    out: &mut Array<f32>,
+    group: usize,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= sizes.units {
+        terminate!();
+    }
+    let groups = (sizes.chunks + group - 1) / group;
     let block = unit % sizes.count;
     let column = unit / sizes.count % sizes.columns;
-    let series = unit / (sizes.count * sizes.columns);
-    let mut h = Array::<f32>::new(b);
-    let mut next = Array::<f32>::new(b);
+    let own = unit / (sizes.count * sizes.columns);
+    let series = own / groups;
+    let first = own % groups * group;
+    let count = min(group, sizes.chunks - first);
     let mut p = Array::<f32>::new(comptime!(b * b));
-    let from = (series * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
+    let mut r_c = Array::<f32>::new(b);
+    let mut l = Array::<f32>::new(b);
+    #[unroll]
+    for r in 0..b {
+        l[r] = f32::new(0.0);
+    }
+    #[unroll]
+    for e in 0..comptime!(b * b) {
+        p[e] = f32::new(0.0);
+    }
+    for k in 0..count {
+        let chunk = first + count - 1 - k;
+        let place = series * sizes.chunks + chunk;
+        let from = ((place * sizes.columns + column) * sizes.count + block) * b;
+        #[unroll]
+        for r in 0..b {
+            r_c[r] = lambda[from + r];
+        }
+        if chunk + 1 < sizes.chunks {
+            load(products, place, block, sizes, &mut p, b);
+        }
+        pull(&p, &r_c, &mut l, b);
+    }
+    #[unroll]
+    for r in 0..b {
+        out[unit * b + r] = l[r];
+    }
+}
+
+/// The state at the beginning of every chunk, from that at the beginning of its group, or from `h_0`.
+///
+/// Units: `[batch, groups, columns, blocks]`.
+#[cube(launch_unchecked)]
+pub(crate) fn carry(
+    products: &Array<f32>,
+    initial: &Array<f32>,
+    starts: &mut Array<f32>,
+    group: usize,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] affine: bool,
+    #[comptime] grouped: bool,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= sizes.units {
+        terminate!();
+    }
+    let groups = (sizes.chunks + group - 1) / group;
+    let block = unit % sizes.count;
+    let column = unit / sizes.count % sizes.columns;
+    let own = unit / (sizes.count * sizes.columns);
+    let series = own / groups;
+    let first = own % groups * group;
+    let mut h = Array::<f32>::new(b);
+    let mut p = Array::<f32>::new(comptime!(b * b));
+    let mut q = Array::<f32>::new(b);
+    let mut from = unit * b;
+    if comptime!(!grouped) {
+        from = (series * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
+    }
     #[unroll]
     for r in 0..b {
         h[r] = initial[from + r];
+        q[r] = f32::new(0.0);
     }
-    for chunk in 0..sizes.chunks {
+    let end = min(first + group, sizes.chunks);
+    for chunk in first..end {
         let place = series * sizes.chunks + chunk;
         let to = ((place * sizes.columns + column) * sizes.count + block) * b;
         #[unroll]
         for r in 0..b {
             starts[to + r] = h[r];
         }
-        if chunk + 1 < sizes.chunks {
-            let base = place * (b + sizes.columns) * sizes.count * b;
-            #[unroll]
-            for c in 0..b {
-                #[unroll]
-                for r in 0..b {
-                    p[c * b + r] = products[base + (c * sizes.count + block) * b + r];
-                }
+        if chunk + 1 < end {
+            load(products, place, block, sizes, &mut p, b);
+            if comptime!(affine) {
+                load_sum(products, place, column, block, sizes, &mut q, b);
             }
-            #[unroll]
-            for r in 0..b {
-                next[r] = f32::new(0.0);
-                if comptime!(affine) {
-                    next[r] = products[base + ((b + column) * sizes.count + block) * b + r];
-                }
-                #[unroll]
-                for c in 0..b {
-                    next[r] += p[c * b + r] * h[c];
-                }
-            }
-            #[unroll]
-            for r in 0..b {
-                h[r] = next[r];
-            }
+            push(&p, &q, &mut h, b);
         }
     }
 }
 
-/// The gradient at the end of every chunk, in place of what each chunk itself contributes; and the gradient in the initial state, if
-/// there is more than one chunk.
+/// The gradient at the end of every chunk, in place of what each chunk itself contributes, from that at the end of its group, or from 0.
 ///
-/// Units: `[batch, columns, blocks]`.
+/// Units: `[batch, groups, columns, blocks]`.
 #[cube(launch_unchecked)]
-pub(crate) fn carry_back(products: &Array<f32>, lambda: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize) {
+pub(crate) fn carry_back(
+    products: &Array<f32>,
+    ends: &Array<f32>,
+    lambda: &mut Array<f32>,
+    group: usize,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] grouped: bool,
+) {
     let unit = ABSOLUTE_POS;
     if unit >= sizes.units {
         terminate!();
     }
+    let groups = (sizes.chunks + group - 1) / group;
     let block = unit % sizes.count;
     let column = unit / sizes.count % sizes.columns;
-    let series = unit / (sizes.count * sizes.columns);
+    let own = unit / (sizes.count * sizes.columns);
+    let series = own / groups;
+    let first = own % groups * group;
+    let count = min(group, sizes.chunks - first);
     let mut l = Array::<f32>::new(b);
-    let mut next = Array::<f32>::new(b);
+    let mut r_c = Array::<f32>::new(b);
     let mut p = Array::<f32>::new(comptime!(b * b));
     #[unroll]
     for r in 0..b {
         l[r] = f32::new(0.0);
+        if comptime!(grouped) {
+            l[r] = ends[unit * b + r];
+        }
     }
-    for k in 0..sizes.chunks {
-        let chunk = sizes.chunks - 1 - k;
+    #[unroll]
+    for e in 0..comptime!(b * b) {
+        p[e] = f32::new(0.0);
+    }
+    for k in 0..count {
+        let chunk = first + count - 1 - k;
         let place = series * sizes.chunks + chunk;
         let to = ((place * sizes.columns + column) * sizes.count + block) * b;
         #[unroll]
         for r in 0..b {
-            next[r] = lambda[to + r];
+            r_c[r] = lambda[to + r];
         }
         #[unroll]
         for r in 0..b {
             lambda[to + r] = l[r];
         }
-        if k > 0 {
-            let base = place * (b + sizes.columns) * sizes.count * b;
-            #[unroll]
-            for c in 0..b {
-                #[unroll]
-                for r in 0..b {
-                    p[c * b + r] = products[base + (c * sizes.count + block) * b + r];
-                }
-            }
-            #[unroll]
-            for c in 0..b {
-                #[unroll]
-                for r in 0..b {
-                    next[c] += p[c * b + r] * l[r];
-                }
-            }
+        if chunk + 1 < sizes.chunks {
+            load(products, place, block, sizes, &mut p, b);
         }
-        #[unroll]
-        for r in 0..b {
-            l[r] = next[r];
-        }
+        pull(&p, &r_c, &mut l, b);
     }
 }
 

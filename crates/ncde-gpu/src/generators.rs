@@ -4,8 +4,8 @@
 //! Omega = lambda A,   dlambda = dOmega A^T,   dA = lambda^T dOmega
 //! ```
 //!
-//! Rows of a slab are `[batch, chunks, steps]`; a row past the end of its series is zero. Columns are `[b b, blocks]`, so that neighbouring
-//! units read neighbouring numbers: `A` is permuted once, and its gradient back.
+//! Rows of a slab are `[batch, chunks, steps]`; a row past the longest series is never read. Entries of a row are in one of three orders, so
+//! that neighbouring units of a kernel read neighbouring numbers: `A` is permuted once, and its gradient back.
 
 use cubecl::prelude::*;
 
@@ -20,85 +20,124 @@ pub(crate) const TALL: usize = 4;
 /// Units of such a cube.
 pub(crate) const TEAM: usize = 128;
 
-/// `A` with columns as above: `[d, b b, blocks]` from the parameters of all runs, `[d, parameters]`.
-#[cube(launch_unchecked)]
-pub(crate) fn permute(a: &Array<f32>, out: &mut Array<f32>, entry: usize, parameters: usize, sizes: &Sizes, #[comptime] b: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let block = unit % sizes.count;
-    let e = unit / sizes.count % comptime!(b * b);
-    let k = unit / (sizes.count * comptime!(b * b));
-    out[unit] = a[k * parameters + entry + block * comptime!(b * b) + e];
+/// The order of the entries of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Order {
+    /// `[b b, blocks]`, rows of each block: for units that have a block each.
+    Interleaved,
+    /// `[blocks, b b]`, rows of each block: as the parameters are.
+    Rows,
+    /// `[blocks, b b]`, columns of each block.
+    Columns,
 }
 
-/// The row of coefficients of a row of the slab, and whether there is one.
+/// Where entry `i` of a row lies among the parameters of a channel, from the first of the run on.
 #[cube]
-fn source(row: usize, sizes: &Sizes) -> (usize, bool) {
-    let s = row % sizes.steps;
-    let place = row / sizes.steps;
-    let t = place % sizes.chunks * sizes.chunk + sizes.first + s;
-    (place / sizes.chunks * sizes.length + t, t < sizes.length)
+fn place(i: usize, count: usize, #[comptime] b: usize, #[comptime] order: Order) -> usize {
+    let mut at = i;
+    if comptime!(order == Order::Interleaved) {
+        at = i % count * comptime!(b * b) + i / count;
+    }
+    if comptime!(order == Order::Columns) {
+        at = i / comptime!(b * b) * comptime!(b * b) + i % b * b + i / b % b;
+    }
+    at
 }
 
-/// `Omega`, eight rows of one column a unit.
-///
-/// Units: `[rows / 8, b b, blocks]`.
+/// `A` in an order of ours: `[d, entries]` from the parameters of all runs, `[d, parameters]`.
 #[cube(launch_unchecked)]
-pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<f32>, rows: usize, sizes: &Sizes, #[comptime] b: usize) {
+pub(crate) fn permute(
+    a: &Array<f32>,
+    out: &mut Array<f32>,
+    entry: usize,
+    parameters: usize,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] order: Order,
+) {
     let unit = ABSOLUTE_POS;
     if unit >= sizes.units {
         terminate!();
     }
     let columns = sizes.count * comptime!(b * b);
-    let column = unit % columns;
-    let first = unit / columns * ROWS;
-    let mut sum = Array::<f32>::new(ROWS);
-    let mut from = Array::<usize>::new(ROWS);
-    #[unroll]
-    for r in 0..ROWS {
-        sum[r] = f32::new(0.0);
-        from[r] = 0;
-        if first + r < rows {
-            let (at, is_there) = source(first + r, sizes);
-            if is_there {
-                from[r] = at * sizes.width;
-            }
-        }
+    out[unit] = a[unit / columns * parameters + entry + place(unit % columns, sizes.count, b, order)];
+}
+
+/// Where the steps of a chunk that are in the slab begin among all steps of all series, and how many of them there are.
+#[cube]
+fn steps_of(place: usize, sizes: &Sizes) -> (usize, usize) {
+    let t = place % sizes.chunks * sizes.chunk + sizes.first;
+    let mut count = 0usize;
+    if t < sizes.length {
+        count = min(sizes.steps, sizes.length - t);
     }
-    for k in 0..sizes.width {
-        let value = a[k * columns + column];
+    (place / sizes.chunks * sizes.length + t, count)
+}
+
+/// `Omega`, eight rows of one entry a unit.
+///
+/// Units: `[batch, chunks, steps / 8, entries]`.
+#[cube(launch_unchecked)]
+pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize) {
+    let unit = ABSOLUTE_POS;
+    if unit >= sizes.units {
+        terminate!();
+    }
+    let columns = sizes.count * comptime!(b * b);
+    let groups = (sizes.steps + comptime!(ROWS - 1)) / ROWS;
+    let column = unit % columns;
+    let row = unit / columns;
+    let first = row % groups * ROWS;
+    let place = row / groups;
+    let (from, count) = steps_of(place, sizes);
+    if first < count {
+        let mut sum = Array::<f32>::new(ROWS);
+        let mut at = Array::<usize>::new(ROWS);
         #[unroll]
         for r in 0..ROWS {
-            sum[r] += coefficients[from[r] + k] * value;
+            sum[r] = f32::new(0.0);
+            at[r] = (from + min(first + r, count - 1)) * sizes.width;
         }
-    }
-    #[unroll]
-    for r in 0..ROWS {
-        if first + r < rows {
-            omega[(first + r) * columns + column] = sum[r];
+        for k in 0..sizes.width {
+            let value = a[k * columns + column];
+            #[unroll]
+            for r in 0..ROWS {
+                sum[r] += coefficients[at[r] + k] * value;
+            }
+        }
+        let to = (place * sizes.steps + first) * columns + column;
+        #[unroll]
+        for r in 0..ROWS {
+            if first + r < count {
+                omega[to + r * columns] = sum[r];
+            }
         }
     }
 }
 
-/// `dlambda`: a cube sums over the columns of four rows, for eight channels.
+/// `dlambda`: a cube sums over the entries of four rows, for eight channels.
 ///
-/// Cubes: `[rows / 4]` in x and y, `[channels / 8]` in z.
+/// Cubes: `[batch, chunks, steps / 4]` in x and y, `[channels / 8]` in z.
 #[cube(launch_unchecked)]
 pub(crate) fn contract(
     d_omega: &Array<f32>,
     a: &Array<f32>,
     out: &mut Array<f32>,
-    rows: usize,
     add: u32,
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if cube >= sizes.units {
+        terminate!();
+    }
     let columns = sizes.count * comptime!(b * b);
-    let first = (CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize) * TALL;
+    let groups = (sizes.steps + comptime!(TALL - 1)) / TALL;
+    let first = cube % groups * TALL;
+    let place = cube / groups;
     let channel = CUBE_POS_Z as usize * CHANNELS;
     let unit = UNIT_POS as usize;
+    let (from, count) = steps_of(place, sizes);
     let mut sum = Array::<f32>::new(comptime!(TALL * CHANNELS));
     #[unroll]
     for i in 0..comptime!(TALL * CHANNELS) {
@@ -107,7 +146,7 @@ pub(crate) fn contract(
     let mut row = Array::<usize>::new(TALL);
     #[unroll]
     for r in 0..TALL {
-        row[r] = min(first + r, rows - 1) * columns;
+        row[r] = (place * sizes.steps + min(first + r, sizes.steps - 1)) * columns;
     }
     let mut at = Array::<usize>::new(CHANNELS);
     #[unroll]
@@ -141,10 +180,10 @@ pub(crate) fn contract(
         shared[i * TEAM + unit] = sum[i];
     }
     sync_cube();
-    let number = unit % comptime!(TALL * CHANNELS);
-    let part = unit / comptime!(TALL * CHANNELS);
-    let mut total = f32::new(0.0);
     let each = comptime!(TALL * CHANNELS);
+    let number = unit % each;
+    let part = unit / each;
+    let mut total = f32::new(0.0);
     for i in 0..each {
         // Begun at another place by every unit, or all would ask one bank of memory.
         total += shared[number * TEAM + part * each + (i + unit) % each];
@@ -159,29 +198,26 @@ pub(crate) fn contract(
         }
         let r = first + unit / CHANNELS;
         let k = channel + unit % CHANNELS;
-        if r < rows && k < sizes.width {
-            let (from, is_there) = source(r, sizes);
-            if is_there {
-                let to = from * sizes.width + k;
-                if add == 1u32 {
-                    out[to] += total;
-                } else {
-                    out[to] = total;
-                }
+        if r < count && k < sizes.width {
+            let to = (from + r) * sizes.width + k;
+            if add == 1u32 {
+                out[to] += total;
+            } else {
+                out[to] = total;
             }
         }
     }
 }
 
-/// `dA` of some rows: `[splits, d, b b, blocks]`, a column and eight channels a unit.
+/// `dA` of some chunks: `[splits, d, entries]`, an entry and eight channels a unit.
 ///
-/// Units: `[splits, d / 8, b b, blocks]`.
+/// Units: `[splits, d / 8, entries]`.
 #[cube(launch_unchecked)]
 pub(crate) fn gather(
     coefficients: &Array<f32>,
     d_omega: &Array<f32>,
     out: &mut Array<f32>,
-    rows: usize,
+    places: usize,
     each: usize,
     add: u32,
     sizes: &Sizes,
@@ -197,18 +233,40 @@ pub(crate) fn gather(
     let channel = unit / columns % groups * CHANNELS;
     let split = unit / (columns * groups);
     let mut sum = Array::<f32>::new(CHANNELS);
+    let mut last = Array::<usize>::new(CHANNELS);
     #[unroll]
     for k in 0..CHANNELS {
         sum[k] = f32::new(0.0);
+        last[k] = min(channel + k, sizes.width - 1);
     }
-    let end = min((split + 1) * each, rows);
-    for row in split * each..end {
-        let (from, is_there) = source(row, sizes);
-        if is_there {
-            let value = d_omega[row * columns + column];
+    let end = min((split + 1) * each, places);
+    for place in split * each..end {
+        let (from, count) = steps_of(place, sizes);
+        let rows = place * sizes.steps * columns + column;
+        // Four rows at once, so that their reads are under way together.
+        let whole = count / 4 * 4;
+        for quarter in 0..count / 4 {
+            let s = quarter * 4;
+            let mut value = Array::<f32>::new(4usize);
+            #[unroll]
+            for i in 0..4usize {
+                value[i] = d_omega[rows + (s + i) * columns];
+            }
+            #[unroll]
+            for i in 0..4usize {
+                let at = (from + s + i) * sizes.width;
+                #[unroll]
+                for k in 0..CHANNELS {
+                    sum[k] += coefficients[at + last[k]] * value[i];
+                }
+            }
+        }
+        for s in whole..count {
+            let value = d_omega[rows + s * columns];
+            let at = (from + s) * sizes.width;
             #[unroll]
             for k in 0..CHANNELS {
-                sum[k] += coefficients[from * sizes.width + min(channel + k, sizes.width - 1)] * value;
+                sum[k] += coefficients[at + last[k]] * value;
             }
         }
     }
@@ -225,9 +283,9 @@ pub(crate) fn gather(
     }
 }
 
-/// The sum over splits, with columns as the parameters have them: `[d, parameters]`.
+/// The sum over splits, in the order of the parameters: `[d, parameters]`.
 ///
-/// Units: `[d, b b, blocks]`.
+/// Units: `[d, entries]`.
 #[cube(launch_unchecked)]
 pub(crate) fn collect(
     parts: &Array<f32>,
@@ -237,18 +295,16 @@ pub(crate) fn collect(
     parameters: usize,
     sizes: &Sizes,
     #[comptime] b: usize,
+    #[comptime] order: Order,
 ) {
     let unit = ABSOLUTE_POS;
     if unit >= sizes.units {
         terminate!();
     }
-    let block = unit % sizes.count;
-    let e = unit / sizes.count % comptime!(b * b);
-    let k = unit / (sizes.count * comptime!(b * b));
-    let stride = sizes.width * sizes.count * comptime!(b * b);
+    let columns = sizes.count * comptime!(b * b);
     let mut sum = f32::new(0.0);
     for split in 0..splits {
-        sum += parts[split * stride + unit];
+        sum += parts[split * sizes.width * columns + unit];
     }
-    out[k * parameters + entry + block * comptime!(b * b) + e] = sum;
+    out[unit / columns * parameters + entry + place(unit % columns, sizes.count, b, order)] = sum;
 }

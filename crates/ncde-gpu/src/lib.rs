@@ -26,6 +26,8 @@ mod sizes;
 mod small;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod step;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod wide;
 
 pub use plan::{Limits, Plan, Run, Shapes};
 

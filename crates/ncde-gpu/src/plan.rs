@@ -80,18 +80,24 @@ pub struct Plan {
     pub slab: usize,
 }
 
-/// A chunk is not shorter than this: the product of its flows costs as much as it saves.
+/// Units that a large block of one series keeps busy.
+const WIDE: usize = 256;
+
+/// A chunk is not shorter than this, and there are at least so many of them: the products of their flows cost more than a step.
 const SHORTEST: usize = 16;
+const FEWEST: usize = 4;
+
+/// So many chunks are joined one after the other.
+const SERIAL: usize = 32;
 
 impl Plan {
     /// For a run of blocks.
     pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
         let Shapes { batch, length, columns, .. } = shapes;
-        let serial = batch * columns * run.count * if run.b > Self::SMALL { run.b } else { 1 };
-        // As many chunks as keep the device busy; and as chunks are joined one after the other, not more than there are steps in one.
-        let busy = limits.units.div_ceil(serial.max(1)).max(1);
-        let wanted = busy.min(length.isqrt().max(1) * 2);
-        let chunk = if wanted == 1 { length } else { length.div_ceil(wanted).max(SHORTEST).min(length) };
+        let serial = batch * columns * run.count * if run.b > Self::SMALL { WIDE } else { 1 };
+        // As many chunks as keep the device busy.
+        let wanted = limits.units.div_ceil(serial.max(1)).max(1);
+        let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
         let chunks = length.div_ceil(chunk);
         let step = batch * chunks * run.entries() * size_of::<f32>();
         let slab = (limits.slab / step.max(1)).clamp(1, chunk);
@@ -100,6 +106,11 @@ impl Plan {
 
     /// Blocks up to this size are one unit's.
     pub const SMALL: usize = 8;
+
+    /// How many chunks are joined to a group, of which then there are about as many: all, where they are few.
+    pub fn group(&self) -> usize {
+        if self.chunks <= SERIAL { self.chunks } else { self.chunks.isqrt().max(1) }
+    }
 
     /// Rows of generators of one slab.
     pub fn rows(&self, batch: usize) -> usize {
@@ -160,7 +171,7 @@ mod tests {
         let limits = Limits { units: 1 << 15, slab: 1 << 28 };
         assert_eq!(Plan::new(run, Shapes { batch: 1024, ..SHAPES }, limits).chunks, 1);
         let long = Plan::new(run, SHAPES, limits);
-        assert!(long.chunks > 100 && long.chunks <= 2 * 134, "{long:?}");
-        assert_eq!(Plan::new(run, Shapes { length: 15, ..SHAPES }, limits).chunks, 1);
+        assert!(long.chunks > 200 && long.chunks <= 256 && long.group() == 15, "{long:?}");
+        assert_eq!(Plan::new(run, Shapes { length: 63, ..SHAPES }, limits).chunks, 1);
     }
 }

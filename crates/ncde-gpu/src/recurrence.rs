@@ -1,12 +1,16 @@
 //! The recurrence of closed structures on device buffers: which kernels are launched, in which order.
 
+use std::cell::Cell;
+
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::plan::{Limits, Plan, Run, Shapes};
 use crate::sizes::{CUBE, Host, cubes, spread};
 use crate::step::Flow;
-use crate::{carry, generators, small};
+use crate::generators::Order;
+use crate::wide::Purpose;
+use crate::{carry, generators, small, wide};
 
 /// A device.
 pub struct Gpu<R: Runtime> {
@@ -42,16 +46,14 @@ pub struct Gradients {
     pub affine: Option<Handle>,
 }
 
-/// The most parts that sums over rows are cut into.
-const SPLITS: usize = 64;
-/// The fewest rows of such a part.
-const SPLIT_ROWS: usize = 64;
+/// The most parts that sums over all chunks are cut into.
+const SPLITS: usize = 256;
 
 impl<R: Runtime> Gpu<R> {
     /// A device through its client.
     pub fn new(client: ComputeClient<R>) -> Self {
         let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
-        let limits = Limits { units: multiprocessors << 8, ..Limits::default() };
+        let limits = Limits { units: multiprocessors << 10, ..Limits::default() };
         Self { client, limits }
     }
 
@@ -84,7 +86,7 @@ impl<R: Runtime> Gpu<R> {
         let states = self.floats(shapes.batch * shapes.length * shapes.columns * hidden);
         let lengths = self.lengths(arrays, shapes);
         for run in Run::of(blocks) {
-            let work = Work::new(self, run, blocks, shapes, flow, arrays, &lengths);
+            let work = Work::new(self, run, blocks, shapes, flow, arrays, &lengths, orders(run, flow, false));
             let starts = work.starts();
             for slab in work.host.plan.slabs() {
                 work.replay(slab, &starts, &states);
@@ -115,12 +117,28 @@ impl<R: Runtime> Gpu<R> {
         };
         let lengths = self.lengths(arrays, shapes);
         for (i, run) in Run::of(blocks).into_iter().enumerate() {
-            let work = Work::new(self, run, blocks, shapes, flow, arrays, &lengths);
+            let work = Work::new(self, run, blocks, shapes, flow, arrays, &lengths, orders(run, flow, true));
             let lambda = work.ends(gradient);
             work.differentiate(states, gradient, &lambda, &out, i > 0);
         }
         out
     }
+}
+
+/// A buffer of numbers as the argument of a launch.
+///
+/// # Safety
+/// The buffer holds at least so many numbers.
+unsafe fn array<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
+    unsafe { ArrayArg::from_raw_parts(handle.clone(), count) }
+}
+
+/// Generators in one order of entries: `A`, and those of the slab that was formed last.
+struct Formed {
+    order: Order,
+    a: Handle,
+    omega: Handle,
+    slab: Cell<Option<(usize, usize)>>,
 }
 
 /// One run of blocks in one call.
@@ -131,18 +149,7 @@ struct Work<'a, R: Runtime> {
     flow: Flow,
     arrays: &'a Arrays,
     lengths: &'a Handle,
-    /// `A` of this run, permuted.
-    a: Handle,
-    /// The generators of a slab.
-    omega: Handle,
-}
-
-/// A buffer of numbers as the argument of a launch.
-///
-/// # Safety
-/// The buffer holds at least so many numbers.
-unsafe fn array<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
-    unsafe { ArrayArg::from_raw_parts(handle.clone(), count) }
+    formed: Vec<Formed>,
 }
 
 impl<'a, R: Runtime> Work<'a, R> {
@@ -154,28 +161,37 @@ impl<'a, R: Runtime> Work<'a, R> {
         flow: Flow,
         arrays: &'a Arrays,
         lengths: &'a Handle,
+        orders: &[Order],
     ) -> Self {
         let plan = Plan::new(run, shapes, gpu.limits);
         let host = Host { run, shapes, plan, hidden: blocks.iter().sum(), slab: (0, plan.slab) };
         let parameters: usize = blocks.iter().map(|b| b * b).sum();
         let count = shapes.coefficients * run.entries();
-        let a = gpu.floats(count);
-        // SAFETY: `a` has `count` numbers, and the parameters of a field are `coefficients * parameters`.
-        unsafe {
-            generators::permute::launch_unchecked::<R>(
-                &gpu.client,
-                cubes(count),
-                CubeDim::new_1d(CUBE),
-                array(&arrays.a, shapes.coefficients * parameters),
-                array(&a, count),
-                run.entry,
-                parameters,
-                host.launch(count),
-                run.b,
-            );
-        }
-        let omega = gpu.floats(plan.rows(shapes.batch) * run.entries());
-        Self { gpu, host, parameters, flow, arrays, lengths, a, omega }
+        let formed = |&order: &Order| {
+            let a = gpu.floats(count);
+            // SAFETY: `a` has `count` numbers, and the parameters of a field are `coefficients * parameters`.
+            unsafe {
+                generators::permute::launch_unchecked::<R>(
+                    &gpu.client,
+                    cubes(count),
+                    CubeDim::new_1d(CUBE),
+                    array(&arrays.a, shapes.coefficients * parameters),
+                    array(&a, count),
+                    run.entry,
+                    parameters,
+                    host.launch(count),
+                    run.b,
+                    order,
+                );
+            }
+            Formed { order, a, omega: gpu.floats(plan.rows(shapes.batch) * run.entries()), slab: Cell::new(None) }
+        };
+        let formed = orders.iter().map(formed).collect();
+        Self { gpu, host, parameters, flow, arrays, lengths, formed }
+    }
+
+    fn is_small(&self) -> bool {
+        self.host.run.b <= Plan::SMALL
     }
 
     fn state_count(&self) -> usize {
@@ -188,15 +204,20 @@ impl<'a, R: Runtime> Work<'a, R> {
         batch * length * coefficients
     }
 
-    /// Numbers at the ends of chunks.
+    fn initial_count(&self) -> usize {
+        self.host.shapes.batch * self.host.shapes.columns * self.host.hidden
+    }
+
     fn end_count(&self) -> usize {
-        let Host { run, shapes, plan, .. } = self.host;
-        shapes.batch * plan.chunks * shapes.columns * run.count * run.b
+        self.host.ends() * self.host.run.b
     }
 
     fn product_count(&self) -> usize {
-        let Host { run, shapes, plan, .. } = self.host;
-        shapes.batch * plan.chunks * (run.b + shapes.columns) * run.count * run.b
+        self.host.products()
+    }
+
+    fn slab_count(&self) -> usize {
+        self.host.plan.rows(self.host.shapes.batch) * self.host.run.entries()
     }
 
     fn beta(&self) -> ArrayArg<R> {
@@ -208,66 +229,120 @@ impl<'a, R: Runtime> Work<'a, R> {
         }
     }
 
-    fn initial_count(&self) -> usize {
-        self.host.shapes.batch * self.host.shapes.columns * self.host.hidden
-    }
-
     fn lengths(&self) -> ArrayArg<R> {
         // SAFETY: one number for each series.
         unsafe { array(self.lengths, self.host.shapes.batch) }
     }
 
-    fn omega(&self) -> ArrayArg<R> {
-        // SAFETY: made with this size.
-        unsafe { array(&self.omega, self.host.plan.rows(self.host.shapes.batch) * self.host.run.entries()) }
+    /// The sizes with a slab.
+    fn at(&self, slab: (usize, usize)) -> Host {
+        Host { slab, ..self.host }
     }
 
-    /// Forms the generators of a slab.
-    fn form(&self, slab: (usize, usize)) -> Host {
-        let host = Host { slab, ..self.host };
-        let units = host.rows().div_ceil(generators::ROWS) * host.run.entries();
+    /// The generators of a slab, formed unless they are there.
+    fn omega(&self, slab: (usize, usize), formed: &Formed) -> ArrayArg<R> {
+        let host = self.at(slab);
+        let units = host.places() * slab.1.div_ceil(generators::ROWS) * host.run.entries();
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
-            generators::form::launch_unchecked::<R>(
-                &self.gpu.client,
-                cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(&self.arrays.coefficients, self.coefficient_count()),
-                array(&self.a, host.shapes.coefficients * host.run.entries()),
-                self.omega(),
-                host.rows(),
-                host.launch(units),
-                host.run.b,
-            );
-        }
-        host
-    }
-
-    /// The products of the flows of every chunk but the last.
-    fn products(&self, flow: Flow) -> Handle {
-        let out = self.gpu.floats(self.product_count());
-        for slab in self.host.plan.slabs() {
-            let host = self.form(slab);
-            let Host { run, shapes, plan, .. } = host;
-            let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
-            let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                small::products::launch_unchecked::<R>(
+            if formed.slab.replace(Some(slab)) != Some(slab) {
+                generators::form::launch_unchecked::<R>(
                     &self.gpu.client,
                     cubes(units),
                     CubeDim::new_1d(CUBE),
-                    self.omega(),
-                    self.beta(),
-                    self.lengths(),
-                    array(&out, self.product_count()),
+                    array(&self.arrays.coefficients, self.coefficient_count()),
+                    array(&formed.a, host.shapes.coefficients * host.run.entries()),
+                    array(&formed.omega, self.slab_count()),
                     host.launch(units),
-                    run.b,
-                    flow,
+                    host.run.b,
                 );
+            }
+            array(&formed.omega, self.slab_count())
+        }
+    }
+
+    /// The products of the flows of chunks, and what affine inputs add up to.
+    fn products(&self, flow: Flow, back: bool) -> Handle {
+        let out = self.gpu.floats(self.product_count());
+        let Host { run, shapes, plan, .. } = self.host;
+        let slabs: Vec<_> = if back && !self.is_small() { plan.slabs().rev().collect() } else { plan.slabs().collect() };
+        for slab in slabs {
+            let (host, client) = (self.at(slab), &self.gpu.client);
+            let omega = self.omega(slab, &self.formed[0]);
+            // SAFETY: every buffer was made or checked with the size given here.
+            unsafe {
+                if self.is_small() {
+                    let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
+                    let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
+                    small::products::launch_unchecked::<R>(
+                        client,
+                        cubes(units),
+                        CubeDim::new_1d(CUBE),
+                        omega,
+                        self.beta(),
+                        self.lengths(),
+                        array(&out, self.product_count()),
+                        host.launch(units),
+                        run.b,
+                        flow,
+                    );
+                } else {
+                    let columns = self.columns();
+                    let units = shapes.batch * (plan.chunks - 1) * run.count * run.b.div_ceil(columns);
+                    wide::products::launch_unchecked::<R>(
+                        client,
+                        spread(units),
+                        CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
+                        omega,
+                        self.lengths(),
+                        array(&out, self.product_count()),
+                        host.launch(units),
+                        run.b,
+                        columns,
+                        flow,
+                        back,
+                    );
+                    if flow.is_affine() {
+                        self.walk(slab, Purpose::Sum, (&out, self.product_count()), &self.arrays.initial);
+                    }
+                }
             }
         }
         out
+    }
+
+    /// How many columns of a product one cube has: as many as fit in its memory.
+    fn columns(&self) -> usize {
+        let most = self.gpu.client.properties().hardware.max_shared_memory_size / size_of::<f32>();
+        let copies = if self.flow.exact { 2 } else { 1 };
+        let padded = self.host.run.b.next_multiple_of(wide::SIDE);
+        let fits = |columns: &usize| padded * (copies * columns + 16) + 512 <= most;
+        [128, 64, 32].into_iter().filter(|&columns| columns < 2 * padded).find(fits).unwrap_or(wide::SIDE)
+    }
+
+    /// A walk of large blocks through a slab.
+    fn walk(&self, slab: (usize, usize), purpose: Purpose, (ends, end_count): (&Handle, usize), rows: &Handle) {
+        let Host { run, shapes, plan, .. } = self.host;
+        let units = shapes.batch * plan.chunks * shapes.columns * run.count;
+        let flow = if purpose == Purpose::Pull { self.flow.without_affine() } else { self.flow };
+        let row_count = if purpose == Purpose::Sum { self.initial_count() } else { self.state_count() };
+        // SAFETY: every buffer was made or checked with the size given here; a sum does not touch its rows.
+        unsafe {
+            wide::walk::launch_unchecked::<R>(
+                &self.gpu.client,
+                spread(units),
+                CubeDim::new_1d(wide::WALKERS as u32),
+                self.omega(slab, &self.formed[0]),
+                self.beta(),
+                self.lengths(),
+                array(ends, end_count),
+                array(rows, row_count),
+                self.at(slab).launch(units),
+                run.b,
+                flow,
+                purpose,
+            );
+        }
     }
 
     /// The state at the beginning of every chunk.
@@ -275,47 +350,197 @@ impl<'a, R: Runtime> Work<'a, R> {
         let Host { run, shapes, plan, .. } = self.host;
         let starts = self.gpu.floats(self.end_count());
         // One chunk has no product, and nothing of it is read.
-        let products = if plan.chunks > 1 { self.products(self.flow) } else { self.gpu.floats(self.product_count()) };
+        let products = if plan.chunks > 1 { self.products(self.flow, false) } else { self.gpu.floats(self.product_count()) };
         let units = shapes.batch * shapes.columns * run.count;
+        let affine = self.flow.is_affine();
+        if self.is_small() {
+            self.carry(&products, &starts);
+            return starts;
+        }
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
-            carry::carry::launch_unchecked::<R>(
+            wide::carry::launch_unchecked::<R>(
                 &self.gpu.client,
-                cubes(units),
-                CubeDim::new_1d(CUBE),
+                spread(units),
+                CubeDim::new_1d(wide::WALKERS as u32),
                 array(&products, self.product_count()),
                 array(&self.arrays.initial, self.initial_count()),
                 array(&starts, self.end_count()),
                 self.host.launch(units),
                 run.b,
-                self.flow.is_affine(),
+                affine,
+                false,
             );
         }
         starts
     }
 
+    /// Small blocks, from chunk to chunk: through groups of chunks where there are many.
+    fn carry(&self, products: &Handle, starts: &Handle) {
+        let (client, dim, b, affine) = (&self.gpu.client, CubeDim::new_1d(CUBE), self.host.run.b, self.flow.is_affine());
+        let group = self.host.plan.group();
+        let groups = self.grouped(group);
+        let (units, columns) = (groups.ends(), if affine { self.host.shapes.columns } else { 0 });
+        let products = |count| unsafe { array(products, count) };
+        let initial = || unsafe { array(&self.arrays.initial, self.initial_count()) };
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            let out = array(starts, self.end_count());
+            let own = products(self.product_count());
+            if groups.plan.chunks == 1 {
+                let sizes = self.host.launch(units);
+                carry::carry::launch_unchecked::<R>(client, cubes(units), dim, own, initial(), out, group, sizes, b, affine, false);
+                return;
+            }
+            let folded = self.gpu.floats(groups.products());
+            let count = groups.ends() / self.host.shapes.columns * (b + columns);
+            let folded_of = || array(&folded, groups.products());
+            let own_again = products(self.product_count());
+            carry::fold::launch_unchecked::<R>(
+                client,
+                cubes(count),
+                dim,
+                own,
+                folded_of(),
+                group,
+                self.host.launch(count),
+                b,
+                affine,
+            );
+            let begins = self.gpu.floats(groups.ends() * b);
+            let begins_of = || array(&begins, groups.ends() * b);
+            let (top, all) = (groups.ends() / groups.plan.chunks, groups.plan.chunks);
+            let sizes = groups.launch(top);
+            let count = cubes(top);
+            carry::carry::launch_unchecked::<R>(
+                client,
+                count,
+                dim,
+                folded_of(),
+                initial(),
+                begins_of(),
+                all,
+                sizes,
+                b,
+                affine,
+                false,
+            );
+            let sizes = self.host.launch(units);
+            let count = cubes(units);
+            carry::carry::launch_unchecked::<R>(
+                client,
+                count,
+                dim,
+                own_again,
+                begins_of(),
+                out,
+                group,
+                sizes,
+                b,
+                affine,
+                true,
+            );
+        }
+    }
+
+    /// The same for gradients, from the end.
+    fn carry_back(&self, products: &Handle, lambda: &Handle) {
+        let (client, dim, b) = (&self.gpu.client, CubeDim::new_1d(CUBE), self.host.run.b);
+        let group = self.host.plan.group();
+        let groups = self.grouped(group);
+        let units = groups.ends();
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            let own = || array(products, self.product_count());
+            let lambda_of = || array(lambda, self.end_count());
+            let sizes = self.host.launch(units);
+            if groups.plan.chunks == 1 {
+                let ends = lambda_of();
+                carry::carry_back::launch_unchecked::<R>(
+                    client,
+                    cubes(units),
+                    dim,
+                    own(),
+                    ends,
+                    lambda_of(),
+                    group,
+                    sizes,
+                    b,
+                    false,
+                );
+                return;
+            }
+            let folded = self.gpu.floats(groups.products());
+            let folded_of = || array(&folded, groups.products());
+            let count = units / self.host.shapes.columns * b;
+            carry::fold::launch_unchecked::<R>(
+                client,
+                cubes(count),
+                dim,
+                own(),
+                folded_of(),
+                group,
+                self.host.launch(count),
+                b,
+                false,
+            );
+            let ends = self.gpu.floats(units * b);
+            let ends_of = || array(&ends, units * b);
+            carry::fold_back::launch_unchecked::<R>(client, cubes(units), dim, own(), lambda_of(), ends_of(), group, sizes, b);
+            let (top, all) = (units / groups.plan.chunks, groups.plan.chunks);
+            carry::carry_back::launch_unchecked::<R>(
+                client,
+                cubes(top),
+                dim,
+                folded_of(),
+                ends_of(),
+                ends_of(),
+                all,
+                groups.launch(top),
+                b,
+                false,
+            );
+            carry::carry_back::launch_unchecked::<R>(
+                client,
+                cubes(units),
+                dim,
+                own(),
+                ends_of(),
+                lambda_of(),
+                group,
+                self.host.launch(units),
+                b,
+                true,
+            );
+        }
+    }
+
+    /// The same sizes with groups of chunks in place of chunks.
+    fn grouped(&self, group: usize) -> Host {
+        let plan = Plan { chunks: self.host.plan.chunks.div_ceil(group), ..self.host.plan };
+        Host { plan, ..self.host }
+    }
+
     /// The states of a slab.
     fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
-        let host = if slab.1 == self.host.plan.chunk && self.host.plan.chunks > 1 {
-            // The generators of the products are still there.
-            Host { slab, ..self.host }
-        } else {
-            self.form(slab)
-        };
-        let units = host.shapes.batch * host.plan.chunks * host.shapes.columns * host.run.count;
+        if !self.is_small() {
+            return self.walk(slab, Purpose::Replay, (starts, self.end_count()), states);
+        }
+        let Host { run, shapes, plan, .. } = self.host;
+        let units = shapes.batch * plan.chunks * shapes.columns * run.count;
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
             small::replay::launch_unchecked::<R>(
                 &self.gpu.client,
                 cubes(units),
                 CubeDim::new_1d(CUBE),
-                self.omega(),
+                self.omega(slab, &self.formed[0]),
                 self.beta(),
                 self.lengths(),
                 array(starts, self.end_count()),
                 array(states, self.state_count()),
-                host.launch(units),
-                host.run.b,
+                self.at(slab).launch(units),
+                run.b,
                 self.flow,
             );
         }
@@ -328,9 +553,12 @@ impl<'a, R: Runtime> Work<'a, R> {
         if plan.chunks == 1 {
             return lambda;
         }
-        let products = self.products(self.flow.without_affine());
+        let products = self.products(self.flow.without_affine(), true);
         for slab in plan.slabs().rev() {
-            let host = if slab.1 == plan.chunk { Host { slab, ..self.host } } else { self.form(slab) };
+            if !self.is_small() {
+                self.walk(slab, Purpose::Pull, (&lambda, self.end_count()), gradient);
+                continue;
+            }
             let units = shapes.batch * plan.chunks * shapes.columns * run.count;
             // SAFETY: every buffer was made or checked with the size given here.
             unsafe {
@@ -338,27 +566,34 @@ impl<'a, R: Runtime> Work<'a, R> {
                     &self.gpu.client,
                     cubes(units),
                     CubeDim::new_1d(CUBE),
-                    self.omega(),
+                    self.omega(slab, &self.formed[0]),
                     array(gradient, self.state_count()),
                     self.lengths(),
                     array(&lambda, self.end_count()),
-                    host.launch(units),
+                    self.at(slab).launch(units),
                     run.b,
                     self.flow,
                 );
             }
         }
+        if self.is_small() {
+            self.carry_back(&products, &lambda);
+            return lambda;
+        }
         let units = shapes.batch * shapes.columns * run.count;
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
-            carry::carry_back::launch_unchecked::<R>(
+            wide::carry::launch_unchecked::<R>(
                 &self.gpu.client,
-                cubes(units),
-                CubeDim::new_1d(CUBE),
+                spread(units),
+                CubeDim::new_1d(wide::WALKERS as u32),
                 array(&products, self.product_count()),
+                array(&self.arrays.initial, self.initial_count()),
                 array(&lambda, self.end_count()),
                 self.host.launch(units),
                 run.b,
+                false,
+                true,
             );
         }
         lambda
@@ -367,65 +602,98 @@ impl<'a, R: Runtime> Work<'a, R> {
     /// All gradients, slab by slab from the end. `add` to those in the coefficients, which other runs have part in.
     fn differentiate(&self, states: &Handle, gradient: &Handle, lambda: &Handle, out: &Gradients, add: bool) {
         let Host { run, shapes, plan, .. } = self.host;
-        let d_omega = self.gpu.floats(plan.rows(shapes.batch) * run.entries());
-        let whole = plan.slab == plan.chunk && plan.chunks > 1;
-        let rows = plan.rows(shapes.batch);
-        let each = rows.div_ceil(SPLITS).max(SPLIT_ROWS);
-        let splits = rows.div_ceil(each);
+        let (client, places) = (&self.gpu.client, self.host.places());
+        let d_omega = self.gpu.floats(self.slab_count());
+        let each = places.div_ceil(SPLITS);
+        let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);
+        let Some(rows_of) = self.formed.first() else { return };
         for (i, slab) in plan.slabs().rev().enumerate() {
-            let host = if whole { Host { slab, ..self.host } } else { self.form(slab) };
+            let host = self.at(slab);
             let units = shapes.batch * plan.chunks * run.count;
             for column in 0..shapes.columns {
                 // SAFETY: every buffer was made or checked with the size given here.
                 unsafe {
-                    small::differentiate::launch_unchecked::<R>(
-                        &self.gpu.client,
-                        cubes(units),
-                        CubeDim::new_1d(CUBE),
-                        self.omega(),
-                        self.beta(),
-                        self.lengths(),
-                        array(&self.arrays.initial, self.initial_count()),
-                        array(states, self.state_count()),
-                        array(gradient, self.state_count()),
-                        array(lambda, self.end_count()),
-                        array(&d_omega, rows * run.entries()),
-                        array(out.affine.as_ref().unwrap_or(lambda), if out.affine.is_some() { self.state_count() } else { 0 }),
-                        column,
-                        host.launch(units),
-                        run.b,
-                        self.flow,
-                    );
+                    let omega = self.omega(slab, rows_of);
+                    let initial = array(&self.arrays.initial, self.initial_count());
+                    let (states, gradient) = (array(states, self.state_count()), array(gradient, self.state_count()));
+                    let (lambda_out, d_omega) = (array(lambda, self.end_count()), array(&d_omega, self.slab_count()));
+                    let d_beta = match &out.affine {
+                        Some(affine) => array(affine, self.state_count()),
+                        // Not written where the flow has no affine input.
+                        None => array(lambda, self.end_count()),
+                    };
+                    if self.is_small() {
+                        small::differentiate::launch_unchecked::<R>(
+                            client,
+                            cubes(units),
+                            CubeDim::new_1d(CUBE),
+                            omega,
+                            self.beta(),
+                            self.lengths(),
+                            initial,
+                            states,
+                            gradient,
+                            lambda_out,
+                            d_omega,
+                            d_beta,
+                            column,
+                            host.launch(units),
+                            run.b,
+                            self.flow,
+                        );
+                    } else {
+                        // Columns are read by exact flows alone.
+                        let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
+                        wide::differentiate::launch_unchecked::<R>(
+                            client,
+                            spread(units),
+                            CubeDim::new_1d(wide::WALKERS as u32),
+                            columns_of,
+                            omega,
+                            self.beta(),
+                            self.lengths(),
+                            initial,
+                            states,
+                            gradient,
+                            lambda_out,
+                            d_omega,
+                            d_beta,
+                            column,
+                            host.launch(units),
+                            run.b,
+                            self.flow,
+                        );
+                    }
                 }
             }
+            let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
             // SAFETY: every buffer was made or checked with the size given here.
             unsafe {
-                if let Some(coefficients) = &out.coefficients {
-                    let CubeCount::Static(x, y, _) = spread(host.rows().div_ceil(generators::TALL)) else { continue };
+                let units = places * slab.1.div_ceil(generators::TALL);
+                if let (Some(coefficients), CubeCount::Static(x, y, _)) = (&out.coefficients, spread(units)) {
                     generators::contract::launch_unchecked::<R>(
-                        &self.gpu.client,
-                        CubeCount::Static(x, y, shapes.coefficients.div_ceil(generators::CHANNELS) as u32),
+                        client,
+                        CubeCount::Static(x, y, groups as u32),
                         CubeDim::new_1d(generators::TEAM as u32),
-                        array(&d_omega, rows * run.entries()),
-                        array(&self.a, width),
+                        array(&d_omega, self.slab_count()),
+                        array(&rows_of.a, width),
                         array(coefficients, self.coefficient_count()),
-                        host.rows(),
                         u32::from(add),
-                        host.launch(0),
+                        host.launch(units),
                         run.b,
                     );
                 }
-                let units = splits * shapes.coefficients.div_ceil(generators::CHANNELS) * run.entries();
+                let units = splits * groups * run.entries();
                 generators::gather::launch_unchecked::<R>(
-                    &self.gpu.client,
+                    client,
                     cubes(units),
                     CubeDim::new_1d(CUBE),
                     array(&self.arrays.coefficients, self.coefficient_count()),
-                    array(&d_omega, rows * run.entries()),
+                    array(&d_omega, self.slab_count()),
                     array(&parts, splits * width),
-                    host.rows(),
+                    places,
                     each,
                     u32::from(i > 0),
                     host.launch(units),
@@ -437,7 +705,7 @@ impl<'a, R: Runtime> Work<'a, R> {
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
             generators::collect::launch_unchecked::<R>(
-                &self.gpu.client,
+                client,
                 cubes(width),
                 CubeDim::new_1d(CUBE),
                 array(&parts, splits * width),
@@ -447,9 +715,10 @@ impl<'a, R: Runtime> Work<'a, R> {
                 self.parameters,
                 self.host.launch(width),
                 run.b,
+                rows_of.order,
             );
             carry::first::launch_unchecked::<R>(
-                &self.gpu.client,
+                client,
                 cubes(units),
                 CubeDim::new_1d(CUBE),
                 array(lambda, self.end_count()),
@@ -458,5 +727,15 @@ impl<'a, R: Runtime> Work<'a, R> {
                 run.b,
             );
         }
+    }
+}
+
+/// The orders in which a pass reads generators, the one that all its kernels read first.
+fn orders(run: Run, flow: Flow, back: bool) -> &'static [Order] {
+    match (run.b <= Plan::SMALL, back) {
+        (true, _) => &[Order::Interleaved],
+        (false, false) => &[Order::Columns],
+        (false, true) if flow.exact => &[Order::Rows, Order::Columns],
+        (false, true) => &[Order::Rows],
     }
 }

@@ -3,7 +3,7 @@
 //! | array | layout |
 //! | --- | --- |
 //! | states, their gradient, `beta` | `[batch, length, columns, H]` |
-//! | generators of a slab | `[batch, chunks, steps of the slab, b b, blocks]` |
+//! | generators of a slab | `[batch, chunks, steps of the slab, entries]`, entries in one of the orders of `generators` |
 //! | products of chunks, what they add | `[batch, chunks, b + columns, blocks, b]`: columns of the product, then of what is added |
 //! | states and gradients at the ends of chunks | `[batch, chunks, columns, blocks, b]` |
 
@@ -64,9 +64,19 @@ impl Host {
         )
     }
 
-    /// Rows of the generators of the slab.
-    pub(crate) fn rows(&self) -> usize {
-        self.shapes.batch * self.plan.chunks * self.slab.1
+    /// Columns of blocks at the ends of chunks.
+    pub(crate) fn ends(&self) -> usize {
+        self.places() * self.shapes.columns * self.run.count
+    }
+
+    /// Numbers in the products of chunks and in what they add.
+    pub(crate) fn products(&self) -> usize {
+        self.places() * (self.run.b + self.shapes.columns) * self.run.count * self.run.b
+    }
+
+    /// Chunks of all series.
+    pub(crate) fn places(&self) -> usize {
+        self.shapes.batch * self.plan.chunks
     }
 }
 

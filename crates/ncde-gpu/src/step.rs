@@ -52,12 +52,12 @@ impl Flow {
 
 /// The most terms of the series, and the largest norm they serve: with this one, terms left out are below half a unit of rounding, also in
 /// derivatives.
-const TERMS: usize = 10;
-const REACH: f32 = 0.8;
+pub(crate) const TERMS: usize = 10;
+pub(crate) const REACH: f32 = 0.8;
 /// Terms are taken until the next is below this.
-const SMALL: f32 = 2e-8;
+pub(crate) const SMALL: f32 = 2e-8;
 /// The largest norm of a generator: beyond it a state has overflowed. It becomes NaN, which is noticed.
-const MOST: f32 = 256.0;
+pub(crate) const MOST: f32 = 256.0;
 /// Below this, `phi_1` of a number is summed: the closed form would cancel.
 const SERIES: f32 = 0.4;
 

@@ -71,25 +71,26 @@ fn case(seed: u64, model: &Model, (transition, affine): (Transition, Option<ncde
     if affine.is_some() { case } else { case.without_affine() }
 }
 
-fn closed(models: Vec<Model>) -> Vec<Model> {
-    models.into_iter().filter(|model| model.field.structure().is_closed()).collect()
+/// Smaller steps, or rounding grows with the states.
+fn gentle(case: Case) -> Case {
+    Case { coefficients: case.coefficients.iter().map(|x| 0.3 * x).collect(), ..case }
 }
 
-/// Small blocks only.
-fn narrow_blocks(model: &Model) -> bool {
-    model.field.structure().sizes().unwrap().iter().all(|&b| b <= 8)
+fn closed(models: Vec<Model>) -> Vec<Model> {
+    models.into_iter().filter(|model| model.field.structure().is_closed()).collect()
 }
 
 #[test]
 fn all_shapes_steps_and_structures() {
     let gpu = gpu();
     let mut seed = 900;
-    for channels in [1, 3, 9] {
-        for model in closed(small(channels)).iter().chain(closed(large(channels)).iter().filter(|model| narrow_blocks(model))) {
+    for channels in [1, 9] {
+        for model in closed(small(channels)).iter().chain(closed(large(channels)).iter()) {
             for step in STEPS {
                 let (length, batch, columns) =
                     ([1, 2, 7, 40][seed as usize % 4], [1, 3][seed as usize / 4 % 2], [1, 1, 3][seed as usize % 3]);
                 let case = case(seed, model, step, [batch, length, columns]);
+                let case = if length > 7 { gentle(case) } else { case };
                 check(&gpu, &if seed.is_multiple_of(2) { case } else { case.ragged() });
                 seed += 1;
             }
@@ -101,11 +102,11 @@ fn all_shapes_steps_and_structures() {
 #[test]
 fn chunks_and_slabs() {
     let mut seed = 700;
-    for model in closed(small(3)) {
+    for model in closed(small(3)).into_iter().chain(closed(large(2)).into_iter().take(3)) {
         for step in STEPS {
             for limits in [Limits { units: 1 << 14, slab: 1 << 28 }, Limits { units: 1 << 14, slab: 1 << 10 }] {
                 let case = case(seed, &model, step, [2, 67, 1 + seed as usize % 2]);
-                let case = Case { coefficients: case.coefficients.iter().map(|x| 0.3 * x).collect(), ..case };
+                let case = gentle(case);
                 check(&gpu().with_limits(limits), &if seed.is_multiple_of(2) { case } else { case.ragged() });
                 seed += 1;
             }
