@@ -18,8 +18,8 @@ fn rnd(seed: u64, n: usize, dev: f32) -> Vec<f32> {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let client = R::client(&Default::default());
-    let units: usize = args.get(1).map_or(132 << 10, |x| x.parse().unwrap());
-    let only: Option<usize> = args.get(2).map(|x| x.parse().unwrap());
+    let units: usize = args.get(1).map_or(132 << 11, |x| x.parse().unwrap());
+    let only: Option<usize> = args.get(2).and_then(|x| x.parse().ok());
     for (i, (name, blocks, length, exact, batch, d)) in [
         ("diagonal 17984 euler", vec![1; 128], 17984, false, 4, 7),
         ("block4 17984 euler", vec![4; 32], 17984, false, 4, 7),
@@ -32,7 +32,7 @@ fn main() {
         ("dense 17984 euler", vec![128; 1], 17984, false, 4, 7),
     ].into_iter().enumerate() {
         if only.is_some_and(|o| o != i) { continue }
-        if blocks[0] > 8 && args.get(3).is_none() { continue }
+        if (blocks[0] > 8) != args.get(3).is_some() && only.is_none() { continue }
         for units in if only.is_some() { vec![units] } else { vec![units / 4, units / 2, units, units * 2] } {
         let gpu = Gpu::new(client.clone()).with_limits(Limits { units, ..Limits::default() });
         let b = blocks[0];

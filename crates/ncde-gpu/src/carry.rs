@@ -7,15 +7,37 @@ use cubecl::prelude::*;
 
 use crate::sizes::Sizes;
 
-/// The product of a chunk, columns one after the other.
+/// How many products a unit reads at once, so that it waits for all of them together.
+const fn deep(b: usize) -> usize {
+    if b > 4 { 1 } else if b > 2 { 4 } else { 8 }
+}
+
+/// The products of so many chunks from one on (or back from it), columns one after the other. Beyond the last that is needed it is read again.
 #[cube]
-fn load(products: &Array<f32>, place: usize, block: usize, sizes: &Sizes, p: &mut Array<f32>, #[comptime] b: usize) {
-    let base = (place * (b + sizes.columns) * sizes.count + block) * b;
+fn load(
+    products: &Array<f32>,
+    first: usize,
+    count: usize,
+    block: usize,
+    sizes: &Sizes,
+    p: &mut Array<f32>,
+    #[comptime] b: usize,
+    #[comptime] back: bool,
+) {
     #[unroll]
-    for c in 0..b {
+    for i in 0..comptime!(deep(b)) {
+        let ahead = min(i.runtime(), count - 1);
+        let mut place = first + ahead;
+        if comptime!(back) {
+            place = first - ahead;
+        }
+        let base = (place * (b + sizes.columns) * sizes.count + block) * b;
         #[unroll]
-        for r in 0..b {
-            p[c * b + r] = products[base + c * sizes.count * b + r];
+        for c in 0..b {
+            #[unroll]
+            for r in 0..b {
+                p[(i * b + c) * b + r] = products[base + c * sizes.count * b + r];
+            }
         }
     }
 }
@@ -38,16 +60,16 @@ fn load_sum(
     }
 }
 
-/// `h = P h + q`.
+/// `h = P h + q` with one of the products that were read.
 #[cube]
-fn push(p: &Array<f32>, q: &Array<f32>, h: &mut Array<f32>, #[comptime] b: usize) {
+fn push(p: &Array<f32>, #[comptime] i: usize, q: &Array<f32>, h: &mut Array<f32>, #[comptime] b: usize) {
     let mut next = Array::<f32>::new(b);
     #[unroll]
     for r in 0..b {
         next[r] = q[r];
         #[unroll]
         for c in 0..b {
-            next[r] += p[c * b + r] * h[c];
+            next[r] += p[(i * b + c) * b + r] * h[c];
         }
     }
     #[unroll]
@@ -56,16 +78,16 @@ fn push(p: &Array<f32>, q: &Array<f32>, h: &mut Array<f32>, #[comptime] b: usize
     }
 }
 
-/// `l = P^T l + r`.
+/// `l = P^T l + r` with one of the products that were read.
 #[cube]
-fn pull(p: &Array<f32>, own: &Array<f32>, l: &mut Array<f32>, #[comptime] b: usize) {
+fn pull(p: &Array<f32>, #[comptime] i: usize, own: &Array<f32>, l: &mut Array<f32>, #[comptime] b: usize) {
     let mut next = Array::<f32>::new(b);
     #[unroll]
     for c in 0..b {
         next[c] = own[c];
         #[unroll]
         for r in 0..b {
-            next[c] += p[c * b + r] * l[r];
+            next[c] += p[(i * b + c) * b + r] * l[r];
         }
     }
     #[unroll]
@@ -100,7 +122,7 @@ pub(crate) fn fold(
     let own = unit / (sizes.count * wide);
     let series = own / groups;
     let first = own % groups * group;
-    let mut p = Array::<f32>::new(comptime!(b * b));
+    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
     let mut q = Array::<f32>::new(b);
     let mut x = Array::<f32>::new(b);
     #[unroll]
@@ -112,15 +134,21 @@ pub(crate) fn fold(
         }
     }
     let end = min(first + group, sizes.chunks - 1);
-    for chunk in first..end {
-        let place = series * sizes.chunks + chunk;
-        load(products, place, block, sizes, &mut p, b);
-        if comptime!(affine) {
-            if column >= b {
-                load_sum(products, place, column - b, block, sizes, &mut q, b);
+    let mut chunk = first;
+    while chunk < end {
+        load(products, series * sizes.chunks + chunk, end - chunk, block, sizes, &mut p, b, false);
+        #[unroll]
+        for i in 0..comptime!(deep(b)) {
+            if chunk < end {
+                if comptime!(affine) {
+                    if column >= b {
+                        load_sum(products, series * sizes.chunks + chunk, column - b, block, sizes, &mut q, b);
+                    }
+                }
+                push(&p, i, &q, &mut x, b);
+                chunk += 1;
             }
         }
-        push(&p, &q, &mut x, b);
     }
     let to = ((own * (b + sizes.columns) + column) * sizes.count + block) * b;
     #[unroll]
@@ -152,29 +180,38 @@ pub(crate) fn fold_back(
     let series = own / groups;
     let first = own % groups * group;
     let count = min(group, sizes.chunks - first);
-    let mut p = Array::<f32>::new(comptime!(b * b));
+    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
     let mut r_c = Array::<f32>::new(b);
     let mut l = Array::<f32>::new(b);
     #[unroll]
     for r in 0..b {
         l[r] = f32::new(0.0);
     }
-    #[unroll]
-    for e in 0..comptime!(b * b) {
-        p[e] = f32::new(0.0);
-    }
-    for k in 0..count {
-        let chunk = first + count - 1 - k;
-        let place = series * sizes.chunks + chunk;
-        let from = ((place * sizes.columns + column) * sizes.count + block) * b;
+    let mut left = count;
+    while left > 0 {
+        let last = series * sizes.chunks + first + left - 1;
+        load(products, last, left, block, sizes, &mut p, b, true);
         #[unroll]
-        for r in 0..b {
-            r_c[r] = lambda[from + r];
+        for i in 0..comptime!(deep(b)) {
+            if left > 0 {
+                let chunk = first + left - 1;
+                let from = (((series * sizes.chunks + chunk) * sizes.columns + column) * sizes.count + block) * b;
+                #[unroll]
+                for r in 0..b {
+                    r_c[r] = lambda[from + r];
+                }
+                // Of the last chunk there is no product; nothing comes after it.
+                if chunk + 1 < sizes.chunks {
+                    pull(&p, i, &r_c, &mut l, b);
+                } else {
+                    #[unroll]
+                    for r in 0..b {
+                        l[r] = r_c[r];
+                    }
+                }
+                left -= 1;
+            }
         }
-        if chunk + 1 < sizes.chunks {
-            load(products, place, block, sizes, &mut p, b);
-        }
-        pull(&p, &r_c, &mut l, b);
     }
     #[unroll]
     for r in 0..b {
@@ -207,7 +244,7 @@ pub(crate) fn carry(
     let series = own / groups;
     let first = own % groups * group;
     let mut h = Array::<f32>::new(b);
-    let mut p = Array::<f32>::new(comptime!(b * b));
+    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
     let mut q = Array::<f32>::new(b);
     let mut from = unit * b;
     if comptime!(!grouped) {
@@ -219,19 +256,26 @@ pub(crate) fn carry(
         q[r] = f32::new(0.0);
     }
     let end = min(first + group, sizes.chunks);
-    for chunk in first..end {
-        let place = series * sizes.chunks + chunk;
-        let to = ((place * sizes.columns + column) * sizes.count + block) * b;
+    let mut chunk = first;
+    while chunk < end {
+        load(products, series * sizes.chunks + chunk, end - chunk, block, sizes, &mut p, b, false);
         #[unroll]
-        for r in 0..b {
-            starts[to + r] = h[r];
-        }
-        if chunk + 1 < end {
-            load(products, place, block, sizes, &mut p, b);
-            if comptime!(affine) {
-                load_sum(products, place, column, block, sizes, &mut q, b);
+        for i in 0..comptime!(deep(b)) {
+            if chunk < end {
+                let place = series * sizes.chunks + chunk;
+                let to = ((place * sizes.columns + column) * sizes.count + block) * b;
+                #[unroll]
+                for r in 0..b {
+                    starts[to + r] = h[r];
+                }
+                if chunk + 1 < end {
+                    if comptime!(affine) {
+                        load_sum(products, place, column, block, sizes, &mut q, b);
+                    }
+                    push(&p, i, &q, &mut h, b);
+                }
+                chunk += 1;
             }
-            push(&p, &q, &mut h, b);
         }
     }
 }
@@ -262,7 +306,7 @@ pub(crate) fn carry_back(
     let count = min(group, sizes.chunks - first);
     let mut l = Array::<f32>::new(b);
     let mut r_c = Array::<f32>::new(b);
-    let mut p = Array::<f32>::new(comptime!(b * b));
+    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
     #[unroll]
     for r in 0..b {
         l[r] = f32::new(0.0);
@@ -270,26 +314,40 @@ pub(crate) fn carry_back(
             l[r] = ends[unit * b + r];
         }
     }
-    #[unroll]
-    for e in 0..comptime!(b * b) {
-        p[e] = f32::new(0.0);
-    }
-    for k in 0..count {
-        let chunk = first + count - 1 - k;
-        let place = series * sizes.chunks + chunk;
-        let to = ((place * sizes.columns + column) * sizes.count + block) * b;
+    let mut left = count;
+    while left > 0 {
+        let last = series * sizes.chunks + first + left - 1;
+        load(products, last, left, block, sizes, &mut p, b, true);
+        let mut own_r = Array::<f32>::new(comptime!(deep(b) * b));
         #[unroll]
-        for r in 0..b {
-            r_c[r] = lambda[to + r];
+        for i in 0..comptime!(deep(b)) {
+            let place = last - min(i.runtime(), left - 1);
+            #[unroll]
+            for r in 0..b {
+                own_r[i * b + r] = lambda[((place * sizes.columns + column) * sizes.count + block) * b + r];
+            }
         }
         #[unroll]
-        for r in 0..b {
-            lambda[to + r] = l[r];
+        for i in 0..comptime!(deep(b)) {
+            if left > 0 {
+                let chunk = first + left - 1;
+                let to = (((series * sizes.chunks + chunk) * sizes.columns + column) * sizes.count + block) * b;
+                #[unroll]
+                for r in 0..b {
+                    r_c[r] = own_r[i * b + r];
+                    lambda[to + r] = l[r];
+                }
+                if chunk + 1 < sizes.chunks {
+                    pull(&p, i, &r_c, &mut l, b);
+                } else {
+                    #[unroll]
+                    for r in 0..b {
+                        l[r] = r_c[r];
+                    }
+                }
+                left -= 1;
+            }
         }
-        if chunk + 1 < sizes.chunks {
-            load(products, place, block, sizes, &mut p, b);
-        }
-        pull(&p, &r_c, &mut l, b);
     }
 }
 

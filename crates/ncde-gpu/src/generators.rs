@@ -283,9 +283,13 @@ pub(crate) fn gather(
     }
 }
 
+/// Entries that a cube of [`collect`] sums, and units for each.
+pub(crate) const SUMS: usize = 32;
+pub(crate) const LANES: usize = 8;
+
 /// The sum over splits, in the order of the parameters: `[d, parameters]`.
 ///
-/// Units: `[d, entries]`.
+/// Cubes: `[d entries / 32]`.
 #[cube(launch_unchecked)]
 pub(crate) fn collect(
     parts: &Array<f32>,
@@ -297,14 +301,27 @@ pub(crate) fn collect(
     #[comptime] b: usize,
     #[comptime] order: Order,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let unit = UNIT_POS as usize;
+    let at = cube * SUMS + unit % SUMS;
+    let lane = unit / SUMS;
     let columns = sizes.count * comptime!(b * b);
     let mut sum = f32::new(0.0);
-    for split in 0..splits {
-        sum += parts[split * sizes.width * columns + unit];
+    if at < sizes.units {
+        let turns = (splits + comptime!(LANES - 1) - lane) / LANES;
+        for turn in 0..turns {
+            sum += parts[(turn * LANES + lane) * sizes.width * columns + at];
+        }
     }
-    out[unit / columns * parameters + entry + place(unit % columns, sizes.count, b, order)] = sum;
+    let mut shared = SharedMemory::<f32>::new(comptime!(SUMS * LANES));
+    shared[unit] = sum;
+    sync_cube();
+    if unit < SUMS && at < sizes.units {
+        let mut total = f32::new(0.0);
+        #[unroll]
+        for i in 0..LANES {
+            total += shared[i * SUMS + unit];
+        }
+        out[at / columns * parameters + entry + place(at % columns, sizes.count, b, order)] = total;
+    }
 }

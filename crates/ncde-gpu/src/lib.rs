@@ -17,6 +17,8 @@ mod plan;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod carry;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod few;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod generators;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod recurrence;

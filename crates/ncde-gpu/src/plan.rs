@@ -80,8 +80,14 @@ pub struct Plan {
     pub slab: usize,
 }
 
-/// Units that a large block of one series keeps busy.
-const WIDE: usize = 256;
+/// How much of the device a block keeps busy: larger ones have more registers, or a cube of units.
+fn weight(b: usize) -> usize {
+    match b {
+        1 => 1,
+        2..=Plan::SMALL => 2,
+        _ => 512,
+    }
+}
 
 /// A chunk is not shorter than this, and there are at least so many of them: the products of their flows cost more than a step.
 const SHORTEST: usize = 16;
@@ -94,7 +100,7 @@ impl Plan {
     /// For a run of blocks.
     pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
         let Shapes { batch, length, columns, .. } = shapes;
-        let serial = batch * columns * run.count * if run.b > Self::SMALL { WIDE } else { 1 };
+        let serial = batch * columns * run.count * weight(run.b);
         // As many chunks as keep the device busy.
         let wanted = limits.units.div_ceil(serial.max(1)).max(1);
         let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
@@ -171,7 +177,7 @@ mod tests {
         let limits = Limits { units: 1 << 15, slab: 1 << 28 };
         assert_eq!(Plan::new(run, Shapes { batch: 1024, ..SHAPES }, limits).chunks, 1);
         let long = Plan::new(run, SHAPES, limits);
-        assert!(long.chunks > 200 && long.chunks <= 256 && long.group() == 15, "{long:?}");
+        assert!(long.chunks > 100 && long.chunks <= 128 && long.group() == 11, "{long:?}");
         assert_eq!(Plan::new(run, Shapes { length: 63, ..SHAPES }, limits).chunks, 1);
     }
 }

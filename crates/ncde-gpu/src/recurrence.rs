@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use cubecl::prelude::*;
+use cubecl::features::Plane;
 use cubecl::server::Handle;
 
 use crate::plan::{Limits, Plan, Run, Shapes};
@@ -10,12 +11,13 @@ use crate::sizes::{CUBE, Host, cubes, spread};
 use crate::step::Flow;
 use crate::generators::Order;
 use crate::wide::Purpose;
-use crate::{carry, generators, small, wide};
+use crate::{carry, few, generators, small, wide};
 
 /// A device.
 pub struct Gpu<R: Runtime> {
     client: ComputeClient<R>,
     limits: Limits,
+    may_keep: bool,
 }
 
 /// The buffers of one call, each contiguous, in the layouts of `ncde_kernels::Input`.
@@ -53,14 +55,34 @@ impl<R: Runtime> Gpu<R> {
     /// A device through its client.
     pub fn new(client: ComputeClient<R>) -> Self {
         let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
-        let limits = Limits { units: multiprocessors << 10, ..Limits::default() };
-        Self { client, limits }
+        let limits = Limits { units: multiprocessors << 11, ..Limits::default() };
+        Self { client, limits, may_keep: true }
     }
 
     /// Other limits than those of the device.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// How many channels a unit of a run of blocks keeps: all, or none.
+    fn few(&self, run: Run, shapes: Shapes) -> usize {
+        let fits = run.b <= Plan::SMALL && shapes.coefficients * run.b * run.b <= few::MOST;
+        if self.may_keep && fits && run.count.is_multiple_of(self.plane()) { shapes.coefficients } else { 0 }
+    }
+
+    /// Units that can sum over themselves: those of a plane, or 1.
+    fn plane(&self) -> usize {
+        let hardware = &self.client.properties().hardware;
+        let size = hardware.plane_size_min;
+        let is_known = size > 0 && size == hardware.plane_size_max && CUBE.is_multiple_of(size);
+        if is_known && self.client.features().plane.contains(Plane::Ops) { size as usize } else { 1 }
+    }
+
+    /// Whether generators may be made on the way. They are formed by matrix products otherwise.
+    #[must_use]
+    pub fn with_few_channels(self, may_keep: bool) -> Self {
+        Self { may_keep, ..self }
     }
 
     /// The client.
@@ -150,6 +172,8 @@ struct Work<'a, R: Runtime> {
     arrays: &'a Arrays,
     lengths: &'a Handle,
     formed: Vec<Formed>,
+    /// Channels, where they are so few that generators are made on the way; else 0.
+    few: usize,
 }
 
 impl<'a, R: Runtime> Work<'a, R> {
@@ -163,7 +187,8 @@ impl<'a, R: Runtime> Work<'a, R> {
         lengths: &'a Handle,
         orders: &[Order],
     ) -> Self {
-        let plan = Plan::new(run, shapes, gpu.limits);
+        let few = gpu.few(run, shapes);
+        let plan = Plan::new(run, shapes, if few > 0 { Limits { slab: usize::MAX, ..gpu.limits } } else { gpu.limits });
         let host = Host { run, shapes, plan, hidden: blocks.iter().sum(), slab: (0, plan.slab) };
         let parameters: usize = blocks.iter().map(|b| b * b).sum();
         let count = shapes.coefficients * run.entries();
@@ -184,10 +209,11 @@ impl<'a, R: Runtime> Work<'a, R> {
                     order,
                 );
             }
-            Formed { order, a, omega: gpu.floats(plan.rows(shapes.batch) * run.entries()), slab: Cell::new(None) }
+            let rows = if few > 0 { 0 } else { plan.rows(shapes.batch) };
+            Formed { order, a, omega: gpu.floats(rows * run.entries()), slab: Cell::new(None) }
         };
         let formed = orders.iter().map(formed).collect();
-        Self { gpu, host, parameters, flow, arrays, lengths, formed }
+        Self { gpu, host, parameters, flow, arrays, lengths, formed, few }
     }
 
     fn is_small(&self) -> bool {
@@ -234,6 +260,22 @@ impl<'a, R: Runtime> Work<'a, R> {
         unsafe { array(self.lengths, self.host.shapes.batch) }
     }
 
+    /// `A` in the first order.
+    fn a(&self) -> ArrayArg<R> {
+        // SAFETY: made with this size.
+        unsafe { array(&self.formed[0].a, self.host.shapes.coefficients * self.host.run.entries()) }
+    }
+
+    /// What small blocks read their generators from.
+    fn source(&self, slab: (usize, usize)) -> ArrayArg<R> {
+        // SAFETY: the coefficients were checked to have this size.
+        if self.few > 0 {
+            unsafe { array(&self.arrays.coefficients, self.coefficient_count()) }
+        } else {
+            self.omega(slab, &self.formed[0])
+        }
+    }
+
     /// The sizes with a slab.
     fn at(&self, slab: (usize, usize)) -> Host {
         Host { slab, ..self.host }
@@ -265,6 +307,31 @@ impl<'a, R: Runtime> Work<'a, R> {
     fn products(&self, flow: Flow, back: bool) -> Handle {
         let out = self.gpu.floats(self.product_count());
         let Host { run, shapes, plan, .. } = self.host;
+        if self.few > 0 {
+            // A unit with all columns makes each generator once; with few chunks there would be too few of them.
+            let own = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits.units { run.b } else { 1 };
+            let columns = run.b / own + if flow.is_affine() { shapes.columns } else { 0 };
+            let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
+            // SAFETY: every buffer was made or checked with the size given here.
+            unsafe {
+                few::products::launch_unchecked::<R>(
+                    &self.gpu.client,
+                    cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(&self.arrays.coefficients, self.coefficient_count()),
+                    self.a(),
+                    self.beta(),
+                    self.lengths(),
+                    array(&out, self.product_count()),
+                    self.host.launch(units),
+                    run.b,
+                    flow,
+                    self.few,
+                    own,
+                );
+            }
+            return out;
+        }
         let slabs: Vec<_> = if back && !self.is_small() { plan.slabs().rev().collect() } else { plan.slabs().collect() };
         for slab in slabs {
             let (host, client) = (self.at(slab), &self.gpu.client);
@@ -534,7 +601,8 @@ impl<'a, R: Runtime> Work<'a, R> {
                 &self.gpu.client,
                 cubes(units),
                 CubeDim::new_1d(CUBE),
-                self.omega(slab, &self.formed[0]),
+                self.source(slab),
+                self.a(),
                 self.beta(),
                 self.lengths(),
                 array(starts, self.end_count()),
@@ -542,6 +610,7 @@ impl<'a, R: Runtime> Work<'a, R> {
                 self.at(slab).launch(units),
                 run.b,
                 self.flow,
+                self.few,
             );
         }
     }
@@ -566,13 +635,15 @@ impl<'a, R: Runtime> Work<'a, R> {
                     &self.gpu.client,
                     cubes(units),
                     CubeDim::new_1d(CUBE),
-                    self.omega(slab, &self.formed[0]),
+                    self.source(slab),
+                    self.a(),
                     array(gradient, self.state_count()),
                     self.lengths(),
                     array(&lambda, self.end_count()),
                     self.at(slab).launch(units),
                     run.b,
                     self.flow,
+                    self.few,
                 );
             }
         }
@@ -601,6 +672,121 @@ impl<'a, R: Runtime> Work<'a, R> {
 
     /// All gradients, slab by slab from the end. `add` to those in the coefficients, which other runs have part in.
     fn differentiate(&self, states: &Handle, gradient: &Handle, lambda: &Handle, out: &Gradients, add: bool) {
+        let (parts, splits) = if self.few > 0 {
+            self.differentiate_few(states, gradient, lambda, out, add)
+        } else {
+            self.differentiate_slabs(states, gradient, lambda, out, add)
+        };
+        let Host { run, shapes, .. } = self.host;
+        let width = shapes.coefficients * run.entries();
+        let units = shapes.batch * shapes.columns * run.count;
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            generators::collect::launch_unchecked::<R>(
+                &self.gpu.client,
+                spread(width.div_ceil(generators::SUMS)),
+                CubeDim::new_1d((generators::SUMS * generators::LANES) as u32),
+                array(&parts, splits * width),
+                array(&out.a, shapes.coefficients * self.parameters),
+                splits,
+                run.entry,
+                self.parameters,
+                self.host.launch(width),
+                run.b,
+                self.formed[0].order,
+            );
+            carry::first::launch_unchecked::<R>(
+                &self.gpu.client,
+                cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(lambda, self.end_count()),
+                array(&out.initial, self.initial_count()),
+                self.host.launch(units),
+                run.b,
+            );
+        }
+    }
+
+    /// Few channels: everything at once. The parts of `dA`, and how many.
+    fn differentiate_few(&self, states: &Handle, gradient: &Handle, lambda: &Handle, out: &Gradients, add: bool) -> (Handle, usize) {
+        let Host { run, shapes, plan, .. } = self.host;
+        let client = &self.gpu.client;
+        // Several chunks a unit, or there would be as many parts of dA as chunks.
+        let each = if run.b == 1 { 1 } else { 2 }.min(plan.chunks);
+        let splits = shapes.batch * plan.chunks.div_ceil(each);
+        let parts = self.gpu.floats(splits * shapes.coefficients * run.entries());
+        let plane = self.gpu.plane();
+        let planes = run.count / plane;
+        let numbers = self.coefficient_count();
+        let of_coefficients = out.coefficients.is_some();
+        let d_coefficients = self.gpu.floats(if of_coefficients { numbers * planes } else { 1 });
+        let units = splits * run.count;
+        for column in 0..shapes.columns {
+            // SAFETY: every buffer was made or checked with the size given here.
+            unsafe {
+                few::differentiate::launch_unchecked::<R>(
+                    client,
+                    cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(&self.arrays.coefficients, numbers),
+                    self.a(),
+                    self.beta(),
+                    self.lengths(),
+                    array(&self.arrays.initial, self.initial_count()),
+                    array(states, self.state_count()),
+                    array(gradient, self.state_count()),
+                    array(lambda, self.end_count()),
+                    array(&d_coefficients, if of_coefficients { numbers * planes } else { 1 }),
+                    array(&parts, splits * shapes.coefficients * run.entries()),
+                    self.d_beta(out, lambda),
+                    column,
+                    each,
+                    self.host.launch(units),
+                    run.b,
+                    self.flow,
+                    self.few,
+                    of_coefficients,
+                    plane,
+                );
+            }
+        }
+        if let Some(coefficients) = &out.coefficients {
+            // SAFETY: every buffer was made or checked with the size given here.
+            unsafe {
+                few::join::launch_unchecked::<R>(
+                    client,
+                    cubes(numbers),
+                    CubeDim::new_1d(CUBE),
+                    array(&d_coefficients, numbers * planes),
+                    array(coefficients, numbers),
+                    planes,
+                    u32::from(add),
+                    numbers,
+                );
+            }
+        }
+        (parts, splits)
+    }
+
+    /// Where gradients of affine inputs go.
+    fn d_beta(&self, out: &Gradients, other: &Handle) -> ArrayArg<R> {
+        match &out.affine {
+            // SAFETY: made with the size of the states.
+            Some(affine) => unsafe { array(affine, self.state_count()) },
+            // SAFETY: not written where the flow has no affine input.
+            None => unsafe { array(other, self.end_count()) },
+        }
+    }
+
+    /// Slab by slab from the end. The parts of `dA`, and how many.
+    fn differentiate_slabs(
+        &self,
+        states: &Handle,
+        gradient: &Handle,
+        lambda: &Handle,
+        out: &Gradients,
+        add: bool,
+    ) -> (Handle, usize) {
         let Host { run, shapes, plan, .. } = self.host;
         let (client, places) = (&self.gpu.client, self.host.places());
         let d_omega = self.gpu.floats(self.slab_count());
@@ -608,7 +794,7 @@ impl<'a, R: Runtime> Work<'a, R> {
         let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);
-        let Some(rows_of) = self.formed.first() else { return };
+        let rows_of = &self.formed[0];
         for (i, slab) in plan.slabs().rev().enumerate() {
             let host = self.at(slab);
             let units = shapes.batch * plan.chunks * run.count;
@@ -619,11 +805,7 @@ impl<'a, R: Runtime> Work<'a, R> {
                     let initial = array(&self.arrays.initial, self.initial_count());
                     let (states, gradient) = (array(states, self.state_count()), array(gradient, self.state_count()));
                     let (lambda_out, d_omega) = (array(lambda, self.end_count()), array(&d_omega, self.slab_count()));
-                    let d_beta = match &out.affine {
-                        Some(affine) => array(affine, self.state_count()),
-                        // Not written where the flow has no affine input.
-                        None => array(lambda, self.end_count()),
-                    };
+                    let d_beta = self.d_beta(out, lambda);
                     if self.is_small() {
                         small::differentiate::launch_unchecked::<R>(
                             client,
@@ -701,32 +883,7 @@ impl<'a, R: Runtime> Work<'a, R> {
                 );
             }
         }
-        let units = shapes.batch * shapes.columns * run.count;
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            generators::collect::launch_unchecked::<R>(
-                client,
-                cubes(width),
-                CubeDim::new_1d(CUBE),
-                array(&parts, splits * width),
-                array(&out.a, shapes.coefficients * self.parameters),
-                splits,
-                run.entry,
-                self.parameters,
-                self.host.launch(width),
-                run.b,
-                rows_of.order,
-            );
-            carry::first::launch_unchecked::<R>(
-                client,
-                cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(lambda, self.end_count()),
-                array(&out.initial, self.initial_count()),
-                self.host.launch(units),
-                run.b,
-            );
-        }
+        (parts, splits)
     }
 }
 

@@ -1,25 +1,74 @@
 //! Small blocks: a unit has one column of the state of one block of one chunk, in registers, and goes through time.
 //!
-//! Neighbouring units have neighbouring blocks, so that reads of generators and states are contiguous.
+//! Neighbouring units have neighbouring blocks, so that reads of generators and states are contiguous. Generators are read (`source` are those of
+//! a slab), or made on the way from few channels (`source` are the coefficients; see `few`).
 
 use cubecl::prelude::*;
 
 use crate::sizes::Sizes;
 use crate::step::{Flow, advance, reverse};
 
-/// The matrix of a unit's block in a row of generators.
+/// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
 #[cube]
-fn load(omega: &Array<f32>, row: usize, block: usize, count: usize, m: &mut Array<f32>, #[comptime] b: usize) {
-    let base = row * comptime!(b * b) * count + block;
+pub(crate) fn keep(a: &Array<f32>, block: usize, count: usize, kept: &mut Array<f32>, #[comptime] few: usize, #[comptime] b: usize) {
+    #[unroll]
+    for e in 0..comptime!(few * b * b) {
+        kept[e] = a[e * count + block];
+    }
+}
+
+/// Numbers that a unit reads for a generator.
+pub(crate) const fn raw(few: usize, b: usize) -> usize {
+    if few == 0 { b * b } else { few }
+}
+
+/// Reads what makes the matrix of a unit's block at a step: the matrix itself, from a row of generators, or, with few channels, the coefficients of the
+/// step. A step ahead of where it is needed, so that the read is under way meanwhile.
+#[cube]
+pub(crate) fn read(
+    source: &Array<f32>,
+    row: usize,
+    step: usize,
+    block: usize,
+    count: usize,
+    out: &mut Array<f32>,
+    #[comptime] few: usize,
+    #[comptime] b: usize,
+) {
+    if comptime!(few == 0) {
+        let base = row * comptime!(b * b) * count + block;
+        #[unroll]
+        for e in 0..comptime!(b * b) {
+            out[e] = source[base + e * count];
+        }
+    } else {
+        #[unroll]
+        for k in 0..few {
+            out[k] = source[step * few + k];
+        }
+    }
+}
+
+/// The matrix from what was read.
+#[cube]
+pub(crate) fn build(read: &Array<f32>, kept: &Array<f32>, m: &mut Array<f32>, #[comptime] few: usize, #[comptime] b: usize) {
     #[unroll]
     for e in 0..comptime!(b * b) {
-        m[e] = omega[base + e * count];
+        if comptime!(few == 0) {
+            m[e] = read[e];
+        } else {
+            m[e] = read[0] * kept[e];
+            #[unroll]
+            for k in 1..few {
+                m[e] += read[k] * kept[k * comptime!(b * b) + e];
+            }
+        }
     }
 }
 
 /// `b` numbers that lie side by side.
 #[cube]
-fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] b: usize) {
+pub(crate) fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] b: usize) {
     #[unroll]
     for r in 0..b {
         to[r] = from[at + r];
@@ -28,7 +77,7 @@ fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] b: usize
 
 /// The way back.
 #[cube]
-fn put(from: &Array<f32>, to: &mut Array<f32>, at: usize, #[comptime] b: usize) {
+pub(crate) fn put(from: &Array<f32>, to: &mut Array<f32>, at: usize, #[comptime] b: usize) {
     #[unroll]
     for r in 0..b {
         to[at + r] = from[r];
@@ -80,19 +129,21 @@ pub(crate) fn products(
     } else {
         fetch(out, at, &mut x, b);
     }
-    let length = lengths[series] as usize;
-    for s in 0..sizes.steps {
-        let t = chunk * sizes.chunk + sizes.first + s;
-        if t < length {
-            load(omega, (series * sizes.chunks + chunk) * sizes.steps + s, block, sizes.count, &mut m, b);
-            if comptime!(flow.is_affine()) {
-                if column >= b {
-                    let from = ((series * sizes.length + t) * sizes.columns + column - b) * sizes.hidden + sizes.at + block * b;
-                    fetch(beta, from, &mut added, b);
-                }
+    let first = chunk * sizes.chunk + sizes.first;
+    let end = min(first + sizes.steps, lengths[series] as usize);
+    let row = (series * sizes.chunks + chunk) * sizes.steps;
+    let mut next = Array::<f32>::new(comptime!(b * b));
+    read(omega, row, 0usize, block, sizes.count, &mut next, 0usize, b);
+    for t in first..end {
+        build(&next, &x, &mut m, 0usize, b);
+        read(omega, row + min(t + 1, end - 1) - first, 0usize, block, sizes.count, &mut next, 0usize, b);
+        if comptime!(flow.is_affine()) {
+            if column >= b {
+                let from = ((series * sizes.length + t) * sizes.columns + column - b) * sizes.hidden + sizes.at + block * b;
+                fetch(beta, from, &mut added, b);
             }
-            advance(&m, &mut x, &added, b, flow);
         }
+        advance(&m, &mut x, &added, b, flow);
     }
     put(&x, out, at, b);
 }
@@ -102,7 +153,8 @@ pub(crate) fn products(
 /// Units: `[batch, chunks, columns, blocks]`.
 #[cube(launch_unchecked)]
 pub(crate) fn replay(
-    omega: &Array<f32>,
+    source: &Array<f32>,
+    a: &Array<f32>,
     beta: &Array<f32>,
     lengths: &Array<u32>,
     starts: &Array<f32>,
@@ -110,6 +162,7 @@ pub(crate) fn replay(
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
+    #[comptime] few: usize,
 ) {
     let unit = ABSOLUTE_POS;
     if unit >= sizes.units {
@@ -123,6 +176,8 @@ pub(crate) fn replay(
     let stride = sizes.columns * sizes.hidden;
     let t_0 = chunk * sizes.chunk + sizes.first;
     let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
+    let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
+    keep(a, block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
@@ -133,18 +188,20 @@ pub(crate) fn replay(
             fetch(states, base + (t_0 - 1) * stride, &mut x, b);
         }
         let length = lengths[series] as usize;
-        for s in 0..sizes.steps {
-            let t = t_0 + s;
-            if t < sizes.length {
-                if t < length {
-                    load(omega, place * sizes.steps + s, block, sizes.count, &mut m, b);
-                    if comptime!(flow.is_affine()) {
-                        fetch(beta, base + t * stride, &mut added, b);
-                    }
-                    advance(&m, &mut x, &added, b, flow);
+        let end = min(t_0 + sizes.steps, sizes.length);
+        let mut next = Array::<f32>::new(comptime!(raw(few, b)));
+        read(source, place * sizes.steps, series * sizes.length + t_0, block, sizes.count, &mut next, few, b);
+        for t in t_0..end {
+            build(&next, &kept, &mut m, few, b);
+            let then = min(t + 1, end - 1);
+            read(source, place * sizes.steps + then - t_0, series * sizes.length + then, block, sizes.count, &mut next, few, b);
+            if t < length {
+                if comptime!(flow.is_affine()) {
+                    fetch(beta, base + t * stride, &mut added, b);
                 }
-                put(&x, states, base + t * stride, b);
+                advance(&m, &mut x, &added, b, flow);
             }
+            put(&x, states, base + t * stride, b);
         }
     }
 }
@@ -154,13 +211,15 @@ pub(crate) fn replay(
 /// Units: `[batch, chunks, columns, blocks]`. Slabs come last first, and `lambda` goes from one to the next.
 #[cube(launch_unchecked)]
 pub(crate) fn pull(
-    omega: &Array<f32>,
+    source: &Array<f32>,
+    a: &Array<f32>,
     gradient: &Array<f32>,
     lengths: &Array<u32>,
     lambda: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
+    #[comptime] few: usize,
 ) {
     let unit = ABSOLUTE_POS;
     if unit >= sizes.units {
@@ -173,6 +232,8 @@ pub(crate) fn pull(
     let series = place / sizes.chunks;
     let stride = sizes.columns * sizes.hidden;
     let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
+    let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
+    keep(a, block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut back = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
@@ -186,17 +247,26 @@ pub(crate) fn pull(
         fetch(lambda, unit * b, &mut l, b);
     }
     let length = lengths[series] as usize;
-    for k in 0..sizes.steps {
-        let s = sizes.steps - 1 - k;
-        let t = chunk * sizes.chunk + sizes.first + s;
-        if t < sizes.length {
-            fetch(gradient, base + t * stride, &mut own, b);
+    let t_0 = chunk * sizes.chunk + sizes.first;
+    if t_0 < sizes.length {
+        let steps = min(sizes.steps, sizes.length - t_0);
+        let row = place * sizes.steps;
+        let step = series * sizes.length + t_0;
+        let mut next = Array::<f32>::new(comptime!(raw(few, b)));
+        let mut next_own = Array::<f32>::new(b);
+        read(source, row + steps - 1, step + steps - 1, block, sizes.count, &mut next, few, b);
+        fetch(gradient, base + (t_0 + steps - 1) * stride, &mut next_own, b);
+        for k in 0..steps {
+            let s = steps - 1 - k;
+            build(&next, &kept, &mut m, few, b);
             #[unroll]
             for r in 0..b {
-                l[r] += own[r];
+                l[r] += next_own[r];
             }
-            if t < length {
-                load(omega, place * sizes.steps + s, block, sizes.count, &mut m, b);
+            let then = max(s, 1) - 1;
+            read(source, row + then, step + then, block, sizes.count, &mut next, few, b);
+            fetch(gradient, base + (t_0 + then) * stride, &mut next_own, b);
+            if t_0 + s < length {
                 #[unroll]
                 for r in 0..b {
                     #[unroll]
@@ -277,7 +347,7 @@ pub(crate) fn differentiate(
                 l[r] += own[r];
             }
             if t < length {
-                load(omega, place * sizes.steps + s, block, sizes.count, &mut m, b);
+                read(omega, place * sizes.steps + s, 0usize, block, sizes.count, &mut m, 0usize, b);
                 if t == 0 {
                     fetch(initial, series * stride + within, &mut x, b);
                 } else {

@@ -113,3 +113,24 @@ fn chunks_and_slabs() {
         }
     }
 }
+
+/// Few channels and many blocks, the generators made on the way, and the same without that.
+#[test]
+fn few_channels() {
+    let mut seed = 300;
+    let blocks = |hidden, b| Model::new(ncde_kernels::Structure::blocks(hidden, b).unwrap(), 3);
+    let models =
+        [Model::new(ncde_kernels::Structure::Diagonal { hidden: 64 }, 2), blocks(128, 4), blocks(64, 2), blocks(96, 3)];
+    for model in models {
+        for step in STEPS {
+            let case = gentle(case(seed, &model, step, [2, [5, 71][seed as usize % 2], 1 + seed as usize / 2 % 2]));
+            let case = if seed.is_multiple_of(3) { case.ragged() } else { case };
+            let limits = Limits { units: 1 << 12, ..Limits::default() };
+            check(&gpu().with_limits(limits), &case);
+            if seed.is_multiple_of(4) {
+                check(&gpu().with_limits(limits).with_few_channels(false), &case);
+            }
+            seed += 1;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Few channels: a unit makes the generators of its block on the way, from coefficients that all its neighbours read too, and sums up its part of
+//! `dA` in registers. Generators never reach memory.
+//!
+//! ```text
+//! dA^k = sum_t lambda_{t,k} dOmega_t,   dlambda_{t,k} = sum over blocks of <dOmega_t, A^k>
+//! ```
+//!
+//! The sum over blocks is one over the units of a plane, and then over the planes of a step.
+
+use cubecl::prelude::*;
+
+use crate::sizes::Sizes;
+use crate::small::{build, fetch, keep, put, read};
+use crate::step::{Flow, advance, reverse};
+
+/// The most numbers of `A` that a unit keeps.
+pub(crate) const MOST: usize = 128;
+
+/// The products of the flows of every chunk but the last of each series, `own` columns a unit, and what affine inputs add up to.
+///
+/// Units: `[batch, chunks - 1, b / own + columns, blocks]`, without `columns` where nothing is added.
+#[cube(launch_unchecked)]
+pub(crate) fn products(
+    coefficients: &Array<f32>,
+    a: &Array<f32>,
+    beta: &Array<f32>,
+    lengths: &Array<u32>,
+    out: &mut Array<f32>,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] flow: Flow,
+    #[comptime] few: usize,
+    #[comptime] own: usize,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= sizes.units {
+        terminate!();
+    }
+    let block = unit % sizes.count;
+    let parts = comptime!(b / own);
+    let mut wide = parts.runtime();
+    if comptime!(flow.is_affine()) {
+        wide += sizes.columns;
+    }
+    let part = unit / sizes.count % wide;
+    let at_chunk = unit / (sizes.count * wide);
+    let chunk = at_chunk % (sizes.chunks - 1);
+    let series = at_chunk / (sizes.chunks - 1);
+    let place = series * sizes.chunks + chunk;
+    let mut kept = Array::<f32>::new(comptime!(few * b * b));
+    keep(a, block, sizes.count, &mut kept, few, b);
+    let mut m = Array::<f32>::new(comptime!(b * b));
+    let mut x = Array::<f32>::new(b);
+    let mut added = Array::<f32>::new(b);
+    let mut next = Array::<f32>::new(few);
+    let first = chunk * sizes.chunk;
+    let end = min(first + sizes.chunk, lengths[series] as usize);
+    let step = series * sizes.length;
+    read(coefficients, 0usize, step + first, block, sizes.count, &mut next, few, b);
+    if part < parts {
+        let mut p = Array::<f32>::new(comptime!(own * b));
+        #[unroll]
+        for c in 0..own {
+            #[unroll]
+            for r in 0..b {
+                p[c * b + r] = f32::new(0.0);
+                if part * own + c == r {
+                    p[c * b + r] = f32::new(1.0);
+                }
+            }
+        }
+        for t in first..end {
+            build(&next, &kept, &mut m, few, b);
+            read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
+            #[unroll]
+            for c in 0..own {
+                #[unroll]
+                for r in 0..b {
+                    x[r] = p[c * b + r];
+                }
+                advance(&m, &mut x, &added, b, comptime!(flow.without_affine()));
+                #[unroll]
+                for r in 0..b {
+                    p[c * b + r] = x[r];
+                }
+            }
+        }
+        let to = ((place * (b + sizes.columns) + part * own) * sizes.count + block) * b;
+        #[unroll]
+        for c in 0..own {
+            #[unroll]
+            for r in 0..b {
+                out[to + c * sizes.count * b + r] = p[c * b + r];
+            }
+        }
+    } else {
+        let column = part - parts;
+        #[unroll]
+        for r in 0..b {
+            x[r] = f32::new(0.0);
+        }
+        for t in first..end {
+            build(&next, &kept, &mut m, few, b);
+            read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
+            let from = ((step + t) * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
+            fetch(beta, from, &mut added, b);
+            advance(&m, &mut x, &added, b, flow);
+        }
+        put(&x, out, ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b, b);
+    }
+}
+
+/// All gradients of one column of the state, from those at the end of each chunk: in affine inputs, each plane's part of those in the
+/// coefficients, `[batch, length, few, planes]`, and the part of some chunks of those in `A`, `[splits, few, b b, blocks]`.
+///
+/// A plane has blocks of one split: their number is a multiple of its size. Where units cannot be summed over, a plane is one of them.
+///
+/// Units: `[splits, blocks]`, where a split are `each` chunks of one series.
+#[cube(launch_unchecked)]
+pub(crate) fn differentiate(
+    coefficients: &Array<f32>,
+    a: &Array<f32>,
+    beta: &Array<f32>,
+    lengths: &Array<u32>,
+    initial: &Array<f32>,
+    states: &Array<f32>,
+    gradient: &Array<f32>,
+    lambda: &mut Array<f32>,
+    d_coefficients: &mut Array<f32>,
+    d_a: &mut Array<f32>,
+    d_beta: &mut Array<f32>,
+    column: usize,
+    each: usize,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] flow: Flow,
+    #[comptime] few: usize,
+    #[comptime] of_coefficients: bool,
+    #[comptime] plane: usize,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= sizes.units {
+        terminate!();
+    }
+    let block = unit % sizes.count;
+    let split = unit / sizes.count;
+    let splits = (sizes.chunks + each - 1) / each;
+    let series = split / splits;
+    let planes = sizes.count / plane;
+    let stride = sizes.columns * sizes.hidden;
+    let within = column * sizes.hidden + sizes.at + block * b;
+    let base = series * sizes.length * stride + within;
+    let mut kept = Array::<f32>::new(comptime!(few * b * b));
+    let mut sum = Array::<f32>::new(comptime!(few * b * b));
+    let mut own_lambda = Array::<f32>::new(few);
+    let mut m = Array::<f32>::new(comptime!(b * b));
+    let mut dm = Array::<f32>::new(comptime!(b * b));
+    let mut l = Array::<f32>::new(b);
+    let mut x = Array::<f32>::new(b);
+    let mut added = Array::<f32>::new(b);
+    let mut d_added = Array::<f32>::new(b);
+    let mut next = Array::<f32>::new(few);
+    let mut next_gradient = Array::<f32>::new(b);
+    let mut next_x = Array::<f32>::new(b);
+    #[unroll]
+    for e in 0..comptime!(few * b * b) {
+        sum[e] = f32::new(0.0);
+        if column > 0 {
+            sum[e] = d_a[(split * comptime!(few * b * b) + e) * sizes.count + block];
+        }
+    }
+    let length = lengths[series] as usize;
+    let first = split % splits * each;
+    let count = min(each, sizes.chunks - first);
+    for turn in 0..count {
+        let chunk = first + count - 1 - turn;
+        let end = (((series * sizes.chunks + chunk) * sizes.columns + column) * sizes.count + block) * b;
+        fetch(lambda, end, &mut l, b);
+        // Nothing comes after the only chunk.
+        if sizes.chunks == 1 {
+            #[unroll]
+            for r in 0..b {
+                l[r] = f32::new(0.0);
+            }
+        }
+        let t_0 = chunk * sizes.chunk;
+        let steps = min(sizes.chunk, sizes.length - t_0);
+        let step = series * sizes.length + t_0;
+        read(coefficients, 0usize, step + steps - 1, block, sizes.count, &mut next, few, b);
+        fetch(gradient, base + (t_0 + steps - 1) * stride, &mut next_gradient, b);
+        before(states, initial, t_0 + steps - 1, base, series * stride + within, stride, &mut next_x, b);
+        for k in 0..steps {
+            let s = steps - 1 - k;
+            let t = t_0 + s;
+            #[unroll]
+            for e in 0..comptime!(b * b) {
+                dm[e] = f32::new(0.0);
+            }
+            #[unroll]
+            for k in 0..few {
+                own_lambda[k] = next[k];
+            }
+            #[unroll]
+            for r in 0..b {
+                d_added[r] = f32::new(0.0);
+                l[r] += next_gradient[r];
+                x[r] = next_x[r];
+            }
+            let then = max(s, 1) - 1;
+            read(coefficients, 0usize, step + then, block, sizes.count, &mut next, few, b);
+            fetch(gradient, base + (t_0 + then) * stride, &mut next_gradient, b);
+            before(states, initial, t_0 + then, base, series * stride + within, stride, &mut next_x, b);
+            // Read again at every step: there are not registers for both A and the sum of its gradient.
+            keep(a, block, sizes.count, &mut kept, few, b);
+            if t < length {
+                build(&own_lambda, &kept, &mut m, few, b);
+                if comptime!(flow.is_inside()) {
+                    fetch(beta, base + t * stride, &mut added, b);
+                }
+                reverse(&m, &x, &added, &mut l, &mut dm, &mut d_added, b, flow);
+            }
+            if comptime!(flow.is_affine()) {
+                put(&d_added, d_beta, base + t * stride, b);
+            }
+            #[unroll]
+            for k in 0..few {
+                #[unroll]
+                for e in 0..comptime!(b * b) {
+                    sum[k * comptime!(b * b) + e] += own_lambda[k] * dm[e];
+                }
+            }
+            if comptime!(of_coefficients) {
+                let mut parts = Array::<f32>::new(few);
+                #[unroll]
+                for k in 0..few {
+                    parts[k] = f32::new(0.0);
+                    #[unroll]
+                    for e in 0..comptime!(b * b) {
+                        parts[k] += kept[k * comptime!(b * b) + e] * dm[e];
+                    }
+                    if comptime!(plane > 1) {
+                        parts[k] = plane_sum(parts[k]);
+                    }
+                }
+                if block % plane == 0 {
+                    #[unroll]
+                    for k in 0..few {
+                        let to = ((step + s) * few + k) * planes + block / plane;
+                        if column > 0 {
+                            parts[k] += d_coefficients[to];
+                        }
+                        d_coefficients[to] = parts[k];
+                    }
+                }
+            }
+        }
+        put(&l, lambda, end, b);
+    }
+    #[unroll]
+    for e in 0..comptime!(few * b * b) {
+        d_a[(split * comptime!(few * b * b) + e) * sizes.count + block] = sum[e];
+    }
+}
+
+/// The state before a step.
+#[cube]
+fn before(
+    states: &Array<f32>,
+    initial: &Array<f32>,
+    t: usize,
+    base: usize,
+    first: usize,
+    stride: usize,
+    x: &mut Array<f32>,
+    #[comptime] b: usize,
+) {
+    if t == 0 {
+        fetch(initial, first, x, b);
+    } else {
+        fetch(states, base + (t - 1) * stride, x, b);
+    }
+}
+
+/// The sum over planes, added to what other runs have part in.
+///
+/// Units: one for each coefficient.
+#[cube(launch_unchecked)]
+pub(crate) fn join(parts: &Array<f32>, out: &mut Array<f32>, planes: usize, add: u32, units: usize) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let mut sum = f32::new(0.0);
+    for plane in 0..planes {
+        sum += parts[unit * planes + plane];
+    }
+    if add == 1u32 {
+        sum += out[unit];
+    }
+    out[unit] = sum;
+}
