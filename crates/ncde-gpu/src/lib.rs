@@ -12,28 +12,34 @@
 //! How work is cut is a pure function of shapes and limits ([`Plan`]) and is tested without a GPU. The features `cuda` and `wgpu` choose
 //! where kernels run; without them this crate holds the plan alone.
 
+mod error;
+mod flow;
 mod plan;
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod carry;
+mod device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod few;
+mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod generators;
+mod kernel;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod recurrence;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod reverse;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod sizes;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod small;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod step;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod wide;
+mod work;
 
+pub use error::Error;
+pub use flow::{Affine, Flow};
 pub use plan::{Limits, Plan, Run, Shapes};
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-pub use recurrence::{Arrays, Gpu, Gradients};
+pub use device::Gpu;
+#[cfg(feature = "cuda")]
+pub use device::cuda;
+#[cfg(feature = "wgpu")]
+pub use device::wgpu;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-pub use step::{Affine, Flow};
+pub use recurrence::{Arrays, Gradients, Recurrence};

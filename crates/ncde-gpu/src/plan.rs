@@ -140,11 +140,10 @@ mod tests {
     fn neighbours_of_one_size_make_a_run() {
         assert_eq!(Run::of(&[4; 32]), [Run { b: 4, count: 32, at: 0, entry: 0 }]);
         let runs = Run::of(&[1, 1, 3, 1]);
-        assert_eq!(runs.iter().map(|run| (run.b, run.count, run.at, run.entry)).collect::<Vec<_>>(), [
-            (1, 2, 0, 0),
-            (3, 1, 2, 2),
-            (1, 1, 5, 11)
-        ]);
+        assert_eq!(
+            runs.iter().map(|run| (run.b, run.count, run.at, run.entry)).collect::<Vec<_>>(),
+            [(1, 2, 0, 0), (3, 1, 2, 2), (1, 1, 5, 11)]
+        );
         assert_eq!(runs.iter().map(Run::entries).sum::<usize>(), 12);
     }
 

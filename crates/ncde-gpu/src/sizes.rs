@@ -82,14 +82,3 @@ impl Host {
 
 /// Units of a cube, in kernels where each works for itself.
 pub(crate) const CUBE: u32 = 128;
-
-/// Cubes for so many units.
-pub(crate) fn cubes(units: usize) -> CubeCount {
-    spread(units.div_ceil(CUBE as usize))
-}
-
-/// So many cubes. A direction has a limit of 65535.
-pub(crate) fn spread(cubes: usize) -> CubeCount {
-    let x = cubes.clamp(1, 1 << 15);
-    CubeCount::Static(x as u32, cubes.div_ceil(x).max(1) as u32, 1)
-}

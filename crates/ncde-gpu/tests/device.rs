@@ -1,13 +1,14 @@
 //! The device that tests run on: CUDA where it was built in, else Vulkan (on a machine without a GPU, Mesa's).
+#![allow(clippy::unwrap_used, reason = "a test")]
 
-#[cfg(feature = "cuda")]
-pub(crate) type TestRuntime = cubecl::cuda::CudaRuntime;
-#[cfg(not(feature = "cuda"))]
-pub(crate) type TestRuntime = cubecl::wgpu::WgpuRuntime;
-
-use cubecl::prelude::*;
 use ncde_gpu::Gpu;
 
-pub(crate) fn gpu() -> Gpu<TestRuntime> {
-    Gpu::new(TestRuntime::client(&Default::default()))
+#[cfg(feature = "cuda")]
+pub(crate) fn gpu() -> Gpu<cubecl::cuda::CudaRuntime> {
+    ncde_gpu::cuda().unwrap()
+}
+
+#[cfg(not(feature = "cuda"))]
+pub(crate) fn gpu() -> Gpu<cubecl::wgpu::WgpuRuntime> {
+    ncde_gpu::wgpu().unwrap()
 }

@@ -1,5 +1,7 @@
 //! `ncde bench`: timings, one JSON line each, one file for each thing that is timed.
 
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device;
 mod linear;
 mod log_ncde;
 mod random;
@@ -36,6 +38,16 @@ fn best<R>(repeat: usize, mut run: impl FnMut() -> Result<R, Failure>) -> Result
         drop(result);
     }
     Ok(best)
+}
+
+/// A device that this program was built without.
+#[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+fn not_built(device: crate::args::Device) -> Failure {
+    let name = match device {
+        crate::args::Device::Cuda => "cuda",
+        _ => "wgpu",
+    };
+    Failure::Refused(format!("this program was built without `{name}`; build it with `--features {name}`, or use `--device cpu`"))
 }
 
 /// What every line ends with.

@@ -14,13 +14,13 @@ use crate::args::{BenchSliceArgs, Device, Dtype};
 use crate::error::Failure;
 use crate::threads;
 
-const WHAT: &str = "bench slice";
+pub(super) const WHAT: &str = "bench slice";
 
 /// Deviation of the coefficients.
-const STEP: f64 = 0.05;
+pub(super) const STEP: f64 = 0.05;
 
 #[derive(Serialize)]
-struct Parameters {
+pub(super) struct Parameters {
     structure: StructureName,
     batch: usize,
     length: usize,
@@ -43,8 +43,14 @@ struct Parameters {
 }
 
 pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
-    if args.run.device != Device::Cpu {
-        return Err(Failure::Refused("this build has CPU kernels for linear recurrences only; use `--device cpu`".into()));
+    match args.run.device {
+        Device::Cpu => {}
+        #[cfg(feature = "cuda")]
+        Device::Cuda => return super::device::slice(&ncde_gpu::cuda().map_err(super::device::failed)?, args),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => return super::device::slice(&ncde_gpu::wgpu().map_err(super::device::failed)?, args),
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        other => return Err(super::not_built(other)),
     }
     threads::on(args.run.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
@@ -145,28 +151,35 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
         job = Job::new(args, job.recurrence, job.brackets, job.a, restart.max(1));
     }
     let seconds = best(args.run.repeat, || job.run(&mut memory).map_err(refused(WHAT)))?;
-    let parameters = Parameters {
-        structure: args.field.structure,
-        batch: args.batch,
-        length: args.length,
-        channels: args.field.channels,
-        hidden: args.field.hidden,
-        block: args.field.block,
-        rank: args.field.rank,
-        transition: args.field.transition,
-        mode: args.mode,
-        chunk: args.chunk,
-        depth: args.depth,
-        scale: args.scale,
-        dtype: args.dtype,
-        device: args.run.device,
-        threads: args.run.threads,
-        repeat: args.run.repeat,
-        coefficients: width,
-        norm: norm(&job)?,
-        restart: (job.longest < args.length).then_some(job.longest),
-    };
-    report("slice", &parameters, seconds)
+    let restart = (job.longest < args.length).then_some(job.longest);
+    report("slice", &Parameters { norm: norm(&job)?, restart, ..Parameters::new(args, width) }, seconds)
+}
+
+impl Parameters {
+    /// As they were asked for.
+    pub(super) fn new(args: &BenchSliceArgs, coefficients: usize) -> Self {
+        Self {
+            structure: args.field.structure,
+            batch: args.batch,
+            length: args.length,
+            channels: args.field.channels,
+            hidden: args.field.hidden,
+            block: args.field.block,
+            rank: args.field.rank,
+            transition: args.field.transition,
+            mode: args.mode,
+            chunk: args.chunk,
+            depth: args.depth,
+            scale: args.scale,
+            dtype: args.dtype,
+            device: args.run.device,
+            threads: args.run.threads,
+            repeat: args.run.repeat,
+            coefficients,
+            norm: f64::NAN,
+            restart: None,
+        }
+    }
 }
 
 /// Increments drive the matrices themselves; log-signatures their brackets, where those have the same structure, or words.

@@ -9,12 +9,17 @@
 
 use cubecl::prelude::*;
 
+use crate::flow::Flow;
+use crate::kernel::small::{build, fetch, keep, put, read};
+use crate::kernel::step::{advance, reverse};
 use crate::sizes::Sizes;
-use crate::small::{build, fetch, keep, put, read};
-use crate::step::{Flow, advance, reverse};
 
 /// The most numbers of `A` that a unit keeps.
 pub(crate) const MOST: usize = 128;
+
+/// Numbers that are summed over a plane together, and the size of planes that this is written for.
+const GROUP: usize = 8;
+pub(crate) const PLANE: usize = 32;
 
 /// The products of the flows of every chunk but the last of each series, `own` columns a unit, and what affine inputs add up to.
 ///
@@ -150,7 +155,6 @@ pub(crate) fn differentiate(
     let stride = sizes.columns * sizes.hidden;
     let within = column * sizes.hidden + sizes.at + block * b;
     let base = series * sizes.length * stride + within;
-    let mut kept = Array::<f32>::new(comptime!(few * b * b));
     let mut sum = Array::<f32>::new(comptime!(few * b * b));
     let mut own_lambda = Array::<f32>::new(few);
     let mut m = Array::<f32>::new(comptime!(b * b));
@@ -210,10 +214,16 @@ pub(crate) fn differentiate(
             read(coefficients, 0usize, step + then, block, sizes.count, &mut next, few, b);
             fetch(gradient, base + (t_0 + then) * stride, &mut next_gradient, b);
             before(states, initial, t_0 + then, base, series * stride + within, stride, &mut next_x, b);
-            // Read again at every step: there are not registers for both A and the sum of its gradient.
-            keep(a, block, sizes.count, &mut kept, few, b);
+            // A is read where it is needed: there are not registers for it and for the sum of its gradient.
             if t < length {
-                build(&own_lambda, &kept, &mut m, few, b);
+                #[unroll]
+                for e in 0..comptime!(b * b) {
+                    m[e] = own_lambda[0] * a[e * sizes.count + block];
+                    #[unroll]
+                    for k in 1..few {
+                        m[e] += own_lambda[k] * a[(k * comptime!(b * b) + e) * sizes.count + block];
+                    }
+                }
                 if comptime!(flow.is_inside()) {
                     fetch(beta, base + t * stride, &mut added, b);
                 }
@@ -230,26 +240,41 @@ pub(crate) fn differentiate(
                 }
             }
             if comptime!(of_coefficients) {
-                let mut parts = Array::<f32>::new(few);
+                let to = (step + s) * few * planes + block / plane;
                 #[unroll]
-                for k in 0..few {
-                    parts[k] = f32::new(0.0);
+                for group in 0..comptime!(few.div_ceil(GROUP)) {
+                    let mut parts = Array::<f32>::new(GROUP);
                     #[unroll]
-                    for e in 0..comptime!(b * b) {
-                        parts[k] += kept[k * comptime!(b * b) + e] * dm[e];
-                    }
-                    if comptime!(plane > 1) {
-                        parts[k] = plane_sum(parts[k]);
-                    }
-                }
-                if block % plane == 0 {
-                    #[unroll]
-                    for k in 0..few {
-                        let to = ((step + s) * few + k) * planes + block / plane;
-                        if column > 0 {
-                            parts[k] += d_coefficients[to];
+                    for i in 0..GROUP {
+                        let k = comptime!(group * GROUP + i);
+                        parts[i] = f32::new(0.0);
+                        if comptime!(k < few) {
+                            #[unroll]
+                            for e in 0..comptime!(b * b) {
+                                parts[i] += a[(k * comptime!(b * b) + e) * sizes.count + block] * dm[e];
+                            }
                         }
-                        d_coefficients[to] = parts[k];
+                    }
+                    if comptime!(plane == PLANE) {
+                        sum_over_plane(&mut parts);
+                        let k = comptime!(group * GROUP) + UNIT_POS_PLANE as usize / comptime!(PLANE / GROUP);
+                        if UNIT_POS_PLANE as usize % comptime!(PLANE / GROUP) == 0 && k < few {
+                            if column > 0 {
+                                parts[0] += d_coefficients[to + k * planes];
+                            }
+                            d_coefficients[to + k * planes] = parts[0];
+                        }
+                    } else {
+                        #[unroll]
+                        for i in 0..GROUP {
+                            let k = comptime!(group * GROUP + i);
+                            if comptime!(k < few) {
+                                if column > 0 {
+                                    parts[i] += d_coefficients[to + k * planes];
+                                }
+                                d_coefficients[to + k * planes] = parts[i];
+                            }
+                        }
                     }
                 }
             }
@@ -260,6 +285,29 @@ pub(crate) fn differentiate(
     for e in 0..comptime!(few * b * b) {
         d_a[(split * comptime!(few * b * b) + e) * sizes.count + block] = sum[e];
     }
+}
+
+/// The sums of [`GROUP`] numbers over the units of a plane. Afterwards every fourth unit has one of them, in order: at each turn a unit keeps half of the
+/// numbers and hands on the other half, so that 9 exchanges are enough where one sum after the other takes 40.
+#[cube]
+fn sum_over_plane(parts: &mut Array<f32>) {
+    let unit = UNIT_POS_PLANE;
+    #[unroll]
+    for turn in 0..3usize {
+        let half = comptime!(GROUP >> (turn + 1));
+        let mask = comptime!((PLANE >> (turn + 1)) as u32);
+        let is_upper = unit & mask != 0u32;
+        #[unroll]
+        for i in 0..half {
+            let low = parts[i];
+            let high = parts[i + half];
+            let keep = select(is_upper, high, low);
+            let send = select(is_upper, low, high);
+            parts[i] = keep + plane_shuffle_xor(send, mask);
+        }
+    }
+    parts[0] += plane_shuffle_xor(parts[0], 2u32);
+    parts[0] += plane_shuffle_xor(parts[0], 1u32);
 }
 
 /// The state before a step.

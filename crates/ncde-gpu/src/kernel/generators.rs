@@ -13,6 +13,8 @@ use crate::sizes::Sizes;
 
 /// Rows that one unit of [`form`] computes.
 pub(crate) const ROWS: usize = 8;
+/// Entries of each.
+pub(crate) const ENTRIES: usize = 4;
 /// Channels that one unit of the other two has in registers.
 pub(crate) const CHANNELS: usize = 8;
 /// Rows that a cube of [`contract`] reads at once.
@@ -74,9 +76,9 @@ fn steps_of(place: usize, sizes: &Sizes) -> (usize, usize) {
     (place / sizes.chunks * sizes.length + t, count)
 }
 
-/// `Omega`, eight rows of one entry a unit.
+/// `Omega`, eight rows of some entries a unit: entries that are a quarter of a row apart, so that neighbouring units write side by side.
 ///
-/// Units: `[batch, chunks, steps / 8, entries]`.
+/// Units: `[batch, chunks, steps / 8, entries / 4]`.
 #[cube(launch_unchecked)]
 pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize) {
     let unit = ABSOLUTE_POS;
@@ -84,32 +86,52 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
         terminate!();
     }
     let columns = sizes.count * comptime!(b * b);
+    let quarter = (columns + comptime!(ENTRIES - 1)) / ENTRIES;
     let groups = (sizes.steps + comptime!(ROWS - 1)) / ROWS;
-    let column = unit % columns;
-    let row = unit / columns;
+    let column = unit % quarter;
+    let row = unit / quarter;
     let first = row % groups * ROWS;
     let place = row / groups;
     let (from, count) = steps_of(place, sizes);
     if first < count {
-        let mut sum = Array::<f32>::new(ROWS);
+        let mut sum = Array::<f32>::new(comptime!(ROWS * ENTRIES));
         let mut at = Array::<usize>::new(ROWS);
+        let mut entry = Array::<usize>::new(ENTRIES);
         #[unroll]
         for r in 0..ROWS {
-            sum[r] = f32::new(0.0);
             at[r] = (from + min(first + r, count - 1)) * sizes.width;
         }
+        #[unroll]
+        for c in 0..ENTRIES {
+            entry[c] = min(column + c * quarter, columns - 1);
+        }
+        #[unroll]
+        for i in 0..comptime!(ROWS * ENTRIES) {
+            sum[i] = f32::new(0.0);
+        }
         for k in 0..sizes.width {
-            let value = a[k * columns + column];
+            let mut value = Array::<f32>::new(ENTRIES);
+            #[unroll]
+            for c in 0..ENTRIES {
+                value[c] = a[k * columns + entry[c]];
+            }
             #[unroll]
             for r in 0..ROWS {
-                sum[r] += coefficients[at[r] + k] * value;
+                let lambda = coefficients[at[r] + k];
+                #[unroll]
+                for c in 0..ENTRIES {
+                    sum[r * ENTRIES + c] += lambda * value[c];
+                }
             }
         }
-        let to = (place * sizes.steps + first) * columns + column;
+        let to = (place * sizes.steps + first) * columns;
         #[unroll]
         for r in 0..ROWS {
-            if first + r < count {
-                omega[to + r * columns] = sum[r];
+            #[unroll]
+            for c in 0..ENTRIES {
+                if first + r < count && column + c * quarter < columns {
+                    omega[to + r * columns + column + c * quarter] = sum[r * ENTRIES + c];
+                }
             }
         }
     }
@@ -285,7 +307,7 @@ pub(crate) fn gather(
 
 /// Entries that a cube of [`collect`] sums, and units for each.
 pub(crate) const SUMS: usize = 32;
-pub(crate) const LANES: usize = 8;
+pub(crate) const LANES: usize = 16;
 
 /// The sum over splits, in the order of the parameters: `[d, parameters]`.
 ///

@@ -5,12 +5,20 @@
 
 use cubecl::prelude::*;
 
+use crate::flow::Flow;
+use crate::kernel::step::{advance, reverse};
 use crate::sizes::Sizes;
-use crate::step::{Flow, advance, reverse};
 
 /// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
 #[cube]
-pub(crate) fn keep(a: &Array<f32>, block: usize, count: usize, kept: &mut Array<f32>, #[comptime] few: usize, #[comptime] b: usize) {
+pub(crate) fn keep(
+    a: &Array<f32>,
+    block: usize,
+    count: usize,
+    kept: &mut Array<f32>,
+    #[comptime] few: usize,
+    #[comptime] b: usize,
+) {
     #[unroll]
     for e in 0..comptime!(few * b * b) {
         kept[e] = a[e * count + block];
@@ -237,7 +245,7 @@ pub(crate) fn pull(
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut back = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
-    let mut own = Array::<f32>::new(b);
+    let own = Array::<f32>::new(b);
     if sizes.first + sizes.steps == sizes.chunk {
         #[unroll]
         for r in 0..b {

@@ -13,42 +13,7 @@
 
 use cubecl::prelude::*;
 
-/// What is added to the state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Affine {
-    /// Nothing.
-    None,
-    /// `beta`.
-    Plain,
-    /// `phi_1(Omega) beta`.
-    Exact,
-}
-
-/// How a generator becomes a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Flow {
-    /// `exp(Omega)`, not `I + Omega`.
-    pub exact: bool,
-    /// What is added.
-    pub affine: Affine,
-}
-
-impl Flow {
-    /// Whether there is an affine input.
-    pub(crate) fn is_affine(self) -> bool {
-        self.affine != Affine::None
-    }
-
-    /// The flow alone.
-    pub(crate) fn without_affine(self) -> Self {
-        Self { affine: Affine::None, ..self }
-    }
-
-    /// Whether the affine input goes through the series. (The first term alone adds `beta` as it is.)
-    pub(crate) fn is_inside(self) -> bool {
-        self.affine == Affine::Exact && self.exact
-    }
-}
+use crate::flow::Flow;
 
 /// The most terms of the series, and the largest norm they serve: with this one, terms left out are below half a unit of rounding, also in
 /// derivatives.
@@ -341,15 +306,13 @@ fn stages(norm: f32) -> u32 {
 /// `phi_1(x) = (exp(x) - 1) / x`.
 #[cube]
 fn phi(x: f32) -> f32 {
-    let mut value = f32::new(0.0);
-    if f32::abs(x) < SERIES {
-        // Horner: 1 + x/2 (1 + x/3 (1 + ...)).
-        value = f32::new(1.0);
-        #[unroll]
-        for k in 0..7usize {
-            value = 1.0 + value * x / f32::cast_from(comptime!(8 - k as u32));
-        }
-    } else {
+    // Horner: 1 + x/2 (1 + x/3 (1 + ...)).
+    let mut value = f32::new(1.0);
+    #[unroll]
+    for k in 0..7usize {
+        value = 1.0 + value * x / f32::cast_from(comptime!(8 - k as u32));
+    }
+    if f32::abs(x) >= SERIES {
         value = (f32::exp(x) - 1.0) / x;
     }
     value

@@ -9,7 +9,13 @@ use crate::sizes::Sizes;
 
 /// How many products a unit reads at once, so that it waits for all of them together.
 const fn deep(b: usize) -> usize {
-    if b > 4 { 1 } else if b > 2 { 4 } else { 8 }
+    if b > 4 {
+        1
+    } else if b > 2 {
+        4
+    } else {
+        8
+    }
 }
 
 /// The products of so many chunks from one on (or back from it), columns one after the other. Beyond the last that is needed it is read again.

@@ -1,0 +1,99 @@
+//! Timings on a GPU: warmed up, and waited for. The best and the median, what was launched, and the memory of the device.
+
+use std::time::Instant;
+
+use cubecl::prelude::Runtime;
+use ncde_gpu::{Affine, Arrays, Error, Flow, Gpu, Recurrence, Shapes};
+use ncde_kernels::Transition;
+use serde::Serialize;
+
+use super::linear::{COEFFICIENTS, INITIAL};
+use super::random::normal;
+use super::slice::{Parameters, STEP, WHAT};
+use crate::args::{BenchSliceArgs, Dtype};
+use crate::error::Failure;
+use crate::{memory, output};
+
+/// Runs before the clock starts: kernels are compiled in the first, and memory is taken.
+const WARM: usize = 3;
+
+/// A refusal of the device.
+pub(super) fn failed(source: Error) -> Failure {
+    Failure::Refused(source.to_string())
+}
+
+/// What a line ends with.
+#[derive(Serialize)]
+struct Measured<'a, P> {
+    bench: &'static str,
+    #[serde(flatten)]
+    parameters: &'a P,
+    seconds: f64,
+    median: f64,
+    launches: usize,
+    peak_mib: f64,
+}
+
+/// One forward and one reverse pass of the recurrence, loss = mean square of all states.
+pub(super) fn slice<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failure> {
+    let field = args.field.field(WHAT)?;
+    let Some(blocks) = field.structure().sizes() else {
+        let name = field.structure().name();
+        return Err(Failure::Refused(format!(
+            "{WHAT}: GPU kernels are for block-diagonal structures, not {name}; use `--device cpu`"
+        )));
+    };
+    if args.depth > 1 || args.dtype != Dtype::F32 {
+        return Err(Failure::Refused(format!(
+            "{WHAT}: GPU kernels compute in f32 and at depth 1; use `--device cpu` for others"
+        )));
+    }
+    let (batch, length, channels, hidden) = (args.batch, args.length, args.field.channels, args.field.hidden);
+    let draw = |stream, count: usize, scale: f64| -> Vec<f32> {
+        (0..count).map(|i| (scale * normal(stream, i as u64)) as f32).collect()
+    };
+    let arrays = Arrays {
+        a: gpu.put(&args.field.parameters::<f32>(&field)?),
+        coefficients: gpu.put(&draw(COEFFICIENTS, batch * length * channels, STEP * args.scale)),
+        initial: gpu.put(&draw(INITIAL, batch * hidden, 1.0)),
+        affine: None,
+        lengths: None,
+    };
+    let flow = Flow { exact: args.field.transition == Transition::Exp, affine: Affine::None };
+    let recurrence = Recurrence::new(blocks, flow).map_err(failed)?;
+    let shapes = Shapes { batch, length, columns: 1, coefficients: channels };
+    let factor = 2.0 / (batch * length * hidden) as f32;
+    let run = || -> Result<(), Error> {
+        let states = recurrence.forward(gpu, shapes, &arrays)?;
+        let gradient = gpu.scaled(&states, factor);
+        recurrence.backward(gpu, shapes, &arrays, (&states, &gradient), true)?;
+        gpu.wait()
+    };
+    let states = recurrence.forward(gpu, shapes, &arrays).and_then(|states| gpu.get(&states)).map_err(failed)?;
+    if !states.iter().all(|x| x.is_finite()) {
+        return Err(Failure::Refused(format!("{WHAT}: states overflow with these steps; lower `--scale` or `--length`")));
+    }
+    for _ in 0..WARM {
+        run().map_err(failed)?;
+    }
+    let before = gpu.launches();
+    let mut times = Vec::new();
+    for _ in 0..args.run.repeat {
+        let start = Instant::now();
+        run().map_err(failed)?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let line = Measured {
+        bench: "slice",
+        parameters: &Parameters::new(args, channels),
+        seconds: times[0],
+        median: times[times.len() / 2],
+        launches: (gpu.launches() - before) / args.run.repeat,
+        peak_mib: memory::mib(gpu.memory().map_err(failed)?),
+    };
+    output::data(|out| {
+        serde_json::to_writer(&mut *out, &line)?;
+        writeln!(out)
+    })
+}

@@ -1,0 +1,172 @@
+//! A device: its client, what it can hold, and a count of what was launched on it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cubecl::features::Plane;
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::error::Error;
+use crate::kernel::{few, scale};
+use crate::plan::{Limits, Plan, Run, Shapes};
+use crate::sizes::CUBE;
+
+/// A device.
+pub struct Gpu<R: Runtime> {
+    client: ComputeClient<R>,
+    limits: Limits,
+    may_keep: bool,
+    launches: AtomicUsize,
+}
+
+/// The first NVIDIA GPU.
+///
+/// # Errors
+/// If there is none, or its driver is missing.
+#[cfg(feature = "cuda")]
+pub fn cuda() -> Result<Gpu<cubecl::cuda::CudaRuntime>, Error> {
+    found("NVIDIA", "the driver's libcuda.so and CUDA's libnvrtc.so", || cubecl::cuda::CudaRuntime::client(&Default::default()))
+}
+
+/// The GPU that Vulkan, Metal or Direct3D has first; one in software where there is no other.
+///
+/// # Errors
+/// If there is none.
+#[cfg(feature = "wgpu")]
+pub fn wgpu() -> Result<Gpu<cubecl::wgpu::WgpuRuntime>, Error> {
+    found("WebGPU", "a driver for Vulkan, Metal or Direct3D", || cubecl::wgpu::WgpuRuntime::client(&Default::default()))
+}
+
+/// A device, or that there is none. Drivers that cannot be loaded end in a panic of the libraries below, which is caught here, and not printed.
+fn found<R: Runtime>(
+    kind: &'static str,
+    needs: &'static str,
+    client: impl FnOnce() -> ComputeClient<R> + std::panic::UnwindSafe,
+) -> Result<Gpu<R>, Error> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let client = std::panic::catch_unwind(client);
+    std::panic::set_hook(hook);
+    client.map(Gpu::new).map_err(|_| Error::NoDevice { kind, needs })
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// A device through its client.
+    pub fn new(client: ComputeClient<R>) -> Self {
+        let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
+        let limits = Limits { units: multiprocessors << 11, ..Limits::default() };
+        Self { client, limits, may_keep: true, launches: AtomicUsize::new(0) }
+    }
+
+    /// Other limits than those of the device.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Whether generators of few channels may be made on the way, as they are unless told otherwise; by matrix products if not.
+    #[must_use]
+    pub fn with_few_channels(self, may_keep: bool) -> Self {
+        Self { may_keep, ..self }
+    }
+
+    /// The client.
+    pub fn client(&self) -> &ComputeClient<R> {
+        &self.client
+    }
+
+    /// What decides how work is cut.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// How many kernels were launched so far.
+    pub fn launches(&self) -> usize {
+        self.launches.load(Ordering::Relaxed)
+    }
+
+    /// How many channels a unit of a run of blocks keeps: all, or none.
+    pub(crate) fn few(&self, run: Run, shapes: Shapes) -> usize {
+        let fits = run.b <= Plan::SMALL && shapes.coefficients * run.b * run.b <= few::MOST;
+        if self.may_keep && fits && run.count.is_multiple_of(self.plane()) { shapes.coefficients } else { 0 }
+    }
+
+    /// Units that can sum over themselves: those of a plane, or 1.
+    pub(crate) fn plane(&self) -> usize {
+        let hardware = &self.client.properties().hardware;
+        let is_known = [hardware.plane_size_min, hardware.plane_size_max].iter().all(|&size| size as usize == few::PLANE);
+        if is_known && self.client.features().plane.contains(Plane::Ops) { few::PLANE } else { 1 }
+    }
+
+    /// Numbers to the device.
+    pub fn put(&self, numbers: &[f32]) -> Handle {
+        self.client.create_from_slice(bytemuck::cast_slice(numbers))
+    }
+
+    /// Numbers back from the device. Waits for everything that was launched before.
+    ///
+    /// # Errors
+    /// If the device failed meanwhile.
+    pub fn get(&self, handle: &Handle) -> Result<Vec<f32>, Error> {
+        let bytes = self.client.read_one(handle.clone()).map_err(|e| Error::Failed { problem: e.to_string() })?;
+        Ok(bytemuck::cast_slice(&bytes).to_vec())
+    }
+
+    /// Waits for everything that was launched.
+    ///
+    /// # Errors
+    /// If the device failed meanwhile.
+    pub fn wait(&self) -> Result<(), Error> {
+        cubecl::future::block_on(self.client.sync()).map_err(|e| Error::Failed { problem: e.to_string() })
+    }
+
+    /// Bytes of the device that are taken: the most that were in use at any time, as memory is kept for what comes next.
+    ///
+    /// # Errors
+    /// If the device does not answer.
+    pub fn memory(&self) -> Result<u64, Error> {
+        let usage = self.client.memory_usage().map_err(|e| Error::Failed { problem: e.to_string() })?;
+        Ok(usage.bytes_reserved)
+    }
+
+    /// `factor x` for all numbers of a buffer.
+    pub fn scaled(&self, x: &Handle, factor: f32) -> Handle {
+        let numbers = x.size_in_used() as usize / size_of::<f32>();
+        let out = self.floats(numbers);
+        let wide = if numbers.is_multiple_of(4) { 4 } else { 1 };
+        let units = numbers / wide;
+        // SAFETY: both buffers have so many numbers.
+        unsafe {
+            let (from, to) = (array(x, numbers), array(&out, numbers));
+            let (count, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            scale::scale::launch_unchecked::<R>(&self.client, count, dim, wide, from, to, factor, units);
+        }
+        out
+    }
+
+    /// Room for so many numbers.
+    pub(crate) fn floats(&self, count: usize) -> Handle {
+        self.client.empty(count.max(1) * size_of::<f32>())
+    }
+
+    /// Cubes of a launch over so many units, each of which works for itself.
+    pub(crate) fn cubes(&self, units: usize) -> CubeCount {
+        self.spread(units.div_ceil(CUBE as usize))
+    }
+
+    /// So many cubes of a launch. A direction has a limit of 65535.
+    pub(crate) fn spread(&self, cubes: usize) -> CubeCount {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+        let x = cubes.clamp(1, 1 << 15);
+        CubeCount::Static(x as u32, cubes.div_ceil(x).max(1) as u32, 1)
+    }
+}
+
+/// A buffer of numbers as the argument of a launch.
+///
+/// # Safety
+/// The buffer holds at least so many numbers.
+pub(crate) unsafe fn array<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
+    // SAFETY: as above.
+    unsafe { ArrayArg::from_raw_parts(handle.clone(), count) }
+}

@@ -1,0 +1,270 @@
+//! The forward pass of one run of blocks: products of chunks, the state at the beginning of each, then all states.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::device::array;
+use crate::flow::Flow;
+use crate::kernel::wide::Purpose;
+use crate::kernel::{carry, few, small, wide};
+use crate::sizes::{CUBE, Host};
+use crate::work::Work;
+
+impl<R: Runtime> Work<'_, R> {
+    /// The products of the flows of chunks, and what affine inputs add up to.
+    pub(crate) fn products(&self, flow: Flow, back: bool) -> Handle {
+        let out = self.gpu.floats(self.product_count());
+        let Host { run, shapes, plan, .. } = self.host;
+        if self.few > 0 {
+            // A unit with all columns makes each generator once; with few chunks there would be too few of them.
+            let own = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits().units { run.b } else { 1 };
+            let columns = run.b / own + if flow.is_affine() { shapes.columns } else { 0 };
+            let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
+            // SAFETY: every buffer was made or checked with the size given here.
+            unsafe {
+                few::products::launch_unchecked::<R>(
+                    self.gpu.client(),
+                    self.gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(&self.arrays.coefficients, self.coefficient_count()),
+                    self.a(),
+                    self.beta(),
+                    self.lengths(),
+                    array(&out, self.product_count()),
+                    self.host.launch(units),
+                    run.b,
+                    flow,
+                    self.few,
+                    own,
+                );
+            }
+            return out;
+        }
+        let slabs: Vec<_> = if back && !self.is_small() { plan.slabs().rev().collect() } else { plan.slabs().collect() };
+        for slab in slabs {
+            let (host, client) = (self.at(slab), self.gpu.client());
+            let omega = self.omega(slab, &self.formed[0]);
+            // SAFETY: every buffer was made or checked with the size given here.
+            unsafe {
+                if self.is_small() {
+                    let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
+                    let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
+                    small::products::launch_unchecked::<R>(
+                        client,
+                        self.gpu.cubes(units),
+                        CubeDim::new_1d(CUBE),
+                        omega,
+                        self.beta(),
+                        self.lengths(),
+                        array(&out, self.product_count()),
+                        host.launch(units),
+                        run.b,
+                        flow,
+                    );
+                } else {
+                    let columns = self.columns();
+                    let units = shapes.batch * (plan.chunks - 1) * run.count * run.b.div_ceil(columns);
+                    if self.is_by_fours() && columns >= 64 {
+                        wide::products_by_fours::launch_unchecked::<R>(
+                            client,
+                            self.gpu.spread(units),
+                            CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
+                            4,
+                            omega,
+                            self.lengths(),
+                            array(&out, self.product_count()),
+                            host.launch(units),
+                            run.b,
+                            columns,
+                            back,
+                        );
+                    } else {
+                        wide::products::launch_unchecked::<R>(
+                            client,
+                            self.gpu.spread(units),
+                            CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
+                            omega,
+                            self.lengths(),
+                            array(&out, self.product_count()),
+                            host.launch(units),
+                            run.b,
+                            columns,
+                            flow,
+                            back,
+                        );
+                    }
+                    if flow.is_affine() {
+                        self.walk(slab, Purpose::Sum, (&out, self.product_count()), &self.arrays.initial);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// How many columns of a product one cube has: as many as fit in its memory.
+    pub(crate) fn columns(&self) -> usize {
+        let most = self.gpu.client().properties().hardware.max_shared_memory_size / size_of::<f32>();
+        let copies = if self.flow.exact { 2 } else { 1 };
+        let padded = self.host.run.b.next_multiple_of(wide::SIDE);
+        let fits = |columns: &usize| padded * (copies * columns + 16) + 512 <= most;
+        let divides =
+            |columns: &usize| *columns < 2 * padded && (!self.is_by_fours() || self.host.run.b.is_multiple_of(*columns));
+        [128, 64, 32].into_iter().filter(divides).find(fits).unwrap_or(wide::SIDE)
+    }
+
+    /// Whether numbers of a product are read four at a time.
+    fn is_by_fours(&self) -> bool {
+        !self.flow.exact && self.host.run.b.is_multiple_of(64)
+    }
+
+    /// A walk of large blocks through a slab.
+    pub(crate) fn walk(&self, slab: (usize, usize), purpose: Purpose, (ends, end_count): (&Handle, usize), rows: &Handle) {
+        let Host { run, shapes, plan, .. } = self.host;
+        let units = shapes.batch * plan.chunks * shapes.columns * run.count;
+        let flow = if purpose == Purpose::Pull { self.flow.without_affine() } else { self.flow };
+        let row_count = if purpose == Purpose::Sum { self.initial_count() } else { self.state_count() };
+        // SAFETY: every buffer was made or checked with the size given here; a sum does not touch its rows.
+        unsafe {
+            wide::walk::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.spread(units),
+                CubeDim::new_1d(wide::WALKERS as u32),
+                self.omega(slab, &self.formed[0]),
+                self.beta(),
+                self.lengths(),
+                array(ends, end_count),
+                array(rows, row_count),
+                self.at(slab).launch(units),
+                run.b,
+                flow,
+                purpose,
+            );
+        }
+    }
+
+    /// The state at the beginning of every chunk.
+    pub(crate) fn starts(&self) -> Handle {
+        let Host { run, shapes, plan, .. } = self.host;
+        let starts = self.gpu.floats(self.end_count());
+        // One chunk has no product, and nothing of it is read.
+        let products = if plan.chunks > 1 { self.products(self.flow, false) } else { self.gpu.floats(self.product_count()) };
+        let units = shapes.batch * shapes.columns * run.count;
+        let affine = self.flow.is_affine();
+        if self.is_small() {
+            self.carry(&products, &starts);
+            return starts;
+        }
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            wide::carry::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.spread(units),
+                CubeDim::new_1d(wide::WALKERS as u32),
+                array(&products, self.product_count()),
+                array(&self.arrays.initial, self.initial_count()),
+                array(&starts, self.end_count()),
+                self.host.launch(units),
+                run.b,
+                affine,
+                false,
+            );
+        }
+        starts
+    }
+
+    /// Small blocks, from chunk to chunk: through groups of chunks where there are many.
+    pub(crate) fn carry(&self, products: &Handle, starts: &Handle) {
+        let (client, dim, b, affine) = (self.gpu.client(), CubeDim::new_1d(CUBE), self.host.run.b, self.flow.is_affine());
+        let group = self.host.plan.group();
+        let groups = self.grouped(group);
+        let (units, columns) = (groups.ends(), if affine { self.host.shapes.columns } else { 0 });
+        let products = |count| unsafe { array(products, count) };
+        let initial = || unsafe { array(&self.arrays.initial, self.initial_count()) };
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            let out = array(starts, self.end_count());
+            let own = products(self.product_count());
+            if groups.plan.chunks == 1 {
+                let sizes = self.host.launch(units);
+                carry::carry::launch_unchecked::<R>(
+                    client,
+                    self.gpu.cubes(units),
+                    dim,
+                    own,
+                    initial(),
+                    out,
+                    group,
+                    sizes,
+                    b,
+                    affine,
+                    false,
+                );
+                return;
+            }
+            let folded = self.gpu.floats(groups.products());
+            let count = groups.ends() / self.host.shapes.columns * (b + columns);
+            let folded_of = || array(&folded, groups.products());
+            let own_again = products(self.product_count());
+            carry::fold::launch_unchecked::<R>(
+                client,
+                self.gpu.cubes(count),
+                dim,
+                own,
+                folded_of(),
+                group,
+                self.host.launch(count),
+                b,
+                affine,
+            );
+            let begins = self.gpu.floats(groups.ends() * b);
+            let begins_of = || array(&begins, groups.ends() * b);
+            let (top, all) = (groups.ends() / groups.plan.chunks, groups.plan.chunks);
+            let sizes = groups.launch(top);
+            let count = self.gpu.cubes(top);
+            carry::carry::launch_unchecked::<R>(
+                client,
+                count,
+                dim,
+                folded_of(),
+                initial(),
+                begins_of(),
+                all,
+                sizes,
+                b,
+                affine,
+                false,
+            );
+            let sizes = self.host.launch(units);
+            let count = self.gpu.cubes(units);
+            carry::carry::launch_unchecked::<R>(client, count, dim, own_again, begins_of(), out, group, sizes, b, affine, true);
+        }
+    }
+
+    /// The states of a slab.
+    pub(crate) fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
+        if !self.is_small() {
+            return self.walk(slab, Purpose::Replay, (starts, self.end_count()), states);
+        }
+        let Host { run, shapes, plan, .. } = self.host;
+        let units = shapes.batch * plan.chunks * shapes.columns * run.count;
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            small::replay::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                self.source(slab),
+                self.a(),
+                self.beta(),
+                self.lengths(),
+                array(starts, self.end_count()),
+                array(states, self.state_count()),
+                self.at(slab).launch(units),
+                run.b,
+                self.flow,
+                self.few,
+            );
+        }
+    }
+}

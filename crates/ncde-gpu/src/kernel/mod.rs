@@ -1,0 +1,19 @@
+//! What runs on the device.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `step` | one step of a small block in registers: the flow and its derivative |
+//! | `small` | small blocks through time: products of chunks, states, gradients |
+//! | `few` | the same with few channels: generators made on the way |
+//! | `wide` | large blocks in shared memory |
+//! | `carry` | from chunk to chunk |
+//! | `scale` | `factor x` |
+//! | `generators` | generators and their gradients as matrix products |
+
+pub(crate) mod carry;
+pub(crate) mod few;
+pub(crate) mod generators;
+pub(crate) mod scale;
+pub(crate) mod small;
+pub(crate) mod step;
+pub(crate) mod wide;

@@ -1,0 +1,178 @@
+//! One run of blocks in one call: its sizes, its buffers, and the generators of a slab.
+
+use std::cell::Cell;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::device::{Gpu, array};
+use crate::flow::Flow;
+use crate::kernel::generators::{self, Order};
+use crate::plan::{Limits, Plan, Run, Shapes};
+use crate::recurrence::Arrays;
+use crate::sizes::{CUBE, Host};
+
+/// Generators in one order of entries: `A`, and those of the slab that was formed last.
+pub(crate) struct Formed {
+    pub(crate) order: Order,
+    pub(crate) a: Handle,
+    omega: Handle,
+    slab: Cell<Option<(usize, usize)>>,
+}
+
+/// One run of blocks in one call.
+pub(crate) struct Work<'a, R: Runtime> {
+    pub(crate) gpu: &'a Gpu<R>,
+    pub(crate) host: Host,
+    pub(crate) parameters: usize,
+    pub(crate) flow: Flow,
+    pub(crate) arrays: &'a Arrays,
+    lengths: &'a Handle,
+    pub(crate) formed: Vec<Formed>,
+    /// Channels, where they are so few that generators are made on the way; else 0.
+    pub(crate) few: usize,
+}
+
+impl<'a, R: Runtime> Work<'a, R> {
+    pub(crate) fn new(
+        gpu: &'a Gpu<R>,
+        run: Run,
+        blocks: &[usize],
+        shapes: Shapes,
+        flow: Flow,
+        arrays: &'a Arrays,
+        lengths: &'a Handle,
+        orders: &[Order],
+    ) -> Self {
+        let few = gpu.few(run, shapes);
+        let plan = Plan::new(run, shapes, if few > 0 { Limits { slab: usize::MAX, ..gpu.limits() } } else { gpu.limits() });
+        let host = Host { run, shapes, plan, hidden: blocks.iter().sum(), slab: (0, plan.slab) };
+        let parameters: usize = blocks.iter().map(|b| b * b).sum();
+        let count = shapes.coefficients * run.entries();
+        let formed = |&order: &Order| {
+            let a = gpu.floats(count);
+            // SAFETY: `a` has `count` numbers, and the parameters of a field are `coefficients * parameters`.
+            unsafe {
+                generators::permute::launch_unchecked::<R>(
+                    gpu.client(),
+                    gpu.cubes(count),
+                    CubeDim::new_1d(CUBE),
+                    array(&arrays.a, shapes.coefficients * parameters),
+                    array(&a, count),
+                    run.entry,
+                    parameters,
+                    host.launch(count),
+                    run.b,
+                    order,
+                );
+            }
+            let rows = if few > 0 { 0 } else { plan.rows(shapes.batch) };
+            Formed { order, a, omega: gpu.floats(rows * run.entries()), slab: Cell::new(None) }
+        };
+        let formed = orders.iter().map(formed).collect();
+        Self { gpu, host, parameters, flow, arrays, lengths, formed, few }
+    }
+
+    pub(crate) fn is_small(&self) -> bool {
+        self.host.run.b <= Plan::SMALL
+    }
+
+    pub(crate) fn state_count(&self) -> usize {
+        let Shapes { batch, length, columns, .. } = self.host.shapes;
+        batch * length * columns * self.host.hidden
+    }
+
+    pub(crate) fn coefficient_count(&self) -> usize {
+        let Shapes { batch, length, coefficients, .. } = self.host.shapes;
+        batch * length * coefficients
+    }
+
+    pub(crate) fn initial_count(&self) -> usize {
+        self.host.shapes.batch * self.host.shapes.columns * self.host.hidden
+    }
+
+    pub(crate) fn end_count(&self) -> usize {
+        self.host.ends() * self.host.run.b
+    }
+
+    pub(crate) fn product_count(&self) -> usize {
+        self.host.products()
+    }
+
+    pub(crate) fn slab_count(&self) -> usize {
+        self.host.plan.rows(self.host.shapes.batch) * self.host.run.entries()
+    }
+
+    pub(crate) fn beta(&self) -> ArrayArg<R> {
+        match &self.arrays.affine {
+            // SAFETY: the affine input has the shape of the states.
+            Some(affine) => unsafe { array(affine, self.state_count()) },
+            // SAFETY: not read where the flow has no affine input.
+            None => unsafe { array(&self.arrays.initial, self.initial_count()) },
+        }
+    }
+
+    pub(crate) fn lengths(&self) -> ArrayArg<R> {
+        // SAFETY: one number for each series.
+        unsafe { array(self.lengths, self.host.shapes.batch) }
+    }
+
+    /// `A` in the first order.
+    pub(crate) fn a(&self) -> ArrayArg<R> {
+        // SAFETY: made with this size.
+        unsafe { array(&self.formed[0].a, self.host.shapes.coefficients * self.host.run.entries()) }
+    }
+
+    /// What small blocks read their generators from.
+    pub(crate) fn source(&self, slab: (usize, usize)) -> ArrayArg<R> {
+        // SAFETY: the coefficients were checked to have this size.
+        if self.few > 0 {
+            unsafe { array(&self.arrays.coefficients, self.coefficient_count()) }
+        } else {
+            self.omega(slab, &self.formed[0])
+        }
+    }
+
+    /// The sizes with a slab.
+    pub(crate) fn at(&self, slab: (usize, usize)) -> Host {
+        Host { slab, ..self.host }
+    }
+
+    /// The generators of a slab, formed unless they are there.
+    pub(crate) fn omega(&self, slab: (usize, usize), formed: &Formed) -> ArrayArg<R> {
+        let host = self.at(slab);
+        let units = host.places() * slab.1.div_ceil(generators::ROWS) * host.run.entries().div_ceil(generators::ENTRIES);
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            if formed.slab.replace(Some(slab)) != Some(slab) {
+                generators::form::launch_unchecked::<R>(
+                    self.gpu.client(),
+                    self.gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(&self.arrays.coefficients, self.coefficient_count()),
+                    array(&formed.a, host.shapes.coefficients * host.run.entries()),
+                    array(&formed.omega, self.slab_count()),
+                    host.launch(units),
+                    host.run.b,
+                );
+            }
+            array(&formed.omega, self.slab_count())
+        }
+    }
+
+    /// The same sizes with groups of chunks in place of chunks.
+    pub(crate) fn grouped(&self, group: usize) -> Host {
+        let plan = Plan { chunks: self.host.plan.chunks.div_ceil(group), ..self.host.plan };
+        Host { plan, ..self.host }
+    }
+}
+
+/// The orders in which a pass reads generators, the one that all its kernels read first.
+pub(crate) fn orders(run: Run, flow: Flow, back: bool) -> &'static [Order] {
+    match (run.b <= Plan::SMALL, back) {
+        (true, _) => &[Order::Interleaved],
+        (false, false) => &[Order::Columns],
+        (false, true) if flow.exact => &[Order::Rows, Order::Columns],
+        (false, true) => &[Order::Rows],
+    }
+}
