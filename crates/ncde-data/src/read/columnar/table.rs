@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{Cursor, Read};
+use std::panic::catch_unwind;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -35,14 +36,18 @@ impl Columns {
             return Err(source.failed(error));
         }
         let broken = |problem: String| Error::Broken { file: input.file().into(), what: format.words(), problem };
-        let (schema, batches) = match format {
+        // Of some broken files these crates do not return an error, but panic.
+        let read = catch_unwind(|| match format {
             Format::Parquet => parquet(bytes),
             _ if bytes.starts_with(FILE) => {
                 FileReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader))
             }
             _ => StreamReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader)),
-        }
-        .map_err(|error| broken(one_line(&error.to_string())))?;
+        });
+        let (schema, batches) = match read {
+            Ok(read) => read.map_err(|error| broken(one_line(&error.to_string())))?,
+            Err(_) => return Err(broken("its parts contradict each other".into())),
+        };
         let mut left_out = Vec::with_capacity(schema.fields().len());
         for field in schema.fields() {
             let name = field.name();
