@@ -198,6 +198,33 @@ fn changed_models_are_refused_or_predict() {
     }
 }
 
+/// Counts in a saved series that lie beyond everything.
+#[test]
+fn counts_of_a_saved_series_are_not_believed() {
+    for folder in fixtures() {
+        let mut model = Model::load(&folder).unwrap();
+        let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
+        let mut series = model.start(&vec![0.5; statics]).unwrap();
+        for t in 0..3 {
+            model.push(&mut series, f64::from(t), &vec![f64::from(t % 2); channels]).unwrap();
+        }
+        let saved = serde_json::to_value(&series).unwrap();
+        let mut huge = saved.clone();
+        huge["track"]["observations"] = u64::MAX.into();
+        let message = model.check(&serde_json::from_value(huge).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("observations that nobody can have made"), "{message}");
+        let numbers = saved["memory"]["wide"].as_array().map_or(0, Vec::len);
+        for i in 0..numbers.min(12) {
+            let mut changed = saved.clone();
+            changed["memory"]["wide"][i] = json!(1e9);
+            let mut changed: Series = serde_json::from_value(changed).unwrap();
+            model.check(&changed).unwrap();
+            let _ = model.predict(&changed);
+            let _ = model.step(&mut changed, 10.0, &vec![0.25; channels]);
+        }
+    }
+}
+
 /// Saved series, as `ncde stream --state` keeps them: refused, or gone on with.
 #[test]
 fn changed_series_are_refused_or_go_on() {
