@@ -76,8 +76,8 @@ pub struct Errors {
 
 impl Errors {
     /// Of several together.
-    fn over<'a>(scores: impl Iterator<Item = &'a Score> + Clone) -> Self {
-        let each = || scores.clone().map(|score| &score.errors);
+    fn over(scores: &[&Score]) -> Self {
+        let each = || scores.iter().map(|score| &score.errors);
         let numbers: usize = each().map(|own| own.numbers).sum();
         let pooled = |value: fn(&Self) -> f64| {
             let sum: f64 = each().filter(|own| own.numbers > 0).map(|own| own.numbers as f64 * value(own)).sum();
@@ -209,13 +209,13 @@ impl Tally {
             places.zip(sums).map(|((k, c), sums)| sums.score(k, c, self.scales[c], intervals)).collect()
         };
         let scores = list(&self.model, self.level.is_some());
-        let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(scores.iter());
+        let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(&scores.iter().collect::<Vec<_>>());
         if numbers == 0 {
             return None;
         }
         let naive = self.naive.iter().map(|(name, sums)| {
             let scores = list(sums, false);
-            let Errors { mse, mae, mase, r2, .. } = Errors::over(scores.iter());
+            let Errors { mse, mae, mase, r2, .. } = Errors::over(&scores.iter().collect::<Vec<_>>());
             Naive { name: name.clone(), mse, mae, mase, r2, scores }
         });
         let (level, period, naive) = (self.level, self.period, naive.collect());
@@ -244,6 +244,6 @@ impl Forecast {
 
     fn over(&self, among: impl Fn(&Score) -> bool) -> Vec<Errors> {
         let all = std::iter::once(&self.scores).chain(self.naive.iter().map(|naive| &naive.scores));
-        all.map(|scores| Errors::over(scores.iter().filter(|score| among(score)))).collect()
+        all.map(|scores| Errors::over(&scores.iter().filter(|score| among(score)).collect::<Vec<_>>())).collect()
     }
 }

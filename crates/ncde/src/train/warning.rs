@@ -190,7 +190,7 @@ fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
             missing.push(Warning::Missing { channel });
         } else if least == most {
             constant.push(Warning::Constant { channel, value: least });
-        } else if let Some(found) = sentinel(&channel, values().copied()) {
+        } else if let Some(found) = sentinel(&channel, &values().copied()) {
             sentinels.push(found);
         } else if scale == Scale::MinMax {
             let mut some: Vec<f64> = values().step_by(every).copied().collect();
@@ -207,7 +207,7 @@ fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
 }
 
 /// A number of only nines, or out of all bounds, that comes back and is far away from all others.
-fn sentinel(channel: &str, values: impl Iterator<Item = f64> + Clone) -> Option<Warning> {
+fn sentinel(channel: &str, values: &(impl Iterator<Item = f64> + Clone)) -> Option<Warning> {
     let is_suspect = |x: f64| x.abs() >= LARGE || NINES.contains(&x.abs());
     let mut suspects: Vec<f64> = Vec::new();
     for x in values.clone().filter(|&x| is_suspect(x)) {
