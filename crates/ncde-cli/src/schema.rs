@@ -49,6 +49,17 @@ pub(crate) fn tell(loaded: &Loaded) {
     warn(loaded);
 }
 
+/// Says every guess that could be wrong in a file that is read for a model. If the model was trained on a file without columns, all of them are guesses.
+pub(crate) fn warn_for(schema: &Schema, loaded: &Loaded) {
+    if let (None, Some(layout)) = (&schema.table, &loaded.layout) {
+        output::complain(&format!(
+            "warning: the model was trained on a file that has no columns, so those of this one are guessed: {layout}; if that is wrong, \
+             say what they are (`--id`, `--time`, `--label`)"
+        ));
+    }
+    warn(loaded);
+}
+
 /// Says every guess that could be wrong.
 pub(crate) fn warn(loaded: &Loaded) {
     loaded.warnings.iter().for_each(|warning| output::talk(&format!("warning: {warning}")));

@@ -6,20 +6,7 @@ use std::collections::HashMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{Folder, parse_csv};
-
-/// Few steps on the demo's data: seconds in a test.
-const QUICK: &str = "--set steps=40 --set evaluate_every=10 --set hidden=8 --set window=8";
-
-fn demo() -> Folder {
-    let folder = Folder::new();
-    folder.run("data --demo --output demo.csv").ok();
-    folder
-}
-
-fn weights(folder: &Folder, run: &str) -> Vec<u8> {
-    folder.read(&format!("{run}/model.safetensors"))
-}
+use common::{Folder, QUICK, demo, parse_csv, weights};
 
 #[test]
 fn a_file_becomes_a_model_a_report_and_predictions() {

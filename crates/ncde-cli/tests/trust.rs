@@ -6,22 +6,10 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::Folder;
+use common::{Folder, QUICK, demo, weights};
 
-/// Few steps on the demo's data: seconds in a test.
-const QUICK: &str = "--set steps=40 --set evaluate_every=10 --set hidden=8 --set window=8";
 /// More steps than anybody waits for.
 const ENDLESS: &str = "--set steps=100000000 --set evaluate_every=20 --set hidden=8 --set window=8 --set patience=0";
-
-fn demo() -> Folder {
-    let folder = Folder::new();
-    folder.run("data --demo --output demo.csv").ok();
-    folder
-}
-
-fn weights(folder: &Folder, run: &str) -> Vec<u8> {
-    folder.read(&format!("{run}/model.safetensors"))
-}
 
 /// Waits until something is so, for a minute at most.
 fn until(mut so: impl FnMut() -> bool) {
@@ -267,4 +255,54 @@ fn the_metric_that_was_asked_for_comes_first_beside_its_baselines() {
     let linear = record["baselines"][1]["metrics"]["accuracy"].as_f64().unwrap();
     let majority = record["baselines"][0]["metrics"]["accuracy"].as_f64().unwrap();
     assert!(linear > majority + 0.2, "{linear} {majority}");
+}
+
+#[test]
+fn columns_are_guessed_aloud_for_a_model_that_has_seen_none() {
+    let folder = demo();
+    folder.run("data --data demo.csv --output demo.npz").ok();
+    folder.run(&format!("train --data demo.npz --out run {QUICK}")).ok();
+    let told = ["the model was trained on a file that has no columns", "id -> id", "--time"];
+    let run = folder.run("predict run --data demo.csv --output p.csv");
+    assert!(told.iter().all(|part| run.ok().stderr.contains(part)), "{}", run.stderr);
+    let csv = String::from_utf8(folder.read("demo.csv")).unwrap();
+    let streamed = folder.run_with("stream run", &csv.lines().take(5).collect::<Vec<_>>().join("\n"));
+    assert!(streamed.ok().stderr.contains(told[0]) && streamed.stderr.contains("-> time"), "{}", streamed.stderr);
+    // A file of the same kind says itself what it holds, and other names are refused.
+    assert!(!folder.run("predict run --data demo.npz --output q.csv").ok().stderr.contains(told[0]));
+    assert_eq!(folder.read("p.csv"), folder.read("q.csv"));
+    let other = Folder::new().with("other.csv", "id,time,a,b\np,0,1,2\n");
+    std::fs::rename(folder.path("run"), other.path("run")).unwrap();
+    other.run("predict run --data other.csv").failed(2, &["which the model was trained on"]);
+    // A model that was trained on a table has its own.
+    folder.run(&format!("train --data demo.csv --out table {QUICK}")).ok();
+    assert!(!folder.run("predict table --data demo.csv").ok().stderr.contains(told[0]));
+    let page = String::from_utf8(folder.read("table/report.html")).unwrap();
+    assert!(page.contains("Columns of the file") && page.contains(">ignored<") == csv.contains("row"), "no roles");
+}
+
+#[test]
+fn the_metric_that_was_asked_for_comes_first() {
+    let folder = demo();
+    folder.run(&format!("train --data demo.csv --out usual {QUICK}")).ok();
+    let asked = folder.run(&format!("train --data demo.csv --out asked --set metric=loss {QUICK}")).ok().stdout.clone();
+    assert!(asked.contains("test loss") && !asked.contains("test accuracy"), "{asked}");
+    // Settings are written down with their defaults: a run that goes on still knows what was asked for.
+    let longer = folder.run("train --resume usual --steps 50").ok().stdout.clone();
+    assert!(longer.contains("test accuracy"), "{longer}");
+    let longer = folder.run("train --resume asked --steps 50").ok().stdout.clone();
+    assert!(longer.contains("test loss"), "{longer}");
+}
+
+#[test]
+fn a_stream_says_why_it_cannot_average() {
+    let folder = demo();
+    folder.run(&format!("train --data demo.csv --out run {QUICK}")).ok();
+    let csv = String::from_utf8(folder.read("demo.csv")).unwrap();
+    let twice: Vec<&str> = csv.lines().take(2).chain(csv.lines().skip(1).take(1)).collect();
+    for policy in ["last", "mean"] {
+        let run = folder.run_with(&format!("stream run --duplicates {policy}"), &twice.join("\n"));
+        assert!(run.stderr.contains("already taken and predicted from") && run.stderr.contains("--duplicates first"), "{run:?}");
+    }
+    assert_eq!(folder.run_with("stream run --duplicates first", &twice.join("\n")).csv().len(), 2);
 }

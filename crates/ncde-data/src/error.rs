@@ -1,48 +1,13 @@
 //! What can be wrong with a file: what was seen, what was wanted, where, and what to try.
 
-use std::fmt;
+mod place;
+mod words;
+
 use std::io;
 
 use crate::npy;
-
-/// Where in a file something is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The file, as the user named it.
-    pub file: String,
-    /// The line, counted from 1; 0 where the format has none.
-    pub line: u64,
-    /// The column, dimension or entry, in words; empty if it is the whole line.
-    pub field: String,
-}
-
-impl Place {
-    pub(crate) fn line(file: &str, line: u64) -> Box<Self> {
-        Box::new(Self { file: file.into(), line, field: String::new() })
-    }
-
-    pub(crate) fn field(file: &str, line: u64, field: impl Into<String>) -> Box<Self> {
-        Box::new(Self { file: file.into(), line, field: field.into() })
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A line of a stream is told by who reads it.
-        let mut parts = Vec::with_capacity(3);
-        if !self.file.is_empty() {
-            parts.push(format!("`{}`", self.file));
-        }
-        if self.line > 0 {
-            parts.push(format!("line {}", self.line));
-        }
-        if !self.field.is_empty() {
-            parts.push(self.field.clone());
-        }
-        f.write_str(if parts.is_empty() { "this line" } else { "" })?;
-        f.write_str(&parts.join(", "))
-    }
-}
+pub use place::Place;
+pub(crate) use words::{closest, hint, listed, more, shown};
 
 /// Why a file could not be read, brought into a form, or written.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +47,7 @@ pub enum Error {
     },
     /// Neither the name nor the content says what it is.
     #[error(
-        "`{file}` is of no format that is known: {seen}; wanted .ts, .arff, .csv, .npz or .npy (or .gz of these), or say which it is"
+        "`{file}` is of no format that is known: {seen}; wanted .ts, .arff, .csv, .npz, .npy, .parquet or .arrow (or .gz of these), or say which it is"
     )]
     UnknownFormat {
         /// The file.
@@ -99,6 +64,28 @@ pub enum Error {
         wanted: &'static str,
         /// What was seen.
         seen: &'static str,
+    },
+    /// A format that is read only with a feature of the crate.
+    #[error(
+        "`{file}` is {what}, which this build does not read: build with `--features {feature}`, or write csv (pandas: `to_csv(..., index=False)`)"
+    )]
+    NotBuilt {
+        /// The file.
+        file: String,
+        /// What it is.
+        what: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// A file of a binary format that cannot be read.
+    #[error("`{file}` cannot be read as {what}: {problem}; write it again, or as csv")]
+    Broken {
+        /// The file.
+        file: String,
+        /// What it is called.
+        what: &'static str,
+        /// What is wrong.
+        problem: String,
     },
     /// There is nothing where data should be.
     #[error("`{file}` {seen}; wanted {wanted}")]
@@ -433,77 +420,4 @@ pub enum Error {
 
 fn of_case(case: Option<&str>) -> String {
     case.map_or_else(String::new, |case| format!(" of case `{case}`"))
-}
-
-/// What was seen, short enough for a message.
-pub(crate) fn shown(seen: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    if seen.is_empty() {
-        return "(blank)".into();
-    }
-    let start = &seen[..seen.len().min(4 * LONGEST)];
-    let text = String::from_utf8_lossy(start);
-    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().count() > LONGEST {
-        short.push_str("...");
-    }
-    short
-}
-
-/// Names as `a`, `b`, `c`; of many only the first.
-pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    const MOST: usize = 12;
-    if names.is_empty() {
-        return "none".into();
-    }
-    let first: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", shown(name.as_ref().as_bytes()))).collect();
-    match names.len().saturating_sub(MOST) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
-}
-
-/// `; did you mean ...?` if one of the names is close to this one.
-pub(crate) fn hint<S: AsRef<str>>(name: &str, names: &[S]) -> String {
-    closest(name, names).map_or_else(String::new, |close| format!("; did you mean `{close}`?"))
-}
-
-/// The name most like this one, if any is.
-pub(crate) fn closest<'a, S: AsRef<str>>(name: &str, names: &'a [S]) -> Option<&'a str> {
-    let name = name.to_lowercase();
-    let likeness = |other: &str| strsim::jaro_winkler(&name, &other.to_lowercase());
-    let best = names.iter().map(|other| (likeness(other.as_ref()), other.as_ref())).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.85).then_some(best.1)
-}
-
-/// ` (and 3 more)`, or nothing.
-pub(crate) fn more(others: usize) -> String {
-    if others == 0 { String::new() } else { format!(" (nor {others} more)") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_and_odd_text_is_shown_short() {
-        assert_eq!(shown(b"abc"), "abc");
-        assert_eq!(shown(b"a\tb\xff"), "a\\tb\u{fffd}");
-        assert_eq!(shown(&[b'1'; 10_000_000]), format!("{}...", "1".repeat(40)));
-        assert_eq!(listed::<&str>(&[]), "none");
-        assert_eq!(listed(&["a"; 14]), format!("{}`a` and 2 more", "`a`, ".repeat(11)));
-    }
-
-    #[test]
-    fn close_names_are_suggested_and_others_not() {
-        assert_eq!(hint("Temprature", &["pressure", "temperature"]), "; did you mean `temperature`?");
-        assert_eq!(hint("x", &["pressure", "temperature"]), "");
-    }
-
-    #[test]
-    fn places_read_well() {
-        assert_eq!(Place::line("a.ts", 3).to_string(), "`a.ts`, line 3");
-        assert_eq!(Place::field("a.csv", 3, "column `x`").to_string(), "`a.csv`, line 3, column `x`");
-        assert_eq!(Place::field("a.npz", 0, "array `y`").to_string(), "`a.npz`, array `y`");
-    }
 }

@@ -81,6 +81,21 @@ pub enum Role {
     Ignored,
 }
 
+impl Role {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Time => "time",
+            Self::Label => "label",
+            Self::Static => "static",
+            Self::Channel => "channel",
+            Self::Token => "tokens",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
 /// What the cells of a column hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
@@ -156,7 +171,10 @@ impl Column {
     }
 
     /// What is seen of it beside its role, in words.
-    fn detail(&self) -> String {
+    pub fn detail(&self) -> String {
+        if matches!(self.role, Role::Ignored | Role::Id) {
+            return String::new();
+        }
         match &self.cells {
             Cells::Category { words } => format!("category of {}", words.len()),
             Cells::Number { marks } if *marks != Marks::PLAIN => {
@@ -186,7 +204,7 @@ impl fmt::Display for Layout {
         let mut kinds: Vec<(Role, String, Vec<&str>)> = Vec::new();
         for role in [Role::Id, Role::Time, Role::Label, Role::Static, Role::Channel, Role::Token, Role::Ignored] {
             for column in self.with(role) {
-                let detail = if matches!(role, Role::Ignored | Role::Id) { String::new() } else { column.detail() };
+                let detail = column.detail();
                 match kinds.iter_mut().find(|(other, also, _)| *other == role && *also == detail) {
                     Some((_, _, names)) => names.push(&column.name),
                     None => kinds.push((role, detail, vec![&column.name])),
@@ -201,15 +219,7 @@ impl fmt::Display for Layout {
                 }
                 _ => names.iter().map(name).collect(),
             };
-            let role = match role {
-                Role::Id => "id",
-                Role::Time => "time",
-                Role::Label => "label",
-                Role::Static => "static",
-                Role::Channel => "channel",
-                Role::Token => "tokens",
-                Role::Ignored => "ignored",
-            };
+            let role = role.name();
             let comma = if i == 0 { "" } else { ", " };
             let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
             write!(f, "{comma}{} -> {role}{detail}", names.join(", "))?;

@@ -1,6 +1,6 @@
 //! Broken copies of good files: whatever the bytes are, a reader gives a dataset that is sound, or an error, and never more.
 //!
-//! The bytes are a function of the seed, so that a failure comes back.
+//! `ncde_fuzz` says how to go on for longer.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{Cursor, Write};
@@ -9,81 +9,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ncde_data::npy::{Array, Data, write_npz};
 use ncde_data::{Dataset, Format, Layout, LineReader, ReadOptions, Targets, load_bytes, read_bytes};
+use ncde_fuzz::mutants;
 use proptest::prelude::*;
-
-/// A counter, mixed: the generator `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-}
-
-/// Pieces that mean something to one format or another.
-const PIECES: &[&[u8]] = &[
-    b",",
-    b":",
-    b"\n",
-    b"\r\n",
-    b"\"",
-    b"'",
-    b"?",
-    b"(",
-    b")",
-    b"NaN",
-    b"inf",
-    b"-",
-    b"1e999",
-    b"@data",
-    b"@timeStamps true\n",
-    b"@dimensions 99999999999\n",
-    b"\\n",
-    b"{",
-    b"}",
-    b"\xff",
-    b"\0",
-    b"2020-01-01T00:00:00Z",
-    b"id",
-    b"9223372036854775808",
-    b"=",
-    b"\xef\xbb\xbf",
-    b"(1000000000000, 1, 1)",
-    b"'<U9'",
-    b"%",
-    b"#",
-    b"99999999999999999999999999999999999999.5e-10",
-];
-
-fn mutated(seed: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for _ in 0..=random.below(4) {
-        let at = random.below(bytes.len());
-        let end = (at + random.below(12)).min(bytes.len());
-        match random.below(7) {
-            0 => bytes.truncate(at),
-            1 => drop(bytes.drain(at..end)),
-            2 => drop(bytes.splice(at..at, PIECES[random.below(PIECES.len())].iter().copied())),
-            3 => drop(bytes.splice(at..end, PIECES[random.below(PIECES.len())].iter().copied())),
-            4 => {
-                let copy = bytes[at..end].to_vec();
-                let to = random.below(bytes.len());
-                bytes.splice(to..to, copy);
-            }
-            _ if !bytes.is_empty() => bytes[at] = random.next() as u8,
-            _ => {}
-        }
-    }
-    bytes
-}
 
 /// What every later stage trusts.
 fn assert_sound(data: &Dataset) {
@@ -121,26 +48,27 @@ fn assert_sound(data: &Dataset) {
     assert!(data.clone().aligned(&data.schema()).is_ok());
 }
 
-fn survives(format: Format, seeds: &[Vec<u8>], rounds: usize) {
+pub(crate) fn survives(format: Format, seeds: &[Vec<u8>], rounds: usize) {
+    survives_packed(format, seeds, rounds, <[u8]>::to_vec);
+}
+
+/// The same of what becomes a file only when it is packed, so that no checksum catches the mutants.
+fn survives_packed(format: Format, seeds: &[Vec<u8>], rounds: usize, pack: impl Fn(&[u8]) -> Vec<u8>) {
     let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
-    let mut random = Random(7);
-    let (mut good, mut bad) = (0, 0);
     for seed in seeds {
-        assert_sound(&read_bytes("seed", seed, &options).unwrap());
-        for _ in 0..rounds {
-            match read_bytes("mutant", &mutated(seed, &mut random), &options) {
-                Ok(data) => {
-                    assert_sound(&data);
-                    good += 1;
-                }
-                Err(error) => {
-                    let message = error.to_string();
-                    assert!(message.chars().count() < 2_000 && !message.ends_with('.'), "{message}");
-                    bad += 1;
-                }
-            }
-        }
+        assert_sound(&read_bytes("seed", &pack(seed), &options).unwrap());
     }
+    let (good, bad) = mutants(seeds, rounds, |bytes| match read_bytes("mutant", &pack(bytes), &options) {
+        Ok(data) => {
+            assert_sound(&data);
+            true
+        }
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.chars().count() < 2_000 && !message.ends_with('.'), "{message}");
+            false
+        }
+    });
     assert!(good > 0 && bad > 0, "{good} good and {bad} bad mutants: the mutations are too tame or too wild");
 }
 
@@ -190,55 +118,43 @@ const TABLES: &[&str] = &[
 
 #[test]
 fn lines_of_a_stream() {
-    let mut random = Random(11);
-    let (mut good, mut bad) = (0, 0);
-    for seed in TABLES {
-        let loaded = load_bytes("seed.csv", seed.as_bytes(), &ReadOptions::default()).unwrap();
-        for _ in 0..600 {
-            let mut reader = LineReader::new(loaded.schema(), ReadOptions::default());
-            let text = mutated(seed.as_bytes(), &mut random);
+    let seeds: Vec<_> =
+        TABLES.iter().map(|seed| load_bytes("seed.csv", seed.as_bytes(), &ReadOptions::default()).unwrap()).collect();
+    let (good, bad) = mutants(&texts(TABLES), 600, |text| {
+        let mut taken = false;
+        for seed in &seeds {
+            let mut reader = LineReader::new(seed.schema(), ReadOptions::default());
             let mut lines = text.split(|&byte| byte == b'\n');
             while lines.next().is_some_and(|line| reader.header(line).is_err()) {}
             for line in lines {
                 match reader.row(line) {
                     Ok(line) => {
-                        assert_eq!(
-                            (line.values.len(), line.statics.len()),
-                            (loaded.data.channels.len(), loaded.data.statics.len())
-                        );
+                        assert_eq!((line.values.len(), line.statics.len()), (seed.data.channels.len(), seed.data.statics.len()));
                         assert!(line.values.iter().chain(&line.statics).chain(&line.time).all(|x| !x.is_infinite()));
-                        good += 1;
+                        taken = true;
                     }
-                    Err(error) => {
-                        assert!(error.to_string().chars().count() < 2_000);
-                        bad += 1;
-                    }
+                    Err(error) => assert!(error.to_string().chars().count() < 2_000),
                 }
             }
         }
-    }
+        taken
+    });
     assert!(good > 0 && bad > 0, "{good} good and {bad} bad lines");
 }
 
 #[test]
 fn layouts() {
-    let mut random = Random(13);
-    let (mut good, mut bad) = (0, 0);
-    for seed in TABLES {
-        let loaded = load_bytes("seed.csv", seed.as_bytes(), &ReadOptions::default()).unwrap();
-        let json = serde_json::to_vec(&loaded.layout).unwrap();
-        for _ in 0..1_500 {
-            let Ok(layout) = serde_json::from_slice::<Layout>(&mutated(&json, &mut random)) else {
-                bad += 1;
-                continue;
-            };
-            let options = ReadOptions { layout: Some(layout), ..ReadOptions::default() };
-            if let Ok(data) = load_bytes("seed.csv", seed.as_bytes(), &options) {
+    let load = |seed: &&str, layout| load_bytes("seed.csv", seed.as_bytes(), &ReadOptions { layout, ..ReadOptions::default() });
+    let seeds: Vec<Vec<u8>> = TABLES.iter().map(|seed| serde_json::to_vec(&load(seed, None).unwrap().layout).unwrap()).collect();
+    let (good, bad) = mutants(&seeds, 1_500, |json| {
+        let Ok(layout) = serde_json::from_slice::<Layout>(json) else { return false };
+        for seed in TABLES {
+            if let Ok(data) = load(seed, Some(layout.clone())) {
                 assert_sound(&data.data);
-                good += 1;
             }
         }
-    }
+        true
+    });
     assert!(good > 0 && bad > 0, "{good} good and {bad} bad layouts");
 }
 
@@ -302,9 +218,25 @@ fn npz() {
     survives(Format::Npz, &[out.into_inner(), more.into_inner(), most.into_inner()], 1_000);
 }
 
+/// The array `X` of a file whose checksums are right.
+#[test]
+fn npz_inside() {
+    let mut bytes = Vec::new();
+    ncde_data::npy::write(&cube(), &mut bytes).unwrap();
+    survives_packed(Format::Npz, &[bytes], 1_000, |array| {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        zip.start_file("X.npy", zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(array).unwrap();
+        zip.finish().unwrap().into_inner()
+    });
+}
+
 #[test]
 fn gzip() {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(b"id,time,x\na,0,1\na,1,2\nb,0,3\n").unwrap();
-    survives(Format::Csv, &[packed.finish().unwrap()], 2_000);
+    let packed = |text: &[u8]| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(text).unwrap();
+        packed.finish().unwrap()
+    };
+    survives(Format::Csv, &[packed(b"id,time,x\na,0,1\na,1,2\nb,0,3\n")], 2_000);
 }

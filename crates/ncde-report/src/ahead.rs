@@ -1,7 +1,7 @@
 //! Forecasts in tables: by horizon and by channel, beside the naive ones.
 
 use crate::format::{MISSING, capital, number, percent};
-use crate::metrics::{Forecast, Mean};
+use crate::metrics::{Errors, Forecast};
 use crate::summary::series_counted;
 
 /// The most rows of a table: horizons are left out in between.
@@ -33,13 +33,13 @@ pub(crate) fn certainty(metrics: &Forecast) -> String {
 /// The tables: by horizon, and by channel where there are several.
 pub(crate) fn tables(metrics: &Forecast) -> Vec<Table> {
     let scaled = metrics.mase.is_some();
-    let error = |mean: &Mean| if scaled { mean.mase.map_or(MISSING.into(), number) } else { number(mean.mae) };
+    let error = |mean: &Errors| if scaled { mean.mase.map_or(MISSING.into(), number) } else { number(mean.mae) };
     let unit = if scaled { "MASE" } else { "MAE" };
     let mut columns = vec![unit.to_owned()];
     columns.extend(metrics.naive.iter().map(|naive| naive.name.clone()));
     columns.extend(["R\u{b2}".to_owned(), "MAE".to_owned()]);
     columns.extend(metrics.level.map(|_| "covered".to_owned()));
-    let row = |name: String, means: &[Mean]| -> Vec<String> {
+    let row = |name: String, means: &[Errors]| -> Vec<String> {
         let mut cells = vec![name];
         cells.extend(means.iter().map(error));
         cells.extend([means[0].r2.map_or(MISSING.into(), number), number(means[0].mae)]);

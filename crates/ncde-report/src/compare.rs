@@ -165,7 +165,9 @@ fn judge(board: &mut Board<'_>) {
             .filter_map(|(_, run)| run.outcome()?.1.get(board.metric))
             .filter(|score| score.is_finite())
             .collect();
-        let times: Vec<f64> = entry.runs.iter().map(|(_, run)| run.seconds_per_step).collect();
+        // What is solved for takes no steps.
+        let stepped = entry.runs.iter().filter(|(_, run)| run.stopped != RunRecord::SOLVED);
+        let times: Vec<f64> = stepped.map(|(_, run)| run.seconds_per_step).collect();
         entry.score = spread(&scores);
         entry.seconds = spread(&times).map_or(f64::NAN, |times| times.mean);
     }

@@ -233,3 +233,28 @@ fn open(browser: &str, folder: &Path) -> (String, String) {
     let read = |file| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
     (read(seen), read(said))
 }
+
+#[test]
+fn what_is_solved_for_has_no_time_of_a_step_and_no_curve() {
+    let stepped = |detail| classifier(Made { detail, ..Made::default() });
+    let page = html(&[stepped("H = 8"), stepped("H = 16")]);
+    assert!(page.contains("against time"));
+    let mut solved = stepped("closed form");
+    (solved.stopped, solved.best) = (RunRecord::SOLVED.into(), None);
+    solved.history.clear();
+    let page = html(&[solved, stepped("H = 8")]);
+    assert!(page.contains("Training of all runs") && !page.contains("against time"));
+    let legend = page.split("<ul class=\"legend\">").find(|part| part.contains("H = 8</li>")).unwrap();
+    assert!(!legend[..legend.find("</ul>").unwrap()].contains("closed form"), "{legend}");
+}
+
+#[test]
+fn the_columns_of_the_file_are_on_the_page() {
+    let mut run = classifier(Made::default());
+    assert!(!html(&[run.clone()]).contains("Columns of the file"));
+    run.data.roles = vec![["day".into(), "time".into(), "ISO, UTC".into()], ["<b>".into(), "ignored".into(), String::new()]];
+    let page = html(&[run]);
+    for part in ["Columns of the file", ">day<", ">ISO, UTC<", ">&lt;b&gt;<", ">ignored<"] {
+        assert!(page.contains(part), "{part}");
+    }
+}

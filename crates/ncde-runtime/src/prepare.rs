@@ -80,6 +80,13 @@ pub struct Track {
     pub knot: Vec<f64>,
 }
 
+impl Track {
+    /// Whether its times and its knot are numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.start.is_finite() && self.time.is_finite() && self.knot.iter().all(|x| x.is_finite())
+    }
+}
+
 impl Preparation {
     /// How many channels a knot has.
     pub fn width(&self) -> usize {

@@ -5,8 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ncde_runtime::{Model, SPEC, WEIGHTS};
+use ncde_fuzz::mutants;
+use ncde_runtime::{Model, SPEC, Series, WEIGHTS};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
 /// The directories of saved models.
@@ -141,10 +143,17 @@ fn believed(mut spec: Value, weights: &[u8]) -> Vec<u8> {
     spec.to_string().into_bytes()
 }
 
-/// `PROPTEST_CASES` asks for more.
-fn cases() -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(400), failure_persistence: None, ..ProptestConfig::default() }
+/// Runs a test on 400 changes, or for as many seconds as `FUZZ_SECONDS` asks for.
+fn run<S: Strategy>(changes: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let seconds: Option<f64> = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let begun = Instant::now();
+    loop {
+        let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
+        TestRunner::new(config).run(changes, &test).unwrap();
+        if seconds.is_none_or(|seconds| begun.elapsed().as_secs_f64() > seconds) {
+            return;
+        }
+    }
 }
 
 /// One test, so that what is measured is of these models alone.
@@ -157,41 +166,101 @@ fn changed_models_are_refused_or_predict() {
         (spec, std::fs::read(folder.join(WEIGHTS)).unwrap())
     };
     let before = peak();
-    let mut runner = proptest::test_runner::TestRunner::new(cases());
     // Values of the description.
     let changes = (any::<prop::sample::Index>(), prop::collection::vec(change(), 1..3));
-    runner
-        .run(&changes, |(at, changes)| {
-            let (mut spec, weights) = read(&at);
-            for (place, change) in &changes {
-                let mut all = Vec::new();
-                places(&spec, "", &mut all);
-                apply(&mut spec, place.get(&all).as_str(), change);
-            }
-            take(spec.to_string().as_bytes(), &weights);
-            Ok(())
-        })
-        .unwrap();
+    run(&changes, |(at, changes)| {
+        let (mut spec, weights) = read(&at);
+        for (place, change) in &changes {
+            let mut all = Vec::new();
+            places(&spec, "", &mut all);
+            apply(&mut spec, place.get(&all).as_str(), change);
+        }
+        take(spec.to_string().as_bytes(), &weights);
+        Ok(())
+    });
     // Bytes of the description, and of the weights as if they were whole.
     let bytes =
         (any::<prop::sample::Index>(), any::<bool>(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6));
-    runner
-        .run(&bytes, |(at, in_weights, flips)| {
-            let (spec, mut weights) = read(&at);
-            let mut text = spec.to_string().into_bytes();
-            let own = if in_weights { &mut weights } else { &mut text };
-            for (place, byte) in &flips {
-                // Mostly in the header, where names and shapes are.
-                let length = if in_weights { own.len().min(600) } else { own.len() };
-                own[place.index(length)] = *byte;
-            }
-            take(&if in_weights { believed(spec, &weights) } else { text }, &weights);
-            Ok(())
-        })
-        .unwrap();
+    run(&bytes, |(at, in_weights, flips)| {
+        let (spec, mut weights) = read(&at);
+        let mut text = spec.to_string().into_bytes();
+        let own = if in_weights { &mut weights } else { &mut text };
+        for (place, byte) in &flips {
+            // Mostly in the header, where names and shapes are.
+            let length = if in_weights { own.len().min(600) } else { own.len() };
+            own[place.index(length)] = *byte;
+        }
+        take(&if in_weights { believed(spec, &weights) } else { text }, &weights);
+        Ok(())
+    });
     if let (Some(before), Some(after)) = (before, peak()) {
         assert!(after - before < 1 << 30, "{} MiB were asked for", (after - before) >> 20);
     }
+}
+
+/// Counts in a saved series that lie beyond everything.
+#[test]
+fn counts_of_a_saved_series_are_not_believed() {
+    for folder in fixtures() {
+        let mut model = Model::load(&folder).unwrap();
+        let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
+        let mut series = model.start(&vec![0.5; statics]).unwrap();
+        for t in 0..3 {
+            model.push(&mut series, f64::from(t), &vec![f64::from(t % 2); channels]).unwrap();
+        }
+        let saved = serde_json::to_value(&series).unwrap();
+        let mut huge = saved.clone();
+        huge["track"]["observations"] = u64::MAX.into();
+        let message = model.check(&serde_json::from_value(huge).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("observations that nobody can have made"), "{message}");
+        let numbers = saved["memory"]["wide"].as_array().map_or(0, Vec::len);
+        for i in 0..numbers.min(12) {
+            let mut changed = saved.clone();
+            changed["memory"]["wide"][i] = json!(1e9);
+            let mut changed: Series = serde_json::from_value(changed).unwrap();
+            model.check(&changed).unwrap();
+            let _ = model.predict(&changed);
+            let _ = model.step(&mut changed, 10.0, &vec![0.25; channels]);
+        }
+    }
+}
+
+/// Saved series, as `ncde stream --state` keeps them: refused, or gone on with.
+#[test]
+fn changed_series_are_refused_or_go_on() {
+    let mut models: Vec<Model> = fixtures().iter().map(|folder| Model::load(folder).unwrap()).collect();
+    let mut seeds = Vec::new();
+    for model in &mut models {
+        let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
+        let mut series = model.start(&vec![0.5; statics]).unwrap();
+        for t in 0..3 {
+            model.push(&mut series, f64::from(t), &vec![f64::from(t % 2); channels]).unwrap();
+        }
+        seeds.push(serde_json::to_vec(&series).unwrap());
+    }
+    // The most of a state is numbers that are all alike: the small ones have more that matters.
+    let own: Vec<usize> = seeds.iter().map(Vec::len).collect();
+    seeds.retain(|seed| seed.len() <= 1 << 14);
+    assert!(seeds.len() >= 3, "{own:?}");
+    let (good, bad) = mutants(&seeds, 200, |text| {
+        let Ok(series) = serde_json::from_slice::<Series>(text) else { return false };
+        let mut taken = false;
+        for model in &mut models {
+            let mut series = series.clone();
+            if let Err(error) = model.check(&series) {
+                assert!(!error.to_string().contains('\n'));
+                continue;
+            }
+            let values = vec![0.25; model.spec().channels.len()];
+            let _ = model.predict(&series);
+            for t in [series.time().unwrap_or(0.0) + 1.0, 1e6] {
+                let _ = model.step(&mut series, t, &values);
+            }
+            taken = true;
+        }
+        taken
+    });
+    assert!(good > 0 && bad > 0, "{good} good and {bad} bad states");
 }
 
 /// Sizes that no file of weights could go with: told in a moment, with the place.

@@ -131,11 +131,15 @@ fn intervals_of_90_percent_hold_90_percent() {
     let test = metrics(record.test.as_ref());
     assert_eq!(test.level, Some(0.9));
     for score in &test.scores {
-        assert!((0.88..=0.92).contains(&score.coverage.unwrap()), "{score:?}");
+        assert!((0.88..=0.92).contains(&score.errors.coverage.unwrap()), "{score:?}");
     }
     // Nothing repeats, and what can be known is known: the noise has variance 1, and 1 + 0.64 two ahead.
     assert!(test.period.is_none() && test.naive.len() == 2);
-    assert!((test.scores[0].mse - 1.0).abs() < 0.1 && (test.scores[1].mse - 1.64).abs() < 0.15, "{:?}", test.scores);
+    assert!(
+        (test.scores[0].errors.mse - 1.0).abs() < 0.1 && (test.scores[1].errors.mse - 1.64).abs() < 0.15,
+        "{:?}",
+        test.scores
+    );
     // From many short series as well.
     let cases = (0..60).map(|i| drifting(&format!("s{i}"), 200, i + 10)).collect();
     let own = config(&[
@@ -259,13 +263,13 @@ fn naive_forecasts_are_what_they_say() {
     let scored = score(&ncde_runtime::Task::Forecast(task), &data, &[said]);
     let own = metrics(scored.as_ref());
     assert_eq!((own.mae, own.mse, own.mase, own.cases), (1.0, 1.0, Some(0.1), 1));
-    assert_eq!((own.scores[0].numbers, own.scores[3].numbers), (29, 26));
+    assert_eq!((own.scores[0].errors.numbers, own.scores[3].errors.numbers), (29, 26));
     // The last value, three ahead, is 10 off; four ahead the season is two periods before.
-    assert_eq!(own.naive[0].scores[2].mae, 10.0);
+    assert_eq!(own.naive[0].scores[2].errors.mae, 10.0);
     let late = &own.naive[1].scores;
-    assert!(late[0].mae < 10.5 && late[3].mae > 15.0, "{late:?}");
+    assert!(late[0].errors.mae < 10.5 && late[3].errors.mae > 15.0, "{late:?}");
     let mean: f64 = values[1..].iter().map(|x| (x - 4.0).abs()).sum::<f64>() / 29.0;
-    assert!((own.naive[2].scores[0].mae - mean).abs() < 1e-12);
+    assert!((own.naive[2].scores[0].errors.mae - mean).abs() < 1e-12);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What can be typed: clap structures and nothing else.
 
+mod bench;
 mod columns;
 mod model;
 
@@ -7,9 +8,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ncde_kernels::{Mode, Transition};
 use ncde_runtime::layer::StructureName;
 
+pub(crate) use bench::{
+    Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, Dtype, FieldArgs, Op,
+};
 pub(crate) use columns::ColumnArgs;
 pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
 
@@ -183,222 +186,6 @@ pub(crate) enum Missing {
     Interpolate,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
-    #[command(subcommand)]
-    pub(crate) bench: Bench,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Bench {
-    /// Signatures and log-signatures of random walks, and their reverse passes
-    Signature(BenchSignatureArgs),
-    /// One forward and reverse pass of a Log-NCDE
-    LogNcde(BenchLogNcdeArgs),
-    /// One forward and reverse pass of a linear recurrence
-    Slice(BenchSliceArgs),
-    /// One observation after the other through a linear recurrence
-    Stream(BenchStreamArgs),
-}
-
-const BENCH_SIGNATURE_EXAMPLES: &str = "\
-Example:
-  ncde bench signature --op logsig --batch 32 --length 1500 --channels 6 --depth 2 --window 12
-
-The JSON line holds the parameters, `seconds` (best of `repeat` runs after one warm-up) and
-`peak_mib` (peak resident memory of the process; null where the system does not say).
-`logsig` gives coordinates of Lyndon brackets. A reverse pass starts from a gradient of ones
-and recomputes what it needs; the forward pass is not part of its time.";
-
-#[derive(Debug, Args)]
-#[command(after_help = BENCH_SIGNATURE_EXAMPLES)]
-pub(crate) struct BenchSignatureArgs {
-    /// What is timed
-    #[arg(long, value_enum, default_value = "sig")]
-    pub(crate) op: Op,
-
-    /// How many paths
-    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
-    pub(crate) batch: usize,
-
-    /// Observations of each path, 2 or more
-    #[arg(long, value_name = "N", default_value = "256", value_parser = length)]
-    pub(crate) length: usize,
-
-    /// Channels of each observation
-    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
-    pub(crate) channels: usize,
-
-    /// Truncation depth
-    #[arg(long, value_name = "N", default_value = "6", value_parser = depth)]
-    pub(crate) depth: usize,
-
-    /// One result for every K increments instead of one for each path
-    #[arg(long, value_name = "K", value_parser = positive)]
-    pub(crate) window: Option<usize>,
-
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-const BENCH_LOG_NCDE_EXAMPLES: &str = "\
-Examples:
-  ncde bench log-ncde
-  ncde bench log-ncde --depth 1 --steps 200 --threads 1
-
-The default shape is that of the thesis on SelfRegulationSCP1. One forward and one reverse
-pass through all steps of Heun's method, gradients of the parameters; the loss is the mean
-square of the last states. The field is a network with SiLU between its layers and tanh at its
-end; log-signatures of windows have deviation 0.3.";
-
-#[derive(Debug, Args)]
-#[command(after_help = BENCH_LOG_NCDE_EXAMPLES)]
-pub(crate) struct BenchLogNcdeArgs {
-    /// How many series
-    #[arg(long, value_name = "N", default_value = "32", value_parser = positive)]
-    pub(crate) batch: usize,
-
-    /// Log-ODE windows of each series
-    #[arg(long, value_name = "N", default_value = "56", value_parser = positive)]
-    pub(crate) windows: usize,
-
-    /// Channels of the driving path
-    #[arg(long, value_name = "N", default_value = "6", value_parser = positive)]
-    pub(crate) channels: usize,
-
-    /// Hidden states
-    #[arg(long, value_name = "N", default_value = "64", value_parser = positive)]
-    pub(crate) hidden: usize,
-
-    /// Width of the network's hidden layers
-    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
-    pub(crate) width: usize,
-
-    /// Hidden layers of the network
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub(crate) layers: usize,
-
-    /// Depth of the log-signatures, 1 or 2
-    #[arg(long, value_name = "N", default_value = "2", value_parser = one_or_two)]
-    pub(crate) depth: usize,
-
-    /// Steps of the solver
-    #[arg(long, value_name = "N", default_value = "500", value_parser = positive)]
-    pub(crate) steps: usize,
-
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-const BENCH_SLICE_EXAMPLES: &str = "\
-Examples:
-  ncde bench slice --structure block --block 4 --transition euler
-  ncde bench slice --structure dplr --rank 4 --hidden 1024 --length 200
-  ncde bench slice --channels 62 --length 203 --batch 32 --hidden 16 --depth 2
-
-One forward and one reverse pass with gradients of A, the coefficients and the initial state;
-the loss is the mean square of all states. Entries of A have deviation 0.25 / sqrt(block),
-coefficients 0.05 times `--scale`. With `--depth N` above 1 the coefficients are those of
-log-signatures, and forming brackets (or nesting, for structures that are not closed under
-products) is part of the time. The JSON line also holds `norm`, the mean norm of the
-generators, so that one sees what an exponential had to do, and `restart`: where states would
-overflow they start anew after so many steps, the number of steps being the same.";
-
-#[derive(Debug, Args)]
-#[command(after_help = BENCH_SLICE_EXAMPLES)]
-pub(crate) struct BenchSliceArgs {
-    #[command(flatten)]
-    pub(crate) field: FieldArgs,
-
-    /// How many series
-    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
-    pub(crate) batch: usize,
-
-    /// Steps of each series
-    #[arg(long, value_name = "N", default_value = "1499", value_parser = positive)]
-    pub(crate) length: usize,
-
-    /// Order of computation: step after step, a scan over chunks of time, or what the shapes suggest
-    #[arg(long, value_parser = modes(), default_value = "auto")]
-    pub(crate) mode: Mode,
-
-    /// Steps of a chunk of the parallel scan
-    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
-    pub(crate) chunk: usize,
-
-    /// Depth of the log-signatures that drive it; 1 for increments
-    #[arg(long, value_name = "N", default_value = "1", value_parser = depth)]
-    pub(crate) depth: usize,
-
-    /// Factor on the coefficients
-    #[arg(long, value_name = "X", default_value = "1")]
-    pub(crate) scale: f64,
-
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-const BENCH_STREAM_EXAMPLES: &str = "\
-Example:
-  ncde bench stream --structure block --channels 7 --hidden 128 --transition exp
-
-`seconds` is the time of one observation, on one thread: the best of `repeat` runs of
-100,000 observations each.";
-
-#[derive(Debug, Args)]
-#[command(after_help = BENCH_STREAM_EXAMPLES)]
-pub(crate) struct BenchStreamArgs {
-    #[command(flatten)]
-    pub(crate) field: FieldArgs,
-
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-/// A linear field and its flow.
-#[derive(Debug, Args)]
-pub(crate) struct FieldArgs {
-    /// Structure of the matrices; sparse ones have hidden^1.5 entries
-    #[arg(long, value_parser = structures(), default_value = "block")]
-    pub(crate) structure: StructureName,
-
-    /// Channels of the driving path
-    #[arg(long, value_name = "N", default_value = "7", value_parser = positive)]
-    pub(crate) channels: usize,
-
-    /// Hidden states
-    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
-    pub(crate) hidden: usize,
-
-    /// Size of the blocks, or of the dense block behind a diagonal
-    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
-    pub(crate) block: usize,
-
-    /// Rank of the low-rank part
-    #[arg(long, value_name = "N", default_value = "4", value_parser = positive)]
-    pub(crate) rank: usize,
-
-    /// How a generator becomes a flow: the matrix exponential, or identity plus generator
-    #[arg(long, value_parser = transitions(), default_value = "exp")]
-    pub(crate) transition: Transition,
-}
-
 /// One of some names, and what it stands for.
 fn named<T: Copy + Send + Sync + 'static>(names: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
     let known = PossibleValuesParser::new(names.iter().map(|(name, _)| *name));
@@ -408,54 +195,6 @@ fn named<T: Copy + Send + Sync + 'static>(names: &'static [(&'static str, T)]) -
 /// The structures of linear fields.
 pub(crate) fn structures() -> impl TypedValueParser<Value = StructureName> {
     named(StructureName::ALL)
-}
-
-/// The ways from a generator to a flow.
-fn transitions() -> impl TypedValueParser<Value = Transition> {
-    named(&[("exp", Transition::Exp), ("euler", Transition::Euler)])
-}
-
-/// The orders of computation.
-fn modes() -> impl TypedValueParser<Value = Mode> {
-    named(&[("auto", Mode::Auto), ("recurrent", Mode::Recurrent), ("parallel", Mode::Parallel)])
-}
-
-/// How a timing is run; the same for every bench.
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// Where it runs
-    #[arg(long, value_enum, default_value = "cpu")]
-    pub(crate) device: Device,
-
-    /// How many threads compute
-    #[arg(long, value_name = "N", default_value = "2", value_parser = positive)]
-    pub(crate) threads: usize,
-
-    /// How many runs are timed
-    #[arg(long, value_name = "N", default_value = "5", value_parser = positive)]
-    pub(crate) repeat: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Op {
-    /// Signatures
-    Sig,
-    /// The reverse pass of signatures
-    SigBackward,
-    /// Log-signatures
-    Logsig,
-    /// The reverse pass of log-signatures
-    LogsigBackward,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Dtype {
-    /// Single precision
-    F32,
-    /// Double precision
-    F64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
@@ -485,17 +224,6 @@ fn refinement(text: &str) -> Result<usize, String> {
 
 fn depth(text: &str) -> Result<usize, String> {
     at_least(1, text, "depth 0 keeps only the constant 1; ask for 1 or more")
-}
-
-fn one_or_two(text: &str) -> Result<usize, String> {
-    match positive(text)? {
-        depth if depth <= 2 => Ok(depth),
-        _ => Err("wanted 1 or 2".into()),
-    }
-}
-
-fn length(text: &str) -> Result<usize, String> {
-    at_least(2, text, "a path needs at least two observations")
 }
 
 fn at_least(least: usize, text: &str, why: &str) -> Result<usize, String> {

@@ -40,7 +40,7 @@ at a time. `state.bin` is for training longer, and may be deleted.";
 #[derive(Debug, Args)]
 #[command(after_help = TRAIN_EXAMPLES)]
 pub(crate) struct TrainArgs {
-    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, `-` for standard input), a folder with one CSV a case, or with a folder for each class
+    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, .parquet and .arrow if built in, `-` for standard input), a folder with one CSV a case, or with a folder for each class
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 

@@ -42,7 +42,7 @@ pub(crate) fn predict_file(
     let schema = schema::of(&spec)?;
     let options = ReadOptions { labels: args.labels.clone(), ..schema::options(&spec, &schema, &args.columns) };
     let loaded = ncde_data::load(&args.data, &options)?;
-    schema::warn(&loaded);
+    schema::warn_for(&schema, &loaded);
     let data = loaded.data.aligned(&schema)?;
     let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || match place {
         Where::Everywhere => Ok(predict_all(&model, &data)?),

@@ -55,6 +55,21 @@ pub(crate) fn parse_csv(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|record| record.unwrap().iter().map(str::to_string).collect()).collect()
 }
 
+/// Few steps on the demo's data: seconds in a test.
+pub(crate) const QUICK: &str = "--set steps=40 --set evaluate_every=10 --set hidden=8 --set window=8";
+
+/// A folder with the data of the demo.
+pub(crate) fn demo() -> Folder {
+    let folder = Folder::new();
+    folder.run("data --demo --output demo.csv").ok();
+    folder
+}
+
+/// The weights of a run, byte by byte.
+pub(crate) fn weights(folder: &Folder, run: &str) -> Vec<u8> {
+    folder.read(&format!("{run}/model.safetensors"))
+}
+
 /// A folder with files in it, gone at the end.
 pub(crate) struct Folder(tempfile::TempDir);
 

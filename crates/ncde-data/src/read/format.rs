@@ -25,11 +25,15 @@ pub enum Format {
     Npz,
     /// One array of numpy, `[cases, length, channels]`.
     Npy,
+    /// A Parquet file: a table as csv, with typed columns.
+    Parquet,
+    /// An Arrow file or stream, which is also Feather 2: the same.
+    Arrow,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Ts, Self::Arff, Self::Csv, Self::Npz, Self::Npy];
+    pub const ALL: [Self; 7] = [Self::Ts, Self::Arff, Self::Csv, Self::Npz, Self::Npy, Self::Parquet, Self::Arrow];
 
     /// What files of this format are called at the end, without the dot.
     pub fn extension(self) -> &'static str {
@@ -39,6 +43,8 @@ impl Format {
             Self::Csv => "csv",
             Self::Npz => "npz",
             Self::Npy => "npy",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 
@@ -56,17 +62,21 @@ impl Format {
         let (_, extension) = name.rsplit_once('.')?;
         match extension {
             "tsv" => Some(Self::Csv),
+            "pq" => Some(Self::Parquet),
+            "feather" | "ipc" => Some(Self::Arrow),
             extension => Self::ALL.into_iter().find(|format| format.extension() == extension),
         }
     }
 
-    fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
             Self::Ts => "a .ts file",
             Self::Arff => "an .arff file",
             Self::Csv => "a csv file",
             Self::Npz => "an .npz file",
             Self::Npy => "an .npy file",
+            Self::Parquet => "a Parquet file",
+            Self::Arrow => "an Arrow file",
         }
     }
 }
@@ -82,9 +92,13 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|format| format.extension() == text);
-        found.ok_or_else(|| format!("`{text}` is no format; wanted ts, arff, csv, npz or npy"))
+        found.ok_or_else(|| format!("`{text}` is no format; wanted ts, arff, csv, npz, npy, parquet or arrow"))
     }
 }
+
+/// How files start.
+const PARQUET: &[u8] = b"PAR1";
+const ARROW: &[u8] = b"ARROW1";
 
 /// The format of a file that is open: as asked for, else by its name, else by its content.
 pub(super) fn of(source: &mut Source<'_>, path: &Path, asked: Option<Format>) -> Result<Format, Error> {
@@ -96,12 +110,21 @@ pub(super) fn of(source: &mut Source<'_>, path: &Path, asked: Option<Format>) ->
         return Err(Error::Empty { file: source.file.clone(), seen: "is empty", wanted: "series" });
     }
     let (is_npy, is_zip) = (start.starts_with(npy::MAGIC), start.starts_with(b"PK"));
+    let (is_parquet, is_arrow) = (start.starts_with(PARQUET), start.starts_with(ARROW));
     let Some(format) = asked.or_else(|| Format::of(path)) else {
         return by_content(start).map_err(|seen| Error::UnknownFormat { file: source.file.clone(), seen });
     };
     let seen = match format {
         Format::Npy if is_npy => return Ok(format),
         Format::Npz if is_zip => return Ok(format),
+        Format::Parquet if is_parquet => return Ok(format),
+        // A stream of Arrow starts with the length of its first message.
+        Format::Arrow if is_arrow || start.starts_with(b"\xff\xff\xff\xff") => return Ok(format),
+        _ if is_parquet => "it starts as a Parquet file does",
+        _ if is_arrow => "it starts as an Arrow file does",
+        Format::Arrow if start.starts_with(b"FEA1") => "it is of version 1 of Feather, which nobody writes any more",
+        Format::Parquet => "it does not start as a Parquet file does",
+        Format::Arrow => "it does not start as an Arrow file does",
         _ if is_npy => "it starts as a .npy file does",
         _ if is_zip => "it starts as a zip archive does",
         Format::Npy => "it does not start as a .npy file does",
@@ -118,6 +141,12 @@ fn by_content(start: &[u8]) -> Result<Format, String> {
     }
     if start.starts_with(b"PK") {
         return Ok(Format::Npz);
+    }
+    if start.starts_with(PARQUET) {
+        return Ok(Format::Parquet);
+    }
+    if start.starts_with(ARROW) {
+        return Ok(Format::Arrow);
     }
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let mut comment = None;
@@ -146,6 +175,8 @@ mod tests {
         assert_eq!(by_content(b"\xef\xbb\xbfid,time,x\n"), Ok(Format::Csv));
         assert_eq!(by_content(b"PK\x03\x04"), Ok(Format::Npz));
         assert_eq!(by_content(b"\x93NUMPY\x01"), Ok(Format::Npy));
+        assert_eq!(by_content(b"PAR1\x15"), Ok(Format::Parquet));
+        assert_eq!(by_content(b"ARROW1\0\0"), Ok(Format::Arrow));
         assert_eq!(by_content(b"# only\n# comments"), Ok(Format::Ts));
         assert_eq!(by_content(b"hello"), Err("it starts with `hello`".into()));
         assert_eq!(by_content(b"\n\n"), Err("it holds blank lines only".into()));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::columnar::Columns;
 use crate::Error;
 use crate::text::lines::{Packing, Source};
 
@@ -26,6 +27,9 @@ pub(super) struct Input<'a> {
 enum From<'a> {
     Path(PathBuf),
     Bytes(Cow<'a, [u8]>),
+    /// A table that is no text.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only the feature makes some"))]
+    Columns(Columns),
 }
 
 impl<'a> Input<'a> {
@@ -47,6 +51,20 @@ impl<'a> Input<'a> {
         Self { file: name.into(), from: From::Bytes(Cow::Borrowed(bytes)) }
     }
 
+    /// A table that was read from a file.
+    #[cfg(feature = "parquet")]
+    pub(super) fn columns(file: &str, columns: Columns) -> Self {
+        Self { file: file.into(), from: From::Columns(columns) }
+    }
+
+    /// The table, if it is no text.
+    pub(super) fn table(&self) -> Option<&Columns> {
+        match &self.from {
+            From::Columns(columns) => Some(columns),
+            From::Path(_) | From::Bytes(_) => None,
+        }
+    }
+
     pub(super) fn file(&self) -> &str {
         &self.file
     }
@@ -55,6 +73,8 @@ impl<'a> Input<'a> {
     pub(super) fn open(&self) -> Result<Source<'_>, Error> {
         match &self.from {
             From::Bytes(bytes) => unpack(self.file.clone(), Box::new(&bytes[..])),
+            // What it was read from is not kept: there is no text of it.
+            From::Columns(_) => unpack(self.file.clone(), Box::new(std::io::empty())),
             From::Path(path) => {
                 let opened = File::open(path).map_err(|source| Error::Open { file: self.file.clone(), source })?;
                 unpack(self.file.clone(), Box::new(BufReader::with_capacity(PIECE, opened)))

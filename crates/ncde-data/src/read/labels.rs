@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::long::{Header, Kind, Table, begin, expand};
-use super::{Input, Loaded, ReadOptions};
+use super::{Input, Loaded, ReadOptions, columnar};
 use crate::error::{Place, more, shown};
 use crate::label::Label;
 use crate::{Dataset, Error, Targets};
@@ -16,7 +16,7 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     if data.targets != Targets::None {
         return Err(Error::LabelsTwice { file: file.into(), labels: shown_labels });
     }
-    let input = Input::of(labels)?;
+    let input = columnar::table(Input::of(labels)?, labels, options)?;
     let header = Header::of(&input)?;
     let (mut table, warnings) = begin(&[(&input, &header)], Kind::Labels, options)?;
     table.take(&input, &header, None)?;

@@ -2,6 +2,7 @@
 
 mod arff;
 mod arrays;
+mod columnar;
 mod folder;
 mod format;
 mod input;
@@ -160,6 +161,7 @@ fn from_input(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<L
         Format::Ts => ts::read(source, &name, options).map(Loaded::of),
         Format::Arff => arff::read(source, &name, options).map(Loaded::of),
         Format::Csv => long::read(input, &name, options),
+        Format::Parquet | Format::Arrow => long::read(&columnar::open(input, format, options)?, &name, options),
         Format::Npz => arrays::read_npz(source, &name, options).map(Loaded::of),
         Format::Npy => arrays::read_npy(source, &name, options).map(Loaded::of),
     }?;

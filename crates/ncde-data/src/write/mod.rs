@@ -47,7 +47,7 @@ pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
         Format::Csv => csv::check(data)?,
         Format::Ts => ts::check(data)?,
         Format::Npz => npz::check(data)?,
-        Format::Arff | Format::Npy => {
+        Format::Arff | Format::Npy | Format::Parquet | Format::Arrow => {
             return Err(cannot(data, format, "this format is only read".into(), "write csv, ts or npz"));
         }
     }

@@ -35,7 +35,8 @@ pub(super) fn board(page: &mut String, board: &Board<'_>) {
 fn curves(entries: &[&Entry<'_>]) -> Option<String> {
     let coloured = || entries.iter().enumerate();
     let runs = coloured().flat_map(|(colour, entry)| entry.runs.iter().map(move |(_, run)| (colour, *run)));
-    let names = coloured().map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
+    let drawn = coloured().filter(|(_, entry)| entry.runs.iter().any(|(_, run)| !run.history.is_empty()));
+    let names = drawn.map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
     Some(plot::metrics(runs)? + &legend(names))
 }
 

@@ -21,6 +21,11 @@ pub(super) fn cards(page: &mut String, run: &RunRecord) {
             [("class", Column::Name), ("training", Column::Number), ("validation", Column::Number), ("test", Column::Number)];
         card(page, "Cases of each class", Some(table(&columns, rows)), "");
     }
+    if !data.roles.is_empty() {
+        let columns = [("column", Column::Name), ("role", Column::Name), ("what it holds", Column::Name)];
+        let rows = data.roles.iter().take(ROWS).map(|role| role.to_vec());
+        card(page, "Columns of the file", Some(table(&columns, rows) + &more(data.roles.len().saturating_sub(ROWS))), "");
+    }
     if !data.columns.is_empty() {
         let cell = |range: Option<[f64; 3]>, place: usize| range.map_or(MISSING.into(), |range| number(range[place]));
         let rows = data
@@ -34,8 +39,12 @@ pub(super) fn cards(page: &mut String, run: &RunRecord) {
             ("largest", Column::Number),
             ("missing", Column::Number),
         ];
-        let more = (data.channels + data.statics).saturating_sub(data.columns.len());
-        let note = if more > 0 { format!("<p class=\"soft\">{} more are not shown.</p>", count(more)) } else { String::new() };
-        card(page, "Channels", Some(table(&columns, rows) + &note), "");
+        let left_out = (data.channels + data.statics).saturating_sub(data.columns.len());
+        card(page, "Channels", Some(table(&columns, rows) + &more(left_out)), "");
     }
+}
+
+/// Says how many rows a table does not show.
+fn more(left_out: usize) -> String {
+    if left_out > 0 { format!("<p class=\"soft\">{} more are not shown.</p>", count(left_out)) } else { String::new() }
 }

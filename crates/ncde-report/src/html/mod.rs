@@ -116,7 +116,8 @@ fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) ->
         let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
         // Titles break between words.
         let words = title.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-        8 * cells.min(most).max(words) + 12
+        // Digits are wider than letters.
+        (8 * cells.min(most)).max(7 * words) + 12
     };
     let pixels: usize = columns.iter().enumerate().map(widest).sum();
     let mut text = format!("{}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", sideways(pixels));

@@ -30,8 +30,9 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
     }
     card(page, "Predicted against true", plot::predicted_against_true(run), "");
     for own in &run.forecasts {
+        let title = format!("Forecast of {}, series {}", shortened(&own.channel, LONGEST_NAME), shortened(&own.id, LONGEST_NAME));
         let key = "<ul class=\"legend\"><li><i class=\"f7\"></i>what was seen, and what came</li><li><i class=\"f0 blue-dashes\"></i>forecast</li></ul>";
-        card(page, &format!("Forecast of {}", shortened(&own.id, LONGEST_NAME)), plot::forecast(own).map(|svg| svg + key), "");
+        card(page, &title, plot::forecast(own).map(|svg| svg + key), "");
     }
     card(page, "Furthest off", classes::furthest(run), "");
     card(page, "Loss", losses(run), "");

@@ -49,6 +49,14 @@ pub struct Score {
     pub horizon: usize,
     /// Which channel, from 0.
     pub channel: usize,
+    /// How far off they are.
+    #[serde(flatten)]
+    pub errors: Errors,
+}
+
+/// How far off some forecasts are: of one horizon and channel, or of several.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
     /// How many numbers were compared.
     pub numbers: usize,
     /// Mean square of the error.
@@ -57,13 +65,35 @@ pub struct Score {
     /// Mean size of the error.
     #[serde(with = "number")]
     pub mae: f64,
-    /// The same, scaled; `None` if the channel did not move in training.
+    /// The same, scaled; `None` if no channel moved in training. The mean over horizons and channels.
     pub mase: Option<f64>,
-    /// Share of the variance that is explained; `None` if the truth does not vary.
+    /// Share of the variance that is explained; `None` if the truth does not vary. The mean over horizons and channels.
     pub r2: Option<f64>,
     /// The share of numbers that lie in their intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
+}
+
+impl Errors {
+    /// Of several together.
+    fn over(scores: &[&Score]) -> Self {
+        let each = || scores.iter().map(|score| &score.errors);
+        let numbers: usize = each().map(|own| own.numbers).sum();
+        let pooled = |value: fn(&Self) -> f64| {
+            let sum: f64 = each().filter(|own| own.numbers > 0).map(|own| own.numbers as f64 * value(own)).sum();
+            sum / numbers.max(1) as f64
+        };
+        let mean = |value: fn(&Self) -> Option<f64>| super::classification::mean(each().filter_map(value));
+        let has_intervals = each().any(|own| own.coverage.is_some());
+        Self {
+            numbers,
+            mse: pooled(|own| own.mse),
+            mae: pooled(|own| own.mae),
+            mase: mean(|own| own.mase),
+            r2: mean(|own| own.r2),
+            coverage: has_intervals.then(|| pooled(|own| own.coverage.unwrap_or(0.0))),
+        }
+    }
 }
 
 /// A forecast that needs no model.
@@ -115,7 +145,7 @@ impl Sums {
         let mase = (scale > 0.0 && self.count > 0).then_some(mae / scale).filter(|x| x.is_finite());
         let r2 = varies.then_some(1.0 - self.square / self.spread).filter(|x| x.is_finite());
         let coverage = (intervals && self.count > 0).then_some(self.covered as f64 / n);
-        Score { horizon, channel, numbers: self.count, mse: self.square / n, mae, mase, r2, coverage }
+        Score { horizon, channel, errors: Errors { numbers: self.count, mse: self.square / n, mae, mase, r2, coverage } }
     }
 }
 
@@ -179,29 +209,17 @@ impl Tally {
             places.zip(sums).map(|((k, c), sums)| sums.score(k, c, self.scales[c], intervals)).collect()
         };
         let scores = list(&self.model, self.level.is_some());
-        let numbers = scores.iter().map(|score| score.numbers).sum();
+        let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(&scores.iter().collect::<Vec<_>>());
         if numbers == 0 {
             return None;
         }
         let naive = self.naive.iter().map(|(name, sums)| {
             let scores = list(sums, false);
-            let [mse, mae] = [pooled(&scores, |score| score.mse), pooled(&scores, |score| score.mae)];
-            Naive { name: name.clone(), mse, mae, mase: mean(&scores, |s| s.mase), r2: mean(&scores, |s| s.r2), scores }
+            let Errors { mse, mae, mase, r2, .. } = Errors::over(&scores.iter().collect::<Vec<_>>());
+            Naive { name: name.clone(), mse, mae, mase, r2, scores }
         });
-        Some(Forecast {
-            cases,
-            numbers,
-            mse: pooled(&scores, |score| score.mse),
-            mae: pooled(&scores, |score| score.mae),
-            mase: mean(&scores, |score| score.mase),
-            r2: mean(&scores, |score| score.r2),
-            coverage: self.level.map(|_| pooled(&scores, |score| score.coverage.unwrap_or(0.0))),
-            level: self.level,
-            period: self.period,
-            naive: naive.collect(),
-            channels: self.channels,
-            scores,
-        })
+        let (level, period, naive) = (self.level, self.period, naive.collect());
+        Some(Forecast { cases, numbers, mse, mae, mase, r2, coverage, level, period, naive, channels: self.channels, scores })
     }
 }
 
@@ -213,56 +231,19 @@ impl Forecast {
     }
 
     /// The metrics of each horizon, over all channels: `[the forecast, each naive one]`.
-    pub fn by_horizon(&self) -> Vec<(usize, Vec<Mean>)> {
+    pub fn by_horizon(&self) -> Vec<(usize, Vec<Errors>)> {
         let mut horizons: Vec<usize> = self.scores.iter().map(|score| score.horizon).collect();
         horizons.dedup();
         horizons.into_iter().map(|k| (k, self.over(|score| score.horizon == k))).collect()
     }
 
     /// The metrics of each channel, over all horizons: `[the forecast, each naive one]`.
-    pub fn by_channel(&self) -> Vec<(&str, Vec<Mean>)> {
+    pub fn by_channel(&self) -> Vec<(&str, Vec<Errors>)> {
         self.channels.iter().enumerate().map(|(c, name)| (name.as_str(), self.over(|score| score.channel == c))).collect()
     }
 
-    fn over(&self, among: impl Fn(&Score) -> bool) -> Vec<Mean> {
+    fn over(&self, among: impl Fn(&Score) -> bool) -> Vec<Errors> {
         let all = std::iter::once(&self.scores).chain(self.naive.iter().map(|naive| &naive.scores));
-        let of = |scores: &Vec<Score>| {
-            let own: Vec<Score> = scores.iter().filter(|score| among(score)).cloned().collect();
-            Mean {
-                mse: pooled(&own, |score| score.mse),
-                mae: pooled(&own, |score| score.mae),
-                mase: mean(&own, |score| score.mase),
-                r2: mean(&own, |score| score.r2),
-                coverage: self.level.map(|_| pooled(&own, |score| score.coverage.unwrap_or(0.0))),
-            }
-        };
-        all.map(of).collect()
+        all.map(|scores| Errors::over(&scores.iter().filter(|score| among(score)).collect::<Vec<_>>())).collect()
     }
-}
-
-/// The metrics of several horizons or channels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mean {
-    /// Over all numbers.
-    pub mse: f64,
-    /// Over all numbers.
-    pub mae: f64,
-    /// The mean of those that are defined.
-    pub mase: Option<f64>,
-    /// The mean of those that are defined.
-    pub r2: Option<f64>,
-    /// Over all numbers, of forecasts with intervals.
-    pub coverage: Option<f64>,
-}
-
-/// The mean of something over all numbers.
-fn pooled(scores: &[Score], value: impl Fn(&Score) -> f64) -> f64 {
-    let numbers: usize = scores.iter().map(|score| score.numbers).sum();
-    let sum: f64 = scores.iter().filter(|score| score.numbers > 0).map(|score| score.numbers as f64 * value(score)).sum();
-    sum / numbers.max(1) as f64
-}
-
-/// The mean of what is defined.
-fn mean(scores: &[Score], value: impl Fn(&Score) -> Option<f64>) -> Option<f64> {
-    super::classification::mean(scores.iter().filter_map(value))
 }

@@ -157,6 +157,9 @@ pub struct DataSummary {
     /// Channels and static values, at most [`DataSummary::MOST_COLUMNS`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnSummary>,
+    /// What each column of the file is for: its name, its role, and what its cells hold; empty where a file has no columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<[String; 3]>,
     /// How many observations ahead a forecast looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub horizon: Option<usize>,

@@ -169,7 +169,8 @@ impl Step for WindowStep {
             out.resize(self.coordinates, 0.0);
             out.extend_from_slice(row.values);
         } else {
-            let steps = head[1] as usize;
+            // A state that was saved may hold any number.
+            let steps = (head[1] as usize).min(self.window.saturating_sub(1));
             let increments = row.values.iter().zip(last.iter()).map(|(new, last)| new - last);
             match &mut self.content {
                 Content::Sum => state.iter_mut().zip(increments).for_each(|(sum, x)| *sum += x),

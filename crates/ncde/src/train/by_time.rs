@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use ncde_data::{Case, Dataset, Targets};
 
+use super::fingerprint;
 use super::split::Parts;
 
 /// Observations of one series. Of a forecast, those that it is made from; it is compared with none from the end of the range on.
@@ -68,6 +69,16 @@ impl Long {
             false => Cut { test: 0..case.len(), ..Cut::default() },
         };
         Self { cuts: data.cases.iter().enumerate().map(cut).collect(), data }
+    }
+
+    /// The fingerprint of the series as they are, so that what is only tested on counts too, and of where they are cut.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut parts = Parts::default();
+        for (i, cut) in self.cuts.iter().enumerate() {
+            let own = [(&cut.train, &mut parts.train), (&cut.validation, &mut parts.validation), (&cut.test, &mut parts.test)];
+            own.into_iter().filter(|(range, _)| !range.is_empty()).for_each(|(_, part)| part.push(i));
+        }
+        fingerprint::of(&self.data, &parts)
     }
 
     /// How many observations each part has.
@@ -190,6 +201,15 @@ mod tests {
                 assert_eq!(seen, range.clone().collect::<Vec<_>>());
             }
         }
+    }
+
+    #[test]
+    fn what_is_only_tested_on_counts_in_the_fingerprint() {
+        let (one, mut other) = (long(100, 2), long(100, 2));
+        assert_eq!(one.fingerprint(), other.fingerprint());
+        other.data.cases[0].values[99] += 1.0;
+        assert!(one.cuts[0].test.contains(&99));
+        assert_ne!(one.fingerprint(), other.fingerprint());
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub(super) struct Progress {
     pub(super) config: String,
     /// The fingerprint of the data; a run that is resumed must have the same.
     pub(super) data: String,
+    /// The metric that was asked for, to be shown first; empty if none was.
+    #[serde(default)]
+    pub(super) headline: String,
     /// The step after which it was last asked to train longer; patience counts from there.
     pub(super) extended: usize,
     /// How many steps are done.
@@ -45,6 +48,14 @@ pub(super) struct Progress {
     pub(super) steps: Steps,
     /// Where it went back to earlier weights; each time the learning rate was lowered.
     pub(super) recoveries: Vec<Recovery>,
+}
+
+impl Progress {
+    /// Whether nothing lies after the step where it stands.
+    fn is_sound(&self) -> bool {
+        let best = self.best.as_ref().map_or(0, |best| best.step);
+        best <= self.step && self.extended <= self.step && self.steps.are_within(self.step)
+    }
 }
 
 fn path(directory: &Path) -> PathBuf {
@@ -82,9 +93,12 @@ pub(super) fn load(directory: &Path, which: &str) -> Result<Option<(Progress, Ve
     let rest = body.strip_prefix(MAGIC).ok_or_else(damaged)?;
     let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
     let (json, numbers) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
-    let progress = serde_json::from_slice(json).map_err(|_| damaged())?;
-    let numbers = numbers.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-    Ok(Some((progress, numbers)))
+    let progress: Progress = serde_json::from_slice(json).map_err(|_| damaged())?;
+    let (numbers, rest) = numbers.as_chunks::<4>();
+    if !rest.is_empty() || !progress.is_sound() {
+        return Err(damaged());
+    }
+    Ok(Some((progress, numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())))
 }
 
 /// The run is finished: it is kept under another name.
@@ -102,5 +116,65 @@ pub(super) fn remove(directory: &Path) -> Result<(), Error> {
     match std::fs::remove_file(&path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// The file of a checkpoint with this body, and a checksum that says it is whole.
+    fn written(directory: &Path, body: &[u8]) {
+        let crc = crc32fast::hash(body).to_le_bytes();
+        std::fs::write(path(directory), [body, &crc[..]].concat()).unwrap();
+    }
+
+    fn saved(directory: &Path, progress: &Progress) -> Vec<u8> {
+        save(directory, progress, &[0.5, -1.0, 2.0]).unwrap();
+        let mut bytes = std::fs::read(path(directory)).unwrap();
+        bytes.truncate(bytes.len() - 4);
+        bytes
+    }
+
+    fn progress() -> Progress {
+        let point = Point { step: 4, seconds: 0.5, loss: 1.5, rate: 0.01, validation: Some(2.0), metric: None };
+        let recovery = Recovery { step: 3, from: 0, factor: 0.3, reason: "too large".into() };
+        let best = Best { step: 4, metric: "loss".into(), value: 1.0 };
+        Progress { step: 5, history: vec![point], best: Some(best), recoveries: vec![recovery], ..Progress::default() }
+    }
+
+    #[test]
+    fn damaged_checkpoints_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let whole = saved(directory.path(), &progress());
+        let long = saved(directory.path(), &Progress { config: "[train]\nsteps = 5\n".into(), step: usize::MAX, ..progress() });
+        let (good, bad) = ncde_fuzz::mutants(&[whole, long], 1_000, |body| {
+            written(directory.path(), body);
+            match load(directory.path(), RUNNING) {
+                Ok(Some((progress, _))) => {
+                    let best = progress.best.as_ref().map_or(0, |best| best.step);
+                    assert!(progress.step >= best.max(progress.extended));
+                    true
+                }
+                Ok(None) => false,
+                Err(error) => {
+                    assert!(error.to_string().contains("remove it to begin anew"), "{error}");
+                    false
+                }
+            }
+        });
+        assert!(good > 0 && bad > 0, "{good} good and {bad} bad mutants");
+    }
+
+    #[test]
+    fn steps_beyond_the_last_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        for (own, is_good) in
+            [(progress(), true), (Progress { step: 3, ..progress() }, false), (Progress { extended: 6, ..progress() }, false)]
+        {
+            written(directory.path(), &saved(directory.path(), &own));
+            assert_eq!(load(directory.path(), RUNNING).is_ok(), is_good, "{own:?}");
+        }
     }
 }

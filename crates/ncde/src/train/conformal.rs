@@ -8,12 +8,15 @@ use ncde_data::Dataset;
 use ncde_runtime::{Forecast, Intervals};
 
 use super::score::{Said, compare};
+use super::warning::Warning;
 
 /// The chance that intervals are made for.
 pub(super) const LEVEL: f64 = 0.9;
+/// The fewest errors that have such a share.
+const NEEDED: usize = 9;
 
-/// Intervals from what was said of a part; none if there is a horizon and channel of which too little is known.
-pub(super) fn intervals(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Option<Intervals> {
+/// Intervals from what was said of a part; a warning if there is a horizon and channel of which too little is known.
+pub(super) fn intervals(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Result<Intervals, Warning> {
     let channels = data.channels.len();
     let mut errors = vec![Vec::new(); forecast.outputs(channels)];
     for (case, own) in data.cases.iter().zip(said) {
@@ -21,9 +24,18 @@ pub(super) fn intervals(forecast: &Forecast, data: &Dataset, said: &[Said]) -> O
             errors[place * channels + c].push((value - truth).abs());
         });
     }
-    let widths: Option<Vec<f64>> = errors.into_iter().map(|own| width(own, LEVEL)).collect();
-    let widths = widths?.chunks(channels.max(1)).map(<[f64]>::to_vec).collect();
-    Some(Intervals { level: LEVEL, widths })
+    let mut widths = Vec::with_capacity(errors.len());
+    for (i, own) in errors.into_iter().enumerate() {
+        let seen = own.len();
+        widths.push(width(own, LEVEL).ok_or_else(|| Warning::NoIntervals {
+            channel: data.channels[i % channels].clone(),
+            horizon: forecast.horizons().nth(i / channels).unwrap_or(0),
+            seen,
+            wanted: NEEDED,
+        })?);
+    }
+    let widths = widths.chunks(channels.max(1)).map(<[f64]>::to_vec).collect();
+    Ok(Intervals { level: LEVEL, widths })
 }
 
 /// The width that holds a share of errors.
@@ -35,7 +47,7 @@ fn width(mut errors: Vec<f64>, level: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::width;
+    use super::{LEVEL, NEEDED, width};
 
     #[test]
     fn ranks_are_those_of_a_finite_sample() {
@@ -44,5 +56,6 @@ mod tests {
         assert_eq!(width((1..=9).map(f64::from).collect(), 0.9), Some(9.0));
         assert_eq!(width((1..=8).map(f64::from).collect(), 0.9), None);
         assert_eq!(width(vec![f64::NAN; 20], 0.9), None);
+        assert!(width(vec![1.0; NEEDED], LEVEL).is_some() && width(vec![1.0; NEEDED - 1], LEVEL).is_none());
     }
 }

@@ -18,7 +18,7 @@
 //! | `batches` | which cases make up a step: a pure function of seed and step |
 //! | `reservoir` | a reservoir, solved for in closed form |
 //! | `score` | how good predictions are |
-//! | `run`, `record` | the loop, counted in steps; events for whoever shows them; what a finished run leaves behind |
+//! | `build`, `run`, `resume`, `record` | a run from settings and data; the loop, counted in steps; whether it may go on; events for whoever shows them; what a finished run leaves behind |
 //! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
 //! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
 //! | `fingerprint` | whether data are those that a run was begun with |
@@ -28,6 +28,7 @@
 mod ahead;
 mod baseline;
 mod batches;
+mod build;
 mod by_time;
 mod checkpoint;
 mod config;
@@ -44,6 +45,7 @@ mod parts;
 mod preset;
 mod record;
 mod reservoir;
+mod resume;
 mod run;
 mod score;
 mod season;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use ncde_data::{Dataset, Targets};
+use ncde_data::{Column, Dataset, Layout, Targets};
 use ncde_report::RunRecord;
 use ncde_report::record::{
     ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted,
@@ -29,8 +29,12 @@ impl Run {
         let model = Model::load(directory)?;
         let [validation, test] = self.said(&model)?;
         let mut spec = model.spec().clone();
+        let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         if let Task::Forecast(forecast) = &mut spec.task {
-            forecast.intervals = intervals(forecast, &validation.data, &validation.said);
+            match intervals(forecast, &validation.data, &validation.said) {
+                Ok(intervals) => forecast.intervals = Some(intervals),
+                Err(warning) => warnings.push(warning.to_string()),
+            }
             save_spec(directory, &spec)?;
         }
         let task = &spec.task;
@@ -51,6 +55,7 @@ impl Run {
             },
             removed_duplicates: self.removed,
             fingerprint: self.fingerprint.clone(),
+            roles: roles(self.spec.schema.as_ref()),
             ..described(self.long.as_ref().map_or(&self.data, |long| &long.data), &self.parts, &self.spec.task)
         };
         Ok(RunRecord {
@@ -73,11 +78,7 @@ impl Run {
             test: score_said(task, &test.data, &test.said),
             recoveries: progress.recoveries.clone(),
             overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
-            metric: if ["loss", "mse"].contains(&self.settings.metric.as_str()) {
-                String::new()
-            } else {
-                self.settings.metric.clone()
-            },
+            metric: progress.headline.clone(),
             baselines: match (&self.long, self.parts.test.is_empty()) {
                 (Some(_), _) => {
                     let judged = if tested > 0 { &test } else { &validation };
@@ -87,7 +88,7 @@ impl Run {
                 (None, false) => self.baselines(&self.parts.test)?,
             },
             forecasts: samples(task, &test),
-            warnings: self.warnings.iter().map(ToString::to_string).collect(),
+            warnings,
             directory: String::new(),
             predictions: answers(task, &test),
         })
@@ -123,6 +124,13 @@ struct Part {
     data: Dataset,
     said: Vec<Said>,
     overflowed: Vec<String>,
+}
+
+/// What each column of the file is for.
+fn roles(schema: Option<&serde_json::Value>) -> Vec<[String; 3]> {
+    let layout = schema.and_then(|value| serde_json::from_value::<Layout>(value.clone()).ok());
+    let row = |column: &Column| [column.name.clone(), column.role.name().into(), column.detail()];
+    layout.map_or_else(Vec::new, |layout| layout.columns.iter().map(row).collect())
 }
 
 /// Lengths, gaps, classes and channels.

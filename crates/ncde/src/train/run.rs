@@ -12,29 +12,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use ncde_data::{Dataset, Targets};
+use ncde_data::Dataset;
 use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
 use ncde_report::{Metrics, RunRecord};
-use ncde_runtime::layer::Windows;
-use ncde_runtime::{At, Extent, FORMAT, Forecast, LayerSpec, ModelSpec, NamedWeight, Task, WeightsSpec};
+use ncde_runtime::{ModelSpec, NamedWeight};
 
+use super::Error;
 use super::batches::Batches;
 use super::by_time::{Cut, Long};
 use super::checkpoint::{self, Progress};
-use super::config::Config;
 use super::directory::{self, CONFIG, RECORD};
 use super::features::Features;
-use super::fingerprint;
-use super::goal::{Goal, Predicted, labelled};
-use super::names::SplitBy;
-use super::preset::{self, Clock, Facts};
-use super::settings::{Settings, at_least, fit_target, refuse};
+use super::goal::{Goal, Predicted};
+use super::resume::steps_of;
+use super::settings::Settings;
 use super::split::Parts;
 use super::state::{Inner, KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
-use super::warning::{self, Warning};
-use super::{Error, fit};
+use super::warning::Warning;
 use crate::layer::{Phase, Update, Visit};
 use crate::random::Stream;
 
@@ -125,119 +121,10 @@ pub struct Run {
     pub(super) fingerprint: String,
     pub(super) warnings: Vec<Warning>,
     /// Set by whoever wants it to stop.
-    stop: Option<Arc<AtomicBool>>,
+    pub(super) stop: Option<Arc<AtomicBool>>,
 }
 
 impl Run {
-    /// From a configuration and data; `test` is the file to test on.
-    ///
-    /// # Errors
-    /// If the settings make no sense for the data, or the test data has other channels or classes.
-    pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
-        let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
-        // Where others have drawn the parts, places in the file count; everywhere else only ids do.
-        let by_place = config.data.parts.is_some() || config.data.split == Some(SplitBy::ThesisJax05);
-        let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
-        let (train, test) = (ordered(train), test.map(ordered));
-        let mut settings = Settings::of(config, &train, test.is_some())?;
-        let deduplicate = settings.config.data.deduplicate == Some(true);
-        let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
-        let (data, removed, trained) = match test {
-            Some(test) => {
-                let test = test.aligned(&train.schema())?;
-                if settings.by_files {
-                    let (train, removed) = once(train);
-                    let trained = train.cases.len();
-                    (train.concat(test)?, removed, trained)
-                } else {
-                    let (data, removed) = once(train.concat(test)?);
-                    let trained = data.cases.len();
-                    (data, removed, trained)
-                }
-            }
-            None => {
-                let (data, removed) = once(train);
-                let trained = data.cases.len();
-                (data, removed, trained)
-            }
-        };
-        let mut task = settings.task.clone();
-        let grid = settings.config.data.grid;
-        let extent = |data: &Dataset, train: &[usize]| {
-            let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
-            Extent::of(data.channels.len(), series)
-        };
-        let (data, parts, learned, long, seen) = if settings.by_time {
-            let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
-            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
-            let whole = long.whole();
-            fit_target(&mut task, &whole.data, &whole.parts.train, grid);
-            let seen = extent(&whole.data, &whole.parts.train);
-            let usual = stretch(&task);
-            let length = at_least("data.stretch", *settings.config.data.stretch.get_or_insert(usual), 2)?;
-            let own = if settings.closed { whole } else { long.stretches(length, ahead) };
-            (own.data, own.parts, own.learned, Some(long), seen)
-        } else {
-            let parts = parts(&settings, &data, trained)?;
-            fit_target(&mut task, &data, &parts.train, grid);
-            let learned = data.cases.iter().map(|case| 0..case.len()).collect();
-            let seen = extent(&data, &parts.train);
-            (data, parts, learned, None, seen)
-        };
-        if parts.train.is_empty() {
-            return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
-        }
-        let wanted = |i: usize| labelled(&data, &task, i, learned[i].clone());
-        if task.at() == At::Steps && parts.train.iter().all(|&i| wanted(i).is_empty()) {
-            return Err(Error::Unfit("the training part has nothing to learn from: no label, and nothing to forecast".into()));
-        }
-        let longest = parts.train.iter().map(|&i| data.cases[i].len()).max().unwrap_or(0);
-        if let Some(forecast) = task.forecast().filter(|forecast| forecast.horizon >= longest) {
-            let horizon = forecast.horizon;
-            return refuse(
-                "data.horizon",
-                format!("{horizon}, but the training part of a series has at most {longest} observations"),
-            );
-        }
-        let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
-        let mut spec = ModelSpec {
-            format: FORMAT,
-            ncde: env!("CARGO_PKG_VERSION").into(),
-            name: String::new(),
-            weights: WeightsSpec { bytes: 0, crc32: 0 },
-            channels: data.channels.clone(),
-            statics: data.statics.clone(),
-            vocabulary: data.vocabulary.clone(),
-            schema: None,
-            task: task.clone(),
-            trained: Some(seen),
-            preparation,
-            layers: Vec::new(),
-        };
-        let most = settings.config.data.stretch.unwrap_or(usize::MAX);
-        let lengths = parts.train.iter().map(|&i| data.cases[i].len().min(most)).collect();
-        let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
-        let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
-        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit).within(most);
-        facts.period = spec.task.forecast().and_then(|forecast| {
-            let observations = forecast.baseline.as_ref()?.period? as f64;
-            Some(observations * forecast.step.map_or(facts.clock.gap, |step| step * unit))
-        });
-        (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
-        spec.check()?;
-        let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
-        let window = if let Some(LayerSpec::Windows(Windows { window, .. })) = spec.layers.first() { *window } else { 1 };
-        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
-        goal.weigh(&parts.train, settings.class_weights);
-        let fingerprint = fingerprint::of(&data, &parts);
-        let mut warnings = warning::of(&data, &parts, &settings, &spec.task);
-        // What is tested on of series that are split by time is no case of its own.
-        if long.as_ref().is_some_and(|long| long.series()[2] > 0) {
-            warnings.retain(|own| *own != Warning::NothingToTest);
-        }
-        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
-    }
-
     /// The run of a model that remembers how the columns of its file are read.
     #[must_use]
     pub fn with_schema(mut self, schema: Option<serde_json::Value>) -> Self {
@@ -305,7 +192,7 @@ impl Run {
             return self.solve_in(closed, directory, resume, [command, started], on);
         }
         let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
-        let mut progress = Progress { config: config.clone(), data: self.fingerprint.clone(), ..Progress::default() };
+        let mut progress = self.beginning();
         let mut saved = if resume { checkpoint::load(directory, checkpoint::RUNNING)? } else { None };
         if saved.is_none()
             && let Some(record) = self.finished(directory).filter(|_| resume).transpose()?
@@ -361,6 +248,16 @@ impl Run {
         }
         tell_overflows(&record, on);
         exploded.map_or(Ok(Outcome { record, already: false }), Err)
+    }
+
+    /// Where a run stands before its first step.
+    pub(super) fn beginning(&self) -> Progress {
+        Progress {
+            config: self.settings.config.to_toml(),
+            data: self.fingerprint.clone(),
+            headline: self.settings.headline.clone(),
+            ..Progress::default()
+        }
     }
 
     /// The weights by their place in the whole model; the layers that are computed ahead have none.
@@ -539,27 +436,6 @@ impl Run {
     }
 }
 
-/// Which case is for what, where cases are whole.
-fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, Error> {
-    let classes = match &data.targets {
-        Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
-        _ => None,
-    };
-    let mut parts = match &settings.config.data.parts {
-        Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
-        None => settings.split.parts(trained, classes),
-    };
-    parts.test.extend(trained..data.cases.len());
-    Ok(parts)
-}
-
-/// How much of a long series is looked at together: some times what is looked ahead, or what repeats.
-fn stretch(task: &Task) -> usize {
-    let period = |forecast: &Forecast| forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
-    let longest = task.forecast().map_or(1, |forecast| forecast.horizon.max(period(forecast)));
-    (8 * longest).clamp(256, 2048)
-}
-
 /// What the learning rate is multiplied with after all that has happened.
 fn rate_factor(progress: &Progress) -> f64 {
     progress.recoveries.last().map_or(1.0, |recovery| recovery.factor)
@@ -587,56 +463,4 @@ pub(super) fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>)) 
 pub(super) fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
     let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
     write_whole(&directory.join(RECORD), json.as_bytes())
-}
-
-/// How many steps a configuration asks for; none of a model that is solved for.
-fn steps_of(config: &str) -> Option<usize> {
-    Config::from_toml(config).ok()?.train.steps
-}
-
-/// What may differ between a run and its resumption: where files are (what is in them may not), and how many steps there are.
-fn comparable(config: &str) -> impl Iterator<Item = &str> {
-    const PATHS: &[&str] = &["train", "test", "labels", "test_labels", "parts", "steps"];
-    config.lines().filter(|line| !line.split_once(" = ").is_some_and(|(key, _)| PATHS.contains(&key)))
-}
-
-impl Run {
-    /// The record of the finished run in a directory, if there is one; an error if it was another.
-    pub(super) fn finished(&self, directory: &Path) -> Option<Result<RunRecord, Error>> {
-        let path = directory.join(RECORD);
-        (path.exists() && directory.join(ncde_runtime::SPEC).exists()).then(|| {
-            let record = RunRecord::read(&path).map_err(|e| Error::Unfit(e.to_string()))?;
-            self.same(&record.config, &record.data.fingerprint)?;
-            Ok(record)
-        })
-    }
-
-    /// A run that is resumed must have the data and the settings it was begun with, and at least as many steps.
-    fn same(&self, begun: &str, data: &str) -> Result<(), Error> {
-        let now = self.settings.config.to_toml();
-        if let Some(differs) = comparable(begun).find(|line| !comparable(&now).any(|other| other == *line)) {
-            return Err(Error::Config(format!(
-                "the run was begun with other settings (`{differs}`); give the same ones to resume it, or another directory to begin anew"
-            )));
-        }
-        if let Some(more) = comparable(&now).find(|line| !comparable(begun).any(|other| other == *line)) {
-            return Err(Error::Config(format!(
-                "the run was begun without `{more}`; leave it out to resume it, or give another directory to begin anew"
-            )));
-        }
-        // Records of earlier versions have no fingerprint.
-        if !data.is_empty() && data != self.fingerprint {
-            return Err(Error::Unfit(
-                "the run was begun with other data: cases, values or labels have changed since; give the same files to resume it, \
-                 or another directory to begin anew"
-                    .into(),
-            ));
-        }
-        match (steps_of(begun), steps_of(&now)) {
-            (Some(begun), Some(now)) if now < begun => Err(Error::Config(format!(
-                "`train.steps` is {now}, but the run was begun with {begun}; it can be trained longer, not shorter"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }

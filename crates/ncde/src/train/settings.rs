@@ -80,6 +80,8 @@ pub struct Settings {
     pub patience: usize,
     /// The metric that decides.
     pub metric: String,
+    /// The same if it was asked for, and so is shown first; else empty.
+    pub headline: String,
     /// Seconds after which training stops; 0 for never.
     pub seconds: f64,
     /// The seed.
@@ -225,6 +227,7 @@ impl Settings {
             Task::Classification { .. } => &["loss", "accuracy", "balanced_accuracy", "auroc", "f1"],
             Task::Regression { .. } | Task::Forecast { .. } => &["mse", "mae", "r2"],
         };
+        let headline = t.metric.clone().unwrap_or_default();
         let metric = t.metric.get_or_insert_with(|| known[0].into()).clone();
         if !known.contains(&metric.as_str()) {
             return refuse("train.metric", format!("`{metric}`; for this task there are {}", known.join(", ")));
@@ -260,6 +263,7 @@ impl Settings {
             evaluate_every,
             patience,
             metric,
+            headline,
             seconds: 60.0 * minutes,
             seed,
             config,

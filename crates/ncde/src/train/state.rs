@@ -45,6 +45,13 @@ pub(super) struct Steps {
     kept: [(usize, usize); 2],
 }
 
+impl Steps {
+    /// Whether none lies after this step.
+    pub(super) fn are_within(&self, step: usize) -> bool {
+        self.adam <= step && self.kept.iter().all(|&(adam, kept)| adam <= step && kept <= step)
+    }
+}
+
 impl State {
     /// Layers for rows like these, with weights drawn from the seed.
     pub(super) fn new(layers: &[LayerSpec], signal: &Signal, seed: u64) -> Result<Self, Error> {

@@ -83,6 +83,40 @@ pub enum Warning {
         high: f64,
     },
 
+    /// A number that stands for a missing value.
+    #[error(
+        "channel `{channel}` is {value} {count} times, far from its other values ({low} to {high}): if that stands for a missing value, leave \
+         those cells blank"
+    )]
+    Sentinel {
+        /// Which one.
+        channel: String,
+        /// The number.
+        value: f64,
+        /// How often.
+        count: usize,
+        /// The smallest of the other values.
+        low: f64,
+        /// The largest of them.
+        high: f64,
+    },
+
+    /// Too little to tell how far off forecasts are.
+    #[error(
+        "forecasts have no intervals: `{channel}` can be compared {seen} times {horizon} ahead in the validation part, and {wanted} are needed \
+         for each channel and horizon; validate on more (`--set validation_share=0.3`), or forecast fewer horizons"
+    )]
+    NoIntervals {
+        /// Of which channel there is too little.
+        channel: String,
+        /// At which horizon.
+        horizon: usize,
+        /// How many errors are known.
+        seen: usize,
+        /// How many are needed.
+        wanted: usize,
+    },
+
     /// Many channels and few observations.
     #[error(
         "every case has {length} observations of {channels} channels; if it is the other way round, transpose the array to [cases, observations, channels]"
@@ -103,6 +137,11 @@ const MANY_CHANNELS: usize = 32;
 const FLAT: f64 = 0.02;
 /// Values of a channel that are looked at.
 const SAMPLED: usize = 100_000;
+/// Numbers that stand for missing values, and the size from which on any may.
+const NINES: [f64; 6] = [99.0, 999.0, 9999.0, 99_999.0, 999_999.0, 9_999_999.0];
+const LARGE: f64 = 1e20;
+/// How many times the range of the other values a sentinel is away from them.
+const FAR: f64 = 2.0;
 /// The most warnings of a kind.
 const MOST: usize = 5;
 
@@ -141,7 +180,7 @@ fn rare(data: &Dataset, task: &Task) -> Vec<Warning> {
 fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
     let (width, observations) = (data.channels.len(), parts.train.iter().map(|&i| data.cases[i].len()).sum::<usize>());
     let every = observations.div_ceil(SAMPLED).max(1);
-    let (mut missing, mut constant, mut outliers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut missing, mut constant, mut sentinels, mut outliers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (k, channel) in data.channels.iter().enumerate() {
         let values =
             || parts.train.iter().flat_map(|&i| data.cases[i].values.iter().skip(k).step_by(width)).filter(|x| !x.is_nan());
@@ -151,6 +190,8 @@ fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
             missing.push(Warning::Missing { channel });
         } else if least == most {
             constant.push(Warning::Constant { channel, value: least });
+        } else if let Some(found) = sentinel(&channel, &values().copied()) {
+            sentinels.push(found);
         } else if scale == Scale::MinMax {
             let mut some: Vec<f64> = values().step_by(every).copied().collect();
             some.sort_unstable_by(f64::total_cmp);
@@ -162,7 +203,28 @@ fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
             }
         }
     }
-    [missing, constant, outliers].into_iter().flat_map(|kind| kind.into_iter().take(MOST)).collect()
+    [missing, constant, sentinels, outliers].into_iter().flat_map(|kind| kind.into_iter().take(MOST)).collect()
+}
+
+/// A number of only nines, or out of all bounds, that comes back and is far away from all others.
+fn sentinel(channel: &str, values: &(impl Iterator<Item = f64> + Clone)) -> Option<Warning> {
+    let is_suspect = |x: f64| x.abs() >= LARGE || NINES.contains(&x.abs());
+    let mut suspects: Vec<f64> = Vec::new();
+    for x in values.clone().filter(|&x| is_suspect(x)) {
+        if suspects.len() < MOST && !suspects.contains(&x) {
+            suspects.push(x);
+        }
+    }
+    for value in suspects {
+        let count = values.clone().filter(|&x| x == value).count();
+        let others = values.clone().filter(|&x| x != value && !is_suspect(x));
+        let (low, high) = others.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        let gap = if value > high { value - high } else { low - value };
+        if count >= 2 && low <= high && gap > FAR * (high - low) {
+            return Some(Warning::Sentinel { channel: channel.into(), value, count, low, high });
+        }
+    }
+    None
 }
 
 fn transposed(data: &Dataset) -> Option<Warning> {
@@ -239,6 +301,29 @@ mod tests {
         let seen = of_values(&[&long, &long[1..], &long[2..]], spoil);
         let wanted = Warning::Outlier { channel: "x".into(), least: 0.0, most: 1e6, low: 0.0, high: 9.0 };
         assert_eq!(seen.last(), Some(&wanted), "{seen:?}");
+    }
+
+    #[test]
+    fn a_number_that_stands_for_a_missing_value() {
+        let long: Vec<f64> = (0..400).map(|i| f64::from(i % 10)).collect();
+        let seen = |value: f64, times: usize| {
+            let spoil = |data: &mut Dataset, _: &mut Parts| data.cases[0].values[20..20 + times].fill(value);
+            of_values(&[&long, &long[1..], &long[2..]], spoil)
+        };
+        let wanted = |value| Warning::Sentinel { channel: "x".into(), value, count: 3, low: 0.0, high: 9.0 };
+        for value in [-999.0, -9999.0, 9999.0, 1e20, -1e30] {
+            assert_eq!(seen(value, 3).last(), Some(&wanted(value)));
+        }
+        let is_sentinel = |warning: &Warning| matches!(warning, Warning::Sentinel { .. });
+        // Once is an outlier; -998 and 9 are numbers like others.
+        for (value, times) in [(-999.0, 1), (-998.0, 3), (9.0, 3)] {
+            assert!(!seen(value, times).iter().any(is_sentinel), "{value}");
+        }
+        // Where values go up to 950, 999 is one of them.
+        let high: Vec<f64> = (0..400).map(|i| f64::from(i % 96) * 10.0 + if i % 96 == 95 { 49.0 } else { 0.0 }).collect();
+        assert!(!of_values(&[&high, &high[1..], &high[2..]], |_, _| {}).iter().any(is_sentinel));
+        let message = wanted(-999.0).to_string();
+        assert!(message.contains("`x` is -999 3 times") && message.contains("blank"), "{message}");
     }
 
     #[test]

@@ -77,9 +77,18 @@ impl Reader {
         self.format == Format::Csv
     }
 
-    /// Whether a further observation of one time is left out, as it was in training.
-    pub(super) fn keeps_first(&self) -> bool {
-        self.duplicates == Duplicates::First
+    /// Whether a further observation of one time is left out, as it was in training; else it is refused as any time that does not increase.
+    pub(super) fn leaves_out(&self) -> Result<bool, String> {
+        let name = match self.duplicates {
+            Duplicates::First => return Ok(true),
+            Duplicates::Refuse => return Ok(false),
+            Duplicates::Last => "last",
+            Duplicates::Mean => "mean",
+        };
+        Err(format!(
+            "a second observation of one time, where `--duplicates {name}` counts: in a stream the first was already taken and predicted from; \
+             send one observation a time, or say `--duplicates first`"
+        ))
     }
 
     /// The observation of a line; none for a header or an empty line. `say` is told of guesses.
@@ -216,5 +225,42 @@ mod tests {
         assert_eq!(plain(r#"{"values": [NaN, 1, nan]}"#), r#"{"values": [null, 1, null]}"#);
         assert_eq!(plain(r#"{"id": "NaN \" NaN", "values": [NaN]}"#), r#"{"id": "NaN \" NaN", "values": [null]}"#);
         assert_eq!(plain(r#"{"id": "a\\", "values": [NaN]}"#), r#"{"id": "a\\", "values": [null]}"#);
+    }
+
+    #[test]
+    fn broken_lines_are_refused_or_observations() {
+        let table =
+            b"patient_id;Datum;Wert;sex;label\np1;03.04.2021 10:00;1,5;f;u\np1;14.04.2021;2,5;f;u\np2;03.04.2021;1.234,5;m;v\n";
+        let numbers = b"id,time,x,y,label\na,0,1,2,u\na,1,3,,u\nb,0,5,6,v\n";
+        let schemas = [&table[..], numbers]
+            .map(|table| ncde_data::load_bytes("table.csv", table, &ReadOptions::default()).unwrap().schema());
+        let seeds = [
+            r#"{"id": "p1", "time": "15.04.2021", "values": {"Wert": "2,5"}, "statics": {"sex": "f"}}"#,
+            r#"{"id": 7, "time": 0.5, "values": [1.0, null], "end": true}"#,
+            r#"{"time": 2, "values": {"x": NaN, "y": -1e3}}"#,
+            r#"{"id": "p1", "end": true}"#,
+        ];
+        let seeds = seeds.map(|seed| seed.as_bytes().to_vec());
+        let (good, bad) = ncde_fuzz::mutants(&seeds, 2_000, |text| {
+            let mut taken = false;
+            for schema in &schemas {
+                let mut reader = Reader::new(schema.clone(), ReadOptions::default());
+                for line in text.split(|&byte| byte == b'\n') {
+                    match reader.read(line, |_| {}) {
+                        Ok(Some(line)) => {
+                            let numbers = line.values.iter().chain(line.statics.iter().flatten());
+                            assert!(numbers.clone().all(|x| !x.is_infinite()));
+                            assert!(line.time == When::Never || line.values.len() == schema.channels.len());
+                            assert!(line.statics.is_none_or(|statics| statics.len() == schema.statics.len()));
+                            taken = true;
+                        }
+                        Ok(None) => {}
+                        Err(problem) => assert!(problem.chars().count() < 10_000, "{problem}"),
+                    }
+                }
+            }
+            taken
+        });
+        assert!(good > 0 && bad > 0, "{good} good and {bad} bad lines");
     }
 }

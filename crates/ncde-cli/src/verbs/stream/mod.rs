@@ -18,8 +18,8 @@ use ncde_runtime::Model;
 use crate::args::{BadLine, StreamArgs};
 use crate::error::Failure;
 use crate::{output, schema};
-use line::Reader;
-use live::Live;
+use line::{Observation, Reader};
+use live::{Live, Said};
 use state::Keeper;
 use write::Writer;
 
@@ -64,8 +64,7 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
         let parsed = if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text, output::talk) };
         let result = match parsed {
             Ok(None) => Ok(None),
-            Ok(Some(observation)) if reader.keeps_first() && lock().has(&observation) => Ok(None),
-            Ok(Some(observation)) => lock().take(&observation).map(|said| said.map(|said| (observation.id, said))),
+            Ok(Some(observation)) => take(&mut lock(), &reader, observation),
             Err(problem) => Err(problem),
         };
         match result {
@@ -93,6 +92,14 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
         output::talk(&format!("{bad} of {number} lines were skipped"));
     }
     Ok(())
+}
+
+/// Takes an observation, unless it repeats the time of the last one and is left out.
+fn take(live: &mut Live, reader: &Reader, observation: Observation) -> Result<Option<(String, Said)>, String> {
+    if live.has(&observation) && reader.leaves_out()? {
+        return Ok(None);
+    }
+    Ok(live.take(&observation)?.map(|said| (observation.id, said)))
 }
 
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {

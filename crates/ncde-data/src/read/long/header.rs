@@ -33,6 +33,11 @@ pub(in super::super) struct Header {
 impl Header {
     /// Reads the header of a file.
     pub(in super::super) fn of(input: &Input<'_>) -> Result<Self, Error> {
+        if let Some(table) = input.table() {
+            let header = Self { separator: b',', names: table.names().to_vec(), line: 1 };
+            check(&header.names, || Place::line(input.file(), 0))?;
+            return Ok(header);
+        }
         let mut lines = Lines::new(input.open()?)?;
         let file = lines.file().to_string();
         let mut asked = None;
@@ -89,8 +94,19 @@ impl Header {
     pub(in super::super) fn rows(
         &self,
         input: &Input<'_>,
-        mut each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>,
+        each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>,
     ) -> Result<u64, Error> {
+        let rows = match input.table() {
+            Some(table) => table.each(each)?,
+            None => self.lines(input, each)?,
+        };
+        if rows == 0 {
+            return Err(Error::Empty { file: input.file().into(), seen: "has a header but no rows", wanted: "rows below it" });
+        }
+        Ok(rows)
+    }
+
+    fn lines(&self, input: &Input<'_>, mut each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<u64, Error> {
         let mut lines = Lines::new(input.open()?)?;
         let file = lines.file().to_string();
         let mut rows = 0;
@@ -101,9 +117,6 @@ impl Header {
             let cells = self.cells(&file, line.number, line.text)?;
             each(line.number, &cells)?;
             rows += 1;
-        }
-        if rows == 0 {
-            return Err(Error::Empty { file, seen: "has a header but no rows", wanted: "rows below it" });
         }
         Ok(rows)
     }

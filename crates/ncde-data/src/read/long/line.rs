@@ -121,8 +121,15 @@ impl LineReader {
                 let columns = by_names(&header, &self.schema.channels, &self.schema.statics, self.schema.vocabulary.is_some());
                 let layout =
                     crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
-                // What the model knows by name goes without saying, and so do columns that it does not know.
-                (known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?.0, vec![])
+                let (columns, _) = known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?;
+                let read = crate::Layout { columns: columns.clone(), ..layout };
+                let warning = Warning {
+                    seen: format!(
+                        "the model was trained on a file that has no columns, so these are taken by their names: {read}"
+                    ),
+                    fix: "if that is wrong, say what they are (`--id`, `--time`)".into(),
+                };
+                (columns, vec![warning])
             }
         };
         let targets: Vec<Option<Target>> = columns.iter().map(|column| Target::of(column, &self.schema, unknown)).collect();

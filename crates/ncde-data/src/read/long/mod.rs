@@ -8,7 +8,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `header` | separator, names, and the rows below them |
-//! | `facts`, `names`, `ask`, `guess` | what a column is for: all its cells, its name, what the caller says, and the decision |
+//! | `facts`, `names`, `ask`, `guess`, `contents` | what a column is for: all its cells, its name, what the caller says, and the decision; what it holds |
 //! | `known` | the same for a model that is there: its layout decides |
 //! | `cell`, `texts`, `tokens` | one cell; texts that are not known yet; those that are tokens |
 //! | `table`, `order`, `finish` | rows by case; in order of time; the dataset |
@@ -16,6 +16,7 @@
 
 mod ask;
 mod cell;
+mod contents;
 mod facts;
 mod finish;
 mod guess;

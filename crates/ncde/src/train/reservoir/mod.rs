@@ -104,8 +104,7 @@ impl Run {
             Closed::Pooled(reservoir) => self.solve(reservoir)?,
             Closed::Steps(memory, random) => self.solve_steps(memory, random)?,
         };
-        let progress =
-            Progress { config, data: self.fingerprint.clone(), seconds: begun.elapsed().as_secs_f64(), ..Progress::default() };
+        let progress = Progress { seconds: begun.elapsed().as_secs_f64(), ..self.beginning() };
         on(Event::Solved { chosen: &solved.chosen, error: solved.error });
         on(Event::Testing);
         save_model(directory, solved.spec, &solved.weights)?;

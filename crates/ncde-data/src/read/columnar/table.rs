@@ -1,0 +1,112 @@
+//! The columns of a file, read whole: batches of typed arrays.
+
+use std::borrow::Cow;
+use std::io::{Cursor, Read};
+use std::panic::catch_unwind;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, Schema};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::super::{Format, Input, ReadOptions};
+use super::cell;
+use crate::Error;
+use crate::error::{Place, shown};
+use crate::schema::Role;
+
+/// How a file of Arrow starts; a stream of it has no such start.
+const FILE: &[u8] = b"ARROW1";
+
+/// A table in memory.
+pub(in super::super) struct Columns {
+    names: Vec<String>,
+    /// Columns whose cells are left out.
+    left_out: Vec<bool>,
+    batches: Vec<RecordBatch>,
+}
+
+impl Columns {
+    /// Reads a file.
+    pub(super) fn read(input: &Input<'_>, format: Format, options: &ReadOptions) -> Result<Self, Error> {
+        let mut source = input.open()?;
+        let mut bytes = Vec::new();
+        if let Err(error) = source.reader.read_to_end(&mut bytes) {
+            return Err(source.failed(error));
+        }
+        let broken = |problem: String| Error::Broken { file: input.file().into(), what: format.words(), problem };
+        // Of some broken files these crates do not return an error, but panic.
+        let read = catch_unwind(|| match format {
+            Format::Parquet => parquet(bytes),
+            _ if bytes.starts_with(FILE) => {
+                FileReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader))
+            }
+            _ => StreamReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader)),
+        });
+        let (schema, batches) = match read {
+            Ok(read) => read.map_err(|error| broken(one_line(&error.to_string())))?,
+            Err(_) => return Err(broken("its parts contradict each other".into())),
+        };
+        let mut left_out = Vec::with_capacity(schema.fields().len());
+        for field in schema.fields() {
+            let name = field.name();
+            let is_left_out = is_ignored(name, options);
+            if !is_left_out && !cell::is_known(field.data_type()) {
+                return Err(Error::Header {
+                    at: Place::field(input.file(), 0, format!("column `{}`", shown(name.as_bytes()))),
+                    seen: format!("it holds `{}`", field.data_type()),
+                    fix: format!(
+                        "wanted numbers, texts, booleans or times; leave it out (`--ignore {}`)",
+                        shown(name.as_bytes())
+                    ),
+                });
+            }
+            left_out.push(is_left_out);
+        }
+        let names = schema.fields().iter().map(|field| field.name().trim().to_string()).collect();
+        Ok(Self { names, left_out, batches })
+    }
+
+    pub(in super::super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Calls `each` with every row, counted as the lines of a csv file are: the first is line 2. How many there were.
+    pub(in super::super) fn each(&self, mut each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<u64, Error> {
+        let mut rows = 0;
+        for batch in &self.batches {
+            for row in 0..batch.num_rows() {
+                let cells = batch.columns().iter().zip(&self.left_out);
+                let cells: Vec<Cow<'_, [u8]>> = cells
+                    .map(|(array, left_out)| if *left_out { Cow::Borrowed(&b""[..]) } else { cell::of(array, row) })
+                    .collect();
+                rows += 1;
+                each(rows + 1, &cells)?;
+            }
+        }
+        Ok(rows)
+    }
+}
+
+type Table = Result<(Schema, Vec<RecordBatch>), ArrowError>;
+
+fn parquet(bytes: Vec<u8>) -> Table {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(ArrowError::from)?;
+    let schema = builder.schema().as_ref().clone();
+    all(schema, builder.build().map_err(ArrowError::from)?)
+}
+
+fn all(schema: Schema, reader: impl Iterator<Item = Result<RecordBatch, ArrowError>>) -> Table {
+    Ok((schema, reader.collect::<Result<_, _>>()?))
+}
+
+/// Whether the caller, or the layout of a model, says that a column is not read.
+fn is_ignored(name: &str, options: &ReadOptions) -> bool {
+    let by_layout = options.layout.iter().flat_map(|layout| layout.with(Role::Ignored)).any(|column| column.name == name);
+    by_layout || options.ignore.iter().any(|ignored| ignored == name)
+}
+
+fn one_line(text: &str) -> String {
+    shown(text.trim_end_matches('.').as_bytes())
+}

@@ -1,0 +1,95 @@
+//! What the cells of a column hold: text, numbers with their marks, or times in their format.
+
+use super::guess::{COUNTED_ROWS, Guess};
+use crate::Error;
+use crate::error::shown;
+use crate::schema::{Cells, Role};
+use crate::text::formats::Found;
+use crate::text::marks::{Evidence, Marks};
+use crate::text::time::TimeFormat;
+
+impl Guess<'_> {
+    /// The marks of all numbers of the file, together.
+    pub(super) fn file_marks(&self) -> Evidence {
+        let numeric = self.seen.facts.iter().filter(|facts| facts.is_numeric());
+        numeric.fold(Evidence::default(), |all, facts| all.and(facts.marks))
+    }
+
+    fn marks(&self, column: usize, file: Evidence) -> Result<Marks, Error> {
+        let own = self.seen.facts[column].marks;
+        own.marks(file, self.seen.options.decimal).ok_or_else(|| {
+            self.question(
+                format!(
+                    "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
+                    self.name(column)
+                ),
+                "say which mark stands before fractions: `--decimal ,` or `--decimal .`".into(),
+            )
+        })
+    }
+
+    pub(super) fn cells(&mut self, column: usize, role: Role, file: Evidence) -> Result<Cells, Error> {
+        let facts = &self.seen.facts[column];
+        match role {
+            Role::Id | Role::Token | Role::Ignored => Ok(Cells::Text),
+            Role::Time => self.time_cells(column, file),
+            Role::Label if facts.texts > 0 => Ok(Cells::Text),
+            Role::Label => Ok(Cells::Number { marks: self.marks(column, file)? }),
+            Role::Static | Role::Channel if facts.is_numeric() => Ok(Cells::Number { marks: self.marks(column, file)? }),
+            Role::Static | Role::Channel => {
+                let (name, said) = (self.name(column), self.said.is_said(column));
+                let example = shown(facts.example.as_deref().unwrap_or("").as_bytes());
+                if facts.near_numbers * 2 > facts.texts && !said && facts.near_numbers > COUNTED_ROWS {
+                    return Err(self.question(
+                        format!("column `{name}` holds texts such as `{example}`, which look like numbers"),
+                        format!("write numbers alone, or say `--ignore {name}`, or `--channels` with it if they are categories"),
+                    ));
+                }
+                if facts.numbers > 0 && !said {
+                    self.warn(
+                        format!("column `{name}` holds both texts such as `{example}` and numbers, and is taken for categories"),
+                        format!("write numbers alone, or say `--ignore {name}`"),
+                    );
+                }
+                Ok(Cells::Text)
+            }
+        }
+    }
+
+    fn time_cells(&mut self, column: usize, file: Evidence) -> Result<Cells, Error> {
+        let (name, times) = (self.name(column), self.seen.facts[column].times);
+        let format = match (self.seen.options.time_format, times.found()) {
+            (Some(format), _) => format,
+            (None, Found::One(format)) => format,
+            (None, Found::None) => TimeFormat::Number,
+            (None, Found::MonthOrDay) => {
+                return Err(self.question(
+                    format!(
+                        "column `{name}` has dates such as `{}`, of which month and day cannot be told apart",
+                        self.example(column)
+                    ),
+                    "say which stands first: `--time-format us` (month) or `--time-format european` (day)".into(),
+                ));
+            }
+        };
+        if format == TimeFormat::Compact && self.seen.options.time_format.is_none() {
+            self.warn(
+                format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd"),
+                "say so with `--time-format compact`, or `--time-format number`".into(),
+            );
+        }
+        if times.offsets > 0 && times.plain > 0 {
+            self.warn(
+                format!("column `{name}` has times with and without an offset from UTC; those without are taken as UTC"),
+                "write all of them in one way".into(),
+            );
+        }
+        let is_number = matches!(format, TimeFormat::Number | TimeFormat::Unix | TimeFormat::UnixMs);
+        let marks = if is_number { self.marks(column, file)? } else { Marks::PLAIN };
+        Ok(Cells::Time { format, marks, offset: times.offsets > 0 && times.plain == 0 })
+    }
+
+    fn example(&self, column: usize) -> String {
+        shown(self.seen.facts[column].example.as_deref().unwrap_or("").as_bytes())
+    }
+}
