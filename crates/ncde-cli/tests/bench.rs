@@ -105,16 +105,19 @@ fn what_a_linear_bench_refuses() {
     run("--structure dplr --mode parallel").failed(2, &["not closed under products", "recurrent"]);
     run("--structure dplr --rank 0").failed(2, &["--rank"]);
     run("--device cuda").failed(2, &["--device cpu"]);
+    for bench in ["slice", "stream", "log-ncde"] {
+        Folder::new().run(&format!("bench {bench} --dtype f64")).failed(2, &["no f64 kernels", "--dtype f32"]);
+    }
 }
 
 #[test]
 fn a_line_for_a_log_ncde() {
     let shape = "--batch 3 --windows 4 --channels 2 --hidden 5 --width 7 --layers 2 --steps 6 --threads 1 --repeat 1";
-    for (depth, dtype, coefficients) in [(1, "f64", 2), (2, "f32", 3)] {
-        let line = line(&format!("bench log-ncde --depth {depth} --dtype {dtype} {shape}"));
+    for (depth, coefficients) in [(1, 2), (2, 3)] {
+        let line = line(&format!("bench log-ncde --depth {depth} {shape}"));
         let wanted = json!({
             "bench": "log-ncde", "batch": 3, "windows": 4, "channels": 2, "hidden": 5, "width": 7, "layers": 2, "depth": depth,
-            "steps": 6, "dtype": dtype, "device": "cpu", "threads": 1, "repeat": 1, "coefficients": coefficients,
+            "steps": 6, "dtype": "f32", "device": "cpu", "threads": 1, "repeat": 1, "coefficients": coefficients,
             // (5 + 1) 7 + (7 + 1) 7 + (7 + 1) 10.
             "parameters": 178,
         });

@@ -199,7 +199,12 @@ pub(crate) fn finite<T: Float>(
 }
 
 pub(crate) fn first_not_finite<T: Float>(values: &[T]) -> Option<usize> {
-    let piece = values.par_chunks(PIECE).position_first(|piece| !row_is_finite(piece))? * PIECE;
+    // A step of a stream is a few numbers: asking the other threads takes longer than to look.
+    let piece = match values.len() {
+        ..=PIECE if row_is_finite(values) => return None,
+        ..=PIECE => 0,
+        _ => values.par_chunks(PIECE).position_first(|piece| !row_is_finite(piece))? * PIECE,
+    };
     values[piece..].iter().position(|x| !x.is_finite()).map(|i| piece + i)
 }
 

@@ -3,9 +3,9 @@
 //!
 //! # The feature `precompiled`
 //!
-//! On by default: every kernel is compiled in this crate, for `f32` and `f64` and for each instruction set, which takes minutes, once.
-//! Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in `f32`), a
-//! seventh of that. Everything can be called either way and computes the same; another kernel is then compiled in the crate that calls it.
+//! On by default: every kernel is compiled in this crate, for `f32` and for each instruction set, which takes a minute, once; with the
+//! feature `f64` for `f64` as well. Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in
+//! `f32`). Everything can be called either way and computes the same; another kernel is then compiled in the crate that calls it.
 
 mod engine;
 mod error;

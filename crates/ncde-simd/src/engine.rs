@@ -5,11 +5,13 @@
 //! `precompiled`, on by default. Without it only the entries marked `#[always(f32)]` (or `f64`) are compiled there, for that type alone;
 //! the others are `#[inline]`, which is to say compiled in the crate that calls them, if one does. Nothing else depends on the
 //! feature: the same functions are there, and they compute the same. Entries marked `#[never]` are compiled where they are called, always.
+//! A second feature `f64` says the same of the entries for `f64`: where only tests compute in it, nobody else waits for it.
 
 /// Makes a trait `Engine`, implemented for `f32` and `f64`, of functions `fn name(arg: Type) -> Result = path::of::the_kernel;`, in
 /// which `Self` is the number type. A crate's public `Float` has it as a supertrait.
 ///
-/// `#[always(f32)]` in front of one: compiled here for `f32` even without the feature `precompiled`, which that crate must have.
+/// `#[always(f32)]` in front of one: compiled here for `f32` even without the feature `precompiled`, which that crate must have, as it must
+/// have the feature `f64`.
 /// `#[never]`: not even with it.
 #[macro_export]
 macro_rules! engine {
@@ -29,8 +31,12 @@ macro_rules! engine {
     (@entry f32 always f32; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
     (@entry f64 always f64; $($entry:tt)*) => { $crate::engine!(@compiled inline(never); $($entry)*); };
     (@entry $t:ident never; $($entry:tt)*) => { $crate::engine!(@compiled inline; $($entry)*); };
-    (@entry $t:ident $(always $always:ident)?; $($entry:tt)*) => {
+    (@entry f32 $(always $always:ident)?; $($entry:tt)*) => {
         $crate::engine!(@compiled cfg_attr(feature = "precompiled", inline(never)), cfg_attr(not(feature = "precompiled"), inline); $($entry)*);
+    };
+    (@entry f64 $(always $always:ident)?; $($entry:tt)*) => {
+        $crate::engine!(@compiled cfg_attr(all(feature = "precompiled", feature = "f64"), inline(never)),
+            cfg_attr(not(all(feature = "precompiled", feature = "f64")), inline); $($entry)*);
     };
     (@compiled $($where:meta),*; fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path) => {
         $(#[$where])*

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{assert_close, differences, normal, uniform};
 use ncde_solve::Error;
-use ncde_solve::field::{Activation, Layer, Network, VectorField};
+use ncde_solve::field::{Activation, Layer, Network, VectorField, activate};
 use ncde_solve::lip::{self, Jets, Smoothness, bound, measure, operator_norm, optimal};
 use ncde_solve::scalar::{Dual, Tape};
 
@@ -13,7 +13,7 @@ const SMOOTH: [Activation; 4] = [Activation::Silu, Activation::Tanh, Activation:
 
 /// `s'(x)` and `s''(x)`.
 fn derivatives(activation: Activation, x: f64) -> (f64, f64) {
-    let y = activation.apply(Dual::new(Dual::new(x, 1.0), Dual::fixed(1.0)));
+    let y = activate(activation, Dual::new(Dual::new(x, 1.0), Dual::fixed(1.0)));
     (y.value.tangent, y.tangent.tangent)
 }
 
@@ -27,7 +27,7 @@ fn constants_are_the_suprema_rounded_up() {
             let (s1, s2) = derivatives(activation, x);
             largest = largest.max(s1.abs());
             second = second.max(s2.abs());
-            assert!(activation.apply(x).abs() <= x.abs() * (1.0 + 1e-12), "{activation:?} at {x}");
+            assert!(activate(activation, x).abs() <= x.abs() * (1.0 + 1e-12), "{activation:?} at {x}");
         }
         assert!(largest <= slope && slope < largest + 1e-4, "{activation:?}: {largest} {slope}");
         assert!(second <= bend && bend < second + 1e-6, "{activation:?}: {second} {bend}");

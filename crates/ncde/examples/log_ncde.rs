@@ -16,6 +16,7 @@ use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde::dense::activation;
 use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
+use ncde::neural::Activation;
 use ncde::random::Stream;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Function, Signal};
@@ -69,7 +70,7 @@ fn train(depth: usize) -> Result<Network<Flex>, Box<dyn Error>> {
         // A little of the penalty that keeps the field smooth; the logistic loss is ln(1 + e^-margin).
         let update = Update { penalty: 1e-4, ..Update::rate(0.02) };
         model.step(update, (loops, Context::predict()), |out| {
-            Ok(activation(Function::Softplus, (out.values * signs).neg())?.mean())
+            Ok(activation(Function::Each(Activation::Softplus), (out.values * signs).neg())?.mean())
         })?;
     }
     Ok(model.network)

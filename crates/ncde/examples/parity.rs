@@ -15,6 +15,7 @@ use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde::dense::activation;
 use ncde::layer::{Context, Network, Optimiser, Places, Rows, Update};
+use ncde::neural::Activation;
 use ncde::random::Stream;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Function, Signal};
@@ -55,7 +56,7 @@ fn train(structure: &Value) -> Result<Network<Flex>, Box<dyn Error>> {
         let rate = 0.03 * (1.0 - step as f64 / STEPS as f64);
         // The logistic loss: ln(1 + e^-margin).
         model.step(Update::rate(rate), (bits, Context::predict()), |out| {
-            Ok(activation(Function::Softplus, (out.values * signs).neg())?.mean())
+            Ok(activation(Function::Each(Activation::Softplus), (out.values * signs).neg())?.mean())
         })?;
     }
     Ok(model.network)

@@ -42,7 +42,9 @@ pub enum Error {
     },
 
     /// A number type that there is no kernel for.
-    #[error("kernels compute in f32 or f64, not in {dtype:?}; cast all tensors to one of them first")]
+    #[error(
+        "kernels compute in f32, or in f64 with the feature `f64` of the crate `ncde`, not in {dtype:?}; cast all tensors first"
+    )]
     Type {
         /// What the tensor holds.
         dtype: DType,
@@ -69,6 +71,7 @@ macro_rules! dispatch {
     ($tensor:expr, $function:ident($($argument:expr),*)) => {
         match burn_tensor::TensorMetadata::dtype(&$tensor) {
             burn_tensor::DType::F32 => $function::<f32>($($argument),*),
+            #[cfg(feature = "f64")]
             burn_tensor::DType::F64 => $function::<f64>($($argument),*),
             dtype => Err(crate::operation::Error::Type { dtype }),
         }

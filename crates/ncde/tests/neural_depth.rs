@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use burn_tensor::{DType, Tensor};
 use common::{B, difference, numbers, tensor, values};
-use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Route, Schedule, Solve, Solver, solve};
+use ncde::neural::{Activation, Arguments, Error, Last, Method, Network, Outputs, Route, Schedule, Solve, solve};
 
 /// 5 series in 3 channels, 6 steps with pauses, and a row of its own for each stage.
 fn arguments(op: &Solve, dtype: DType) -> Arguments<B> {
@@ -15,7 +15,7 @@ fn arguments(op: &Solve, dtype: DType) -> Arguments<B> {
     let mut dt: Vec<f64> = values(5 * 6, 0.1, 5).iter().map(|x| 0.2 + x).collect();
     dt.chunks_mut(6).enumerate().for_each(|(b, own)| own[6 - b..].fill(0.0));
     dt[2] = 0.0;
-    let rows = (0..5 * 6 * op.solver().stages()).map(|i| (3 * i + i / 4) % 2).collect();
+    let rows = (0..5 * 6 * op.method().stages()).map(|i| (3 * i + i / 4) % 2).collect();
     Arguments {
         parameters: tensor(values(count, 0.8, 1), [count]).cast(dtype),
         coefficients: tensor(values(5 * 2 * width, 1.0, 2), [5, 2, width]).cast(dtype),
@@ -51,9 +51,9 @@ fn the_generic_route_is_the_fused_one() {
     let networks =
         [network(), network().with_activation(Activation::Softplus).with_before_last(Activation::Tanh).with_last(Last::Linear)];
     for (network, depth, solver) in
-        networks.iter().flat_map(|network| [(network, 1, Solver::Euler), (network, 2, Solver::Heun), (network, 2, Solver::Rk4)])
+        networks.iter().flat_map(|network| [(network, 1, Method::Euler), (network, 2, Method::Heun), (network, 2, Method::Rk4)])
     {
-        let fused = Solve::new(network.clone()).with_depth(depth).unwrap().with_solver(solver);
+        let fused = Solve::new(network.clone()).with_depth(depth).unwrap().with_method(solver);
         let generic = fused.clone().by_generic().unwrap();
         assert_eq!((fused.route(), generic.route()), (Route::Fused, Route::Generic));
         assert_eq!((fused.depth(), fused.coefficients()), (generic.depth(), generic.coefficients()));
@@ -68,10 +68,10 @@ fn the_generic_route_is_the_fused_one() {
 
 #[test]
 fn a_method_may_be_set_after_the_depth() {
-    let deep = |solver| Solve::new(network()).with_depth(3).unwrap().with_solver(solver);
-    let before = Solve::new(network()).with_solver(Solver::Rk4).with_depth(3).unwrap();
-    assert_eq!(results(&deep(Solver::Rk4), DType::F64), results(&before, DType::F64));
-    assert!(results(&deep(Solver::Euler), DType::F64)[0] != results(&before, DType::F64)[0]);
+    let deep = |solver| Solve::new(network()).with_depth(3).unwrap().with_method(solver);
+    let before = Solve::new(network()).with_method(Method::Rk4).with_depth(3).unwrap();
+    assert_eq!(results(&deep(Method::Rk4), DType::F64), results(&before, DType::F64));
+    assert!(results(&deep(Method::Euler), DType::F64)[0] != results(&before, DType::F64)[0]);
 }
 
 #[test]

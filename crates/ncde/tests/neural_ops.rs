@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use burn_tensor::{DType, Tensor};
 use common::{B, check_gradients, numbers, tensor, values};
-use ncde::neural::{Activation, Arguments, Error, Last, Network, Outputs, Schedule, Solve, Solver, solve};
+use ncde::neural::{Activation, Arguments, Error, Last, Method, Network, Outputs, Schedule, Solve, solve};
 use ncde_kernels::neural::{Depth, Input, Solve as Kernel};
 
 /// Steps of different lengths, each series with its own number of them, rows in a mixed order.
-fn schedule(batch: usize, steps: usize, control: usize, solver: Solver, outputs: Outputs) -> Arc<Schedule> {
+fn schedule(batch: usize, steps: usize, control: usize, solver: Method, outputs: Outputs) -> Arc<Schedule> {
     let mut dt: Vec<f64> = values(batch * steps, 0.1, 5).iter().map(|x| 0.2 + x).collect();
     for (b, own) in dt.chunks_mut(steps).enumerate() {
         own[steps - b % steps..].fill(0.0);
@@ -29,20 +29,20 @@ fn weighed(states: Tensor<B, 3>) -> Tensor<B, 1> {
 #[test]
 fn gradients_are_those_of_differences() {
     let cases = [
-        (1, Solver::Euler, Activation::Tanh, Last::Linear, (2, 1, vec![], [1, 1, 1])),
-        (1, Solver::Rk4, Activation::Softplus, Last::Tanh, (3, 2, vec![5], [3, 4, 2])),
-        (2, Solver::Heun, Activation::Silu, Last::Tanh, (3, 3, vec![7, 2], [2, 5, 3])),
-        (2, Solver::Heun, Activation::Silu, Last::Linear, (5, 2, vec![3], [7, 3, 1])),
+        (1, Method::Euler, Activation::Tanh, Last::Linear, (2, 1, vec![], [1, 1, 1])),
+        (1, Method::Rk4, Activation::Softplus, Last::Tanh, (3, 2, vec![5], [3, 4, 2])),
+        (2, Method::Heun, Activation::Silu, Last::Tanh, (3, 3, vec![7, 2], [2, 5, 3])),
+        (2, Method::Heun, Activation::Silu, Last::Linear, (5, 2, vec![3], [7, 3, 1])),
         // By the generic solver.
-        (3, Solver::Heun, Activation::Silu, Last::Tanh, (3, 2, vec![5, 2], [3, 4, 2])),
-        (3, Solver::Euler, Activation::Softplus, Last::Linear, (2, 3, vec![3], [1, 2, 1])),
-        (3, Solver::Rk4, Activation::Tanh, Last::Tanh, (1, 1, vec![], [2, 3, 1])),
-        (4, Solver::Heun, Activation::Silu, Last::Tanh, (2, 2, vec![3], [17, 2, 2])),
+        (3, Method::Heun, Activation::Silu, Last::Tanh, (3, 2, vec![5, 2], [3, 4, 2])),
+        (3, Method::Euler, Activation::Softplus, Last::Linear, (2, 3, vec![3], [1, 2, 1])),
+        (3, Method::Rk4, Activation::Tanh, Last::Tanh, (1, 1, vec![], [2, 3, 1])),
+        (4, Method::Heun, Activation::Silu, Last::Tanh, (2, 2, vec![3], [17, 2, 2])),
     ];
     for (depth, solver, activation, last, (hidden, channels, widths, [batch, steps, control])) in cases {
         let name = format!("{depth} {solver:?} {activation:?} {last:?}");
         let network = Network::new(hidden, channels, &widths).unwrap().with_activation(activation).with_last(last);
-        let op = Arc::new(Solve::new(network.clone()).with_solver(solver).with_depth(depth).unwrap());
+        let op = Arc::new(Solve::new(network.clone()).with_method(solver).with_depth(depth).unwrap());
         let width = op.coefficients();
         let some: Vec<usize> = (0..batch).flat_map(|b| [b % steps, steps - 1]).collect();
         for outputs in [Outputs::Every, Outputs::At(some)] {
@@ -71,7 +71,7 @@ fn small(outputs: Outputs) -> (Arc<Solve>, Arguments<B>) {
         parameters: tensor(values(parameters, 0.8, 1), [parameters]),
         coefficients: tensor(values(3 * 2 * 3, 1.0, 2), [3, 2, 3]),
         initial: tensor(values(9, 1.0, 3), [3, 3]),
-        schedule: schedule(3, 4, 2, Solver::Heun, outputs),
+        schedule: schedule(3, 4, 2, Method::Heun, outputs),
     };
     (op, arguments)
 }
@@ -156,7 +156,7 @@ fn what_does_not_fit_is_refused() {
 fn a_gradient_that_overflows_is_not_a_number() {
     let _graph = ncde::graph::lock();
     // The state stays at 0; its slope is 1e200 a step, and 1e400 is no number.
-    let op = Arc::new(Solve::new(Network::new(1, 1, &[]).unwrap().with_last(Last::Linear)).with_solver(Solver::Euler));
+    let op = Arc::new(Solve::new(Network::new(1, 1, &[]).unwrap().with_last(Last::Linear)).with_method(Method::Euler));
     let initial = tensor(vec![0.0], [1, 1]).require_grad();
     let arguments = Arguments {
         parameters: tensor(vec![1e200, 0.0], [2]),

@@ -19,6 +19,12 @@ const DEVIATION: f64 = 0.25;
 /// Sparse matrices have `hidden^(1 + EPSILON)` entries.
 const EPSILON: f64 = 0.5;
 
+/// The answer to `--dtype f64`: kernels of models are compiled for it where tests compute in it, not for the program, which trains and predicts
+/// in `f32`.
+pub(super) fn not_here() -> Failure {
+    Failure::Refused("models compute in f32, and this program holds no f64 kernels of theirs; use `--dtype f32`".into())
+}
+
 /// A kernel's refusal.
 pub(super) fn refused(what: &'static str) -> impl Fn(ncde_kernels::Error) -> Failure {
     move |source| Failure::Kernel { what: what.into(), source }

@@ -5,7 +5,7 @@ use ncde_kernels::Float;
 use ncde_kernels::neural::{Depth, Input, Network, Outputs, Solve};
 use serde::Serialize;
 
-use super::linear::{COEFFICIENTS, INITIAL, PARAMETERS, refused};
+use super::linear::{COEFFICIENTS, INITIAL, PARAMETERS, not_here, refused};
 use super::random::{normal, uniform};
 use super::{best, report};
 use crate::args::{BenchLogNcdeArgs, Device, Dtype};
@@ -41,7 +41,7 @@ pub(super) fn run(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
     }
     threads::on(args.run.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
-        Dtype::F64 => time::<f64>(args),
+        Dtype::F64 => Err(not_here()),
     })
 }
 

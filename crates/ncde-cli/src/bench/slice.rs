@@ -7,7 +7,7 @@ use ncde_signature::algebra::{LieBasis, Shape, Tree};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::linear::{COEFFICIENTS, INITIAL, refused};
+use super::linear::{COEFFICIENTS, INITIAL, not_here, refused};
 use super::random::normal;
 use super::{best, report};
 use crate::args::{BenchSliceArgs, Device, Dtype};
@@ -54,7 +54,7 @@ pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
     }
     threads::on(args.run.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
-        Dtype::F64 => time::<f64>(args),
+        Dtype::F64 => Err(not_here()),
     })
 }
 

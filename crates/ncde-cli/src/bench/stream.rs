@@ -4,7 +4,7 @@ use ncde_kernels::{Float, Recurrence, Stream, Transition};
 use ncde_runtime::layer::StructureName;
 use serde::Serialize;
 
-use super::linear::{COEFFICIENTS, INITIAL, refused};
+use super::linear::{COEFFICIENTS, INITIAL, not_here, refused};
 use super::random::normal;
 use super::{best, report};
 use crate::args::{BenchStreamArgs, Device, Dtype};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &BenchStreamArgs) -> Result<(), Failure> {
     }
     threads::on(args.run.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
-        Dtype::F64 => time::<f64>(args),
+        Dtype::F64 => Err(not_here()),
     })
 }
 

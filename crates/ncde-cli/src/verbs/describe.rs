@@ -102,7 +102,7 @@ pub(super) fn layer(spec: &LayerSpec) -> String {
         LayerSpec::Linear(own) => format!("a linear map to {} {}", own.outputs, one_or(own.outputs, "number", "numbers")),
         LayerSpec::Activation(own) => match own.function {
             Function::Glu => "a gate: one half of the numbers lets the other pass".into(),
-            function => format!("{} of each number", format!("{function:?}").to_lowercase()),
+            Function::Each(function) => format!("{} of each number", format!("{function:?}").to_lowercase()),
         },
         LayerSpec::LayerNorm(_) => "mean 0 and variance 1 in each row".into(),
         LayerSpec::Standardise(_) => "mean 0 and variance 1 over the training data".into(),

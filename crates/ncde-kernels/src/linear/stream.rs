@@ -9,7 +9,7 @@ use super::grams::Grams;
 use super::nested::Nested;
 use super::operator::{Hadamard, Operator, Sparse};
 use super::{Contraction, Recurrence};
-use crate::error::{finite, want};
+use crate::error::{finite, row_is_finite, want};
 use crate::structure::Structure;
 use crate::{Error, Float};
 
@@ -32,6 +32,8 @@ pub struct Stream<T: ncde_simd::Float> {
     a: Vec<T>,
     engine: Engine<T>,
     steps: usize,
+    /// The state before the step at hand, should the one after it not be finite.
+    before: Vec<T>,
 }
 
 /// Block-diagonal generators.
@@ -72,7 +74,7 @@ impl<T: Float> Stream<T> {
             (_, Structure::WalshHadamard { .. }) => Engine::Hadamard(Hadamard::new(hidden, channels), scratch),
             _ => Engine::Closed(Box::new(Blocks { prepared: Prepared::new(recurrence, &a), buffers: Buffers::default() })),
         };
-        Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0 })
+        Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0, before: Vec::new() })
     }
 
     /// One step: `state`, `[columns, H]`, becomes the next one.
@@ -92,10 +94,11 @@ impl<T: Float> Stream<T> {
             })?;
             finite("stream", "the affine input", affine, |i| format!("state {i}"))?;
         }
-        let before = state.to_vec();
+        self.before.clear();
+        self.before.extend_from_slice(state);
         T::push(self, state, coefficients, affine);
-        if state.iter().any(|x| !x.is_finite()) {
-            state.copy_from_slice(&before);
+        if !row_is_finite(state) {
+            state.copy_from_slice(&self.before);
             return Err(Error::Exploded { structure: self.recurrence.field().structure().name(), step: self.steps, series: 0 });
         }
         self.steps += 1;

@@ -5,7 +5,8 @@
 //! | `SiLU`, `q = 1 / (1 + e^-z)` | `z q` | `q + s (1 - q)` | `q (1 - q) (2 + z (1 - 2q))` |
 //! | `ReLU` | `max(z, 0)` | 1 if `z > 0`, else 0 | 0 |
 //! | tanh | `t` | `1 - t^2` | `-2 t (1 - t^2)` |
-//! | softplus | `max(z, 0) + ln(1 + e^-abs(z))` | `q` | `q (1 - q)` |
+//! | softplus | `max(z, 0) + ln(1 + e^-abs(z))`, less `ln 2` if shifted | `q` | `q (1 - q)` |
+//! | identity | `z` | 1 | 0 |
 //!
 //! NaN stays NaN everywhere, so that it reaches the state and is found there.
 
@@ -36,17 +37,22 @@ impl<T: Float> Kernel for Activate<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         match self.activation {
-            Activation::Silu => self.rows::<Silu>(),
-            Activation::Relu => self.rows::<Relu>(),
-            Activation::Tanh => self.rows::<Tanh>(),
-            Activation::Softplus => self.rows::<Softplus>(),
+            Activation::Silu => self.rows::<Silu>(T::ZERO),
+            Activation::Relu => self.rows::<Relu>(T::ZERO),
+            Activation::Tanh => self.rows::<Tanh>(T::ZERO),
+            Activation::Identity => self.rows::<Identity>(T::ZERO),
+            Activation::Softplus | Activation::ShiftedSoftplus => {
+                let is_shifted = self.activation == Activation::ShiftedSoftplus;
+                self.rows::<Softplus>(if is_shifted { T::from_f64(std::f64::consts::LN_2) } else { T::ZERO });
+            }
         }
     }
 }
 
 impl<T: Float> Activate<'_, T> {
+    /// `s` is `F` less `shift`.
     #[inline(always)]
-    fn rows<F: Function>(self) {
+    fn rows<F: Function>(self, shift: T) {
         let Self { order, bias, x, first, second, .. } = self;
         let n = bias.len();
         for (i, x) in x.chunks_exact_mut(n).enumerate() {
@@ -54,18 +60,23 @@ impl<T: Float> Activate<'_, T> {
             match order {
                 Order::Value => {
                     for (x, &b) in x.iter_mut().zip(bias) {
-                        [*x, _, _] = F::at(*x + b);
+                        let [s, _, _] = F::at(*x + b);
+                        *x = s - shift;
                     }
                 }
                 Order::First => {
                     for ((x, &b), first) in x.iter_mut().zip(bias).zip(&mut first[own]) {
-                        [*x, *first, _] = F::at(*x + b);
+                        let s;
+                        [s, *first, _] = F::at(*x + b);
+                        *x = s - shift;
                     }
                 }
                 Order::Second => {
                     let derivatives = first[own.clone()].iter_mut().zip(&mut second[own]);
                     for ((x, &b), (first, second)) in x.iter_mut().zip(bias).zip(derivatives) {
-                        [*x, *first, *second] = F::at(*x + b);
+                        let s;
+                        [s, *first, *second] = F::at(*x + b);
+                        *x = s - shift;
                     }
                 }
             }
@@ -111,6 +122,7 @@ struct Silu;
 struct Relu;
 struct Tanh;
 struct Softplus;
+struct Identity;
 
 impl Function for Silu {
     #[inline(always)]
@@ -161,6 +173,13 @@ impl Function for Softplus {
     }
 }
 
+impl Function for Identity {
+    #[inline(always)]
+    fn at<T: Float>(z: T) -> [T; 3] {
+        [z, T::ONE, T::ZERO]
+    }
+}
+
 /// Terms of the series of artanh up to 1/3 that the number type can tell from its sum.
 trait Terms {
     const ARTANH_TERMS: usize;
@@ -201,6 +220,7 @@ mod tests {
         check::<Tanh>("tanh", f64::tanh);
         check::<Softplus>("softplus", |z| z.max(0.0) + (-z.abs()).exp().ln_1p());
         check::<Relu>("ReLU", |z| z.max(0.0));
+        check::<Identity>("identity", |z| z);
         assert_eq!(Relu::at(0.0), [0.0, 0.0, 0.0]);
         // What a Log-NCDE starts from: tiny numbers with all their digits.
         assert_eq!(Tanh::at(1e-12_f32)[0], 1e-12);

@@ -12,9 +12,9 @@ use std::ops::Range;
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 use super::buffer::Buffer;
+use super::method::MOST_STAGES;
 use super::product::{Outer, Rows, RowsMut, Sum};
 use super::reverse::Adjoint;
-use super::solver::MOST_STAGES;
 use super::tape::{Directions, Sizes, Tape};
 
 /// Gradients of weights, `[inputs, padded outputs]`, and biases.

@@ -161,7 +161,7 @@ impl<T: Float> Job<'_, T> {
     #[inline(always)]
     fn stage<S: Simd>(&self, simd: S, (n, s): (usize, usize), slot: usize, (order, part): (Order, Part), memory: &mut Memory<T>) {
         let &Sizes { b, h, rows, .. } = self.sizes;
-        let tableau = self.solve.solver().tableau();
+        let tableau = self.solve.method().tableau();
         let (done, rest) = memory.stages.split_at_mut(s * b * h);
         for i in 0..b {
             let y = &mut memory.tape.x[0][(slot * rows + i) * h..][..h];
@@ -171,7 +171,7 @@ impl<T: Float> Job<'_, T> {
                 continue;
             }
             y.copy_from_slice(&memory.state[i * h..][..h]);
-            for (r, &a) in tableau.a[s].iter().enumerate() {
+            for (r, &a) in tableau.row(s).iter().enumerate() {
                 T::axpy(simd, y, dt * T::from_f64(a), &done[(r * b + i) * h..][..h]);
             }
         }
@@ -205,7 +205,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
             state[..hidden].copy_from_slice(initial);
         }
         let order = if job.solve.depth() == Depth::Two { Order::First } else { Order::Value };
-        let tableau = job.solve.solver().tableau();
+        let tableau = job.solve.method().tableau();
         for n in 0..job.input.steps {
             if !job.still(n) {
                 for s in 0..stages {
@@ -216,7 +216,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
                     if dt == T::ZERO {
                         continue;
                     }
-                    for (s, &weight) in tableau.b.iter().enumerate() {
+                    for (s, &weight) in tableau.b[..stages].iter().enumerate() {
                         T::axpy(simd, state, dt * T::from_f64(weight), &memory.stages[(s * b + i) * h..][..h]);
                     }
                     if !state.iter().fold(true, |all, x| all & x.is_finite()) {
@@ -325,14 +325,14 @@ impl<T: Float> Backward<'_, T> {
             let part = if s + 1 == stages && !job.sizes.at_once() { Part::Values } else { Part::All };
             job.stage(simd, (n, s), slot + s, (order, part), memory);
         }
-        let tableau = job.solve.solver().tableau();
+        let tableau = job.solve.method().tableau();
         for s in (0..stages).rev() {
             for i in 0..b {
                 let (dt, own) = (job.dt(i, n), i * h..(i + 1) * h);
                 let seed = &mut memory.seed[own.clone()];
                 T::scale(simd, seed, dt * T::from_f64(tableau.b[s]), &memory.gradient[own]);
                 for r in s + 1..stages {
-                    T::axpy(simd, seed, dt * T::from_f64(tableau.a[r][s]), &memory.stages[(r * b + i) * h..][..h]);
+                    T::axpy(simd, seed, dt * T::from_f64(tableau.row(r)[s]), &memory.stages[(r * b + i) * h..][..h]);
                 }
             }
             memory.drive.load(job.sizes, job.input, job.group.start, n, s);

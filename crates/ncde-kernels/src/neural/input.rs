@@ -2,7 +2,7 @@
 
 use ncde_simd::Float;
 
-use super::{Network, Solver};
+use super::{Method, Network};
 use crate::Error;
 use crate::error::{all_finite, finite, want};
 
@@ -76,7 +76,7 @@ impl<T: Float> Input<'_, T> {
         &self,
         operation: &'static str,
         network: &Network,
-        solver: Solver,
+        method: Method,
         width: usize,
         outputs: Outputs<'_>,
     ) -> Result<(), Error> {
@@ -86,7 +86,7 @@ impl<T: Float> Input<'_, T> {
                 return Err(Error::Empty { operation, what });
             }
         }
-        let (hidden, channels, stages) = (network.hidden(), network.channels(), solver.stages());
+        let (hidden, channels, stages) = (network.hidden(), network.channels(), method.stages());
         want(operation, "the array of parameters", input.parameters.len(), network.parameters(), || {
             format!("the parameters of {hidden} states, {channels} channels and hidden layers {:?}", network.widths())
         })?;
@@ -96,7 +96,7 @@ impl<T: Float> Input<'_, T> {
         want(operation, "the initial state", input.initial.len(), batch * hidden, || format!("batch {batch} x {hidden} states"))?;
         want(operation, "the list of step lengths", input.dt.len(), batch * steps, || format!("batch {batch} x {steps} steps"))?;
         want(operation, "the list of rows", input.rows.len(), batch * steps * stages, || {
-            format!("batch {batch} x {steps} steps x {stages} stages of {solver:?}")
+            format!("batch {batch} x {steps} steps x {stages} stages of {method:?}")
         })?;
         if let Some(at) = input.rows.iter().position(|&row| row >= control) {
             let (place, stage) = (at / stages, at % stages);
@@ -151,8 +151,8 @@ impl<T: Float> Input<'_, T> {
     }
 
     /// Where and when the state of a series overflowed, as an error.
-    pub fn exploded(&self, series: usize, step: usize, solver: Solver) -> Error {
-        let row = self.rows[(series * self.steps + step) * solver.stages()];
+    pub fn exploded(&self, series: usize, step: usize, method: Method) -> Error {
+        let row = self.rows[(series * self.steps + step) * method.stages()];
         Error::SolveExploded { series, step, row }
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `network`, `solver` | the field and its parameters; Runge-Kutta tables |
+//! | `network`, `method` | the field and its parameters; Runge-Kutta tables |
 //! | `solve`, `input` | what is computed; the arrays, and everything that can be wrong with them |
 //! | `plan` | groups of samples that are solved together, shards that are summed up together |
 //! | `flow` | the loop over time, both ways |
@@ -27,17 +27,17 @@ mod collect;
 mod field;
 mod flow;
 mod input;
+mod method;
 mod network;
 mod packed;
 mod plan;
 mod product;
 mod reverse;
 mod solve;
-mod solver;
 mod tape;
 
 pub(crate) use flow::{Exploded, backward, forward};
 pub use input::{Gradients, Input, Outputs};
+pub use method::{LastStage, Method, Tableau};
 pub use network::{Activation, Last, Layer, Network};
 pub use solve::{Controls, Depth, Solve};
-pub use solver::Solver;

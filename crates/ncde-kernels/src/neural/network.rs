@@ -11,19 +11,23 @@ use std::ops::Range;
 
 use crate::Error;
 
-/// What follows each hidden layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+/// A function of one number, applied to each output of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
     /// `z / (1 + e^-z)`.
     #[default]
     Silu,
-    /// `max(z, 0)`; its derivative at 0 is taken as 0.
+    /// `max(z, 0)`; its derivative at 0 is taken as 0, and its kink leaves brackets without meaning where it is crossed.
     Relu,
     /// `tanh z`.
     Tanh,
     /// `ln(1 + e^z)`.
     Softplus,
+    /// `ln(1 + e^z) - ln 2`, which is 0 at 0.
+    ShiftedSoftplus,
+    /// `z`.
+    Identity,
 }
 
 /// What follows the last layer.

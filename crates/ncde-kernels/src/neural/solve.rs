@@ -1,6 +1,6 @@
 //! The solve as its users see it: what is computed, set once, then run on arrays.
 
-use super::{Gradients, Input, Network, Outputs, Solver};
+use super::{Gradients, Input, Method, Network, Outputs};
 use crate::{Error, Float};
 
 /// Which brackets of the fields take part.
@@ -26,10 +26,10 @@ pub enum Controls {
 /// The solve of `dh/dt = F(h, c(t))` by fixed steps.
 ///
 /// ```
-/// use ncde_kernels::neural::{Input, Last, Network, Outputs, Solve, Solver};
+/// use ncde_kernels::neural::{Input, Last, Network, Outputs, Solve, Method};
 /// // dh = h dx, a network of one weight; x grows by 1 in two steps of Heun's method, each a factor 1 + 1/2 + 1/8.
 /// let network = Network::new(1, 1, &[])?.with_last(Last::Linear);
-/// let solve = Solve::new(network).with_solver(Solver::Heun);
+/// let solve = Solve::new(network).with_method(Method::Heun);
 /// let input = Input {
 ///     batch: 1, steps: 2, control: 1,
 ///     parameters: &[1.0, 0.0], coefficients: &[1.0], initial: &[1.0], dt: &[0.5, 0.5], rows: &[0, 0, 0, 0],
@@ -44,14 +44,14 @@ pub enum Controls {
 pub struct Solve {
     network: Network,
     depth: Depth,
-    solver: Solver,
+    method: Method,
     controls: Controls,
 }
 
 impl Solve {
     /// Heun's method, no brackets, controls that are data.
     pub fn new(network: Network) -> Self {
-        Self { network, depth: Depth::default(), solver: Solver::default(), controls: Controls::default() }
+        Self { network, depth: Depth::default(), method: Method::default(), controls: Controls::default() }
     }
 
     /// Another depth.
@@ -62,8 +62,8 @@ impl Solve {
 
     /// Another method.
     #[must_use]
-    pub fn with_solver(self, solver: Solver) -> Self {
-        Self { solver, ..self }
+    pub fn with_method(self, method: Method) -> Self {
+        Self { method, ..self }
     }
 
     /// Gradients of the controls, or not.
@@ -83,8 +83,8 @@ impl Solve {
     }
 
     /// The method.
-    pub fn solver(&self) -> Solver {
-        self.solver
+    pub fn method(&self) -> Method {
+        self.method
     }
 
     /// Whether controls have gradients.
@@ -133,11 +133,11 @@ impl Solve {
     /// As for [`forward_at`](Self::forward_at); what `states` then holds means nothing.
     pub fn forward_into<T: Float>(&self, input: &Input<'_, T>, outputs: Outputs<'_>, states: &mut Vec<T>) -> Result<(), Error> {
         let operation = "the neural solve";
-        input.check(operation, &self.network, self.solver, self.coefficients(), outputs)?;
+        input.check(operation, &self.network, self.method, self.coefficients(), outputs)?;
         states.resize(input.batch * outputs.count(input) * self.network.hidden(), T::ZERO);
         match T::neural_forward(self, input, outputs, states) {
             None => Ok(()),
-            Some(exploded) => Err(input.exploded(exploded.series, exploded.step, self.solver)),
+            Some(exploded) => Err(input.exploded(exploded.series, exploded.step, self.method)),
         }
     }
 
@@ -157,7 +157,7 @@ impl Solve {
         gradient: &[T],
     ) -> Result<Gradients<T>, Error> {
         let operation = "the reverse pass of the neural solve";
-        input.check(operation, &self.network, self.solver, self.coefficients(), outputs)?;
+        input.check(operation, &self.network, self.method, self.coefficients(), outputs)?;
         input.check_states(operation, self.network.hidden(), states, outputs, gradient)?;
         let mut gradients = Gradients {
             parameters: vec![T::ZERO; self.network.parameters()],

@@ -72,7 +72,7 @@ impl Sizes {
             Depth::Two if d * b <= MOST_ROWS => (Directions::Channels, d),
             Depth::Two => (Directions::Channels, d.div_ceil((d * b).div_ceil(FEW_ROWS))),
         };
-        let (rows, stages) = ((1 + tangents) * b, solve.solver().stages());
+        let (rows, stages) = ((1 + tangents) * b, solve.method().stages());
         let steps = if tangents > 0 { 1 } else { ENOUGH_ROWS.div_ceil(rows * stages) };
         let h = padded::<T>(network.hidden());
         let widths = inputs.iter().map(|&n| padded::<T>(n)).collect();
@@ -226,13 +226,13 @@ pub(crate) fn refill<V: Clone>(array: &mut Vec<V>, len: usize, value: V) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neural::{Network, Solver};
+    use crate::neural::{Method, Network};
 
     #[test]
     fn channels_go_together_where_their_rows_are_few() {
         let sizes = |channels: usize, depth, b, widths: &[usize]| {
             let network = Network::new(2, channels, widths).unwrap();
-            Sizes::new::<f32>(&Solve::new(network).with_depth(depth).with_solver(Solver::Rk4), b)
+            Sizes::new::<f32>(&Solve::new(network).with_depth(depth).with_method(Method::Rk4), b)
         };
         let once = sizes(6, Depth::Two, 8, &[3]);
         assert!(once.at_once() && once.rows == 56 && once.slots == 4);

@@ -1,7 +1,7 @@
 //! Random solves: a network, controls, and steps of different lengths for every sample, some of them padding.
 
 use ncde_kernels::Float;
-use ncde_kernels::neural::{Activation, Depth, Gradients, Input, Last, Network, Outputs, Solve, Solver};
+use ncde_kernels::neural::{Activation, Depth, Gradients, Input, Last, Method, Network, Outputs, Solve};
 
 use super::reference;
 
@@ -53,7 +53,7 @@ pub(crate) struct Case<T = f64> {
 pub(crate) type Shape<'a> = ((usize, usize, &'a [usize]), [usize; 3]);
 
 impl Case {
-    pub(crate) fn new(seed: u64, shape: Shape<'_>, functions: (Activation, Last), depth: Depth, solver: Solver) -> Self {
+    pub(crate) fn new(seed: u64, shape: Shape<'_>, functions: (Activation, Last), depth: Depth, solver: Method) -> Self {
         let ((hidden, channels, widths), [batch, steps, control]) = shape;
         let network = Network::new(hidden, channels, widths).unwrap().with_activation(functions.0).with_last(functions.1);
         let mut parameters = numbers(seed, network.parameters());
@@ -63,7 +63,7 @@ impl Case {
             parameters[layer.weight].iter_mut().for_each(|x| *x *= scale);
             parameters[layer.bias].iter_mut().for_each(|x| *x *= 0.5);
         }
-        let solve = Solve::new(network).with_depth(depth).with_solver(solver);
+        let solve = Solve::new(network).with_depth(depth).with_method(solver);
         let mut dt: Vec<f64> = numbers(seed + 1, batch * steps).iter().map(|x| 0.15 + 0.1 * x).collect();
         for (b, dt) in dt.chunks_exact_mut(steps).enumerate() {
             // Each sample has its own number of steps, and pauses.
@@ -95,13 +95,13 @@ impl Case {
     pub(crate) fn before_last(self, activation: Activation) -> Self {
         let solve = Solve::new(self.solve.network().clone().with_before_last(activation))
             .with_depth(self.solve.depth())
-            .with_solver(self.solve.solver());
+            .with_method(self.solve.method());
         Self { name: format!("{} then {activation:?}", self.name), solve, ..self }
     }
 
     /// States at the ends of all steps, the naive way.
     pub(crate) fn reference(&self) -> Vec<f64> {
-        let (n, width, stages) = (self.solve.network().hidden(), self.solve.coefficients(), self.solve.solver().stages());
+        let (n, width, stages) = (self.solve.network().hidden(), self.solve.coefficients(), self.solve.method().stages());
         let mut states = Vec::new();
         for b in 0..self.batch {
             let mut h = self.initial[b * n..(b + 1) * n].to_vec();
@@ -177,9 +177,19 @@ pub(crate) fn cases() -> Vec<Case> {
         for (j, activation) in activations.into_iter().enumerate() {
             for depth in [Depth::One, Depth::Two] {
                 let last = if (i + j) % 3 == 0 { Last::Linear } else { Last::Tanh };
-                let solver = [Solver::Heun, Solver::Euler, Solver::Rk4][(i + 2 * j) % 3];
+                let solver = [Method::Heun, Method::Euler, Method::Rk4][(i + 2 * j) % 3];
                 cases.push(Case::new(1 + 10 * i as u64, shape, (activation, last), depth, solver));
             }
+        }
+    }
+    // The other methods and functions.
+    for (i, method) in Method::ALL.into_iter().enumerate() {
+        for depth in [Depth::One, Depth::Two] {
+            let (inner, outer) =
+                [(Activation::ShiftedSoftplus, Activation::Identity), (Activation::Identity, Activation::Silu)][i % 2];
+            cases.push(
+                Case::new(3 + 10 * i as u64, shapes[[2, 4, 6][i % 3]], (inner, Last::Tanh), depth, method).before_last(outer),
+            );
         }
     }
     // The last hidden layer on its own.
@@ -187,7 +197,7 @@ pub(crate) fn cases() -> Vec<Case> {
         for (j, depth) in [Depth::One, Depth::Two].into_iter().enumerate() {
             let (inner, outer) = [(Activation::Relu, Activation::Tanh), (Activation::Silu, Activation::Softplus)][(i + j) % 2];
             let last = [Last::Linear, Last::Tanh][(i / 2) % 2];
-            let solver = [Solver::Heun, Solver::Rk4][(i + j) % 2];
+            let solver = [Method::Heun, Method::Rk4][(i + j) % 2];
             cases.push(Case::new(5 + 10 * i as u64, shape, (inner, last), depth, solver).before_last(outer));
         }
     }

@@ -1,13 +1,13 @@
 //! Bad input: every message says what was seen, what was wanted and where.
 
 use ncde_kernels::Error;
-use ncde_kernels::neural::{Activation, Depth, Last, Network, Outputs, Solver};
+use ncde_kernels::neural::{Activation, Depth, Last, Method, Network, Outputs};
 
 use super::case::{Case, Shape};
 
 fn case() -> Case {
     let shape: Shape<'_> = ((2, 3, &[4]), [2, 3, 5]);
-    Case::new(1, shape, (Activation::Silu, Last::Tanh), Depth::Two, Solver::Heun)
+    Case::new(1, shape, (Activation::Silu, Last::Tanh), Depth::Two, Method::Heun)
 }
 
 fn message(case: &Case) -> String {
@@ -90,7 +90,7 @@ fn numbers_that_are_not_finite() {
 /// A field that grows with its argument, and a control that is huge from row 2 on.
 fn explosive() -> Case {
     let shape: Shape<'_> = ((2, 1, &[3]), [3, 8, 4]);
-    let mut case = Case::new(1, shape, (Activation::Relu, Last::Linear), Depth::One, Solver::Heun);
+    let mut case = Case::new(1, shape, (Activation::Relu, Last::Linear), Depth::One, Method::Heun);
     case.parameters.fill(0.5);
     case.initial.fill(1.0);
     case.dt.fill(0.1);

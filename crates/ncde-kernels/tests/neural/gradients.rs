@@ -1,6 +1,6 @@
 //! Every gradient against central differences in f64.
 
-use ncde_kernels::neural::{Activation, Controls, Depth, Last, Solver};
+use ncde_kernels::neural::{Activation, Controls, Depth, Last, Method};
 
 use super::case::{Case, Shape, assert_close, cases, numbers};
 
@@ -40,7 +40,7 @@ fn gradients_are_differences() {
 #[test]
 fn many_channels_go_in_groups() {
     let shape: Shape<'_> = ((2, 37, &[3]), [16, 2, 1]);
-    let case = Case::new(7, shape, (Activation::Silu, Last::Tanh), Depth::Two, Solver::Heun);
+    let case = Case::new(7, shape, (Activation::Silu, Last::Tanh), Depth::Two, Method::Heun);
     let case = Case { solve: case.solve.clone().with_controls(Controls::Variable), ..case };
     assert_close(&case.name, &case.forward(), &case.reference(), 1e-13);
     let weights = numbers(99, case.forward().len());

@@ -1,6 +1,6 @@
 //! `dh/dt = sum_i c_i f_i(h) + sum_{i<j} c_[i,j] (Df_j f_i - Df_i f_j)(h)`, one sample, one bracket, one number after the other.
 
-use ncde_kernels::neural::{Activation, Depth, Last, Network, Solve, Solver};
+use ncde_kernels::neural::{Activation, Depth, Last, Method, Network, Solve};
 
 /// A number and its derivative in some direction.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ fn activate(activation: Activation, Dual(z, dz): Dual) -> Dual {
         Activation::Relu => (z.max(0.0), if z > 0.0 { 1.0 } else { 0.0 }),
         Activation::Tanh => (z.tanh(), 1.0 - z.tanh().powi(2)),
         Activation::Softplus => (z.exp().ln_1p(), sigmoid),
+        Activation::ShiftedSoftplus => (z.exp().ln_1p() - 2.0_f64.ln(), sigmoid),
+        Activation::Identity => (z, 1.0),
     };
     Dual(value, slope * dz)
 }
@@ -80,17 +82,29 @@ fn moved(h: &[f64], terms: &[(f64, &[f64])]) -> Vec<f64> {
 pub(crate) fn step(solve: &Solve, parameters: &[f64], h: &[f64], dt: f64, c: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     let f = |s: usize, h: &[f64]| right_hand_side(solve, parameters, h, &c(s));
     let first = f(0, h);
-    match solve.solver() {
-        Solver::Euler => moved(h, &[(dt, &first)]),
-        Solver::Heun => {
+    match solve.method() {
+        Method::Euler => moved(h, &[(dt, &first)]),
+        Method::Heun => {
             let second = f(1, &moved(h, &[(dt, &first)]));
             moved(h, &[(dt / 2.0, &first), (dt / 2.0, &second)])
         }
-        Solver::Rk4 => {
+        Method::Rk4 => {
             let second = f(1, &moved(h, &[(dt / 2.0, &first)]));
             let third = f(2, &moved(h, &[(dt / 2.0, &second)]));
             let fourth = f(3, &moved(h, &[(dt, &third)]));
             moved(h, &[(dt / 6.0, &first), (dt / 3.0, &second), (dt / 3.0, &third), (dt / 6.0, &fourth)])
+        }
+        method => {
+            let (tableau, mut slopes) = (method.tableau(), vec![first]);
+            let sum = |weights: &[f64], slopes: &[Vec<f64>]| {
+                moved(h, &weights.iter().zip(slopes).map(|(w, k)| (dt * w, &k[..])).collect::<Vec<_>>())
+            };
+            for s in 1..tableau.stages() {
+                // A last stage that only serves the error reads no row of its own.
+                let row = s.min(method.stages() - 1);
+                slopes.push(f(row, &sum(tableau.a[s - 1], &slopes)));
+            }
+            sum(tableau.b, &slopes)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Values: the reference, other number types, threads, padding, and fields whose brackets are known.
 
-use ncde_kernels::neural::{Activation, Depth, Last, Outputs, Solver};
+use ncde_kernels::neural::{Activation, Depth, Last, Method, Outputs};
 
 use super::case::{Case, Shape, assert_close, cases, numbers, wide};
 
@@ -34,7 +34,7 @@ impl Case<f32> {
 fn linear_fields_have_matrix_commutators() {
     let (n, d) = (3, 3);
     let shape: Shape<'_> = ((n, d, &[]), [1, 1, 1]);
-    let mut case = Case::new(5, shape, (Activation::Silu, Last::Linear), Depth::Two, Solver::Euler);
+    let mut case = Case::new(5, shape, (Activation::Silu, Last::Linear), Depth::Two, Method::Euler);
     let layer = case.solve.network().layer(0);
     case.parameters[layer.bias].fill(0.0);
     case.dt = vec![1.0];
@@ -64,11 +64,11 @@ fn brackets_raise_the_order_of_the_log_ode() {
     let shape: Shape<'_> = ((2, 2, &[4]), [1, 64, 2]);
     let size = 0.2;
     let error = |bracket: f64| {
-        let mut exact = Case::new(9, shape, (Activation::Tanh, Last::Tanh), Depth::One, Solver::Rk4);
+        let mut exact = Case::new(9, shape, (Activation::Tanh, Last::Tanh), Depth::One, Method::Rk4);
         exact.dt = vec![1.0 / 32.0; 64];
         exact.coefficients = vec![size, 0.0, 0.0, size];
         exact.rows = (0..256).map(|i| usize::from(i >= 128)).collect();
-        let mut log = Case::new(9, shape, (Activation::Tanh, Last::Tanh), Depth::Two, Solver::Rk4);
+        let mut log = Case::new(9, shape, (Activation::Tanh, Last::Tanh), Depth::Two, Method::Rk4);
         log.dt = vec![1.0 / 64.0; 64];
         // Increments (size, size) and area size^2 / 2, over the unit interval.
         log.coefficients = [size, size, bracket * size * size / 2.0].repeat(2);
@@ -84,7 +84,7 @@ fn results_do_not_depend_on_threads() {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     for depth in [Depth::One, Depth::Two] {
         let shape: Shape<'_> = ((6, 3, &[9, 8]), [41, 4, 3]);
-        let case = Case::new(3, shape, (Activation::Silu, Last::Tanh), depth, Solver::Heun).to::<f32>();
+        let case = Case::new(3, shape, (Activation::Silu, Last::Tanh), depth, Method::Heun).to::<f32>();
         let weights = vec![1.0; 41 * 4 * 6];
         let run = |threads| pool(threads).install(|| (case.forward(), case.gradients(&weights)));
         let one = run(1);
@@ -96,7 +96,7 @@ fn results_do_not_depend_on_threads() {
 fn steps_of_length_zero_do_nothing() {
     for depth in [Depth::One, Depth::Two] {
         let shape: Shape<'_> = ((3, 2, &[4]), [2, 6, 2]);
-        let mut case = Case::new(4, shape, (Activation::Softplus, Last::Linear), depth, Solver::Rk4);
+        let mut case = Case::new(4, shape, (Activation::Softplus, Last::Linear), depth, Method::Rk4);
         case.dt = [[0.1, 0.2, 0.3, 0.0, 0.0, 0.0], [0.1, 0.0, 0.2, 0.0, 0.3, 0.0]].concat();
         let stages = case.rows.split_at_mut(24);
         for (i, step) in [0, 2, 4].into_iter().enumerate() {

@@ -1,7 +1,9 @@
 //! A function of each number, `y_i = s(x_i)`, or a gated linear unit, `y = u sigmoid(v)` for `x = (u, v)`. No weights.
 
+use ncde_kernels::neural::Activation as Pointwise;
 use num_traits::Float;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, IntoDeserializer, value};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::signal::misplaced;
 use super::{Chain, Layer, Row, Share, Signal, Step, Values};
@@ -15,20 +17,26 @@ pub struct Activation {
     pub function: Function,
 }
 
-/// The functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What becomes of a row: `silu` and so on, or `glu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Function {
-    /// `x / (1 + e^-x)`.
-    Silu,
-    /// `max(x, 0)`.
-    Relu,
-    /// `tanh x`.
-    Tanh,
-    /// `ln(1 + e^x)`.
-    Softplus,
     /// `u sigmoid(v)`, the first and the second half of a row.
     Glu,
+    /// A function of each number.
+    #[serde(untagged)]
+    Each(Pointwise),
+}
+
+impl<'de> Deserialize<'de> for Function {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        if name == "glu" {
+            return Ok(Self::Glu);
+        }
+        let own: Result<Pointwise, value::Error> = Pointwise::deserialize(name.as_str().into_deserializer());
+        own.map(Self::Each).map_err(|error| D::Error::custom(format!("{error}, `glu`")))
+    }
 }
 
 impl Function {
@@ -39,12 +47,16 @@ impl Function {
 
     /// The function of a row.
     pub fn apply<T: Float>(self, x: &[T], y: &mut [T]) {
-        let (zero, one) = (T::zero(), T::one());
         match self {
-            Self::Silu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x * sigmoid(x)),
-            Self::Relu => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(zero)),
-            Self::Tanh => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.tanh()),
-            Self::Softplus => y.iter_mut().zip(x).for_each(|(y, &x)| *y = x.max(zero) + (one + (-x.abs()).exp()).ln()),
+            Self::Each(Pointwise::Silu) => each(x, y, |x| x * sigmoid(x)),
+            Self::Each(Pointwise::Relu) => each(x, y, |x| x.max(T::zero())),
+            Self::Each(Pointwise::Tanh) => each(x, y, T::tanh),
+            Self::Each(Pointwise::Softplus) => each(x, y, softplus),
+            Self::Each(Pointwise::ShiftedSoftplus) => {
+                let shift = softplus(T::zero());
+                each(x, y, |x| softplus(x) - shift);
+            }
+            Self::Each(Pointwise::Identity) => y.copy_from_slice(x),
             Self::Glu => {
                 let (u, v) = x.split_at(x.len() / 2);
                 y.iter_mut().zip(u.iter().zip(v)).for_each(|(y, (&u, &v))| *y = u * sigmoid(v));
@@ -59,13 +71,16 @@ impl Function {
             dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx = dy * slope(x));
         };
         match self {
-            Self::Silu => each(dx, |x| {
+            Self::Each(Pointwise::Silu) => each(dx, |x| {
                 let s = sigmoid(x);
                 s * (T::one() + x * (T::one() - s))
             }),
-            Self::Relu => dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx = if x > zero { dy } else { zero }),
-            Self::Tanh => each(dx, |x| T::one() - x.tanh() * x.tanh()),
-            Self::Softplus => each(dx, sigmoid),
+            Self::Each(Pointwise::Identity) => dx.copy_from_slice(dy),
+            Self::Each(Pointwise::Relu) => {
+                dx.iter_mut().zip(x.iter().zip(dy)).for_each(|(dx, (&x, &dy))| *dx = if x > zero { dy } else { zero });
+            }
+            Self::Each(Pointwise::Tanh) => each(dx, |x| T::one() - x.tanh() * x.tanh()),
+            Self::Each(Pointwise::Softplus | Pointwise::ShiftedSoftplus) => each(dx, sigmoid),
             Self::Glu => {
                 let n = dy.len();
                 for i in 0..n {
@@ -78,8 +93,16 @@ impl Function {
     }
 }
 
+fn each<T: Float>(x: &[T], y: &mut [T], function: impl Fn(T) -> T) {
+    y.iter_mut().zip(x).for_each(|(y, &x)| *y = function(x));
+}
+
 fn sigmoid<T: Float>(x: T) -> T {
     T::one() / (T::one() + (-x).exp())
+}
+
+fn softplus<T: Float>(x: T) -> T {
+    x.max(T::zero()) + (T::one() + (-x.abs()).exp()).ln()
 }
 
 impl Layer for Activation {

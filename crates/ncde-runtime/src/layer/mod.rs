@@ -70,7 +70,7 @@ pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::Linear;
 pub use linear_cde::{Forget, LinearCde, Prepared};
 pub use memory::Memory;
-pub use neural_cde::{NeuralCde, NeuralKind, generic_field, method};
+pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
 pub use random_features::RandomFeatures;

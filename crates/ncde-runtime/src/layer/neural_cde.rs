@@ -18,11 +18,11 @@
 //! | `first`, `start` | `[knot and statics, H]`, `[H]` | uniform on `±1 / sqrt(inputs)` |
 //! | `radius` | `[1]`: the largest `\|h\|` seen in training; on that ball a bound of the field's Lip norm holds for what was seen | fitted |
 
-use ncde_kernels::neural::{Activation, Depth, Input, Last, Network, Outputs, Solve, Solver};
+use ncde_kernels::neural::{Activation, Depth, Input, Last, Method, Network, Outputs, Solve};
 use ncde_signature::Basis;
 use ncde_solve::brackets::MOST_DEPTH;
 use ncde_solve::field;
-use ncde_solve::solve::{Method, RowSteps};
+use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
@@ -32,6 +32,9 @@ use crate::Error;
 
 /// The most hidden layers of a network.
 const MOST_LAYERS: usize = 1 << 10;
+
+/// The most rows of a control in a step.
+const MOST_ROWS: usize = 64;
 
 /// A model whose vector field is a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +55,7 @@ pub struct NeuralCde {
     /// What follows the last layer.
     pub last: Last,
     /// How the equation is solved.
-    pub solver: Solver,
+    pub solver: Method,
     /// In how many steps a window.
     pub steps: usize,
     /// What the first weights of the field are multiplied with.
@@ -113,6 +116,13 @@ impl NeuralCde {
                 return refuse("activation", problem);
             }
         }
+        if self.kind == NeuralKind::Ncde && self.fitting_grid().is_none() {
+            let problem = format!(
+                "`{}`, whose stages lie between the points at which the path of an `ncde` is known; use `rk4`",
+                self.solver.name()
+            );
+            return refuse("solver", problem);
+        }
         if !(self.init.is_finite() && self.init > 0.0) {
             return refuse("init", format!("{}; it is a positive number", self.init));
         }
@@ -150,10 +160,14 @@ impl NeuralCde {
         (0..self.steps).flat_map(|step| nodes.iter().map(move |&node| row(step, node))).collect()
     }
 
-    /// How many rows of the control lie in a step: the fewest that give every stage its own.
+    /// How many rows of the control lie in a step: the fewest that give every stage its own. (A method without such a grid is refused.)
     fn grid(&self) -> usize {
+        self.fitting_grid().unwrap_or(MOST_ROWS)
+    }
+
+    fn fitting_grid(&self) -> Option<usize> {
         let fits = |grid: &usize| self.solver.nodes().iter().all(|node| (node * *grid as f64).fract() == 0.0);
-        (1..=64).find(fits).unwrap_or(64)
+        (1..=MOST_ROWS).find(fits)
     }
 }
 
@@ -197,16 +211,14 @@ impl Layer for NeuralCde {
         let route = match self.depth(input)? {
             depth @ (1 | 2) => Route::Fused {
                 solve: Box::new(
-                    Solve::new(network).with_depth(if depth == 2 { Depth::Two } else { Depth::One }).with_solver(self.solver),
+                    Solve::new(network).with_depth(if depth == 2 { Depth::Two } else { Depth::One }).with_method(self.solver),
                 ),
                 reads: self.reads(),
                 dt: vec![1.0 / self.steps as f32; self.steps],
                 control: Vec::new(),
                 states: Vec::new(),
             },
-            depth => {
-                Route::Generic { steps: RowSteps::new(channels, depth, method(self.solver))?, field: generic_field(&network)? }
-            }
+            depth => Route::Generic { steps: RowSteps::new(channels, depth, self.solver)?, field: generic_field(&network)? },
         };
         Ok(Box::new(NeuralStep {
             spec: self.clone(),
@@ -221,29 +233,14 @@ impl Layer for NeuralCde {
     }
 }
 
-/// The same method of `ncde-solve`.
-pub fn method(solver: Solver) -> Method {
-    match solver {
-        Solver::Euler => Method::Euler,
-        Solver::Heun => Method::Heun,
-        Solver::Rk4 => Method::Rk4,
-    }
-}
-
 /// The network as `ncde-solve` writes it: the same parameters in the same order.
 ///
 /// # Errors
 /// If the sizes make no sense.
 pub fn generic_field(network: &Network) -> Result<field::Network, ncde_solve::Error> {
-    let function = |activation| match activation {
-        Activation::Silu => field::Activation::Silu,
-        Activation::Relu => field::Activation::Relu,
-        Activation::Tanh => field::Activation::Tanh,
-        Activation::Softplus => field::Activation::Softplus,
-    };
     let hidden = network.widths().iter().enumerate();
-    let hidden = hidden.map(|(l, &width)| field::Layer { width, activation: function(network.activation_of(l)) });
-    let activation = if network.last() == Last::Tanh { field::Activation::Tanh } else { field::Activation::Identity };
+    let hidden = hidden.map(|(l, &width)| field::Layer { width, activation: network.activation_of(l) });
+    let activation = if network.last() == Last::Tanh { Activation::Tanh } else { Activation::Identity };
     let last = field::Layer { width: network.channels() * network.hidden(), activation };
     field::Network::from_layers(network.hidden(), network.channels(), hidden.chain([last]).collect())
 }

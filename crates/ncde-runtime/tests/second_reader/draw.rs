@@ -237,7 +237,8 @@ fn plain(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
     match dice.whole(0, 5) {
         0 | 1 => narrow(dice, layers, given),
         2 => {
-            let function = dice.one_of(&["silu", "relu", "tanh", "softplus", "glu"][..if even { 5 } else { 4 }]);
+            let function = dice
+                .one_of(&["silu", "relu", "tanh", "softplus", "shifted-softplus", "identity", "glu"][..if even { 7 } else { 6 }]);
             layers.push(json!({"layer": "activation", "function": function}));
             *given = given.with(if function == "glu" { given.width / 2 } else { given.width });
         }
@@ -439,16 +440,20 @@ fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &Value) -> V
     layer
 }
 
+/// The last two read the path where an `ncde` does not know it.
+const SOLVERS: [&str; 8] = ["euler", "heun", "rk4", "midpoint", "ralston", "bogacki-shampine", "dormand-prince", "tsitouras"];
+
 fn neural_cde(dice: &mut Dice, given: &Given, hidden: usize) -> Value {
     let form = given.windows.clone().map_or(Value::Null, |(_, form)| form);
     let kind = if form["kind"] == "hermite" { "ncde" } else { dice.one_of(&["nrde", "log-ncde"]) };
     let smooth = kind == "log-ncde" && form["depth"] != 1;
-    let mut activation = || dice.one_of(&["silu", "tanh", "softplus", "relu"][..if smooth { 3 } else { 4 }]);
+    let mut activation =
+        || dice.one_of(&["silu", "tanh", "softplus", "shifted-softplus", "identity", "relu"][..if smooth { 5 } else { 6 }]);
     let (activation, before_last) = (activation(), activation());
     json!({
         "layer": "neural-cde", "kind": kind, "hidden": hidden, "width": dice.whole(1, 6), "layers": dice.whole(0, 3),
         "activation": activation, "before_last": before_last, "last": dice.one_of(&["tanh", "linear"]),
-        "solver": dice.one_of(&["euler", "heun", "rk4"]), "steps": dice.whole(1, 3), "init": 1.0,
+        "solver": dice.one_of(&SOLVERS[..if kind == "ncde" { 6 } else { 8 }]), "steps": dice.whole(1, 3), "init": 1.0,
     })
 }
 

@@ -64,7 +64,8 @@ fn activation(name: &str, x: &Number) -> Number {
         "relu" => function(x, &|x| x.max(0.0), &|x| constant(f64::from(u8::from(x[0] > 0.0)), x)),
         "tanh" => tanh(x),
         "softplus" => function(x, &|x| x.max(0.0) + (1.0 + (-x.abs()).exp()).ln(), &sigmoid),
-        "linear" => x.clone(),
+        "shifted-softplus" => plus(&activation("softplus", x), &constant(-(2.0_f64.ln()), x)),
+        "linear" | "identity" => x.clone(),
         other => panic!("no activation {other}"),
     }
 }
@@ -139,6 +140,31 @@ impl Field<'_> {
 pub(crate) fn solve(solver: &str, steps: usize, h: &[f64], rate: &dyn Fn(f64, &[f64]) -> Vec<f64>) -> Vec<f64> {
     let third = 1.0 / 3.0;
     let (a, b): (Vec<Vec<f64>>, Vec<f64>) = match solver {
+        "midpoint" => (vec![vec![], vec![0.5]], vec![0.0, 1.0]),
+        "ralston" => (vec![vec![], vec![2.0 * third]], vec![0.25, 0.75]),
+        "bogacki-shampine" => (vec![vec![], vec![0.5], vec![0.0, 0.75]], vec![2.0 / 9.0, third, 4.0 / 9.0]),
+        "dormand-prince" => (
+            vec![
+                vec![],
+                vec![1.0 / 5.0],
+                vec![3.0 / 40.0, 9.0 / 40.0],
+                vec![44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0],
+                vec![19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0],
+                vec![9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0],
+            ],
+            vec![35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
+        ),
+        "tsitouras" => (
+            vec![
+                vec![],
+                vec![0.161],
+                vec![-0.008480655492356989, 0.335480655492357],
+                vec![2.8971530571054935, -6.359448489975075, 4.3622954328695815],
+                vec![5.325864828439257, -11.748883564062828, 7.4955393428898365, -0.09249506636175525],
+                vec![5.86145544294642, -12.92096931784711, 8.159367898576159, -0.071584973281401, -0.028269050394068383],
+            ],
+            vec![0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081, 2.324710524099774],
+        ),
         "euler" => (vec![vec![]], vec![1.0]),
         "heun" => (vec![vec![], vec![1.0]], vec![0.5, 0.5]),
         "rk4" => (vec![vec![], vec![0.5], vec![0.0, 0.5], vec![0.0, 0.0, 1.0]], vec![third / 2.0, third, third, third / 2.0]),

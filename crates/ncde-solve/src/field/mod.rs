@@ -16,8 +16,9 @@ mod linear;
 mod network;
 mod reverse;
 
-pub use activation::Activation;
+pub use activation::activate;
 pub use linear::Linear;
+pub use ncde_kernels::neural::Activation;
 pub use network::{Layer, Network};
 
 use std::ops::Range;

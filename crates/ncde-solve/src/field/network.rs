@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::activation::activate;
 use super::{Activation, VectorField};
 use crate::Error;
 use crate::error::check;
@@ -170,7 +171,7 @@ impl Network {
             }
         }
         for out in out {
-            *out = activation.apply(*out);
+            *out = activate(activation, *out);
         }
     }
 }

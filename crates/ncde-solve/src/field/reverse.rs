@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::activation::activate;
 use super::{Network, Reversible, VectorField};
 use crate::scalar::{Dual, Jet, Real};
 
@@ -35,7 +36,7 @@ impl Reversible for Network {
         let mut x = h.to_vec();
         for (l, layer) in self.layers().iter().enumerate() {
             let z = self.affine(l, self.needed(l, &channels), parameters, &x);
-            x = z.into_iter().map(|z| layer.activation.apply(z)).collect();
+            x = z.into_iter().map(|z| activate(layer.activation, z)).collect();
         }
         out.copy_from_slice(&x);
     }
@@ -53,7 +54,7 @@ impl Reversible for Network {
         for (l, layer) in self.layers().iter().enumerate() {
             let z = self.affine(l, self.needed(l, &channels), parameters, &inputs[l]);
             // s(z + e) = s(z) + s'(z) e.
-            let moved: Vec<Dual<N>> = z.into_iter().map(|z| layer.activation.apply(Dual::new(z, N::of(1.0)))).collect();
+            let moved: Vec<Dual<N>> = z.into_iter().map(|z| activate(layer.activation, Dual::new(z, N::of(1.0)))).collect();
             inputs.push(moved.iter().map(|y| y.value).collect());
             slopes.push(moved.into_iter().map(|y| y.tangent).collect::<Vec<N>>());
         }

@@ -6,7 +6,7 @@
 use super::step::{First, Stages};
 use super::steps::{Adaptive, Steps};
 use super::stops::Stretch;
-use super::tableau::{LastStage, Method, Tableau};
+use super::{LastStage, Method, Tableau};
 use crate::Error;
 use crate::scalar::Real;
 

@@ -23,11 +23,12 @@ mod rows;
 mod step;
 mod steps;
 mod stops;
-mod tableau;
 mod term;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+pub use ncde_kernels::neural::{LastStage, Method, Tableau};
 
 pub use drive::{Along, Between, Drive, LogOde, Time};
 pub use integrate::Statistics;
@@ -37,7 +38,6 @@ pub(crate) use step::{First, Stages};
 pub use steps::{Adaptive, Steps};
 pub use stops::Save;
 pub(crate) use stops::{Arrival, Stops, Stretch};
-pub use tableau::{LastStage, Method, Tableau};
 pub(crate) use term::Forward;
 pub use term::Term;
 

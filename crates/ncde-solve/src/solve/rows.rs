@@ -78,7 +78,7 @@ impl RowSteps {
 
     /// How many stages a step has, and so how many rows it reads.
     pub fn stages(&self) -> usize {
-        self.method.tableau().propagating()
+        self.method.stages()
     }
 
     /// The method.
@@ -167,7 +167,7 @@ impl RowSteps {
             let mut seed = vec![T::ZERO; h.len()];
             axpy(&mut seed, dt * T::from_f64(tableau.b[s]), a);
             for r in s + 1..y.len() {
-                axpy(&mut seed, dt * T::from_f64(tableau.a[r - 1][s]), &of_y[r]);
+                axpy(&mut seed, dt * T::from_f64(tableau.row(r)[s]), &of_y[r]);
             }
             let mut of_words = vec![T::ZERO; rows[s].len()];
             let inner = Gradients { parameters: &mut *of_parameters, row: &mut of_words };
@@ -190,7 +190,7 @@ impl RowSteps {
         let mut stages = Stages { places: Vec::new(), slopes: Vec::new() };
         for (s, row) in rows.iter().enumerate() {
             let mut y = h.to_vec();
-            let weights = if s == 0 { &[][..] } else { self.method.tableau().a[s - 1] };
+            let weights = self.method.tableau().row(s);
             for (&a, k) in weights.iter().zip(&stages.slopes) {
                 axpy(&mut y, dt * T::from_f64(a), k);
             }

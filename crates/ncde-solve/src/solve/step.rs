@@ -1,6 +1,6 @@
 //! One step of a Runge-Kutta method, in any number type.
 
-use super::tableau::Tableau;
+use super::Tableau;
 use crate::Error;
 use crate::scalar::Scalar;
 

@@ -28,7 +28,7 @@ use crate::operation::{primitive, public};
 /// `x`: `[batch, places, inputs]`, `weight`: `[inputs, outputs]`, `bias`: `[outputs]`, to `[batch, places, outputs]`.
 ///
 /// # Errors
-/// If the tensors have another number type than f32 and f64.
+/// If the tensors have another number type than f32 (and f64, with the feature `f64`).
 pub fn affine<B: DenseOps>(x: Tensor<B, 3>, weight: Tensor<B, 2>, bias: Tensor<B, 1>) -> Result<Tensor<B, 3>, Error> {
     let ([batch, places, inputs], [_, outputs]) = (x.dims(), weight.dims());
     let rows = x.reshape([batch * places, inputs]);

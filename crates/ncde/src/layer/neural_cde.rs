@@ -24,7 +24,7 @@ pub(super) struct NeuralCdeBatch {
 
 impl NeuralCdeBatch {
     pub(super) fn new(spec: &NeuralCde, input: &Signal) -> Result<Self, Error> {
-        let solve = Solve::new(spec.network(input)?).with_solver(spec.solver).with_depth(spec.depth(input)?)?;
+        let solve = Solve::new(spec.network(input)?).with_method(spec.solver).with_depth(spec.depth(input)?)?;
         let (channels, coordinates, ..) = input.windows("neural-cde")?;
         Ok(Self { spec: spec.clone(), solve: Arc::new(solve), coordinates, channels })
     }

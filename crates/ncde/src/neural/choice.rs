@@ -7,8 +7,8 @@
 //!
 //! Both take the same steps, and both reverse passes are exact for them.
 
-use ncde_kernels::neural::{self as kernel, Controls, Depth, Network, Solver};
-use ncde_runtime::layer::{generic_field, method};
+use ncde_kernels::neural::{self as kernel, Controls, Depth, Method, Network};
+use ncde_runtime::layer::generic_field;
 use ncde_solve::field as generic;
 use ncde_solve::solve::RowSteps;
 
@@ -68,9 +68,9 @@ impl Solve {
 
     /// Another method.
     #[must_use]
-    pub fn with_solver(self, solver: Solver) -> Self {
-        let generic = self.generic.map(|Generic { field, steps }| Generic { field, steps: steps.with_method(method(solver)) });
-        Self { kernel: self.kernel.with_solver(solver), generic }
+    pub fn with_method(self, method: Method) -> Self {
+        let generic = self.generic.map(|Generic { field, steps }| Generic { field, steps: steps.with_method(method) });
+        Self { kernel: self.kernel.with_method(method), generic }
     }
 
     /// The generic solver at any depth, to hold the kernel against. Nothing else needs to ask for a route.
@@ -84,7 +84,7 @@ impl Solve {
 
     fn through_generic(self, depth: usize) -> Result<Self, Error> {
         let network = self.kernel.network();
-        let steps = RowSteps::new(network.channels(), depth, method(self.kernel.solver()))?;
+        let steps = RowSteps::new(network.channels(), depth, self.kernel.method())?;
         let generic = Generic { field: generic_field(network)?, steps };
         Ok(Self { generic: Some(generic), ..self })
     }
@@ -95,8 +95,8 @@ impl Solve {
     }
 
     /// The method.
-    pub fn solver(&self) -> Solver {
-        self.kernel.solver()
+    pub fn method(&self) -> Method {
+        self.kernel.method()
     }
 
     /// The most letters in a bracket.

@@ -18,6 +18,7 @@ use super::{Error, OPERATION, Solve};
 /// A number type that both crates compute in.
 pub(super) trait Precision: ncde_kernels::Float + Real {}
 impl Precision for f32 {}
+#[cfg(feature = "f64")]
 impl Precision for f64 {}
 
 /// The most sums of gradients at a time.
@@ -30,7 +31,7 @@ pub(super) fn forward<T: Precision>(
     input: &Input<'_, T>,
     outputs: Outputs<'_>,
 ) -> Result<Vec<T>, Error> {
-    input.check(OPERATION, solve.network(), solve.solver(), solve.coefficients(), outputs)?;
+    input.check(OPERATION, solve.network(), solve.method(), solve.coefficients(), outputs)?;
     let each = outputs.count(input) * solve.network().hidden();
     let mut states = vec![T::ZERO; input.batch * each];
     let solved =
@@ -40,7 +41,7 @@ pub(super) fn forward<T: Precision>(
     let first = solved.iter().enumerate().filter_map(|(b, step)| step.map(|step| (step, b))).min();
     match first {
         None => Ok(states),
-        Some((step, series)) => Err(input.exploded(series, step, solve.solver()).into()),
+        Some((step, series)) => Err(input.exploded(series, step, solve.method()).into()),
     }
 }
 
@@ -55,7 +56,7 @@ pub(super) fn backward<T: Precision>(
 ) -> Result<Gradients<T>, Error> {
     let operation = "the reverse pass of the neural solve";
     let hidden = solve.network().hidden();
-    input.check(operation, solve.network(), solve.solver(), solve.coefficients(), outputs)?;
+    input.check(operation, solve.network(), solve.method(), solve.coefficients(), outputs)?;
     input.check_states(operation, hidden, states, outputs, gradient)?;
     let (each, control) = (outputs.count(input) * hidden, input.control * solve.coefficients());
     let mut gradients = Gradients {

@@ -20,7 +20,7 @@ use burn_tensor::backend::Backend;
 
 pub use crate::operation::Error;
 pub use choice::{Route, Solve};
-pub use ncde_kernels::neural::{Activation, Controls, Last, Network, Solver};
+pub use ncde_kernels::neural::{Activation, Controls, Last, Method, Network};
 pub use ops::{ArrayGradients, Arrays, Kept, NeuralOps};
 
 use crate::operation::{primitive, public, want};

@@ -1,7 +1,6 @@
 //! The series of a stream, and what happens to them: an observation is taken whole, prediction included, or not at all.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use ncde_runtime::{Beyond, Model, Prediction, Series};
 
@@ -67,17 +66,16 @@ impl Live {
             }
         };
         let unsaid = line.statics.is_none() && !self.model.spec().statics.is_empty() && !self.series.contains_key(&line.id);
-        let (own, prediction) = match self.series.entry(line.id.clone()) {
-            Entry::Occupied(entry) => {
-                let own = entry.into_mut();
+        let (own, prediction) = match self.series.get_mut(&line.id) {
+            Some(own) => {
                 let prediction = self.model.step(&mut own.series, time, &line.values).map_err(words)?;
                 (own, prediction)
             }
-            Entry::Vacant(entry) => {
+            None => {
                 let missing = vec![f64::NAN; self.model.spec().statics.len()];
                 let mut series = self.model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
                 let prediction = self.model.step(&mut series, time, &line.values).map_err(words)?;
-                (entry.insert(Own::new(series)), prediction)
+                (self.series.entry(line.id.clone()).or_insert(Own::new(series)), prediction)
             }
         };
         self.changed = true;

@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::live::Said;
 use crate::verbs::ahead;
-use crate::verbs::predict::{class_name, columns};
+use crate::verbs::predict::columns;
 
 pub(super) struct Writer {
     spec: ModelSpec,
@@ -46,8 +46,9 @@ impl Writer {
         write!(out, ",{time}")?;
         match prediction {
             Prediction::Class { class, probabilities } => {
-                cell(out, &class_name(&self.spec, *class))?;
-                probabilities.iter().try_for_each(|p| write!(out, ",{p:.6}"))?;
+                let Task::Classification { classes, .. } = &self.spec.task else { return out.write_all(b"\n") };
+                cell(out, &classes[*class])?;
+                probabilities.iter().try_for_each(|&p| probability(out, p))?;
             }
             Prediction::Value(value) => write!(out, ",{value}")?,
             Prediction::Values(_) => {}
@@ -60,6 +61,22 @@ impl Writer {
 fn cell(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(b",")?;
     quoted(out, text)
+}
+
+/// The next cell, `{p:.6}`, in a fraction of the time that writing any number takes.
+fn probability(out: &mut impl Write, p: f64) -> io::Result<()> {
+    let millionths = p * 1e6;
+    let nearest = millionths.round();
+    // The product is rounded too: near the middle between two numbers it does not say which.
+    if p.is_sign_negative() || !(0.0..=1e6).contains(&millionths) || (millionths - nearest).abs() > 0.499 {
+        return write!(out, ",{p:.6}");
+    }
+    let (mut text, mut rest) = (*b",0.000000", nearest as u32);
+    for digit in [8, 7, 6, 5, 4, 3, 1] {
+        text[digit] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.write_all(&text)
 }
 
 /// A text, in quotes where CSV needs them.
@@ -111,5 +128,36 @@ struct Named<'a> {
 impl Serialize for Named<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.names.iter().zip(self.values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_are_written_as_in_general() {
+        let edges = [
+            0.0,
+            -0.0,
+            1.0,
+            0.5,
+            5e-7,
+            1.5e-6,
+            4.999_999_999e-7,
+            0.999_999_5,
+            1.0 - f64::EPSILON,
+            1.5,
+            -0.25,
+            f64::NAN,
+            f64::INFINITY,
+        ];
+        let halves = (0..2000).map(|i| (f64::from(i) + 0.5) * 1e-6);
+        let others = (0..20_000).map(|i| (f64::from(i) * 0.618_033_988_749_894_9).fract().powi(1 + i % 7));
+        for p in edges.into_iter().chain(halves).chain(others) {
+            let mut text = Vec::new();
+            probability(&mut text, p).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), format!(",{p:.6}"));
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! y = W mean_k g(norm(h_k), u_k) + b,  or of the last state alone;   g hidden layers with SiLU,   u_k the window and its knot, beside the state
 //! ```
 
+use ncde_kernels::neural::Activation as Pointwise;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Activation, Beside, Dropout, Function, LayerNorm, Linear, Over, Pool};
 
@@ -50,7 +51,7 @@ impl Head<'_> {
             let width = at_least("model.head_width", *self.head_width.get_or_insert(hidden), 1)?;
             for _ in 0..count {
                 hidden_layers.push(LayerSpec::Linear(Linear { outputs: width }));
-                hidden_layers.push(LayerSpec::Activation(Activation { function: Function::Silu }));
+                hidden_layers.push(LayerSpec::Activation(Activation { function: Function::Each(Pointwise::Silu) }));
             }
         }
         read(self.readout, self.dropout, states, hidden_layers, facts)

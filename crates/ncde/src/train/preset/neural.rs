@@ -1,6 +1,6 @@
 //! `ncde`, `nrde`, `log-ncde`: a network as the vector field.
 
-use ncde_kernels::neural::{Activation, Last, Solver};
+use ncde_kernels::neural::{Activation, Last, Method};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Form, NeuralCde, NeuralKind, Over, Windows};
 use ncde_signature::Basis;
@@ -24,12 +24,12 @@ table! {
         field_width: usize,
         /// How many hidden layers the vector field has; 2 by default.
         field_layers: usize,
-        /// What follows each of them: `silu` (`log-ncde`), `relu` (`ncde` and `nrde`, whose last one has tanh), `tanh` or `softplus`.
+        /// What follows each of them: `silu` (`log-ncde`), `relu` (`ncde` and `nrde`, whose last one has tanh), `tanh`, `softplus`, `shifted-softplus` or `identity`.
         activation: Activation,
         /// What follows the last layer of the field: `tanh`, or `linear` (`nrde`).
         last: Last,
-        /// How the equation is solved: `euler`, `heun` (the default) or `rk4`.
-        solver: Solver,
+        /// How the equation is solved: `euler`, `midpoint`, `heun` (the default), `ralston`, `bogacki-shampine` or `rk4`; not for an `ncde` also `dormand-prince` or `tsitouras`.
+        solver: Method,
         /// In how many steps a window is solved; about 64 a series by default.
         solver_steps: usize,
         /// What the first weights of the field are multiplied with: 0.001 for a `log-ncde`, else 1.
@@ -85,7 +85,7 @@ impl Preset for NeuralKeys {
             activation,
             before_last: if nrde { Activation::Tanh } else { activation },
             last: *self.last.get_or_insert(if nrde { Last::Linear } else { Last::Tanh }),
-            solver: *self.solver.get_or_insert(Solver::Heun),
+            solver: *self.solver.get_or_insert(Method::Heun),
             steps: at_least("model.solver_steps", *self.solver_steps.get_or_insert(steps), 1)?,
             init: positive("model.init", *self.init.get_or_insert(if log { 0.001 } else { 1.0 }))?,
         };

@@ -6,6 +6,7 @@
 //!
 //! The recurrence of a block has as many states as rows have numbers. Thesis, "Implementation Details" of Structured Linear NCDEs.
 
+use ncde_kernels::neural::Activation as Pointwise;
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
@@ -95,7 +96,7 @@ impl Preset for StackKeys {
         };
         let activation = *self.block_activation.get_or_insert(BlockActivation::Tanh);
         let (wide, function) = match activation {
-            BlockActivation::Tanh => (hidden, Function::Tanh),
+            BlockActivation::Tanh => (hidden, Function::Each(Pointwise::Tanh)),
             BlockActivation::Glu => (2 * hidden, Function::Glu),
         };
         let linear = |outputs| LayerSpec::Linear(Linear { outputs });

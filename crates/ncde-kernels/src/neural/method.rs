@@ -1,5 +1,7 @@
 //! Explicit Runge-Kutta methods as data: `k_i = F(t + c_i dt, y + dt sum_j a_ij k_j)`, `y_1 = y + dt sum_i b_i k_i`.
 //!
+//! The kernel here takes fixed steps, of any of them; `ncde-solve` adaptive ones as well, with the same tables.
+//!
 //! `e = b - b^` gives the distance to a second solution `y^_1` of lower order, the estimate of the error. A test checks the order
 //! conditions of every tableau, tree by tree.
 
@@ -41,10 +43,18 @@ impl Tableau {
     pub fn propagating(&self) -> usize {
         self.b.iter().rposition(|&b| b != 0.0).map_or(0, |last| last + 1)
     }
+
+    /// Row `s` of `a`: what the stages before it go into stage `s` with.
+    pub fn row(&self, s: usize) -> &'static [f64] {
+        if s == 0 { &[] } else { self.a[s - 1] }
+    }
 }
 
+/// The most stages that a step of a method is made of.
+pub(crate) const MOST_STAGES: usize = 6;
+
 /// A method by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Order 1.
@@ -52,6 +62,7 @@ pub enum Method {
     /// Order 2, by the middle; error against Euler.
     Midpoint,
     /// Order 2, by both ends; error against Euler. The thesis's choice.
+    #[default]
     Heun,
     /// Order 2 with the smallest error bound; error against Euler.
     Ralston,
@@ -104,6 +115,21 @@ impl Method {
             Self::DormandPrince => &DORMAND_PRINCE,
             Self::Tsitouras => &TSITOURAS,
         }
+    }
+
+    /// How often the field is evaluated in a step of fixed length, which needs no error.
+    pub fn stages(self) -> usize {
+        self.tableau().propagating()
+    }
+
+    /// Where in such a step each stage reads the control: 0 is its start, 1 its end.
+    ///
+    /// ```
+    /// use ncde_kernels::neural::Method;
+    /// assert_eq!(Method::Rk4.nodes(), [0.0, 0.5, 0.5, 1.0]);
+    /// ```
+    pub fn nodes(self) -> &'static [f64] {
+        &self.tableau().c[..self.stages()]
     }
 }
 
@@ -266,6 +292,7 @@ mod tests {
         for method in Method::ALL {
             let tableau = method.tableau();
             assert_eq!((tableau.a.len() + 1, tableau.c.len()), (tableau.stages(), tableau.stages()), "{method:?}");
+            assert!(method.stages() <= MOST_STAGES, "{method:?}");
             for (row, c) in tableau.a.iter().zip(&tableau.c[1..]) {
                 assert!((row.iter().sum::<f64>() - c).abs() < 1e-14, "{method:?}");
             }
