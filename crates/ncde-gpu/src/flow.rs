@@ -22,17 +22,18 @@ pub struct Flow {
 
 impl Flow {
     /// Whether there is an affine input.
-    pub(crate) fn is_affine(self) -> bool {
+    pub fn is_affine(self) -> bool {
         self.affine != Affine::None
     }
 
     /// The flow alone.
-    pub(crate) fn without_affine(self) -> Self {
+    #[must_use]
+    pub fn without_affine(self) -> Self {
         Self { affine: Affine::None, ..self }
     }
 
     /// Whether the affine input goes through the series. (The first term alone adds `beta` as it is.)
-    pub(crate) fn is_inside(self) -> bool {
+    pub fn is_inside(self) -> bool {
         self.affine == Affine::Exact && self.exact
     }
 }
