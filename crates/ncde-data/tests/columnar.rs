@@ -202,4 +202,17 @@ q?2,2021-03-04T15:06:10,m,3e20,7.25,99.999,4,7,true,well
             crate::mutations::survives(format, &seeds, 300);
         }
     }
+
+    /// Columns of nulls cost no bytes.
+    #[test]
+    fn rows_that_cannot_be_there_are_refused() {
+        let rows = 5_000_000;
+        let nulls = batch(vec![("x", Arc::new(arrow_array::NullArray::new(rows)))]);
+        for (name, bytes) in files(&nulls) {
+            if name != "table.parquet" {
+                let error = read_bytes(name, &bytes, &ReadOptions::default()).unwrap_err().to_string();
+                assert!(error.contains("cannot hold"), "{name}: {error}");
+            }
+        }
+    }
 }

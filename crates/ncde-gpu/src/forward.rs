@@ -11,8 +11,8 @@ use crate::sizes::{CUBE, Host};
 use crate::work::Work;
 
 impl<R: Runtime> Work<'_, R> {
-    /// The products of the flows of chunks, and what affine inputs add up to.
-    pub(crate) fn products(&self, flow: Flow, back: bool) -> Handle {
+    /// The products of the flows of chunks, and what affine inputs add up to. Where generators are formed, `then` is told of every slab while they are there.
+    pub(crate) fn products(&self, flow: Flow, back: bool, then: impl Fn((usize, usize))) -> Handle {
         let out = self.gpu.floats(self.product_count());
         let Host { run, shapes, plan, .. } = self.host;
         if self.few > 0 {
@@ -98,6 +98,7 @@ impl<R: Runtime> Work<'_, R> {
                     }
                 }
             }
+            then(slab);
         }
         out
     }
@@ -148,7 +149,8 @@ impl<R: Runtime> Work<'_, R> {
         let Host { run, shapes, plan, .. } = self.host;
         let starts = self.gpu.floats(self.end_count());
         // One chunk has no product, and nothing of it is read.
-        let products = if plan.chunks > 1 { self.products(self.flow, false) } else { self.gpu.floats(self.product_count()) };
+        let products =
+            if plan.chunks > 1 { self.products(self.flow, false, |_| ()) } else { self.gpu.floats(self.product_count()) };
         let units = shapes.batch * shapes.columns * run.count;
         let affine = self.flow.is_affine();
         if self.is_small() {

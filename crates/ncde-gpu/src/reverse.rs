@@ -21,11 +21,9 @@ impl<R: Runtime> Work<'_, R> {
         if plan.chunks == 1 {
             return lambda;
         }
-        let products = self.products(self.flow.without_affine(), true);
-        for slab in plan.slabs().rev() {
+        let pull = |slab| {
             if !self.is_small() {
-                self.walk(slab, Purpose::Pull, (&lambda, self.end_count()), gradient);
-                continue;
+                return self.walk(slab, Purpose::Pull, (&lambda, self.end_count()), gradient);
             }
             let units = shapes.batch * plan.chunks * shapes.columns * run.count;
             // SAFETY: every buffer was made or checked with the size given here.
@@ -45,7 +43,15 @@ impl<R: Runtime> Work<'_, R> {
                     self.few,
                 );
             }
-        }
+        };
+        // Both go through large blocks from the end, and share the generators of a slab; small ones have products from the beginning.
+        let products = if self.is_small() {
+            let products = self.products(self.flow.without_affine(), true, |_| ());
+            plan.slabs().rev().for_each(pull);
+            products
+        } else {
+            self.products(self.flow.without_affine(), true, pull)
+        };
         if self.is_small() {
             self.carry_back(&products, &lambda);
             return lambda;
@@ -133,8 +139,8 @@ impl<R: Runtime> Work<'_, R> {
             unsafe {
                 few::differentiate::launch_unchecked::<R>(
                     client,
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
+                    self.gpu.spread(units.div_ceil(few::TEAM)),
+                    CubeDim::new_1d(few::TEAM as u32),
                     array(&self.arrays.coefficients, numbers),
                     self.a(),
                     self.beta(),
@@ -197,7 +203,10 @@ impl<R: Runtime> Work<'_, R> {
         let Host { run, shapes, plan, .. } = self.host;
         let (client, places) = (self.gpu.client(), self.host.places());
         let d_omega = self.gpu.floats(self.slab_count());
-        let each = places.div_ceil(SPLITS);
+        // As many parts as keep the device busy, since they are read and written again for every slab.
+        let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
+        let parts = (self.gpu.limits().units / (groups * run.entries())).clamp(1, SPLITS);
+        let each = places.div_ceil(parts);
         let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);
@@ -257,7 +266,6 @@ impl<R: Runtime> Work<'_, R> {
                     }
                 }
             }
-            let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
             // SAFETY: every buffer was made or checked with the size given here.
             unsafe {
                 let units = places * slab.1.div_ceil(generators::TALL);

@@ -19,6 +19,10 @@ use crate::schema::Role;
 /// How a file of Arrow starts; a stream of it has no such start.
 const FILE: &[u8] = b"ARROW1";
 
+/// The most rows that are believed: so many for each byte of the file, and some more.
+const ROWS_A_BYTE: usize = 1000;
+const FEW_ROWS: usize = 1 << 16;
+
 /// A table in memory.
 pub(in super::super) struct Columns {
     names: Vec<String>,
@@ -35,14 +39,15 @@ impl Columns {
         if let Err(error) = source.reader.read_to_end(&mut bytes) {
             return Err(source.failed(error));
         }
+        let most = bytes.len().saturating_mul(ROWS_A_BYTE).saturating_add(FEW_ROWS);
         let broken = |problem: String| Error::Broken { file: input.file().into(), what: format.words(), problem };
         // Of some broken files these crates do not return an error, but panic.
         let read = catch_unwind(|| match format {
-            Format::Parquet => parquet(bytes),
+            Format::Parquet => parquet(bytes, most),
             _ if bytes.starts_with(FILE) => {
-                FileReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader))
+                FileReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader, most))
             }
-            _ => StreamReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader)),
+            _ => StreamReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
         });
         let (schema, batches) = match read {
             Ok(read) => read.map_err(|error| broken(one_line(&error.to_string())))?,
@@ -91,14 +96,24 @@ impl Columns {
 
 type Table = Result<(Schema, Vec<RecordBatch>), ArrowError>;
 
-fn parquet(bytes: Vec<u8>) -> Table {
+fn parquet(bytes: Vec<u8>, most: usize) -> Table {
     let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(ArrowError::from)?;
     let schema = builder.schema().as_ref().clone();
-    all(schema, builder.build().map_err(ArrowError::from)?)
+    all(schema, builder.build().map_err(ArrowError::from)?, most)
 }
 
-fn all(schema: Schema, reader: impl Iterator<Item = Result<RecordBatch, ArrowError>>) -> Table {
-    Ok((schema, reader.collect::<Result<_, _>>()?))
+/// All batches, of at most so many rows: columns of nulls cost no bytes, and a broken file can claim any number of them.
+fn all(schema: Schema, reader: impl Iterator<Item = Result<RecordBatch, ArrowError>>, most: usize) -> Table {
+    let (mut batches, mut rows) = (Vec::new(), 0_usize);
+    for batch in reader {
+        let batch = batch?;
+        rows = rows.saturating_add(batch.num_rows());
+        if rows > most {
+            return Err(ArrowError::ParseError(format!("it claims {rows} rows or more, which a file of this size cannot hold")));
+        }
+        batches.push(batch);
+    }
+    Ok((schema, batches))
 }
 
 /// Whether the caller, or the layout of a model, says that a column is not read.
