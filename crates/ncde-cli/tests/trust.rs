@@ -260,7 +260,7 @@ fn the_metric_that_was_asked_for_comes_first_beside_its_baselines() {
 #[test]
 fn columns_are_guessed_aloud_for_a_model_that_has_seen_none() {
     let folder = demo();
-    folder.run("data --data demo.csv --output demo.npz").ok();
+    folder.run("data demo.csv --output demo.npz").ok();
     folder.run(&format!("train --data demo.npz --out run {QUICK}")).ok();
     let told = ["the model was trained on a file that has no columns", "id -> id", "--time"];
     let run = folder.run("predict run --data demo.csv --output p.csv");
@@ -286,12 +286,12 @@ fn the_metric_that_was_asked_for_comes_first() {
     let folder = demo();
     folder.run(&format!("train --data demo.csv --out usual {QUICK}")).ok();
     let asked = folder.run(&format!("train --data demo.csv --out asked --set metric=loss {QUICK}")).ok().stdout.clone();
-    assert!(asked.contains("test loss") && !asked.contains("test accuracy"), "{asked}");
+    assert!(asked.contains("test log loss") && !asked.contains("test accuracy"), "{asked}");
     // Settings are written down with their defaults: a run that goes on still knows what was asked for.
     let longer = folder.run("train --resume usual --steps 50").ok().stdout.clone();
     assert!(longer.contains("test accuracy"), "{longer}");
     let longer = folder.run("train --resume asked --steps 50").ok().stdout.clone();
-    assert!(longer.contains("test loss"), "{longer}");
+    assert!(longer.contains("test log loss"), "{longer}");
 }
 
 #[test]
