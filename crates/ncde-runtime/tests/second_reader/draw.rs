@@ -440,8 +440,19 @@ fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &Value) -> V
     layer
 }
 
-/// The last two read the path where an `ncde` does not know it.
-const SOLVERS: [&str; 8] = ["euler", "heun", "rk4", "midpoint", "ralston", "bogacki-shampine", "dormand-prince", "tsitouras"];
+/// The last four are of two that read the path where an `ncde` does not know it; twice, as they are drawn for the others alone.
+const SOLVERS: [&str; 10] = [
+    "euler",
+    "heun",
+    "rk4",
+    "midpoint",
+    "ralston",
+    "bogacki-shampine",
+    "dormand-prince",
+    "tsitouras",
+    "dormand-prince",
+    "tsitouras",
+];
 
 fn neural_cde(dice: &mut Dice, given: &Given, hidden: usize) -> Value {
     let form = given.windows.clone().map_or(Value::Null, |(_, form)| form);
@@ -453,7 +464,7 @@ fn neural_cde(dice: &mut Dice, given: &Given, hidden: usize) -> Value {
     json!({
         "layer": "neural-cde", "kind": kind, "hidden": hidden, "width": dice.whole(1, 6), "layers": dice.whole(0, 3),
         "activation": activation, "before_last": before_last, "last": dice.one_of(&["tanh", "linear"]),
-        "solver": dice.one_of(&SOLVERS[..if kind == "ncde" { 6 } else { 8 }]), "steps": dice.whole(1, 3), "init": 1.0,
+        "solver": dice.one_of(&SOLVERS[..if kind == "ncde" { 6 } else { 10 }]), "steps": dice.whole(1, 3), "init": 1.0,
     })
 }
 
