@@ -7,7 +7,7 @@ use crate::device::Gpu;
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::plan::{Run, Shapes};
-use crate::work::{Work, orders};
+use crate::work::Work;
 
 /// What is computed: blocks along the diagonal and how their generators become flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,11 @@ impl Recurrence {
         }
     }
 
+    /// How generators become flows.
+    pub fn flow(&self) -> Flow {
+        self.flow
+    }
+
     /// `H`.
     pub fn hidden(&self) -> usize {
         self.blocks.iter().sum()
@@ -82,7 +87,7 @@ impl Recurrence {
         let lengths = self.check(gpu, shapes, arrays)?;
         let states = gpu.floats(shapes.batch * shapes.length * shapes.columns * self.hidden());
         for run in Run::of(&self.blocks) {
-            let work = Work::new(gpu, run, &self.blocks, shapes, self.flow, arrays, &lengths, orders(run, self.flow, false));
+            let work = Work::new(gpu, run, self, shapes, arrays, &lengths, false);
             let starts = work.starts();
             for slab in work.host.plan.slabs() {
                 work.replay(slab, &starts, &states);
@@ -115,7 +120,7 @@ impl Recurrence {
             affine: self.flow.is_affine().then(|| gpu.floats(numbers)),
         };
         for (i, run) in Run::of(&self.blocks).into_iter().enumerate() {
-            let work = Work::new(gpu, run, &self.blocks, shapes, self.flow, arrays, &lengths, orders(run, self.flow, true));
+            let work = Work::new(gpu, run, self, shapes, arrays, &lengths, true);
             let lambda = work.ends(gradient);
             work.differentiate(states, gradient, &lambda, &out, i > 0);
         }

@@ -9,7 +9,7 @@ use crate::device::{Gpu, array};
 use crate::flow::Flow;
 use crate::kernel::generators::{self, Order};
 use crate::plan::{Limits, Plan, Run, Shapes};
-use crate::recurrence::Arrays;
+use crate::recurrence::{Arrays, Recurrence};
 use crate::sizes::{CUBE, Host};
 
 /// Generators in one order of entries: `A`, and those of the slab that was formed last.
@@ -37,17 +37,16 @@ impl<'a, R: Runtime> Work<'a, R> {
     pub(crate) fn new(
         gpu: &'a Gpu<R>,
         run: Run,
-        blocks: &[usize],
+        of: &Recurrence,
         shapes: Shapes,
-        flow: Flow,
         arrays: &'a Arrays,
         lengths: &'a Handle,
-        orders: &[Order],
+        back: bool,
     ) -> Self {
+        let (flow, parameters) = (of.flow(), of.parameters());
         let few = gpu.few(run, shapes);
         let plan = Plan::new(run, shapes, if few > 0 { Limits { slab: usize::MAX, ..gpu.limits() } } else { gpu.limits() });
-        let host = Host { run, shapes, plan, hidden: blocks.iter().sum(), slab: (0, plan.slab) };
-        let parameters: usize = blocks.iter().map(|b| b * b).sum();
+        let host = Host { run, shapes, plan, hidden: of.hidden(), slab: (0, plan.slab) };
         let count = shapes.coefficients * run.entries();
         let formed = |&order: &Order| {
             let a = gpu.floats(count);
@@ -69,7 +68,7 @@ impl<'a, R: Runtime> Work<'a, R> {
             let rows = if few > 0 { 0 } else { plan.rows(shapes.batch) };
             Formed { order, a, omega: gpu.floats(rows * run.entries()), slab: Cell::new(None) }
         };
-        let formed = orders.iter().map(formed).collect();
+        let formed = orders(run, flow, back).iter().map(formed).collect();
         Self { gpu, host, parameters, flow, arrays, lengths, formed, few }
     }
 
@@ -168,7 +167,7 @@ impl<'a, R: Runtime> Work<'a, R> {
 }
 
 /// The orders in which a pass reads generators, the one that all its kernels read first.
-pub(crate) fn orders(run: Run, flow: Flow, back: bool) -> &'static [Order] {
+fn orders(run: Run, flow: Flow, back: bool) -> &'static [Order] {
     match (run.b <= Plan::SMALL, back) {
         (true, _) => &[Order::Interleaved],
         (false, false) => &[Order::Columns],

@@ -81,10 +81,10 @@ fn closed(models: Vec<Model>) -> Vec<Model> {
 fn all_shapes_steps_and_structures() {
     let gpu = gpu();
     let mut seed = 900;
-    for channels in [1, 9] {
-        for (i, model) in closed(small(channels)).iter().chain(closed(large(channels)).iter()).enumerate() {
+    for (channels, models) in [(1, closed(small(1))), (9, closed(large(9)))] {
+        for (i, model) in models.iter().enumerate() {
             // Every size of a block and every kind of step is a kernel of its own, and compiling them is what takes time.
-            for step in [STEPS[i % 5], STEPS[(i + 2) % 5]] {
+            for step in [STEPS[(i + channels) % 5], STEPS[(i + channels + 2) % 5]] {
                 let (length, batch, columns) =
                     ([1, 2, 7, 40][seed as usize % 4], [1, 3][seed as usize / 4 % 2], [1, 1, 3][seed as usize % 3]);
                 let case = case(seed, model, step, [batch, length, columns]);
@@ -100,7 +100,7 @@ fn all_shapes_steps_and_structures() {
 #[test]
 fn chunks_and_slabs() {
     let mut seed = 700;
-    for model in closed(small(3)).into_iter().chain(closed(large(2)).into_iter().take(3)) {
+    for model in closed(small(3)).into_iter().chain(closed(large(2)).into_iter().take(1)) {
         for step in [STEPS[seed as usize % 5], STEPS[(seed as usize + 3) % 5]] {
             for limits in [Limits { units: 1 << 14, slab: 1 << 28 }, Limits { units: 1 << 14, slab: 1 << 10 }] {
                 let case = case(seed, &model, step, [2, 67, 1 + seed as usize % 2]);
@@ -127,7 +127,7 @@ fn few_channels() {
     let blocks = |hidden, b| Model::new(ncde_kernels::Structure::blocks(hidden, b).unwrap(), 3);
     let models = [Model::new(ncde_kernels::Structure::Diagonal { hidden: 64 }, 2), blocks(128, 4), blocks(64, 2), blocks(96, 3)];
     for model in models {
-        for step in STEPS {
+        for step in [STEPS[seed as usize % 5], STEPS[(seed as usize + 3) % 5]] {
             let case = gentle(case(seed, &model, step, [2, [5, 71][seed as usize % 2], 1 + seed as usize / 2 % 2]));
             let case = if seed.is_multiple_of(3) { case.ragged() } else { case };
             let limits = Limits { units: 1 << 12, ..Limits::default() };

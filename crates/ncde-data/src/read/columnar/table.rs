@@ -44,10 +44,10 @@ impl Columns {
         // Of some broken files these crates do not return an error, but panic.
         let read = catch_unwind(|| match format {
             Format::Parquet => parquet(bytes, most),
-            _ if bytes.starts_with(FILE) => {
-                FileReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader, most))
-            }
-            _ => StreamReader::try_new(Cursor::new(bytes), None).and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
+            _ if bytes.starts_with(FILE) => FileReader::try_new(Cursor::new(bytes), None)
+                .and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
+            _ => StreamReader::try_new(Cursor::new(bytes), None)
+                .and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
         });
         let (schema, batches) = match read {
             Ok(read) => read.map_err(|error| broken(one_line(&error.to_string())))?,
