@@ -139,8 +139,8 @@ impl<R: Runtime> Work<'_, R> {
             unsafe {
                 few::differentiate::launch_unchecked::<R>(
                     client,
-                    self.gpu.spread(units.div_ceil(few::TEAM)),
-                    CubeDim::new_1d(few::TEAM as u32),
+                    self.gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
                     array(&self.arrays.coefficients, numbers),
                     self.a(),
                     self.beta(),
@@ -203,10 +203,8 @@ impl<R: Runtime> Work<'_, R> {
         let Host { run, shapes, plan, .. } = self.host;
         let (client, places) = (self.gpu.client(), self.host.places());
         let d_omega = self.gpu.floats(self.slab_count());
-        // As many parts as keep the device busy, since they are read and written again for every slab.
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
-        let parts = (self.gpu.limits().units / (groups * run.entries())).clamp(1, SPLITS);
-        let each = places.div_ceil(parts);
+        let each = places.div_ceil(SPLITS);
         let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);

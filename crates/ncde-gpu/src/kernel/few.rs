@@ -21,9 +21,6 @@ pub(crate) const MOST: usize = 128;
 const GROUP: usize = 8;
 pub(crate) const PLANE: usize = 32;
 
-/// Units of a cube of [`differentiate`].
-pub(crate) const TEAM: usize = 64;
-
 /// The products of the flows of every chunk but the last of each series, `own` columns a unit, and what affine inputs add up to.
 ///
 /// Units: `[batch, chunks - 1, b / own + columns, blocks]`, without `columns` where nothing is added.
@@ -158,13 +155,7 @@ pub(crate) fn differentiate(
     let stride = sizes.columns * sizes.hidden;
     let within = column * sizes.hidden + sizes.at + block * b;
     let base = series * sizes.length * stride + within;
-    // There are not registers for A and for the sum of its gradient: a unit has its part of A in shared memory, for itself alone.
-    let own = UNIT_POS as usize;
-    let mut kept = SharedMemory::<f32>::new(comptime!(few * b * b * TEAM));
-    #[unroll]
-    for e in 0..comptime!(few * b * b) {
-        kept[comptime!(e * TEAM) + own] = a[e * sizes.count + block];
-    }
+    let mut kept = Array::<f32>::new(comptime!(few * b * b));
     let mut sum = Array::<f32>::new(comptime!(few * b * b));
     let mut own_lambda = Array::<f32>::new(few);
     let mut m = Array::<f32>::new(comptime!(b * b));
@@ -224,15 +215,10 @@ pub(crate) fn differentiate(
             read(coefficients, 0usize, step + then, block, sizes.count, &mut next, few, b);
             fetch(gradient, base + (t_0 + then) * stride, &mut next_gradient, b);
             before(states, initial, t_0 + then, base, series * stride + within, stride, &mut next_x, b);
+            // Read again at every step: there are not registers for A and for the sum of its gradient. (From shared memory it was four times as slow.)
+            keep(a, block, sizes.count, &mut kept, few, b);
             if t < length {
-                #[unroll]
-                for e in 0..comptime!(b * b) {
-                    m[e] = own_lambda[0] * kept[comptime!(e * TEAM) + own];
-                    #[unroll]
-                    for k in 1..few {
-                        m[e] += own_lambda[k] * kept[comptime!((k * b * b + e) * TEAM) + own];
-                    }
-                }
+                build(&own_lambda, &kept, &mut m, few, b);
                 if comptime!(flow.is_inside()) {
                     fetch(beta, base + t * stride, &mut added, b);
                 }
@@ -260,7 +246,7 @@ pub(crate) fn differentiate(
                         if comptime!(k < few) {
                             #[unroll]
                             for e in 0..comptime!(b * b) {
-                                parts[i] += kept[comptime!((k * b * b + e) * TEAM) + own] * dm[e];
+                                parts[i] += kept[k * comptime!(b * b) + e] * dm[e];
                             }
                         }
                     }
