@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{Cursor, Read};
-use std::panic::catch_unwind;
+use std::panic::{catch_unwind, set_hook, take_hook};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -41,7 +41,9 @@ impl Columns {
         }
         let most = bytes.len().saturating_mul(ROWS_A_BYTE).saturating_add(FEW_ROWS);
         let broken = |problem: String| Error::Broken { file: input.file().into(), what: format.words(), problem };
-        // Of some broken files these crates do not return an error, but panic.
+        // Of some broken files these crates do not return an error, but panic; that is not for the reader of an error to see.
+        let hook = take_hook();
+        set_hook(Box::new(|_| ()));
         let read = catch_unwind(|| match format {
             Format::Parquet => parquet(bytes, most),
             _ if bytes.starts_with(FILE) => FileReader::try_new(Cursor::new(bytes), None)
@@ -49,6 +51,7 @@ impl Columns {
             _ => StreamReader::try_new(Cursor::new(bytes), None)
                 .and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
         });
+        set_hook(hook);
         let (schema, batches) = match read {
             Ok(read) => read.map_err(|error| broken(one_line(&error.to_string())))?,
             Err(_) => return Err(broken("its parts contradict each other".into())),
@@ -109,7 +112,7 @@ fn all(schema: Schema, reader: impl Iterator<Item = Result<RecordBatch, ArrowErr
         let batch = batch?;
         rows = rows.saturating_add(batch.num_rows());
         if rows > most {
-            return Err(ArrowError::ParseError(format!("it claims {rows} rows or more, which a file of this size cannot hold")));
+            return Err(ArrowError::ParseError(format!("too many rows: {rows}")));
         }
         batches.push(batch);
     }
