@@ -43,6 +43,10 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Refused(String),
 
+    #[error("this program was built without `{device}`; build it with `--features {device}`, or use `--device cpu`")]
+    #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+    NotBuilt { device: crate::args::Device },
+
     /// Stopped by a signal; the code is that of a shell.
     #[error("{0}")]
     Interrupted(String),
@@ -83,6 +87,8 @@ impl Failure {
             Self::Overflowed { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
             Self::Interrupted(_) => ExitCode::from(130),
             Self::Train(error) if error.is_failure() => ExitCode::from(1),
+            #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+            Self::NotBuilt { .. } => ExitCode::from(2),
             Self::Data(_)
             | Self::Train(_)
             | Self::Runtime(_)

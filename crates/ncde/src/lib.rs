@@ -45,6 +45,8 @@
 
 pub mod demo;
 pub mod dense;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod graph;
 pub mod layer;
 pub mod linear;

@@ -26,6 +26,11 @@ pub enum Error {
     #[error(transparent)]
     Signature(#[from] ncde_signature::Error),
 
+    /// The device refused.
+    #[cfg(feature = "gpu")]
+    #[error(transparent)]
+    Gpu(#[from] ncde_gpu::Error),
+
     /// Tensors that do not fit together.
     #[error("{operation}: {what} has shape {seen:?}, but {wanted:?} = {meaning} is needed")]
     Shape {

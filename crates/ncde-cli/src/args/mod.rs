@@ -208,6 +208,16 @@ pub(crate) enum Device {
     Wgpu,
 }
 
+impl std::fmt::Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Wgpu => "wgpu",
+        })
+    }
+}
+
 fn positive(text: &str) -> Result<usize, String> {
     at_least(1, text, "wanted 1 or more")
 }

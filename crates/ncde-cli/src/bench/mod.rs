@@ -40,16 +40,6 @@ fn best<R>(repeat: usize, mut run: impl FnMut() -> Result<R, Failure>) -> Result
     Ok(best)
 }
 
-/// A device that this program was built without.
-#[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-fn not_built(device: crate::args::Device) -> Failure {
-    let name = match device {
-        crate::args::Device::Cuda => "cuda",
-        _ => "wgpu",
-    };
-    Failure::Refused(format!("this program was built without `{name}`; build it with `--features {name}`, or use `--device cpu`"))
-}
-
 /// What every line ends with.
 #[derive(Serialize)]
 struct Measured<'a, P> {

@@ -50,7 +50,7 @@ pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
         #[cfg(feature = "wgpu")]
         Device::Wgpu => return super::device::slice(&ncde_gpu::wgpu().map_err(super::device::failed)?, args),
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        other => return Err(super::not_built(other)),
+        other => return Err(Failure::NotBuilt { device: other }),
     }
     threads::on(args.run.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),

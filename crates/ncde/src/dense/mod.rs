@@ -12,6 +12,8 @@
 
 mod autodiff;
 mod flex;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod ops;
 
 use burn_tensor::Tensor;

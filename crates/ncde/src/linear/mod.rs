@@ -9,6 +9,8 @@
 
 mod autodiff;
 mod flex;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod ops;
 
 use std::sync::Arc;

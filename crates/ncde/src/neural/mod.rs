@@ -10,6 +10,8 @@
 mod autodiff;
 mod choice;
 mod flex;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod generic;
 mod ops;
 

@@ -13,7 +13,7 @@ use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
 use super::warning::{self, Warning};
-use super::{Error, Run, fingerprint, fit};
+use super::{Device, Error, Run, fingerprint, fit};
 
 impl Run {
     /// From a configuration and data; `test` is the file to test on.
@@ -125,7 +125,7 @@ impl Run {
         if long.as_ref().is_some_and(|long| long.series()[2] > 0) {
             warnings.retain(|own| *own != Warning::NothingToTest);
         }
-        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None })
+        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None, device: Device::default() })
     }
 }
 

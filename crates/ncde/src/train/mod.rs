@@ -66,7 +66,7 @@ pub use names::{
     TaskName,
 };
 pub use preset::presets;
-pub use run::{Event, Outcome, Run};
+pub use run::{Device, Event, Outcome, Run};
 pub use score::score;
 pub use settings::Settings;
 pub use split::{Parts, Split};

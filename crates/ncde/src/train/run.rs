@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use burn_tensor::ElementConversion;
 use ncde_data::Dataset;
 use ncde_report::metrics::higher_is_better;
 use ncde_report::record::{Best, Point, Recovery};
@@ -28,10 +29,10 @@ use super::goal::{Goal, Predicted};
 use super::resume::steps_of;
 use super::settings::Settings;
 use super::split::Parts;
-use super::state::{Inner, KEPT_EVERY, State};
+use super::state::{KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
 use super::warning::Warning;
-use crate::layer::{Phase, Update, Visit};
+use crate::layer::{LayerBackend, Phase, Update, Visit};
 use crate::random::Stream;
 
 /// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
@@ -122,9 +123,30 @@ pub struct Run {
     pub(super) warnings: Vec<Warning>,
     /// Set by whoever wants it to stop.
     pub(super) stop: Option<Arc<AtomicBool>>,
+    pub(super) device: Device,
+}
+
+/// Where a model is trained. Models that are solved for in closed form are, wherever, on the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Device {
+    /// The processor.
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    Cuda,
+    /// A GPU through Vulkan, Metal or Direct3D.
+    #[cfg(feature = "wgpu")]
+    Wgpu,
 }
 
 impl Run {
+    /// The run on another device.
+    #[must_use]
+    pub fn with_device(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
     /// The run of a model that remembers how the columns of its file are read.
     #[must_use]
     pub fn with_schema(mut self, schema: Option<serde_json::Value>) -> Self {
@@ -183,6 +205,28 @@ impl Run {
         &self,
         directory: &Path,
         resume: bool,
+        texts: [&str; 2],
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, Error> {
+        match self.device {
+            Device::Cpu => self.train_on::<burn_flex::Flex>(directory, resume, texts, on),
+            #[cfg(feature = "cuda")]
+            Device::Cuda => {
+                ncde_gpu::cuda().map_err(|e| crate::layer::Error::from(crate::operation::Error::from(e)))?;
+                self.train_on::<crate::gpu::Cuda>(directory, resume, texts, on)
+            }
+            #[cfg(feature = "wgpu")]
+            Device::Wgpu => {
+                ncde_gpu::wgpu().map_err(|e| crate::layer::Error::from(crate::operation::Error::from(e)))?;
+                self.train_on::<crate::gpu::Wgpu>(directory, resume, texts, on)
+            }
+        }
+    }
+
+    fn train_on<B: LayerBackend>(
+        &self,
+        directory: &Path,
+        resume: bool,
         [command, started]: [&str; 2],
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, Error> {
@@ -191,7 +235,7 @@ impl Run {
         if let Some(closed) = self.closed() {
             return self.solve_in(closed, directory, resume, [command, started], on);
         }
-        let mut state = State::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
+        let mut state = State::<B>::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
         let mut progress = self.beginning();
         let mut saved = if resume { checkpoint::load(directory, checkpoint::RUNNING)? } else { None };
         if saved.is_none()
@@ -270,18 +314,18 @@ impl Run {
     }
 
     /// Shows the batches of the training part, in order.
-    fn over_training(&self, visit: Visit<'_, Inner>) -> Result<(), crate::layer::Error> {
+    fn over_training<B: LayerBackend>(&self, visit: Visit<'_, B>) -> Result<(), crate::layer::Error> {
         for cases in self.parts.train.chunks(self.settings.batch) {
-            let (rows, context) = self.features.batch::<Inner>(cases, Phase::Predict, &Default::default());
+            let (rows, context) = self.features.batch::<B>(cases, Phase::Predict, &Default::default());
             visit(rows, context)?;
         }
         Ok(())
     }
 
     /// Steps until something says stop; says what.
-    fn steps(
+    fn steps<B: LayerBackend>(
         &self,
-        state: &mut State,
+        state: &mut State<B>,
         progress: &mut Progress,
         directory: &Path,
         on: &mut dyn FnMut(Event<'_>),
@@ -358,7 +402,7 @@ impl Run {
     }
 
     /// One step, with what its rate is multiplied with; its loss.
-    fn step(&self, state: &mut State, cases: &[usize], (step, factor): (usize, f64)) -> Result<f64, Error> {
+    fn step<B: LayerBackend>(&self, state: &mut State<B>, cases: &[usize], (step, factor): (usize, f64)) -> Result<f64, Error> {
         let settings = &self.settings;
         let masks = Stream::new(settings.seed, 5).child(step as u64);
         let batch = self.features.batch(cases, Phase::Train(masks), &Default::default());
@@ -377,7 +421,7 @@ impl Run {
     }
 
     /// Evaluates the validation part, and keeps the weights if they are the best.
-    fn evaluate(&self, state: &mut State, progress: &mut Progress) -> Result<(), Error> {
+    fn evaluate<B: LayerBackend>(&self, state: &mut State<B>, progress: &mut Progress) -> Result<(), Error> {
         let (loss, metric) = match self.validation(state) {
             Ok(Some((metrics, loss))) if loss.is_finite() => (Some(loss), metrics.get(&self.settings.metric)),
             Ok(_) => (None, None),
@@ -412,7 +456,7 @@ impl Run {
     }
 
     /// Metrics and loss of the validation part; none if it is empty.
-    fn validation(&self, state: &State) -> Result<Option<(Metrics, f64)>, Error> {
+    fn validation<B: LayerBackend>(&self, state: &State<B>) -> Result<Option<(Metrics, f64)>, Error> {
         let mut order = self.parts.validation.clone();
         if order.is_empty() {
             return Ok(None);
@@ -424,11 +468,11 @@ impl Run {
             // From the longest down, so that the first batch is the largest in memory.
             let count = (EVALUATION_NUMBERS / self.features.numbers(longest).max(1)).clamp(1, rest.len());
             let (before, batch) = rest.split_at(rest.len() - count);
-            let (rows, context) = self.features.batch::<Inner>(batch, Phase::Predict, &Default::default());
+            let (rows, context) = self.features.batch::<B>(batch, Phase::Predict, &Default::default());
             let outputs = state.trained.network.forward(rows, &context)?;
             self.goal.collect(&outputs, batch, &mut predicted);
             let (loss, own) = self.goal.loss(outputs, batch);
-            losses += own * f64::from(loss.into_scalar());
+            losses += own * loss.into_scalar().elem::<f64>();
             weight += own;
             rest = before;
         }

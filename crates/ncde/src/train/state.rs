@@ -1,27 +1,25 @@
 //! What changes from step to step: weights, the means of Adam, the best weights so far, and those to go back to.
 
 use burn_autodiff::Autodiff;
-use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use crate::layer::Optimiser;
+use crate::layer::{LayerBackend, Optimiser};
 
-pub(super) type Inner = Flex;
-type Number = Tensor<Inner, 1>;
+type Number<B> = Tensor<B, 1>;
 
 /// What changes from step to step.
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) trained: Optimiser<Autodiff<Inner>>,
+pub(super) struct State<B: LayerBackend> {
+    pub(super) trained: Optimiser<Autodiff<B>>,
     /// The best weights so far.
-    best: Option<Vec<Number>>,
+    best: Option<Vec<Number<B>>>,
     /// What a step that explodes goes back to, the older first. The older was followed by [`KEPT_EVERY`] steps of finite numbers, or is the beginning: weights
     /// that were just changed may be what explodes.
-    kept: [Kept; 2],
+    kept: [Kept<B>; 2],
 }
 
 /// After how many steps the state is kept to go back to.
@@ -29,9 +27,9 @@ pub(super) const KEPT_EVERY: usize = 50;
 
 /// Weights, means and steps of Adam, after a step of the run. Tensors are shared, not copied.
 #[derive(Debug, Clone)]
-struct Kept {
-    weights: Vec<Number>,
-    means: Vec<Option<[Number; 2]>>,
+struct Kept<B: LayerBackend> {
+    weights: Vec<Number<B>>,
+    means: Vec<Option<[Number<B>; 2]>>,
     adam: usize,
     step: usize,
 }
@@ -52,7 +50,7 @@ impl Steps {
     }
 }
 
-impl State {
+impl<B: LayerBackend> State<B> {
     /// Layers for rows like these, with weights drawn from the seed.
     pub(super) fn new(layers: &[LayerSpec], signal: &Signal, seed: u64) -> Result<Self, Error> {
         let trained = Optimiser::new(layers, signal, seed, &Default::default())?;
@@ -110,12 +108,12 @@ impl State {
     /// The state of a checkpoint; none if it is of another model.
     pub(super) fn restored(mut self, numbers: &[f32], steps: &Steps) -> Option<Self> {
         let mut rest = numbers;
-        let mut next = |like: &Number| -> Option<Number> {
+        let mut next = |like: &Number<B>| -> Option<Number<B>> {
             let (own, after) = rest.split_at_checked(like.dims()[0])?;
             rest = after;
             Some(Tensor::from_data(TensorData::new(own.to_vec(), [own.len()]), &like.device()))
         };
-        let mut read = |like: &Kept, (adam, step): (usize, usize)| -> Option<Kept> {
+        let mut read = |like: &Kept<B>, (adam, step): (usize, usize)| -> Option<Kept<B>> {
             let weights = like.weights.iter().map(&mut next).collect::<Option<Vec<_>>>()?;
             let mut means = like.means.clone();
             for pair in means.iter_mut().flatten() {
@@ -136,8 +134,8 @@ impl State {
     }
 }
 
-impl Kept {
-    fn of(trained: &Optimiser<Autodiff<Inner>>, step: usize) -> Self {
+impl<B: LayerBackend> Kept<B> {
+    fn of(trained: &Optimiser<Autodiff<B>>, step: usize) -> Self {
         Self { weights: trained.network.tensors.clone(), means: trained.means.clone(), adam: trained.steps, step }
     }
 }

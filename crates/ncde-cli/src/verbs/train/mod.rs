@@ -17,9 +17,7 @@ use progress::Progress;
 const DEMO: &[&str] = &["train.steps=1000", "model.hidden=32"];
 
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
-    if args.device != Device::Cpu {
-        return Err(Failure::Refused("this program was built without GPU support; use `--device cpu`".into()));
-    }
+    let device = device(args.device)?;
     let out = directory(args)?;
     let config = config(args, out.as_deref())?;
     let demo = config.data.train.is_none();
@@ -27,12 +25,25 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
         let (train, test, layout) = if demo { (ncde::demo::turns(0), None, None) } else { read(&config)? };
         let name = train.name.clone();
         let layout = layout.map(serde_json::to_value).transpose().map_err(|e| Failure::Refused(e.to_string()))?;
-        let run = Run::new(&config, train, test)?.with_schema(layout);
+        let run = Run::new(&config, train, test)?.with_schema(layout).with_device(device);
         if args.print_config {
             return output::data(|out| out.write_all(run.settings().config.explained().as_bytes()));
         }
         train_in(run, &out.clone().unwrap_or_else(|| unused(&name)), args)
     })
+}
+
+/// The device that a model is trained on, if this program was built with it.
+fn device(device: Device) -> Result<ncde::train::Device, Failure> {
+    match device {
+        Device::Cpu => Ok(ncde::train::Device::Cpu),
+        #[cfg(feature = "cuda")]
+        Device::Cuda => Ok(ncde::train::Device::Cuda),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => Ok(ncde::train::Device::Wgpu),
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        other => Err(Failure::NotBuilt { device: other }),
+    }
 }
 
 /// Where the run is: the directory of `--out`, or of `--resume`; none if it is to be found.

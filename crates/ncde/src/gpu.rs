@@ -1,0 +1,46 @@
+//! Tensors on a GPU: Burn's backend for CubeCL, in `f32`.
+//!
+//! Operations that have a kernel on the device run there; the others go to the host and back ([`on_host`]), so that every model trains on every
+//! device.
+
+use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::ops::into_data_sync;
+use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{CubeBackend, CubeRuntime};
+use burn_flex::FlexTensor;
+use burn_tensor::{DType, Shape};
+use cubecl::server::Handle;
+
+/// A backend on a device that CubeCL serves.
+pub type OnGpu<R, I, B> = CubeBackend<R, f32, I, B>;
+
+/// NVIDIA GPUs.
+#[cfg(feature = "cuda")]
+pub type Cuda = OnGpu<cubecl::cuda::CudaRuntime, i32, u8>;
+
+/// GPUs through Vulkan, Metal or Direct3D.
+#[cfg(feature = "wgpu")]
+pub type Wgpu = OnGpu<cubecl::wgpu::WgpuRuntime, i32, u32>;
+
+/// A tensor on the host.
+pub(crate) fn on_host<R: CubeRuntime>(tensor: CubeTensor<R>) -> FlexTensor {
+    FlexTensor::from_data(into_data_sync(tensor))
+}
+
+/// The way back.
+pub(crate) fn on_device<R: CubeRuntime>(tensor: &FlexTensor, device: &R::Device) -> CubeTensor<R> {
+    let data = tensor.to_contiguous().into_data();
+    let (client, shape) = (R::client(device), data.shape.clone());
+    let handle = client.create_from_slice(data.as_bytes());
+    CubeTensor::new_contiguous(client, device.clone(), shape, handle, data.dtype)
+}
+
+/// The buffer of a tensor, laid out as its shape says.
+pub(crate) fn buffer<R: CubeRuntime>(tensor: CubeTensor<R>) -> CubeTensor<R> {
+    into_contiguous(tensor)
+}
+
+/// A tensor of a buffer of `f32`.
+pub(crate) fn of_buffer<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, handle: Handle) -> CubeTensor<R> {
+    CubeTensor::new_contiguous(like.client.clone(), like.device.clone(), shape.into(), handle, DType::F32)
+}
