@@ -7,6 +7,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::error::Error;
+use crate::kept;
 use crate::kernel::{few, scale};
 use crate::plan::{Limits, Plan, Run, Shapes};
 use crate::sizes::CUBE;
@@ -14,6 +15,7 @@ use crate::sizes::CUBE;
 /// A device.
 pub struct Gpu<R: Runtime> {
     client: ComputeClient<R>,
+    multiprocessors: usize,
     limits: Limits,
     may_keep: bool,
     launches: AtomicUsize,
@@ -45,7 +47,10 @@ fn found<R: Runtime>(
 ) -> Result<Gpu<R>, Error> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let client = std::panic::catch_unwind(client);
+    let client = std::panic::catch_unwind(|| {
+        kept::keep();
+        client()
+    });
     std::panic::set_hook(hook);
     client.map(Gpu::new).map_err(|_| Error::NoDevice { kind, needs })
 }
@@ -55,7 +60,7 @@ impl<R: Runtime> Gpu<R> {
     pub fn new(client: ComputeClient<R>) -> Self {
         let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
         let limits = Limits { units: multiprocessors << 11, ..Limits::default() };
-        Self { client, limits, may_keep: true, launches: AtomicUsize::new(0) }
+        Self { client, multiprocessors, limits, may_keep: true, launches: AtomicUsize::new(0) }
     }
 
     /// Other limits than those of the device.
@@ -78,6 +83,11 @@ impl<R: Runtime> Gpu<R> {
     /// What decides how work is cut.
     pub fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// How many cubes run at once, at least.
+    pub(crate) fn multiprocessors(&self) -> usize {
+        self.multiprocessors
     }
 
     /// How many kernels were launched so far.
@@ -110,6 +120,11 @@ impl<R: Runtime> Gpu<R> {
     pub fn get(&self, handle: &Handle) -> Result<Vec<f32>, Error> {
         let bytes = self.client.read_one(handle.clone()).map_err(|e| Error::Failed { problem: e.to_string() })?;
         Ok(bytemuck::cast_slice(&bytes).to_vec())
+    }
+
+    /// Numbers of several buffers, with one wait.
+    pub fn get_all(&self, handles: Vec<Handle>) -> Vec<Vec<f32>> {
+        self.client.read(handles).into_iter().map(|bytes| bytemuck::cast_slice(&bytes).to_vec()).collect()
     }
 
     /// Waits for everything that was launched.
@@ -154,9 +169,19 @@ impl<R: Runtime> Gpu<R> {
         self.spread(units.div_ceil(CUBE as usize))
     }
 
+    /// How many buffers a launch may have.
+    pub(crate) fn bindings(&self) -> usize {
+        (self.client.properties().hardware.max_bindings as usize).clamp(5, 256)
+    }
+
+    /// Counts a launch.
+    pub(crate) fn count(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// So many cubes of a launch. A direction has a limit of 65535.
     pub(crate) fn spread(&self, cubes: usize) -> CubeCount {
-        self.launches.fetch_add(1, Ordering::Relaxed);
+        self.count();
         let x = cubes.clamp(1, 1 << 15);
         CubeCount::Static(x as u32, cubes.div_ceil(x).max(1) as u32, 1)
     }

@@ -17,15 +17,27 @@ mod flow;
 mod plan;
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod brackets;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod commutators;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod kept;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernel;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod pairs;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod product;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod recurrence;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod reverse;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod rows;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod sizes;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
@@ -36,10 +48,20 @@ pub use flow::{Affine, Flow};
 pub use plan::{Limits, Plan, Run, Shapes};
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use brackets::{Brackets, Element};
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use commutators::Commutators;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use device::Gpu;
 #[cfg(feature = "cuda")]
 pub use device::cuda;
 #[cfg(feature = "wgpu")]
 pub use device::wgpu;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use kernel::rows::activation::Activation;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use product::Matrix;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use recurrence::{Arrays, Gradients, Recurrence};
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use rows::{AdamConstants, RowsOf};

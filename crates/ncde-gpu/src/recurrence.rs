@@ -171,7 +171,7 @@ impl Recurrence {
 }
 
 /// Refuses a buffer that is too small.
-fn want(what: &'static str, handle: &Handle, numbers: usize) -> Result<(), Error> {
+pub(crate) fn want(what: &'static str, handle: &Handle, numbers: usize) -> Result<(), Error> {
     let (seen, wanted) = (handle.size_in_used(), (numbers * size_of::<f32>()) as u64);
     if seen < wanted { Err(Error::Size { what, seen, wanted }) } else { Ok(()) }
 }

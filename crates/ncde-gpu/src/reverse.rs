@@ -4,8 +4,10 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::device::array;
+use crate::error::Error;
 use crate::kernel::wide::Purpose;
 use crate::kernel::{carry, few, generators, small, wide};
+use crate::product::Matrix;
 use crate::recurrence::Gradients;
 use crate::sizes::{CUBE, Host};
 use crate::work::Work;
@@ -264,6 +266,12 @@ impl<R: Runtime> Work<'_, R> {
                     }
                 }
             }
+            if host.is_product()
+                && !add
+                && let Ok(parts) = self.products_back(&d_omega, out)
+            {
+                return (parts, 1);
+            }
             // SAFETY: every buffer was made or checked with the size given here.
             unsafe {
                 let units = places * slab.1.div_ceil(generators::TALL);
@@ -297,6 +305,19 @@ impl<R: Runtime> Work<'_, R> {
             }
         }
         (parts, splits)
+    }
+
+    /// `dlambda = dOmega A^T` and `dA = lambda^T dOmega` for all rows at once; the latter.
+    fn products_back(&self, d_omega: &Handle, out: &Gradients) -> Result<Handle, Error> {
+        let Host { run, shapes, .. } = self.host;
+        let rows = shapes.batch * shapes.length;
+        let d_omega = Matrix::new(d_omega, rows, run.entries());
+        if let Some(coefficients) = &out.coefficients {
+            let a = Matrix::new(&self.formed[0].a, shapes.coefficients, run.entries());
+            self.gpu.product_into(d_omega, a.transposed(), None, coefficients)?;
+        }
+        let lambda = Matrix::new(&self.arrays.coefficients, rows, shapes.coefficients);
+        self.gpu.product(lambda.transposed(), d_omega, None)
     }
 
     /// The same for gradients, from the end.

@@ -3,7 +3,7 @@
 //! | array | layout |
 //! | --- | --- |
 //! | states, their gradient, `beta` | `[batch, length, columns, H]` |
-//! | generators of a slab | `[batch, chunks, steps of the slab, entries]`, entries in one of the orders of `generators` |
+//! | generators of a slab | `[batch, chunks, steps of the slab, entries]`, entries in one of the orders of `generators`; `[batch, length, entries]` where the slab is all |
 //! | products of chunks, what they add | `[batch, chunks, b + columns, blocks, b]`: columns of the product, then of what is added |
 //! | states and gradients at the ends of chunks | `[batch, chunks, columns, blocks, b]` |
 
@@ -32,6 +32,14 @@ pub(crate) struct Sizes {
     pub(crate) first: usize,
     /// Steps of the slab.
     pub(crate) steps: usize,
+    /// Rows of generators that a series has in the slab.
+    pub(crate) rows: usize,
+}
+
+/// The first row of generators of a chunk, counted over all series.
+#[cube]
+pub(crate) fn row_of(place: usize, sizes: &Sizes) -> usize {
+    place / sizes.chunks * sizes.rows + place % sizes.chunks * sizes.steps
 }
 
 /// The same on the host.
@@ -61,7 +69,23 @@ impl Host {
             plan.chunks,
             slab.0,
             slab.1,
+            self.rows(),
         )
+    }
+
+    /// Whether one slab has all steps: its rows are those of the coefficients then.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.slab.1 == self.plan.chunk
+    }
+
+    /// Whether generators are formed as a product of matrices by tiles: rows lie as those of the coefficients, and there are channels enough.
+    pub(crate) fn is_product(&self) -> bool {
+        self.is_whole() && self.shapes.coefficients >= MANY
+    }
+
+    /// Rows of generators that a series has in the slab.
+    pub(crate) fn rows(&self) -> usize {
+        if self.is_whole() { self.shapes.length } else { self.plan.chunks * self.slab.1 }
     }
 
     /// Columns of blocks at the ends of chunks.
@@ -79,6 +103,9 @@ impl Host {
         self.shapes.batch * self.plan.chunks
     }
 }
+
+/// Channels from which on a product by tiles pays.
+const MANY: usize = 16;
 
 /// Units of a cube, in kernels where each works for itself.
 pub(crate) const CUBE: u32 = 128;

@@ -6,9 +6,11 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::device::{Gpu, array};
+use crate::error::Error;
 use crate::flow::Flow;
 use crate::kernel::generators::{self, Order};
 use crate::plan::{Limits, Plan, Run, Shapes};
+use crate::product::Matrix;
 use crate::recurrence::{Arrays, Recurrence};
 use crate::sizes::{CUBE, Host};
 
@@ -141,9 +143,12 @@ impl<'a, R: Runtime> Work<'a, R> {
     pub(crate) fn omega(&self, slab: (usize, usize), formed: &Formed) -> ArrayArg<R> {
         let host = self.at(slab);
         let units = host.places() * slab.1.div_ceil(generators::ROWS) * host.run.entries().div_ceil(generators::ENTRIES);
+        let is_there = formed.slab.replace(Some(slab)) == Some(slab);
+        // Many channels are a product of matrices like any other, where rows lie as those of the coefficients.
+        let is_formed = is_there || (host.is_product() && self.product_of(host, formed).is_ok());
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
-            if formed.slab.replace(Some(slab)) != Some(slab) {
+            if !is_formed {
                 generators::form::launch_unchecked::<R>(
                     self.gpu.client(),
                     self.gpu.cubes(units),
@@ -157,6 +162,13 @@ impl<'a, R: Runtime> Work<'a, R> {
             }
             array(&formed.omega, self.slab_count())
         }
+    }
+
+    /// `Omega = lambda A` for all rows.
+    fn product_of(&self, host: Host, formed: &Formed) -> Result<(), Error> {
+        let (rows, entries) = (host.shapes.batch * host.shapes.length, host.run.entries());
+        let lambda = Matrix::new(&self.arrays.coefficients, rows, host.shapes.coefficients);
+        self.gpu.product_into(lambda, Matrix::new(&formed.a, host.shapes.coefficients, entries), None, &formed.omega)
     }
 
     /// The same sizes with groups of chunks in place of chunks.

@@ -10,6 +10,7 @@ use burn_cubecl::{CubeBackend, CubeRuntime};
 use burn_flex::FlexTensor;
 use burn_tensor::{DType, Shape};
 use cubecl::server::Handle;
+use ncde_gpu::Gpu;
 
 /// A backend on a device that CubeCL serves.
 pub type OnGpu<R, I, B> = CubeBackend<R, f32, I, B>;
@@ -43,4 +44,9 @@ pub(crate) fn buffer<R: CubeRuntime>(tensor: CubeTensor<R>) -> CubeTensor<R> {
 /// A tensor of a buffer of `f32`.
 pub(crate) fn of_buffer<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, handle: Handle) -> CubeTensor<R> {
     CubeTensor::new_contiguous(like.client.clone(), like.device.clone(), shape.into(), handle, DType::F32)
+}
+
+/// The device of a tensor, for kernels of ours.
+pub(crate) fn gpu<R: CubeRuntime>(of: &CubeTensor<R>) -> Gpu<R> {
+    Gpu::new(of.client.clone())
 }

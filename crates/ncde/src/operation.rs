@@ -46,6 +46,15 @@ pub enum Error {
         meaning: &'static str,
     },
 
+    /// A token that a table does not have.
+    #[error("token {seen}, but there are rows for the whole numbers below {vocabulary}")]
+    Token {
+        /// The token.
+        seen: f64,
+        /// How many rows the table has.
+        vocabulary: usize,
+    },
+
     /// A number type that there is no kernel for.
     #[error(
         "kernels compute in f32, or in f64 with the feature `f64` of the crate `ncde`, not in {dtype:?}; cast all tensors first"

@@ -23,6 +23,57 @@ pub(crate) enum Bench {
     Slice(BenchSliceArgs),
     /// One observation after the other through a linear recurrence
     Stream(BenchStreamArgs),
+    /// Whole steps of training on random series
+    Train(BenchTrainArgs),
+}
+
+const BENCH_TRAIN_EXAMPLES: &str = "\
+Examples:
+  ncde bench train --batch 4 --length 17984 --channels 6 --set window=12 --set hidden=128
+  ncde bench train --model stack --tokens 10 --batch 256 --length 40 --set hidden=128
+  ncde bench train --device cuda --steps 200
+
+Steps are those of `ncde train`: a batch is put together, run forward and in reverse, and all
+weights are updated. The JSON line holds the best step (`seconds`) and the median after five
+that warm up. With `--tokens` series are of tokens, with a label at each.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_TRAIN_EXAMPLES)]
+pub(crate) struct BenchTrainArgs {
+    /// The model, as for `ncde train`
+    #[arg(long, value_name = "NAME", default_value = "slice")]
+    pub(crate) model: String,
+
+    /// A setting, as for `ncde train`; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// How many series a step takes
+    #[arg(long, value_name = "N", default_value = "32", value_parser = positive)]
+    pub(crate) batch: usize,
+
+    /// Observations of each series, 2 or more
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = length)]
+    pub(crate) length: usize,
+
+    /// Channels of each observation; time is one more
+    #[arg(long, value_name = "N", default_value = "6", value_parser = positive)]
+    pub(crate) channels: usize,
+
+    /// Series of tokens, of so many different ones, in place of numbers
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) tokens: Option<usize>,
+
+    /// How many classes there are
+    #[arg(long, value_name = "N", default_value = "5", value_parser = positive)]
+    pub(crate) classes: usize,
+
+    /// Steps that are timed
+    #[arg(long, value_name = "N", default_value = "20", value_parser = positive)]
+    pub(crate) steps: usize,
+
+    #[command(flatten)]
+    pub(crate) run: WhereArgs,
 }
 
 const BENCH_SIGNATURE_EXAMPLES: &str = "\
@@ -235,7 +286,7 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
 
 /// How a timing is run; the same for every bench.
 #[derive(Debug, Args)]
-pub(crate) struct RunArgs {
+pub(crate) struct WhereArgs {
     /// Where it runs
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: Device,
@@ -243,6 +294,12 @@ pub(crate) struct RunArgs {
     /// How many threads compute
     #[arg(long, value_name = "N", default_value = "2", value_parser = positive)]
     pub(crate) threads: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) on: WhereArgs,
 
     /// How many runs are timed
     #[arg(long, value_name = "N", default_value = "5", value_parser = positive)]

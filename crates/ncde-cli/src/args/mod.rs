@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ncde_runtime::layer::StructureName;
 
 pub(crate) use bench::{
-    Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, Dtype, FieldArgs, Op,
+    Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTrainArgs, Dtype, FieldArgs, Op,
 };
 pub(crate) use columns::ColumnArgs;
 pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};

@@ -36,10 +36,10 @@ struct Parameters {
 }
 
 pub(super) fn run(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
-    if args.run.device != Device::Cpu {
+    if args.run.on.device != Device::Cpu {
         return Err(Failure::Refused("this build has CPU kernels for neural solves only; use `--device cpu`".into()));
     }
-    threads::on(args.run.threads, || match args.dtype {
+    threads::on(args.run.on.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => Err(not_here()),
     })
@@ -89,8 +89,8 @@ fn time<T: Float>(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
         depth: args.depth,
         steps,
         dtype: args.dtype,
-        device: args.run.device,
-        threads: args.run.threads,
+        device: args.run.on.device,
+        threads: args.run.on.threads,
         repeat: args.run.repeat,
         parameters: parameters.len(),
         coefficients: solve.coefficients(),

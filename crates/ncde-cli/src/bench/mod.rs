@@ -8,6 +8,7 @@ mod random;
 mod signature;
 mod slice;
 mod stream;
+mod train;
 
 use std::time::Instant;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         Bench::LogNcde(args) => log_ncde::run(args),
         Bench::Slice(args) => slice::run(args),
         Bench::Stream(args) => stream::run(args),
+        Bench::Train(args) => train::run(args),
     }
 }
 

@@ -30,10 +30,10 @@ struct Parameters {
 }
 
 pub(super) fn run(args: &BenchSignatureArgs) -> Result<(), Failure> {
-    if args.run.device != Device::Cpu {
+    if args.run.on.device != Device::Cpu {
         return Err(Failure::Refused("this build has CPU kernels for signatures only; use `--device cpu`".into()));
     }
-    threads::on(args.run.threads, || match args.dtype {
+    threads::on(args.run.on.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => time::<f64>(args),
     })
@@ -67,8 +67,8 @@ fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
         depth: args.depth,
         window: args.window,
         dtype: args.dtype,
-        device: args.run.device,
-        threads: args.run.threads,
+        device: args.run.on.device,
+        threads: args.run.on.threads,
         repeat: args.run.repeat,
         coordinates: signature.len(),
         input_mib: size(values.len()),

@@ -43,7 +43,7 @@ pub(super) struct Parameters {
 }
 
 pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
-    match args.run.device {
+    match args.run.on.device {
         Device::Cpu => {}
         #[cfg(feature = "cuda")]
         Device::Cuda => return super::device::slice(&ncde_gpu::cuda().map_err(super::device::failed)?, args),
@@ -52,7 +52,7 @@ pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
         other => return Err(Failure::NotBuilt { device: other }),
     }
-    threads::on(args.run.threads, || match args.dtype {
+    threads::on(args.run.on.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => Err(not_here()),
     })
@@ -172,8 +172,8 @@ impl Parameters {
             depth: args.depth,
             scale: args.scale,
             dtype: args.dtype,
-            device: args.run.device,
-            threads: args.run.threads,
+            device: args.run.on.device,
+            threads: args.run.on.threads,
             repeat: args.run.repeat,
             coefficients,
             norm: f64::NAN,

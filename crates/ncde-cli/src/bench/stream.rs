@@ -38,10 +38,10 @@ struct Parameters {
 }
 
 pub(super) fn run(args: &BenchStreamArgs) -> Result<(), Failure> {
-    if args.run.device != Device::Cpu {
+    if args.run.on.device != Device::Cpu {
         return Err(Failure::Refused("observations are streamed on the CPU; use `--device cpu`".into()));
     }
-    threads::on(args.run.threads, || match args.dtype {
+    threads::on(args.run.on.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => Err(not_here()),
     })
@@ -74,8 +74,8 @@ fn time<T: Float>(args: &BenchStreamArgs) -> Result<(), Failure> {
         rank: args.field.rank,
         transition: args.field.transition,
         dtype: args.dtype,
-        device: args.run.device,
-        threads: args.run.threads,
+        device: args.run.on.device,
+        threads: args.run.on.threads,
         repeat: args.run.repeat,
         observations: OBSERVATIONS,
     };

@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use crate::sizes::Sizes;
+use crate::sizes::{Sizes, row_of};
 
 /// Rows that one unit of [`form`] computes.
 pub(crate) const ROWS: usize = 8;
@@ -124,7 +124,7 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
                 }
             }
         }
-        let to = (place * sizes.steps + first) * columns;
+        let to = (row_of(place, sizes) + first) * columns;
         #[unroll]
         for r in 0..ROWS {
             #[unroll]
@@ -168,7 +168,7 @@ pub(crate) fn contract(
     let mut row = Array::<usize>::new(TALL);
     #[unroll]
     for r in 0..TALL {
-        row[r] = (place * sizes.steps + min(first + r, sizes.steps - 1)) * columns;
+        row[r] = (row_of(place, sizes) + min(first + r, max(count, 1) - 1)) * columns;
     }
     let mut at = Array::<usize>::new(CHANNELS);
     #[unroll]
@@ -264,7 +264,7 @@ pub(crate) fn gather(
     let end = min((split + 1) * each, places);
     for place in split * each..end {
         let (from, count) = steps_of(place, sizes);
-        let rows = place * sizes.steps * columns + column;
+        let rows = row_of(place, sizes) * columns + column;
         // Four rows at once, so that their reads are under way together.
         let whole = count / 4 * 4;
         for quarter in 0..count / 4 {

@@ -9,6 +9,11 @@
 //! | `carry` | from chunk to chunk |
 //! | `scale` | `factor x` |
 //! | `generators` | generators and their gradients as matrix products |
+//! | `brackets` | matrices and vectors of brackets |
+//! | `pairs` | the same for brackets of two letters |
+//! | `commutators` | generators of short windows |
+//! | `product` | products of matrices |
+//! | `rows` | what layers do to rows |
 #![allow(
     clippy::collapsible_if,
     clippy::eq_op,
@@ -18,9 +23,14 @@
     reason = "kernels are translated: what is decided ahead stands apart from what is decided on the device, which has no such functions"
 )]
 
+pub(crate) mod brackets;
 pub(crate) mod carry;
+pub(crate) mod commutators;
 pub(crate) mod few;
 pub(crate) mod generators;
+pub(crate) mod pairs;
+pub(crate) mod product;
+pub(crate) mod rows;
 pub(crate) mod scale;
 pub(crate) mod small;
 pub(crate) mod step;

@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::flow::Flow;
 use crate::kernel::step::{advance, reverse};
-use crate::sizes::Sizes;
+use crate::sizes::{Sizes, row_of};
 
 /// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
 #[cube]
@@ -139,7 +139,7 @@ pub(crate) fn products(
     }
     let first = chunk * sizes.chunk + sizes.first;
     let end = min(first + sizes.steps, lengths[series] as usize);
-    let row = (series * sizes.chunks + chunk) * sizes.steps;
+    let row = row_of(series * sizes.chunks + chunk, sizes);
     let mut next = Array::<f32>::new(comptime!(b * b));
     read(omega, row, 0usize, block, sizes.count, &mut next, 0usize, b);
     for t in first..end {
@@ -198,11 +198,11 @@ pub(crate) fn replay(
         let length = lengths[series] as usize;
         let end = min(t_0 + sizes.steps, sizes.length);
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
-        read(source, place * sizes.steps, series * sizes.length + t_0, block, sizes.count, &mut next, few, b);
+        read(source, row_of(place, sizes), series * sizes.length + t_0, block, sizes.count, &mut next, few, b);
         for t in t_0..end {
             build(&next, &kept, &mut m, few, b);
             let then = min(t + 1, end - 1);
-            read(source, place * sizes.steps + then - t_0, series * sizes.length + then, block, sizes.count, &mut next, few, b);
+            read(source, row_of(place, sizes) + then - t_0, series * sizes.length + then, block, sizes.count, &mut next, few, b);
             if t < length {
                 if comptime!(flow.is_affine()) {
                     fetch(beta, base + t * stride, &mut added, b);
@@ -258,7 +258,7 @@ pub(crate) fn pull(
     let t_0 = chunk * sizes.chunk + sizes.first;
     if t_0 < sizes.length {
         let steps = min(sizes.steps, sizes.length - t_0);
-        let row = place * sizes.steps;
+        let row = row_of(place, sizes);
         let step = series * sizes.length + t_0;
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
         let mut next_own = Array::<f32>::new(b);
@@ -355,7 +355,7 @@ pub(crate) fn differentiate(
                 l[r] += own[r];
             }
             if t < length {
-                read(omega, place * sizes.steps + s, 0usize, block, sizes.count, &mut m, 0usize, b);
+                read(omega, row_of(place, sizes) + s, 0usize, block, sizes.count, &mut m, 0usize, b);
                 if t == 0 {
                     fetch(initial, series * stride + within, &mut x, b);
                 } else {
@@ -370,16 +370,18 @@ pub(crate) fn differentiate(
                 put(&d_added, d_beta, base + t * stride, b);
             }
         }
-        let to = (place * sizes.steps + s) * comptime!(b * b) * sizes.count + block;
-        if column == 0 {
-            #[unroll]
-            for e in 0..comptime!(b * b) {
-                d_omega[to + e * sizes.count] = dm[e];
-            }
-        } else {
-            #[unroll]
-            for e in 0..comptime!(b * b) {
-                d_omega[to + e * sizes.count] += dm[e];
+        if t < sizes.length {
+            let to = (row_of(place, sizes) + s) * comptime!(b * b) * sizes.count + block;
+            if column == 0 {
+                #[unroll]
+                for e in 0..comptime!(b * b) {
+                    d_omega[to + e * sizes.count] = dm[e];
+                }
+            } else {
+                #[unroll]
+                for e in 0..comptime!(b * b) {
+                    d_omega[to + e * sizes.count] += dm[e];
+                }
             }
         }
     }

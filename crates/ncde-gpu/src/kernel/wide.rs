@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use crate::flow::Flow;
 use crate::kernel::step::{MOST, REACH, SMALL, TERMS};
-use crate::sizes::Sizes;
+use crate::sizes::{Sizes, row_of};
 
 /// Units of a cube that walks with vectors.
 pub(crate) const WALKERS: usize = 128;
@@ -285,7 +285,7 @@ pub(crate) fn walk(
                     }
                     sync_cube();
                 }
-                let at = ((place * sizes.steps + s) * sizes.count + block) * comptime!(b * b);
+                let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b);
                 advance(m, at, &mut x, &mut w, &added, &mut parts, b, flow);
             }
             if comptime!(purpose == Purpose::Replay) {
@@ -434,7 +434,7 @@ pub(crate) fn products(
         }
         let t = chunk * sizes.chunk + sizes.first + s;
         if t < length {
-            let at = ((place * sizes.steps + s) * sizes.count + block) * comptime!(b * b);
+            let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b);
             if comptime!(!flow.exact) {
                 multiply_columns(m, at, &x, &mut tile, &mut acc, b, columns);
                 #[unroll]
@@ -563,7 +563,7 @@ pub(crate) fn products_by_fours<N: Size>(
             s = sizes.steps - 1 - k;
         }
         if first + s < length {
-            let at = ((place * sizes.steps + s) * sizes.count + block) * comptime!(b * b / 4);
+            let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b / 4);
             #[unroll]
             for i in 0..comptime!(tall * 4 * broad) {
                 acc[i] = Vector::<f32, N>::new(0.0);
@@ -787,7 +787,7 @@ pub(crate) fn differentiate(
     for turn in 0..sizes.steps {
         let s = sizes.steps - 1 - turn;
         let t = chunk * sizes.chunk + sizes.first + s;
-        let at = ((place * sizes.steps + s) * sizes.count + block) * comptime!(b * b);
+        let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b);
         if t < sizes.length {
             #[unroll]
             for i in 0..each {
@@ -947,7 +947,7 @@ pub(crate) fn differentiate(
                 }
                 sync_cube();
             }
-        } else if column == 0 {
+        } else if column == 0 && t < sizes.length {
             #[unroll]
             for i in 0..each {
                 let c = unit + comptime!(i * WALKERS);

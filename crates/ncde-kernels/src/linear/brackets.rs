@@ -113,6 +113,21 @@ impl Brackets {
         Ok(Self { added: Added::Driving, vectors: alone.matrices.clone(), ..alone })
     }
 
+    /// The field whose brackets these are.
+    pub fn field(&self) -> &Field {
+        &self.field
+    }
+
+    /// All elements.
+    pub fn table(&self) -> &[Bracket] {
+        &self.table
+    }
+
+    /// Whether the driving path is also the affine input: every element has a matrix and a vector then.
+    pub fn is_of_path(&self) -> bool {
+        self.added == Added::Driving
+    }
+
     /// The places in the list of the elements that go with matrices.
     pub fn matrix_places(&self) -> &[usize] {
         &self.matrices

@@ -5,26 +5,31 @@ use burn_autodiff::checkpoint::base::Checkpointer;
 use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, unary};
+use burn_tensor::TensorMetadata;
+use burn_tensor::backend::AutodiffBackend;
 use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
+use ncde_runtime::random::Stream;
 
-use super::{Adam, DenseOps, Error, NormGradients};
+use super::{Adam, DenseOps, Error, NormGradients, Updated};
 use crate::operation::{finish, register, unknown};
 
+/// With rows and matrix alone, or with a bias too.
 #[derive(Debug)]
 struct ReverseAffine;
 
-impl<B: DenseOps> Backward<B, 3> for ReverseAffine {
+impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseAffine {
     type State = (FloatTensor<B>, FloatTensor<B>);
 
-    fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
+    fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (x, weight) = ops.state;
         let dy = grads.consume::<B>(&ops.node);
         // Rows of data have no gradient.
-        let dx = ops.parents[0].is_some().then(|| B::float_matmul(dy.clone(), B::float_transpose(weight)));
-        let dw = B::float_matmul(B::float_transpose(x), dy.clone());
-        let db = B::sum_rows(dy.clone()).unwrap_or_else(|_| unknown::<B>(dy));
-        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), [dx, Some(dw), Some(db)], grads);
+        let wanted = [ops.parents[0].is_some(), ops.parents[1].is_some()];
+        let db = (N == 3).then(|| B::sum_rows(dy.clone()).unwrap_or_else(|_| unknown::<B>(dy.clone())));
+        let [dx, dw] = B::affine_backward(x.clone(), weight.clone(), dy, wanted)
+            .unwrap_or_else(|_| [Some(unknown::<B>(x)), Some(unknown::<B>(weight))]);
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), [dx, dw, db], grads);
     }
 }
 
@@ -61,28 +66,115 @@ impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseNorm {
     }
 }
 
+/// By columns.
 #[derive(Debug)]
-struct ReverseScale;
+struct ReverseColumns;
 
-impl<B: DenseOps> Backward<B, 1> for ReverseScale {
-    type State = Vec<f64>;
+impl<B: DenseOps> Backward<B, 1> for ReverseColumns {
+    type State = FloatTensor<B>;
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let factor = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::scale_columns(dy.clone(), &vec![0.0; factor.len()], &factor).unwrap_or_else(|_| unknown::<B>(dy))
+            B::scale_columns(dy.clone(), None, factor).unwrap_or_else(|_| unknown::<B>(dy))
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseScale;
+
+impl<B: DenseOps> Backward<B, 1> for ReverseScale {
+    type State = (f64, bool);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (factor, has_ahead) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
+            B::scaled_backward(dy.clone(), factor, has_ahead).unwrap_or_else(|_| unknown::<B>(dy))
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseMean;
+
+impl<B: DenseOps> Backward<B, 1> for ReverseMean {
+    type State = (Vec<usize>, usize);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (lengths, places) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
+            B::mean_rows_backward(dy.clone(), &lengths, places).unwrap_or_else(|_| unknown::<B>(dy))
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseLoss;
+
+impl<B: DenseOps> Backward<B, 1> for ReverseLoss {
+    type State = FloatTensor<B>;
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let gradient = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |of_loss| {
+            let ones = vec![1; gradient.shape().num_dims()];
+            B::float_mul(gradient, B::float_reshape(of_loss, ones.into()))
+        });
+    }
+}
+
+/// The mask is made again: it is that of the forward pass, whatever it is applied to.
+#[derive(Debug)]
+struct ReverseDropout;
+
+impl<B: DenseOps> Backward<B, 1> for ReverseDropout {
+    type State = (Stream, f64);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (stream, rate) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
+            B::dropout(dy.clone(), stream, rate).unwrap_or_else(|_| unknown::<B>(dy))
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseLookup;
+
+impl<B: DenseOps> Backward<B, 1> for ReverseLookup {
+    type State = (FloatTensor<B>, usize);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (tokens, vocabulary) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
+            B::lookup_backward(tokens, dy.clone(), vocabulary).unwrap_or_else(|_| unknown::<B>(dy))
         });
     }
 }
 
 impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
-    fn affine(x: FloatTensor<Self>, weight: FloatTensor<Self>, bias: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
-        let output = B::affine(x.primitive.clone(), weight.primitive.clone(), bias.primitive)?;
-        Ok(finish(
-            ReverseAffine.prepare::<C>([x.node, weight.node, bias.node]).compute_bound(),
-            (x.primitive, weight.primitive),
-            output,
-        ))
+    fn affine(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        bias: Option<FloatTensor<Self>>,
+    ) -> Result<FloatTensor<Self>, Error> {
+        let kept = (x.primitive.clone(), weight.primitive.clone());
+        let (bias, node) = bias.map(|bias| (bias.primitive, bias.node)).unzip();
+        let output = B::affine(x.primitive, weight.primitive, bias)?;
+        Ok(match node {
+            None => finish(ReverseAffine.prepare::<C>([x.node, weight.node]).compute_bound(), kept, output),
+            Some(bias) => finish(ReverseAffine.prepare::<C>([x.node, weight.node, bias]).compute_bound(), kept, output),
+        })
+    }
+
+    fn affine_backward(
+        _: FloatTensor<Self>,
+        _: FloatTensor<Self>,
+        _: FloatTensor<Self>,
+        _: [bool; 2],
+    ) -> Result<[Option<FloatTensor<Self>>; 2], Error> {
+        Err(Error::SecondOrder)
     }
 
     fn sum_rows(_: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
@@ -116,16 +208,67 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
         Err(Error::SecondOrder)
     }
 
-    fn scale_columns(x: FloatTensor<Self>, shift: &[f64], factor: &[f64]) -> Result<FloatTensor<Self>, Error> {
-        let output = B::scale_columns(x.primitive, shift, factor)?;
-        Ok(finish(ReverseScale.prepare::<C>([x.node]).compute_bound(), factor.to_vec(), output))
+    fn scale_columns(
+        x: FloatTensor<Self>,
+        shift: Option<FloatTensor<Self>>,
+        factor: FloatTensor<Self>,
+    ) -> Result<FloatTensor<Self>, Error> {
+        let output = B::scale_columns(x.primitive, shift.map(|shift| shift.primitive), factor.primitive.clone())?;
+        Ok(finish(ReverseColumns.prepare::<C>([x.node]).compute_bound(), factor.primitive, output))
     }
 
-    fn sum_squares(_: &FloatTensor<Self>) -> Result<f64, Error> {
+    fn scaled(x: FloatTensor<Self>, factor: f64, ahead: Option<f64>) -> Result<FloatTensor<Self>, Error> {
+        let output = B::scaled(x.primitive, factor, ahead)?;
+        Ok(finish(ReverseScale.prepare::<C>([x.node]).compute_bound(), (factor, ahead.is_some()), output))
+    }
+
+    fn scaled_backward(_: FloatTensor<Self>, _: f64, _: bool) -> Result<FloatTensor<Self>, Error> {
         Err(Error::SecondOrder)
     }
 
-    fn update(_: Adam, _: [FloatTensor<Self>; 3], _: FloatTensor<Self>) -> Result<[FloatTensor<Self>; 3], Error> {
+    fn mean_rows(x: FloatTensor<Self>, lengths: &[usize]) -> Result<FloatTensor<Self>, Error> {
+        let kept = (lengths.to_vec(), x.primitive.shape()[1]);
+        let output = B::mean_rows(x.primitive, lengths)?;
+        Ok(finish(ReverseMean.prepare::<C>([x.node]).compute_bound(), kept, output))
+    }
+
+    fn mean_rows_backward(_: FloatTensor<Self>, _: &[usize], _: usize) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+
+    fn dropout(x: FloatTensor<Self>, stream: Stream, rate: f64) -> Result<FloatTensor<Self>, Error> {
+        let output = B::dropout(x.primitive, stream, rate)?;
+        Ok(finish(ReverseDropout.prepare::<C>([x.node]).compute_bound(), (stream, rate), output))
+    }
+
+    fn lookup(tokens: FloatTensor<Self>, table: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let kept = (tokens.primitive.clone(), table.primitive.shape()[0]);
+        let output = B::lookup(tokens.primitive, table.primitive)?;
+        Ok(finish(ReverseLookup.prepare::<C>([table.node]).compute_bound(), kept, output))
+    }
+
+    fn lookup_backward(_: FloatTensor<Self>, _: FloatTensor<Self>, _: usize) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+
+    /// The gradient is known with the loss, and is not itself differentiated.
+    fn class_loss(
+        z: FloatTensor<Self>,
+        weights: FloatTensor<Self>,
+        floor: f64,
+        share: f64,
+    ) -> Result<[FloatTensor<Self>; 2], Error> {
+        let [loss, gradient] = B::class_loss(z.primitive, weights.primitive, floor, share)?;
+        let kept = gradient.clone();
+        let loss = finish(ReverseLoss.prepare::<C>([z.node]).compute_bound(), kept, loss);
+        Ok([loss, <Self as AutodiffBackend>::from_inner(gradient)])
+    }
+
+    fn outcome(_: FloatTensor<Self>, _: &[FloatTensor<Self>]) -> Result<(f64, f64), Error> {
+        Err(Error::SecondOrder)
+    }
+
+    fn update(_: Adam, _: Vec<(Updated<Self>, FloatTensor<Self>)>) -> Result<Vec<Updated<Self>>, Error> {
         Err(Error::SecondOrder)
     }
 }

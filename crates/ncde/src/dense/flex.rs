@@ -6,10 +6,11 @@ use burn_tensor::ops::FloatTensorOps;
 use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_runtime::layer::{Function, LayerNorm};
+use ncde_runtime::random::Stream;
 use num_traits::Float;
 use rayon::prelude::*;
 
-use super::{Adam, DenseOps, Error, NormGradients};
+use super::{Adam, DenseOps, Error, NormGradients, Updated};
 use crate::operation::{self, dispatch, tensor};
 
 /// About how many numbers one task takes.
@@ -20,9 +21,22 @@ trait Real: Float + Element + Pod + Send + Sync {}
 impl<T: Float + Element + Pod + Send + Sync> Real for T {}
 
 impl DenseOps for Flex {
-    fn affine(x: FlexTensor, weight: FlexTensor, bias: FlexTensor) -> Result<FlexTensor, Error> {
+    fn affine(x: FlexTensor, weight: FlexTensor, bias: Option<FlexTensor>) -> Result<FlexTensor, Error> {
         let y = Self::float_matmul(x, weight);
-        dispatch!(y, add_bias(&y, &bias))
+        match bias {
+            Some(bias) => dispatch!(y, add_bias(&y, &bias)),
+            None => Ok(y),
+        }
+    }
+
+    fn affine_backward(
+        x: FlexTensor,
+        weight: FlexTensor,
+        gradient: FlexTensor,
+        [dx, dw]: [bool; 2],
+    ) -> Result<[Option<FlexTensor>; 2], Error> {
+        let dx = dx.then(|| Self::float_matmul(gradient.clone(), Self::float_transpose(weight)));
+        Ok([dx, dw.then(|| Self::float_matmul(Self::float_transpose(x), gradient))])
     }
 
     fn sum_rows(x: FlexTensor) -> Result<FlexTensor, Error> {
@@ -45,16 +59,52 @@ impl DenseOps for Flex {
         dispatch!(x, norm_backward(&x, gain.as_ref(), &gradient))
     }
 
-    fn scale_columns(x: FlexTensor, shift: &[f64], factor: &[f64]) -> Result<FlexTensor, Error> {
-        dispatch!(x, scale(&x, shift, factor))
+    fn scale_columns(x: FlexTensor, shift: Option<FlexTensor>, factor: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(x, scale(&x, shift.as_ref(), &factor))
     }
 
-    fn sum_squares(x: &FlexTensor) -> Result<f64, Error> {
-        dispatch!(*x, sum_squares(x))
+    fn scaled(x: FlexTensor, factor: f64, ahead: Option<f64>) -> Result<FlexTensor, Error> {
+        dispatch!(x, scaled(&x, 0, factor, ahead))
     }
 
-    fn update(adam: Adam, weight: [FlexTensor; 3], gradient: FlexTensor) -> Result<[FlexTensor; 3], Error> {
-        dispatch!(gradient, update(adam, &weight, &gradient))
+    fn scaled_backward(gradient: FlexTensor, factor: f64, has_ahead: bool) -> Result<FlexTensor, Error> {
+        dispatch!(gradient, scaled(&gradient, usize::from(has_ahead), factor, None))
+    }
+
+    fn mean_rows(x: FlexTensor, lengths: &[usize]) -> Result<FlexTensor, Error> {
+        dispatch!(x, mean_rows(&x, lengths))
+    }
+
+    fn mean_rows_backward(gradient: FlexTensor, lengths: &[usize], places: usize) -> Result<FlexTensor, Error> {
+        dispatch!(gradient, mean_rows_backward(&gradient, lengths, places))
+    }
+
+    fn dropout(x: FlexTensor, stream: Stream, rate: f64) -> Result<FlexTensor, Error> {
+        dispatch!(x, drop_out(&x, stream, rate))
+    }
+
+    fn lookup(tokens: FlexTensor, table: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(table, lookup(&tokens, &table))
+    }
+
+    fn lookup_backward(tokens: FlexTensor, gradient: FlexTensor, vocabulary: usize) -> Result<FlexTensor, Error> {
+        dispatch!(gradient, lookup_backward(&tokens, &gradient, vocabulary))
+    }
+
+    fn class_loss(z: FlexTensor, weights: FlexTensor, floor: f64, share: f64) -> Result<[FlexTensor; 2], Error> {
+        dispatch!(z, class_loss(&z, &weights, floor, share))
+    }
+
+    fn outcome(loss: FlexTensor, gradients: &[FlexTensor]) -> Result<(f64, f64), Error> {
+        let mut squares = 0.0;
+        for gradient in gradients {
+            squares += dispatch!(*gradient, sum_squares(gradient))?;
+        }
+        Ok((dispatch!(loss, first(&loss))?, squares))
+    }
+
+    fn update(adam: Adam, old: Vec<(Updated<Self>, FlexTensor)>) -> Result<Vec<Updated<Self>>, Error> {
+        old.iter().map(|(weight, gradient)| dispatch!(*gradient, update(adam, weight, gradient))).collect()
     }
 }
 
@@ -176,21 +226,154 @@ fn norm_backward<T: Real>(
     Ok(NormGradients { x: tensor(out, x.shape()), affine })
 }
 
-/// Rows may be part of longer ones: they are read where they lie.
-fn scale<T: Real>(x: &FlexTensor, shift: &[f64], factor: &[f64]) -> Result<FlexTensor, Error> {
+fn scale<T: Real>(x: &FlexTensor, shift: Option<&FlexTensor>, factor: &FlexTensor) -> Result<FlexTensor, Error> {
+    let [shift, factor] = [shift, Some(factor)].map(|own| own.map(FlexTensor::to_contiguous));
+    let shift = shift.as_ref().map(slice::<T>).transpose()?;
+    let factor = factor.as_ref().map(slice::<T>).transpose()?.unwrap_or_default();
+    each_row::<T>(x, 0, None, |x, y| {
+        x.iter().zip(factor).zip(y.iter_mut()).for_each(|((&x, &s), y)| *y = x * s);
+        if let Some(shift) = shift {
+            x.iter().zip(shift).zip(factor).zip(y).for_each(|(((&x, &m), &s), y)| *y = (x - m) * s);
+        }
+    })
+}
+
+/// Without the first `skipped` columns.
+fn scaled<T: Real>(x: &FlexTensor, skipped: usize, factor: f64, ahead: Option<f64>) -> Result<FlexTensor, Error> {
+    let cast = |x: f64| T::from(x).unwrap_or_else(T::nan);
+    let factor = cast(factor);
+    each_row(x, skipped, ahead.map(cast), |x, y| x.iter().zip(y).for_each(|(&x, y)| *y = x * factor))
+}
+
+/// Rows without their first `skipped` numbers to rows as long, behind the number `ahead` where there is one. Rows may be part of longer ones: they are read where they lie.
+fn each_row<T: Real>(
+    x: &FlexTensor,
+    skipped: usize,
+    ahead: Option<T>,
+    work: impl Fn(&[T], &mut [T]) + Sync,
+) -> Result<FlexTensor, Error> {
     let x = if x.layout().strides().last() == Some(&1) { x.clone() } else { x.to_contiguous() };
-    let (shape, width, cast) = (x.shape(), width(&x), |&x: &f64| T::from(x).unwrap_or_else(T::nan));
-    let [shift, factor] = [shift, factor].map(|column| column.iter().map(cast).collect::<Vec<T>>());
-    let (layout, values) = (x.layout(), x.storage::<T>());
+    let (mut shape, whole) = (x.shape(), width(&x));
+    let (before, rows, layout, values) = (usize::from(ahead.is_some()), shape[1], x.layout(), x.storage::<T>());
+    shape[2] = whole - skipped + before;
     let mut out = vec![T::zero(); shape.num_elements()];
-    by_rows(&mut out, width, |first, chunk| {
-        for (i, row) in (first..).zip(chunk.chunks_exact_mut(width)) {
-            let from = layout.index(&[i / shape[1], i % shape[1], 0]);
-            let each = values[from..from + width].iter().zip(shift.iter().zip(&factor));
-            row.iter_mut().zip(each).for_each(|(y, (&x, (&m, &s)))| *y = (x - m) * s);
+    by_rows(&mut out, shape[2], |first, chunk| {
+        for (i, row) in (first..).zip(chunk.chunks_exact_mut(shape[2])) {
+            let from = layout.index(&[i / rows, i % rows, 0]);
+            row.iter_mut().zip(ahead).for_each(|(y, ahead)| *y = ahead);
+            work(&values[from + skipped..from + whole], &mut row[before..]);
         }
     });
     Ok(tensor(out, shape))
+}
+
+/// A series is a task: its rows are added in order.
+fn mean_rows<T: Real>(x: &FlexTensor, lengths: &[usize]) -> Result<FlexTensor, Error> {
+    let x = x.to_contiguous();
+    let (width, values) = (width(&x), slice::<T>(&x)?);
+    let mut out = vec![T::zero(); lengths.len() * width];
+    let series = values.par_chunks_exact((values.len() / lengths.len().max(1)).max(1)).zip(lengths);
+    out.par_chunks_exact_mut(width).zip(series).for_each(|(out, (rows, &length))| {
+        for row in rows.chunks_exact(width).take(length) {
+            out.iter_mut().zip(row).for_each(|(sum, &x)| *sum = *sum + x);
+        }
+        let share = share::<T>(length);
+        out.iter_mut().for_each(|sum| *sum = *sum * share);
+    });
+    Ok(tensor(out, [lengths.len(), 1, width]))
+}
+
+fn mean_rows_backward<T: Real>(gradient: &FlexTensor, lengths: &[usize], places: usize) -> Result<FlexTensor, Error> {
+    let gradient = gradient.to_contiguous();
+    let (width, dy) = (width(&gradient), slice::<T>(&gradient)?);
+    let mut out = vec![T::zero(); lengths.len() * places * width];
+    let series = dy.par_chunks_exact(width).zip(lengths);
+    out.par_chunks_exact_mut(places * width).zip(series).for_each(|(out, (dy, &length))| {
+        let share = share::<T>(length);
+        for row in out.chunks_exact_mut(width).take(length) {
+            row.iter_mut().zip(dy).for_each(|(dx, &dy)| *dx = dy * share);
+        }
+    });
+    Ok(tensor(out, [lengths.len(), places, width]))
+}
+
+/// What one of so many rows counts.
+fn share<T: Real>(length: usize) -> T {
+    T::one() / T::from(length).unwrap_or_else(T::one)
+}
+
+fn drop_out<T: Real>(x: &FlexTensor, stream: Stream, rate: f64) -> Result<FlexTensor, Error> {
+    let x = x.to_contiguous();
+    let kept = T::from(1.0 / (1.0 - rate)).unwrap_or_else(T::nan);
+    let mut out = slice::<T>(&x)?.to_vec();
+    by_rows(&mut out, 1, |first, chunk| {
+        for (i, x) in (first as u64..).zip(chunk) {
+            *x = if stream.uniform(i) < rate { T::zero() } else { *x * kept };
+        }
+    });
+    Ok(tensor(out, x.shape()))
+}
+
+/// The tokens of a tensor, each of which the table has.
+fn tokens_of<T: Real>(tokens: &FlexTensor, vocabulary: usize) -> Result<Vec<usize>, Error> {
+    let tokens = tokens.to_contiguous();
+    let whole = |&token: &T| -> Result<usize, Error> {
+        let own = num_traits::ToPrimitive::to_usize(&token).filter(|&own| own < vocabulary && T::from(own) == Some(token));
+        own.ok_or_else(|| Error::Token { seen: token.elem(), vocabulary })
+    };
+    slice::<T>(&tokens)?.iter().map(whole).collect()
+}
+
+fn lookup<T: Real>(tokens: &FlexTensor, table: &FlexTensor) -> Result<FlexTensor, Error> {
+    let table = table.to_contiguous();
+    let (width, rows) = (width(&table), slice::<T>(&table)?);
+    let tokens = tokens_of::<T>(tokens, rows.len() / width)?;
+    let mut out = vec![T::zero(); tokens.len() * width];
+    by_rows(&mut out, width, |first, chunk| {
+        for (row, &token) in chunk.chunks_exact_mut(width).zip(&tokens[first..]) {
+            row.copy_from_slice(&rows[token * width..(token + 1) * width]);
+        }
+    });
+    Ok(tensor(out, [tokens.len(), width]))
+}
+
+fn lookup_backward<T: Real>(tokens: &FlexTensor, gradient: &FlexTensor, vocabulary: usize) -> Result<FlexTensor, Error> {
+    let gradient = gradient.to_contiguous();
+    let (width, rows) = (width(&gradient), slice::<T>(&gradient)?);
+    let mut out = vec![T::zero(); vocabulary * width];
+    for (row, token) in rows.chunks_exact(width).zip(tokens_of::<T>(tokens, vocabulary)?) {
+        out[token * width..(token + 1) * width].iter_mut().zip(row).for_each(|(out, &dy)| *out = *out + dy);
+    }
+    Ok(tensor(out, [vocabulary, width]))
+}
+
+/// Rows at once, their losses added in order.
+fn class_loss<T: Real>(z: &FlexTensor, weights: &FlexTensor, floor: f64, share: f64) -> Result<[FlexTensor; 2], Error> {
+    let (z, weights) = (z.to_contiguous(), weights.to_contiguous());
+    let (width, shape, w) = (width(&z), z.shape(), slice::<T>(&weights)?);
+    let cast = |x: f64| T::from(x).unwrap_or_else(T::nan);
+    let (floor, share) = (cast(floor), cast(share));
+    let mut gradient = slice::<T>(&z)?.to_vec();
+    let mut losses = vec![T::zero(); gradient.len() / width];
+    let rows = losses.par_iter_mut().zip(gradient.par_chunks_exact_mut(width)).zip(w.par_chunks_exact(width));
+    rows.with_min_len((TASK / width).max(1)).for_each(|((loss, z), w)| {
+        let most = z.iter().fold(T::neg_infinity(), |most, &z| most.max(z));
+        z.iter_mut().for_each(|z| *z = (*z - most).exp());
+        let sum = z.iter().fold(T::zero(), |sum, &z| sum + z);
+        let mut along = T::zero();
+        for (p, &w) in z.iter_mut().zip(w) {
+            *p = *p / sum;
+            *loss = *loss - share * w * (*p + floor).ln();
+            along = along + w * *p / (*p + floor);
+        }
+        z.iter_mut().zip(w).for_each(|(p, &w)| *p = share * (*p * along - w * *p / (*p + floor)));
+    });
+    let loss = losses.iter().fold(T::zero(), |sum, &loss| sum + loss);
+    Ok([tensor(vec![loss], [1]), tensor(gradient, shape)])
+}
+
+fn first<T: Real>(x: &FlexTensor) -> Result<f64, Error> {
+    Ok(slice::<T>(&x.to_contiguous())?.first().map_or(f64::NAN, |x| x.elem()))
 }
 
 fn sum_squares<T: Real>(x: &FlexTensor) -> Result<f64, Error> {

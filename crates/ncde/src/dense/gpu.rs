@@ -1,73 +1,59 @@
-//! GPUs: the formulas in Burn's own operations.
+//! GPUs: the kernels of `ncde-gpu`.
 
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
-use burn_tensor::activation::{relu, sigmoid};
-use burn_tensor::{ElementConversion, Tensor, TensorData, TensorMetadata};
+use burn_tensor::{Shape, Tensor, TensorMetadata};
+use cubecl::server::Handle;
+use ncde_gpu::{Activation, AdamConstants, Matrix, RowsOf};
 use ncde_kernels::neural::Activation as Pointwise;
 use ncde_runtime::layer::{Function, NORM_EPSILON};
+use ncde_runtime::random::Stream;
 
-use super::{Adam, DenseOps, Error, NormGradients};
-use crate::gpu::OnGpu;
+use super::{Adam, DenseOps, Error, NormGradients, Updated};
+use crate::gpu::{OnGpu, buffer, gpu, of_buffer};
 use crate::operation::{primitive, public};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> {
-    fn affine(x: CubeTensor<R>, weight: CubeTensor<R>, bias: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let (x, weight, bias): (Tensor<Self, 2>, Tensor<Self, 2>, Tensor<Self, 1>) = (public(x), public(weight), public(bias));
-        Ok(primitive(x.matmul(weight) + bias.unsqueeze::<2>()))
+    fn affine(x: CubeTensor<R>, weight: CubeTensor<R>, bias: Option<CubeTensor<R>>) -> Result<CubeTensor<R>, Error> {
+        let (x, weight, bias) = (buffer(x), buffer(weight), bias.map(buffer));
+        let (rows, outputs) = (x.shape()[0], weight.shape()[1]);
+        let out = gpu(&x).product(matrix(&x), matrix(&weight), bias.as_ref().map(|bias| &bias.handle))?;
+        Ok(of_buffer(&x, [rows, outputs], out))
+    }
+
+    fn affine_backward(
+        x: CubeTensor<R>,
+        weight: CubeTensor<R>,
+        gradient: CubeTensor<R>,
+        [dx, dw]: [bool; 2],
+    ) -> Result<[Option<CubeTensor<R>>; 2], Error> {
+        let (x, weight, dy) = (buffer(x), buffer(weight), buffer(gradient));
+        let gpu = gpu(&x);
+        let dx = dx.then(|| gpu.product(matrix(&dy), matrix(&weight).transposed(), None)).transpose()?;
+        let dw = dw.then(|| gpu.product(matrix(&x).transposed(), matrix(&dy), None)).transpose()?;
+        Ok([dx.map(|own| of_buffer(&x, x.shape(), own)), dw.map(|own| of_buffer(&x, weight.shape(), own))])
     }
 
     fn sum_rows(x: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let width = x.shape()[1];
-        let x: Tensor<Self, 2> = public(x);
-        Ok(primitive(x.sum_dim(0).reshape([width])))
+        let x = buffer(x);
+        Ok(of_buffer(&x, [x.shape()[1]], gpu(&x).sum_rows(rows(&x))?))
     }
 
     fn activation(function: Function, x: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let x: Tensor<Self, 3> = public(x);
-        Ok(primitive(match function {
-            Function::Glu => {
-                let [u, v] = halves(x);
-                u * sigmoid(v)
-            }
-            Function::Each(Pointwise::Silu) => x.clone() * sigmoid(x),
-            Function::Each(Pointwise::Relu) => relu(x),
-            Function::Each(Pointwise::Tanh) => x.tanh(),
-            Function::Each(Pointwise::Softplus) => softplus(x),
-            Function::Each(Pointwise::ShiftedSoftplus) => softplus(x) - std::f64::consts::LN_2,
-            Function::Each(Pointwise::Identity) => x,
-        }))
+        let x = buffer(x);
+        let (y, width) = gpu(&x).activation(named(function), rows(&x))?;
+        Ok(of_buffer(&x, with_width(&x, width), y))
     }
 
     fn activation_backward(function: Function, x: CubeTensor<R>, gradient: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let (x, dy): (Tensor<Self, 3>, Tensor<Self, 3>) = (public(x), public(gradient));
-        Ok(primitive(match function {
-            Function::Glu => {
-                let [u, v] = halves(x);
-                let s = sigmoid(v);
-                let dv = dy.clone() * u * s.clone() * (1.0 - s.clone());
-                Tensor::cat(vec![dy * s, dv], 2)
-            }
-            Function::Each(Pointwise::Silu) => {
-                let s = sigmoid(x.clone());
-                dy * s.clone() * (x * (1.0 - s) + 1.0)
-            }
-            Function::Each(Pointwise::Relu) => dy.mask_fill(x.lower_equal_elem(0.0), 0.0),
-            Function::Each(Pointwise::Tanh) => {
-                let y = x.tanh();
-                dy * (1.0 - y.clone() * y)
-            }
-            Function::Each(Pointwise::Softplus | Pointwise::ShiftedSoftplus) => dy * sigmoid(x),
-            Function::Each(Pointwise::Identity) => dy,
-        }))
+        let (x, dy) = (buffer(x), buffer(gradient));
+        Ok(of_buffer(&x, x.shape(), gpu(&x).activation_backward(named(function), rows(&x), &dy.handle)?))
     }
 
     fn norm_rows(x: CubeTensor<R>, affine: Option<[CubeTensor<R>; 2]>) -> Result<CubeTensor<R>, Error> {
-        let (z, _) = standardised::<Self>(public(x));
-        Ok(primitive(match affine {
-            Some([gain, offset]) => z * row::<Self>(gain) + row::<Self>(offset),
-            None => z,
-        }))
+        let (x, affine) = (buffer(x), affine.map(|pair| pair.map(buffer)));
+        let affine = affine.as_ref().map(|[gain, offset]| [&gain.handle, &offset.handle]);
+        Ok(of_buffer(&x, x.shape(), gpu(&x).norm(rows(&x), affine, NORM_EPSILON)?))
     }
 
     fn norm_rows_backward(
@@ -75,70 +61,141 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         gain: Option<CubeTensor<R>>,
         gradient: CubeTensor<R>,
     ) -> Result<NormGradients<Self>, Error> {
-        let width = x.shape()[2];
-        let (z, factor) = standardised::<Self>(public(x));
-        let dy: Tensor<Self, 3> = public(gradient);
-        let affine = gain.is_some().then(|| {
-            let sum = |of: Tensor<Self, 3>| primitive(of.sum_dim(0).sum_dim(1).reshape([width]));
-            [sum(dy.clone() * z.clone()), sum(dy.clone())]
+        let (x, dy, gain) = (buffer(x), buffer(gradient), gain.map(buffer));
+        let of_gain = gain.as_ref().map(|gain| &gain.handle);
+        let (dx, rest) = gpu(&x).norm_backward(rows(&x), of_gain, &dy.handle, NORM_EPSILON)?;
+        let width = width(&x);
+        let affine = rest.map(|rest| {
+            let both: Tensor<Self, 2> = public(of_buffer(&x, [2, width], rest));
+            [0, 1].map(|i| primitive(both.clone().narrow(0, i, 1).reshape([width])))
         });
-        let scaled = match gain {
-            Some(gain) => dy * row::<Self>(gain),
-            None => dy,
-        };
-        let mean = scaled.clone().mean_dim(2);
-        let along = (scaled.clone() * z.clone()).mean_dim(2);
-        Ok(NormGradients { x: primitive(factor * (scaled - mean - z * along)), affine })
+        Ok(NormGradients { x: of_buffer(&x, x.shape(), dx), affine })
     }
 
-    fn scale_columns(x: CubeTensor<R>, shift: &[f64], factor: &[f64]) -> Result<CubeTensor<R>, Error> {
-        let device = x.device.clone();
-        let column = |of: &[f64]| {
-            let values: Vec<f32> = of.iter().map(|&x| x as f32).collect();
-            Tensor::<Self, 3>::from_data(TensorData::new(values, [1, 1, of.len()]), &device)
-        };
-        let x: Tensor<Self, 3> = public(x);
-        Ok(primitive((x - column(shift)) * column(factor)))
+    fn scale_columns(x: CubeTensor<R>, shift: Option<CubeTensor<R>>, factor: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
+        let (x, shift, factor) = (buffer(x), shift.map(buffer), buffer(factor));
+        let out = gpu(&x).scale_columns(rows(&x), shift.as_ref().map(|own| &own.handle), &factor.handle)?;
+        Ok(of_buffer(&x, x.shape(), out))
     }
 
-    fn sum_squares(x: &CubeTensor<R>) -> Result<f64, Error> {
-        let x: Tensor<Self, 1> = public(x.clone());
-        Ok((x.clone() * x).sum().into_scalar().elem())
+    fn scaled(x: CubeTensor<R>, factor: f64, ahead: Option<f64>) -> Result<CubeTensor<R>, Error> {
+        let x = buffer(x);
+        Ok(match ahead {
+            Some(ahead) => of_buffer(&x, with_width(&x, width(&x) + 1), gpu(&x).prepend(rows(&x), ahead, factor)?),
+            None if factor == 1.0 => x,
+            None => of_buffer(&x, x.shape(), gpu(&x).scaled(&x.handle, factor as f32)),
+        })
     }
 
-    fn update(adam: Adam, weight: [CubeTensor<R>; 3], gradient: CubeTensor<R>) -> Result<[CubeTensor<R>; 3], Error> {
-        let [w, m, v]: [Tensor<Self, 1>; 3] = weight.map(public);
-        let g: Tensor<Self, 1> = public::<Self, 1>(gradient) * adam.factor;
+    fn scaled_backward(gradient: CubeTensor<R>, factor: f64, has_ahead: bool) -> Result<CubeTensor<R>, Error> {
+        if !has_ahead {
+            return Self::scaled(gradient, factor, None);
+        }
+        let dy = buffer(gradient);
+        let behind = gpu(&dy).behind(rows(&dy), factor)?;
+        Ok(of_buffer(&dy, with_width(&dy, width(&dy) - 1), behind))
+    }
+
+    fn mean_rows(x: CubeTensor<R>, lengths: &[usize]) -> Result<CubeTensor<R>, Error> {
+        let x = buffer(x);
+        let out = gpu(&x).mean_rows(rows(&x), lengths)?;
+        Ok(of_buffer(&x, [lengths.len(), 1, width(&x)], out))
+    }
+
+    fn mean_rows_backward(gradient: CubeTensor<R>, lengths: &[usize], places: usize) -> Result<CubeTensor<R>, Error> {
+        let dy = buffer(gradient);
+        let out = gpu(&dy).mean_rows_backward(rows(&dy), lengths, places)?;
+        Ok(of_buffer(&dy, [lengths.len(), places, width(&dy)], out))
+    }
+
+    fn dropout(x: CubeTensor<R>, stream: Stream, rate: f64) -> Result<CubeTensor<R>, Error> {
+        let x = buffer(x);
+        let out = gpu(&x).dropout(&x.handle, x.shape().num_elements(), stream.key(), rate)?;
+        Ok(of_buffer(&x, x.shape(), out))
+    }
+
+    fn lookup(tokens: CubeTensor<R>, table: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
+        let (tokens, table) = (buffer(tokens), buffer(table));
+        let count = tokens.shape().num_elements();
+        let out = gpu(&table).lookup(&tokens.handle, count, rows(&table))?;
+        Ok(of_buffer(&table, [count, width(&table)], out))
+    }
+
+    fn lookup_backward(tokens: CubeTensor<R>, gradient: CubeTensor<R>, vocabulary: usize) -> Result<CubeTensor<R>, Error> {
+        let (tokens, dy) = (buffer(tokens), buffer(gradient));
+        let out = gpu(&dy).lookup_backward(&tokens.handle, rows(&dy), vocabulary)?;
+        Ok(of_buffer(&dy, [vocabulary, width(&dy)], out))
+    }
+
+    fn class_loss(z: CubeTensor<R>, weights: CubeTensor<R>, floor: f64, share: f64) -> Result<[CubeTensor<R>; 2], Error> {
+        let (z, weights) = (buffer(z), buffer(weights));
+        let [loss, gradient] = gpu(&z).class_loss(rows(&z), &weights.handle, floor, share)?;
+        Ok([of_buffer(&z, [1], loss), of_buffer(&z, z.shape(), gradient)])
+    }
+
+    fn outcome(loss: CubeTensor<R>, gradients: &[CubeTensor<R>]) -> Result<(f64, f64), Error> {
+        let loss = buffer(loss);
+        let gradients: Vec<CubeTensor<R>> = gradients.iter().cloned().map(buffer).collect();
+        let of: Vec<_> = gradients.iter().map(|own| (&own.handle, own.shape().num_elements())).collect();
+        let gpu = gpu(&loss);
+        let mut wanted = vec![loss.handle.clone()];
+        wanted.extend(gpu.squares(&of));
+        let mut seen = gpu.get_all(wanted).into_iter();
+        let loss = seen.next().and_then(|own| own.first().copied()).map_or(f64::NAN, f64::from);
+        Ok((loss, seen.flatten().map(f64::from).sum()))
+    }
+
+    fn update(adam: Adam, old: Vec<(Updated<Self>, CubeTensor<R>)>) -> Result<Vec<Updated<Self>>, Error> {
+        let old: Vec<[CubeTensor<R>; 4]> = old.into_iter().map(|([w, m, v], g)| [w, m, v, g].map(buffer)).collect();
+        let Some(like) = old.first().map(|own| own[0].clone()) else { return Ok(Vec::new()) };
         let [b1, b2] = Adam::BETA;
         let corrected = |beta: f64| 1.0 / (1.0 - beta.powi(i32::try_from(adam.step).unwrap_or(i32::MAX)));
-        let m = m * b1 + g.clone() * (1.0 - b1);
-        let v = v * b2 + g.clone() * g * (1.0 - b2);
-        let step = m.clone() * (adam.rate * corrected(b1)) / ((v.clone() * corrected(b2)).sqrt() + Adam::EPSILON);
-        let w = w * (1.0 - adam.rate * adam.decay) - step;
-        Ok([w, m, v].map(primitive))
+        let with = AdamConstants {
+            factor: adam.factor,
+            beta: [b1, b2],
+            rate: adam.rate * corrected(b1),
+            correction: corrected(b2),
+            keep: 1.0 - adam.rate * adam.decay,
+            epsilon: Adam::EPSILON,
+        };
+        let handles: Vec<_> =
+            old.iter().map(|own| (own.each_ref().map(|own| &own.handle), own[0].shape().num_elements())).collect();
+        let new = gpu(&like).adam(with, &handles)?;
+        let tensors = |(new, old): ([Handle; 3], &[CubeTensor<R>; 4])| new.map(|own| of_buffer(&like, old[0].shape(), own));
+        Ok(new.into_iter().zip(&old).map(tensors).collect())
     }
 }
 
-/// The first and the second half of every row.
-fn halves<B: burn_tensor::backend::Backend>(x: Tensor<B, 3>) -> [Tensor<B, 3>; 2] {
-    let half = x.dims()[2] / 2;
-    [x.clone().narrow(2, 0, half), x.narrow(2, half, half)]
+fn width<R: CubeRuntime>(x: &CubeTensor<R>) -> usize {
+    x.shape().as_slice().last().copied().unwrap_or(1).max(1)
 }
 
-/// `log(1 + exp(x))` without overflow.
-fn softplus<B: burn_tensor::backend::Backend>(x: Tensor<B, 3>) -> Tensor<B, 3> {
-    relu(x.clone()) + (x.abs().neg().exp()).log1p()
+/// The rows of a tensor that is laid out as its shape says.
+fn rows<R: CubeRuntime>(x: &CubeTensor<R>) -> RowsOf<'_> {
+    RowsOf { numbers: &x.handle, rows: x.shape().num_elements() / width(x), width: width(x) }
 }
 
-/// Rows with mean 0 and variance 1, and what they were multiplied with.
-fn standardised<B: burn_tensor::backend::Backend>(x: Tensor<B, 3>) -> (Tensor<B, 3>, Tensor<B, 3>) {
-    let centred = x.clone() - x.mean_dim(2);
-    let factor = ((centred.clone() * centred.clone()).mean_dim(2) + NORM_EPSILON).sqrt().recip();
-    (centred * factor.clone(), factor)
+fn matrix<R: CubeRuntime>(x: &CubeTensor<R>) -> Matrix<'_> {
+    Matrix::new(&x.handle, x.shape()[0], x.shape()[1])
 }
 
-/// Numbers of columns, for all rows.
-fn row<B: burn_tensor::backend::Backend>(of: burn_tensor::ops::FloatTensor<B>) -> Tensor<B, 3> {
-    let of: Tensor<B, 1> = public(of);
-    of.unsqueeze::<3>()
+/// The shape with rows of another width.
+fn with_width<R: CubeRuntime>(x: &CubeTensor<R>, width: usize) -> Shape {
+    let mut shape = x.shape().to_vec();
+    if let Some(last) = shape.last_mut() {
+        *last = width;
+    }
+    Shape::from(shape)
+}
+
+fn named(function: Function) -> Activation {
+    match function {
+        Function::Glu => Activation::Glu,
+        Function::Each(Pointwise::Silu) => Activation::Silu,
+        Function::Each(Pointwise::Relu) => Activation::Relu,
+        Function::Each(Pointwise::Tanh) => Activation::Tanh,
+        Function::Each(Pointwise::Softplus) => Activation::Softplus,
+        Function::Each(Pointwise::ShiftedSoftplus) => Activation::ShiftedSoftplus,
+        Function::Each(Pointwise::Identity) => Activation::Identity,
+    }
 }

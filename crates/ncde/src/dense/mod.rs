@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! affine       y = x W + b                                          dx = dy W^T,  dW = x^T dy,  db = sum dy
+//! lookup       y_i = W[token_i]                                     dW[v] = sum of dy_i over token_i = v
+//! dropout      y = m x,  m = 0 or 1 / (1 - p)                       dx = m dy
 //! activation   y = s(x)                                             dx = s'(x) dy
 //! layer norm   y = g z + c,  z = (x - mean x) / sqrt(var x + e)     dx = f (g dy - mean(g dy) - z mean(g dy z)),  f = 1 / sqrt(var x + e)
 //! update       Adam with decoupled weight decay
@@ -18,9 +20,10 @@ mod ops;
 
 use burn_tensor::Tensor;
 use ncde_runtime::layer::Function;
+use ncde_runtime::random::Stream;
 
 pub use crate::operation::Error;
-pub use ops::{Adam, DenseOps, NormGradients};
+pub use ops::{Adam, DenseOps, NormGradients, Updated};
 
 use crate::operation::{primitive, public};
 
@@ -34,8 +37,37 @@ use crate::operation::{primitive, public};
 pub fn affine<B: DenseOps>(x: Tensor<B, 3>, weight: Tensor<B, 2>, bias: Tensor<B, 1>) -> Result<Tensor<B, 3>, Error> {
     let ([batch, places, inputs], [_, outputs]) = (x.dims(), weight.dims());
     let rows = x.reshape([batch * places, inputs]);
-    let y: Tensor<B, 2> = public(B::affine(primitive(rows), primitive(weight), primitive(bias))?);
+    let y: Tensor<B, 2> = public(B::affine(primitive(rows), primitive(weight), Some(primitive(bias)))?);
     Ok(y.reshape([batch, places, outputs]))
+}
+
+/// `x W` for rows `[rows, inputs]`.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn product<B: DenseOps>(x: Tensor<B, 2>, weight: Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
+    B::affine(primitive(x), primitive(weight), None).map(public)
+}
+
+/// Each number with probability `1 - rate`, times `1 / (1 - rate)`, else 0; number `i` by place `i` of the stream.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn dropout<B: DenseOps>(x: Tensor<B, 3>, stream: Stream, rate: f64) -> Result<Tensor<B, 3>, Error> {
+    B::dropout(primitive(x), stream, rate).map(public)
+}
+
+/// The row of a table for each token.
+///
+/// # Shapes
+/// `tokens`: `[batch, places]`, `table`: `[vocabulary, width]`, to `[batch, places, width]`.
+///
+/// # Errors
+/// As for [`affine`], or if the table does not have a token; a device that cannot say so makes its row not a number.
+pub fn lookup<B: DenseOps>(tokens: Tensor<B, 2>, table: Tensor<B, 2>) -> Result<Tensor<B, 3>, Error> {
+    let ([batch, places], [_, width]) = (tokens.dims(), table.dims());
+    let rows: Tensor<B, 2> = public(B::lookup(primitive(tokens.reshape([batch * places])), primitive(table))?);
+    Ok(rows.reshape([batch, places, width]))
 }
 
 /// A function of every row.
@@ -57,13 +89,48 @@ pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]
     B::norm_rows(primitive(x), affine.map(|pair| pair.map(primitive))).map(public)
 }
 
-/// `factor * (x - shift)`, column by column; the constants have no gradient.
+/// The mean over the first rows of each series, as many as it has: padding counts nothing.
 ///
 /// # Shapes
-/// `x`: `[batch, places, width]`, the others `[width]`.
+/// `x`: `[batch, places, width]`, `lengths`: `batch` numbers from 1 to `places`, to `[batch, 1, width]`.
 ///
 /// # Errors
 /// As for [`affine`].
-pub fn scale_columns<B: DenseOps>(x: Tensor<B, 3>, shift: &[f64], factor: &[f64]) -> Result<Tensor<B, 3>, Error> {
-    B::scale_columns(primitive(x), shift, factor).map(public)
+pub fn mean_rows<B: DenseOps>(x: Tensor<B, 3>, lengths: &[usize]) -> Result<Tensor<B, 3>, Error> {
+    B::mean_rows(primitive(x), lengths).map(public)
+}
+
+/// `-share sum w ln(softmax(z) + floor)` over all rows.
+///
+/// # Shapes
+/// `z` and `weights`: `[batch, places, classes]`, to `[1]`.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn class_loss<B: DenseOps>(z: Tensor<B, 3>, weights: Tensor<B, 3>, floor: f64, share: f64) -> Result<Tensor<B, 1>, Error> {
+    let [loss, _] = B::class_loss(primitive(z), primitive(weights), floor, share)?;
+    Ok(public(loss))
+}
+
+/// `factor (x - shift)`, column by column; `shift` and `factor` have no gradient.
+///
+/// # Shapes
+/// `x`: `[batch, places, width]`, `shift` and `factor`: `[width]`.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn scale_columns<B: DenseOps>(
+    x: Tensor<B, 3>,
+    shift: Option<Tensor<B, 1>>,
+    factor: Tensor<B, 1>,
+) -> Result<Tensor<B, 3>, Error> {
+    B::scale_columns(primitive(x), shift.map(primitive), primitive(factor)).map(public)
+}
+
+/// `factor x`, with the number `ahead` as a column before it, where there is one.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn scaled<B: DenseOps>(x: Tensor<B, 3>, factor: f64, ahead: Option<f64>) -> Result<Tensor<B, 3>, Error> {
+    B::scaled(primitive(x), factor, ahead).map(public)
 }

@@ -3,6 +3,7 @@
 use burn_tensor::backend::Backend;
 use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
+use ncde_runtime::random::Stream;
 
 use super::Error;
 
@@ -35,13 +36,31 @@ impl Adam {
     pub const EPSILON: f64 = 1e-8;
 }
 
+/// A weight that is trained, with the mean of its gradients and of their squares.
+pub type Updated<B> = [FloatTensor<B>; 3];
+
 /// A backend with kernels for dense layers on rows, `[..., width]`.
 pub trait DenseOps: Backend {
-    /// `x W + b` for rows `[rows, inputs]`.
+    /// `x W + b` for rows `[rows, inputs]`, or `x W`.
     ///
     /// # Errors
     /// If the type has no kernel.
-    fn affine(x: FloatTensor<Self>, weight: FloatTensor<Self>, bias: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+    fn affine(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        bias: Option<FloatTensor<Self>>,
+    ) -> Result<FloatTensor<Self>, Error>;
+
+    /// The gradients in `x` and `W`, those that are wanted: `dy W^T` and `x^T dy`.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn affine_backward(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        wanted: [bool; 2],
+    ) -> Result<[Option<FloatTensor<Self>>; 2], Error>;
 
     /// The sum of rows, `[rows, width]` to `[width]`.
     ///
@@ -81,21 +100,83 @@ pub trait DenseOps: Backend {
         gradient: FloatTensor<Self>,
     ) -> Result<NormGradients<Self>, Error>;
 
-    /// `factor * (x - shift)`, column by column, for rows `[batch, places, width]`.
+    /// `factor (x - shift)`, column by column, for rows `[batch, places, width]`; without `shift`, `factor x`.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn scale_columns(x: FloatTensor<Self>, shift: &[f64], factor: &[f64]) -> Result<FloatTensor<Self>, Error>;
+    fn scale_columns(
+        x: FloatTensor<Self>,
+        shift: Option<FloatTensor<Self>>,
+        factor: FloatTensor<Self>,
+    ) -> Result<FloatTensor<Self>, Error>;
 
-    /// The sum of squares of all numbers.
+    /// `factor x` for rows `[batch, places, width]`; with the number `ahead` as a column before them, where there is one.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn sum_squares(x: &FloatTensor<Self>) -> Result<f64, Error>;
+    fn scaled(x: FloatTensor<Self>, factor: f64, ahead: Option<f64>) -> Result<FloatTensor<Self>, Error>;
 
-    /// One update of a weight by its gradient and the two means: weight and means after it.
+    /// The gradient in `x`; `has_ahead` says whether there is a column before those of `x`.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn update(adam: Adam, weight: [FloatTensor<Self>; 3], gradient: FloatTensor<Self>) -> Result<[FloatTensor<Self>; 3], Error>;
+    fn scaled_backward(gradient: FloatTensor<Self>, factor: f64, has_ahead: bool) -> Result<FloatTensor<Self>, Error>;
+
+    /// The mean over the first `lengths[b]` rows of each series, `[batch, places, width]` to `[batch, 1, width]`.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn mean_rows(x: FloatTensor<Self>, lengths: &[usize]) -> Result<FloatTensor<Self>, Error>;
+
+    /// The gradient in `x`, of so many places.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn mean_rows_backward(gradient: FloatTensor<Self>, lengths: &[usize], places: usize) -> Result<FloatTensor<Self>, Error>;
+
+    /// Each number with probability `1 - rate`, times `1 / (1 - rate)`, else 0; number `i` by place `i` of the stream.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn dropout(x: FloatTensor<Self>, stream: Stream, rate: f64) -> Result<FloatTensor<Self>, Error>;
+
+    /// The row of a table `[vocabulary, width]` for each token, `[rows]` to `[rows, width]`. A token that the table does not have is an error, or its row is not a
+    /// number where tokens are out of sight.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn lookup(tokens: FloatTensor<Self>, table: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+
+    /// The gradient in a table of so many rows.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn lookup_backward(
+        tokens: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        vocabulary: usize,
+    ) -> Result<FloatTensor<Self>, Error>;
+
+    /// `-share sum w ln(softmax(z) + floor)` over rows `[batch, places, classes]`, and its gradient in `z`.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn class_loss(
+        z: FloatTensor<Self>,
+        weights: FloatTensor<Self>,
+        floor: f64,
+        share: f64,
+    ) -> Result<[FloatTensor<Self>; 2], Error>;
+
+    /// The numbers of a loss, and the sum of squares over all gradients.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn outcome(loss: FloatTensor<Self>, gradients: &[FloatTensor<Self>]) -> Result<(f64, f64), Error>;
+
+    /// One update of weights: what each was before it, and its gradient, to what it is after it.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn update(adam: Adam, old: Vec<(Updated<Self>, FloatTensor<Self>)>) -> Result<Vec<Updated<Self>>, Error>;
 }

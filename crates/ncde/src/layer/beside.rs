@@ -33,7 +33,7 @@ impl<B: LayerBackend> Batch<B> for BesideBatch {
         let mut all = Vec::with_capacity(3);
         if self.coordinates > 0 {
             let window = rows.values.clone().narrow(2, 0, self.coordinates);
-            all.push(dense::scale_columns(window, &vec![0.0; self.coordinates], &weights.numbers("scale")?)?);
+            all.push(dense::scale_columns(window, None, weights.weight("scale")?)?);
         }
         if !self.knot.is_empty() {
             all.push(rows.values.clone().narrow(2, self.knot.start, self.knot.len()));

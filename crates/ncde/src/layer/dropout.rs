@@ -1,6 +1,7 @@
 //! Dropout from our own streams: each number stays with probability `1 - p`, scaled by `1 / (1 - p)`.
 
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use crate::dense;
 use crate::random::Stream;
 
 /// What a forward pass is for.
@@ -34,10 +35,6 @@ impl<B: LayerBackend> Batch<B> for DropoutBatch {
         if self.rate == 0.0 {
             return Ok(rows);
         }
-        let (shape, kept) = (rows.values.dims(), 1.0 / (1.0 - self.rate));
-        let size = shape.iter().product::<usize>() as u64;
-        let mask = (0..size).map(|i| if stream.uniform(i) < self.rate { 0.0 } else { kept }).collect();
-        let mask = rows.constant(mask, shape);
-        Ok(rows.with(rows.values.clone() * mask))
+        Ok(rows.with(dense::dropout(rows.values.clone(), stream, self.rate)?))
     }
 }

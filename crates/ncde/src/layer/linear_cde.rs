@@ -9,7 +9,7 @@ use burn_tensor::{Tensor, TensorData};
 use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Contractive, Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
-use super::rows::{clear_padding, integers};
+use super::rows::{clear_padding, integers, part};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::linear::{Arguments, generators, matrices, recurrence, vectors};
@@ -69,16 +69,12 @@ impl LinearCdeBatch {
         dt: Option<Tensor<B, 3>>,
     ) -> Result<Moves<B>, Error> {
         let driving = &self.prepared.driving;
-        let x = rows.narrow(2, driving.start, driving.len());
+        let x = part(rows, 2, driving.start, driving.len());
         let with_time = |time: bool, dt: Tensor<B, 3>, x: Tensor<B, 3>| if time { Tensor::cat(vec![dt, x], 2) } else { x };
         let omega = match (self.spec.drive, before.clone(), dt.clone()) {
             (Drive::Increments { time }, Some(before), Some(dt)) => with_time(time, dt, x - before),
             (Drive::Values { time }, Some(before), Some(dt)) => with_time(time, dt.clone(), spread(dt, &before) * before),
             (Drive::Time {}, _, Some(dt)) => dt,
-            (Drive::Tokens {}, ..) => {
-                let [batch, steps, _] = x.dims();
-                Tensor::cat(vec![Tensor::ones([batch, steps, 1], (&x.device(), x.dtype())), x], 2)
-            }
             _ => x,
         };
         let xi = match (self.spec.input, before, dt) {
@@ -86,15 +82,15 @@ impl LinearCdeBatch {
             _ => None,
         };
         // One pass, also where nothing is scaled: windows are part of longer rows, and Burn copies such parts number by number.
-        let width = omega.dims()[2];
-        let omega = dense::scale_columns(omega, &vec![0.0; width], &vec![self.spec.scale; width])?;
+        let ahead = (self.spec.drive == (Drive::Tokens {})).then_some(self.spec.scale);
+        let omega = dense::scaled(omega, self.spec.scale, ahead)?;
         let Some(plan) = &self.prepared.plan else { return Ok(Moves { lambda: omega, mu: None }) };
         let mu = match self.spec.input {
             InputTerm::None => None,
             InputTerm::Path => Some(chosen(omega.clone(), plan.vector_places())),
             InputTerm::Values => xi,
         };
-        let lambda = if plan.coefficients() == width { omega } else { omega.narrow(2, 0, plan.coefficients()) };
+        let lambda = part(omega, 2, 0, plan.coefficients());
         Ok(Moves { lambda, mu })
     }
 
@@ -138,7 +134,10 @@ impl LinearCdeBatch {
     ) -> Result<Tensor<B, 3>, Error> {
         // A series without steps takes one that does nothing.
         let idle = lengths.contains(&0);
-        let clear = |values: Tensor<B, 3>| if idle { clear_padding(values, lengths) } else { values };
+        let clear = |values: Tensor<B, 3>| {
+            let steps = values.dims()[1];
+            if idle { clear_padding(values, lengths, steps) } else { values }
+        };
         let (lambda, mu) = (clear(moves.lambda), moves.mu.map(clear));
         let [batch, steps, _] = lambda.dims();
         let (a, coefficients, affine) = match self.prepared.commutators {
@@ -147,7 +146,7 @@ impl LinearCdeBatch {
                 let affine = match (&flow.vectors, mu) {
                     (Some(vectors), Some(mu)) => {
                         let places = mu.dims()[2];
-                        let beta = mu.reshape([batch * steps, places]).matmul(vectors.clone());
+                        let beta = dense::product(mu.reshape([batch * steps, places]), vectors.clone())?;
                         Some(beta.reshape([batch, steps, 1, self.spec.hidden]))
                     }
                     _ => None,
@@ -180,7 +179,7 @@ impl LinearCdeBatch {
         let ([batch, windows, _], channels) = (increments.dims(), self.prepared.field.channels());
         let (count, numbers, hidden) = (batch * windows, self.prepared.field.channel(0).len(), self.spec.hidden);
         let row = flow.a.dims()[0] / channels;
-        let each = increments.reshape([count * of.steps, channels]).matmul(flow.a.clone().reshape([channels, row]));
+        let each = dense::product(increments.reshape([count * of.steps, channels]), flow.a.clone().reshape([channels, row]))?;
         let made = generators(of, each.reshape([count, of.steps, row]))?;
         let units = LinearCde::units(of.block, numbers);
         let units = Tensor::<B, 1>::from_data(TensorData::new(units, [numbers * numbers]), &flow.a.device());
@@ -200,7 +199,7 @@ pub(super) fn first_state<B: LayerBackend>(
     weights: &LayerWeights<'_, B>,
     context: &Context<B>,
 ) -> Result<Tensor<B, 3>, Error> {
-    let mut first = vec![rows.values.clone().narrow(1, 0, 1).narrow(2, start, count)];
+    let mut first = vec![part(part(rows.values.clone(), 1, 0, 1), 2, start, count)];
     first.extend(context.statics.clone().map(|statics| statics.unsqueeze_dim(1)));
     Ok(dense::affine(Tensor::cat(first, 2), weights.weight("first")?, weights.weight("start")?)?)
 }
@@ -263,7 +262,7 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
             let steps = length - first;
             let before = back.then(|| trunk.clone().narrow(1, 0, steps));
             let dt = spans.clone().map(|spans| spans.narrow(1, 0, steps));
-            let moves = self.moves(trunk.narrow(1, first, steps), before, dt)?;
+            let moves = self.moves(part(trunk, 1, first, steps), before, dt)?;
             let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - first).collect();
             Some(self.run(&flow, start.clone(), moves, &lengths)?)
         } else {
@@ -271,7 +270,7 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
         };
         let mut all: Vec<Tensor<B, 3>> = if first == 1 { vec![start] } else { Vec::new() };
         all.extend(states);
-        let states = Tensor::cat(all, 1);
+        let states = if all.len() == 1 { all.remove(0) } else { Tensor::cat(all, 1) };
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let [_, count, width] = branches.dims();
         let each = |x: Tensor<B, 3>| {

@@ -52,14 +52,6 @@ impl<B: LayerBackend> LayerWeights<'_, B> {
         }
     }
 
-    /// The numbers of a weight that is not trained.
-    ///
-    /// # Errors
-    /// If there is none of that name.
-    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, Error> {
-        Ok(self.weight::<1>(name)?.into_data().iter().collect())
-    }
-
     /// What the layers inside make of rows.
     ///
     /// # Errors

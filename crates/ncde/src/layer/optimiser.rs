@@ -5,12 +5,12 @@
 //! ```
 
 use burn_tensor::backend::{AutodiffBackend, BackendTypes};
-use burn_tensor::{ElementConversion, Tensor, TensorPrimitive};
+use burn_tensor::{Tensor, TensorPrimitive};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Role, Signal};
 
 use super::{Context, Error, LayerBackend, Network, Rows};
-use crate::dense::Adam;
+use crate::dense::{Adam, DenseOps};
 
 /// A network that is trained; `B` is the backend with gradients, and weights live on the one inside it.
 #[derive(Debug)]
@@ -84,37 +84,42 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
         (rows, context): (Rows<B>, Context<B>),
         loss: impl FnOnce(Rows<B>) -> Result<Tensor<B, 1>, Error>,
     ) -> Result<Stepped, Error> {
+        let primitive = |tensor: Tensor<B::InnerBackend, 1>| tensor.into_primitive().tensor();
         let (value, gradients) = {
             let _graph = crate::graph::lock();
             self.tracked.track(&self.network);
             let loss = loss(self.tracked.forward(rows, &context)?)?;
-            let value = loss.clone().into_scalar().elem::<f64>();
-            let loss = match self.tracked.penalty().filter(|_| update.penalty > 0.0) {
-                Some(penalty) => loss + penalty * update.penalty,
-                None => loss,
-            };
+            let value = loss.clone().inner();
+            let penalty = if update.penalty > 0.0 { self.tracked.penalty() } else { None };
+            let loss = penalty.map_or(loss.clone(), |penalty| loss + penalty * update.penalty);
             (value, self.tracked.gradients(&loss.backward())?)
         };
-        let primitive = |tensor: Tensor<B::InnerBackend, 1>| tensor.into_primitive().tensor();
-        let mut squares = 0.0;
-        for gradient in gradients.iter().flatten() {
-            squares += <B::InnerBackend as crate::dense::DenseOps>::sum_squares(&primitive(gradient.clone()))?;
-        }
-        let stepped = Stepped { loss: value, norm: squares.sqrt() };
+        // One look at the device for all of them.
+        let all: Vec<_> = gradients.iter().flatten().map(|gradient| primitive(gradient.clone())).collect();
+        let (loss, squares) = <B::InnerBackend as DenseOps>::outcome(primitive(value), &all)?;
+        let stepped = Stepped { loss, norm: squares.sqrt() };
         if !stepped.is_finite() {
             return Ok(stepped);
         }
         self.steps += 1;
         let factor = if update.clip > 0.0 && stepped.norm > update.clip { update.clip / stepped.norm } else { 1.0 };
-        for (i, gradient) in gradients.into_iter().enumerate() {
-            let (Some(gradient), Some([mean, square])) = (gradient, self.means[i].clone()) else { continue };
-            let decay = if self.network.weights()[i].role == Role::Undecayed { 0.0 } else { update.decay };
-            let adam = Adam { rate: update.rate, decay, factor, step: self.steps };
-            let weight = [self.network.tensors[i].clone(), mean, square].map(primitive);
-            let updated = <B::InnerBackend as crate::dense::DenseOps>::update(adam, weight, primitive(gradient))?;
-            let [weight, mean, square] = updated.map(|own| Tensor::from_primitive(TensorPrimitive::Float(own)));
-            self.network.tensors[i] = weight;
-            self.means[i] = Some([mean, square]);
+        // Weights that decay, then those that do not: each are updated together.
+        for decays in [true, false] {
+            let is_one = |i: &usize| (self.network.weights()[*i].role != Role::Undecayed) == decays;
+            let adam = Adam { rate: update.rate, decay: if decays { update.decay } else { 0.0 }, factor, step: self.steps };
+            let (mut places, mut old) = (Vec::new(), Vec::new());
+            for i in (0..gradients.len()).filter(is_one) {
+                let (Some(gradient), Some([mean, square])) = (&gradients[i], &self.means[i]) else { continue };
+                places.push(i);
+                let weight = [self.network.tensors[i].clone(), mean.clone(), square.clone()].map(primitive);
+                old.push((weight, primitive(gradient.clone())));
+            }
+            let new = <B::InnerBackend as DenseOps>::update(adam, old)?;
+            for (i, new) in places.into_iter().zip(new) {
+                let [weight, mean, square] = new.map(|own| Tensor::from_primitive(TensorPrimitive::Float(own)));
+                self.network.tensors[i] = weight;
+                self.means[i] = Some([mean, square]);
+            }
         }
         Ok(stepped)
     }

@@ -7,6 +7,7 @@ use ncde_runtime::layer::Over;
 
 use super::rows::integers;
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Places, Rows};
+use crate::dense;
 
 #[derive(Debug)]
 pub(super) struct PoolBatch {
@@ -24,12 +25,7 @@ impl<B: LayerBackend> Batch<B> for PoolBatch {
                 let last = integers(last, &x.device());
                 x.reshape([batch * trunk, width]).select(0, last).unsqueeze_dim(1)
             }
-            // A sum over rows is a matrix product: that is fast, and padding counts nothing.
-            Over::Mean => {
-                let share = |own: usize| (0..trunk).map(move |t| if t < own { 1.0 / own as f64 } else { 0.0 });
-                let shares = lengths.iter().flat_map(|&own| share(own)).collect();
-                rows.constant(shares, [batch, 1, trunk]).matmul(x)
-            }
+            Over::Mean => dense::mean_rows(x, lengths)?,
         };
         let count = rows.places.count();
         let times = lengths.iter().enumerate().map(|(b, own)| rows.places.times[b * count + own - 1]).collect();

@@ -127,19 +127,24 @@ impl<B: Backend> Rows<B> {
     }
 }
 
+/// Some places along an axis. All of them are the tensor itself: the reverse pass of a part fills zeros in around it.
+pub(super) fn part<B: Backend>(x: Tensor<B, 3>, axis: usize, start: usize, count: usize) -> Tensor<B, 3> {
+    if x.dims()[axis] == count { x } else { x.narrow(axis, start, count) }
+}
+
 /// A tensor of whole numbers.
 pub(super) fn integers<B: Backend>(values: Vec<i64>, device: &B::Device) -> Tensor<B, 1, Int> {
     let count = values.len();
     Tensor::from_data(TensorData::new(values, [count]), device)
 }
 
-/// Sets everything after the length of each series to 0, `[batch, steps, channels]`; also what is not a number.
-pub(super) fn clear_padding<B: Backend>(values: Tensor<B, 3>, lengths: &[usize]) -> Tensor<B, 3> {
+/// Sets everything after the length of each series to 0, up to the end of the trunk, `[batch, steps, channels]`; also what is not a number.
+pub(super) fn clear_padding<B: Backend>(values: Tensor<B, 3>, lengths: &[usize], trunk: usize) -> Tensor<B, 3> {
     let [batch, steps, channels] = values.dims();
-    if lengths.iter().all(|&length| length >= steps) {
+    if lengths.iter().all(|&length| length >= trunk) {
         return values;
     }
-    let past: Vec<bool> = lengths.iter().flat_map(|&length| (0..steps).map(move |t| t >= length)).collect();
+    let past: Vec<bool> = lengths.iter().flat_map(|&length| (0..steps).map(move |t| t >= length && t < trunk)).collect();
     let past = Tensor::<B, 3, Bool>::from_data(TensorData::new(past, [batch, steps, 1]), &values.device());
     values.mask_fill(past.expand([batch, steps, channels]), 0.0)
 }

@@ -36,7 +36,7 @@ impl<B: LayerBackend> Batch<B> for SignatureBatch {
         let mut prefixes = vec![zero];
         if length > 1 {
             // Past the end of a series the padding is read and not used.
-            prefixes.push(stream(&self.transform, super::rows::clear_padding(x, &rows.places.lengths))?);
+            prefixes.push(stream(&self.transform, super::rows::clear_padding(x, &rows.places.lengths, rows.places.trunk))?);
         }
         all.push(Tensor::cat(prefixes, 1));
         Ok(rows.with(Tensor::cat(all, 2)))

@@ -8,7 +8,7 @@ pub(super) struct StandardiseBatch;
 
 impl<B: LayerBackend> Batch<B> for StandardiseBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let y = dense::scale_columns(rows.values.clone(), &weights.numbers("shift")?, &weights.numbers("factor")?)?;
+        let y = dense::scale_columns(rows.values.clone(), Some(weights.weight("shift")?), weights.weight("factor")?)?;
         Ok(rows.with(y))
     }
 

@@ -6,11 +6,11 @@ use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
 use burn_flex::Flex;
 use burn_tensor::TensorMetadata;
-use ncde_gpu::{Flow, Gpu, Shapes};
-use ncde_kernels::{Brackets, Commutators, Contraction, Controls, Recurrence, Transition};
+use ncde_gpu::{Element, Flow, Shapes};
+use ncde_kernels::{Bracket, Brackets, Commutators, Contraction, Controls, Recurrence, Transition};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
-use crate::gpu::{OnGpu, buffer, of_buffer, on_device, on_host};
+use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B> {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
@@ -20,7 +20,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
         };
         let arrays = contiguous(&arrays);
         let shapes = shapes(&arrays);
-        let states = own.forward(&Gpu::new(arrays.a.client.clone()), shapes, &buffers(&arrays))?;
+        let states = own.forward(&gpu(&arrays.a), shapes, &buffers(&arrays))?;
         Ok(of_buffer(&arrays.a, [shapes.batch, shapes.length, shapes.columns, own.hidden()], states))
     }
 
@@ -44,7 +44,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
         let shapes = shapes(&arrays);
         let (states, gradient) = (buffer(states), buffer(gradient));
         let of_coefficients = recurrence.controls() == Controls::Variable;
-        let gpu = Gpu::new(arrays.a.client.clone());
+        let gpu = gpu(&arrays.a);
         let of = own.backward(&gpu, shapes, &buffers(&arrays), (&states.handle, &gradient.handle), of_coefficients)?;
         Ok(ArrayGradients {
             a: of_buffer(&arrays.a, arrays.a.shape(), of.a),
@@ -55,28 +55,53 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
     }
 
     fn generators(of: Commutators, each: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let device = each.device.clone();
-        Ok(on_device(&Flex::generators(of, on_host(each))?, &device))
+        let Some(own) = short_windows(of) else {
+            let device = each.device.clone();
+            return Ok(on_device(&Flex::generators(of, on_host(each))?, &device));
+        };
+        let each = buffer(each);
+        let (windows, numbers) = (each.shape()[0], each.shape()[2]);
+        Ok(of_buffer(&each, [windows, numbers], own.forward(&gpu(&each), &each.handle, windows, numbers)?))
     }
 
     fn generators_backward(of: Commutators, each: CubeTensor<R>, gradient: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let device = each.device.clone();
-        Ok(on_device(&Flex::generators_backward(of, on_host(each), on_host(gradient))?, &device))
+        let Some(own) = short_windows(of) else {
+            let device = each.device.clone();
+            return Ok(on_device(&Flex::generators_backward(of, on_host(each), on_host(gradient))?, &device));
+        };
+        let (each, gradient) = (buffer(each), buffer(gradient));
+        let (windows, numbers) = (each.shape()[0], each.shape()[2]);
+        let out = own.backward(&gpu(&each), &each.handle, &gradient.handle, windows, numbers)?;
+        Ok(of_buffer(&each, each.shape(), out))
     }
 
     fn matrices(brackets: &Arc<Brackets>, a: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let device = a.device.clone();
-        Ok(on_device(&Flex::matrices(brackets, on_host(a))?, &device))
+        let Some(own) = of_blocks(brackets) else {
+            let device = a.device.clone();
+            return Ok(on_device(&Flex::matrices(brackets, on_host(a))?, &device));
+        };
+        let a = buffer(a);
+        let count = brackets.widened()?.parameters();
+        Ok(of_buffer(&a, [count], own.matrices(&gpu(&a), &a.handle)?))
     }
 
     fn matrices_backward(brackets: &Arc<Brackets>, a: CubeTensor<R>, gradient: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let device = a.device.clone();
-        Ok(on_device(&Flex::matrices_backward(brackets, on_host(a), on_host(gradient))?, &device))
+        let Some(own) = of_blocks(brackets) else {
+            let device = a.device.clone();
+            return Ok(on_device(&Flex::matrices_backward(brackets, on_host(a), on_host(gradient))?, &device));
+        };
+        let (a, gradient) = (buffer(a), buffer(gradient));
+        Ok(of_buffer(&a, a.shape(), own.matrices_backward(&gpu(&a), &a.handle, &gradient.handle)?))
     }
 
     fn vectors(brackets: &Arc<Brackets>, a: CubeTensor<R>, b: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let device = a.device.clone();
-        Ok(on_device(&Flex::vectors(brackets, on_host(a), on_host(b))?, &device))
+        let Some(own) = of_blocks(brackets).filter(|_| brackets.is_of_path()) else {
+            let device = a.device.clone();
+            return Ok(on_device(&Flex::vectors(brackets, on_host(a), on_host(b))?, &device));
+        };
+        let (a, b) = (buffer(a), buffer(b));
+        let shape = [brackets.vector_places().len(), b.shape()[1]];
+        Ok(of_buffer(&a, shape, own.vectors(&gpu(&a), &a.handle, &b.handle)?))
     }
 
     fn vectors_backward(
@@ -85,10 +110,38 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
         b: CubeTensor<R>,
         gradient: CubeTensor<R>,
     ) -> Result<[CubeTensor<R>; 2], Error> {
-        let device = a.device.clone();
-        let of = Flex::vectors_backward(brackets, on_host(a), on_host(b), on_host(gradient))?;
-        Ok(of.map(|of| on_device(&of, &device)))
+        let Some(own) = of_blocks(brackets).filter(|_| brackets.is_of_path()) else {
+            let device = a.device.clone();
+            let of = Flex::vectors_backward(brackets, on_host(a), on_host(b), on_host(gradient))?;
+            return Ok(of.map(|of| on_device(&of, &device)));
+        };
+        let (a, b, gradient) = (buffer(a), buffer(b), buffer(gradient));
+        let [da, db] = own.vectors_backward(&gpu(&a), &a.handle, &b.handle, &gradient.handle)?;
+        Ok([of_buffer(&a, a.shape(), da), of_buffer(&a, b.shape(), db)])
     }
+}
+
+/// Generators of short windows on the device, where blocks are small enough.
+fn short_windows(of: Commutators) -> Option<ncde_gpu::Commutators> {
+    let Commutators { block, steps, vectors, factor } = of;
+    (block <= ncde_gpu::Commutators::LARGEST).then_some(ncde_gpu::Commutators { block, steps, vectors, factor })
+}
+
+/// Brackets on the device, where matrices are blocks along the diagonal and every element has one.
+fn of_blocks(brackets: &Brackets) -> Option<ncde_gpu::Brackets> {
+    let table = brackets.table();
+    if brackets.matrix_places().len() != table.len() {
+        return None;
+    }
+    let elements: Vec<Element> = table
+        .iter()
+        .map(|own| match *own {
+            Bracket::Letter(k) => Element::Letter(k),
+            Bracket::Pair(p, q) => Element::Pair(p, q),
+        })
+        .collect();
+    let field = brackets.field();
+    ncde_gpu::Brackets::new(&field.structure().sizes()?, field.channels(), &elements).ok()
 }
 
 /// The recurrence on the device, where its structure has kernels there.

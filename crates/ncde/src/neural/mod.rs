@@ -10,9 +10,9 @@
 mod autodiff;
 mod choice;
 mod flex;
+mod generic;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod generic;
 mod ops;
 
 use std::sync::Arc;

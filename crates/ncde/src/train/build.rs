@@ -125,7 +125,20 @@ impl Run {
         if long.as_ref().is_some_and(|long| long.series()[2] > 0) {
             warnings.retain(|own| *own != Warning::NothingToTest);
         }
-        Ok(Self { settings, data, parts, long, spec, features, goal, removed, fingerprint, warnings, stop: None, device: Device::default() })
+        Ok(Self {
+            settings,
+            data,
+            parts,
+            long,
+            spec,
+            features,
+            goal,
+            removed,
+            fingerprint,
+            warnings,
+            stop: None,
+            device: Device::default(),
+        })
     }
 }
 

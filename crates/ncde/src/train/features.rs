@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use burn_tensor::backend::Backend;
-use burn_tensor::{Tensor, TensorData};
+use burn_tensor::backend::{AutodiffBackend, Backend};
+use burn_tensor::{Int, Tensor, TensorData};
 use ncde_data::Dataset;
 use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends};
 use ncde_runtime::{LayerSpec, Preparation};
@@ -21,6 +21,8 @@ use crate::layer::{Branches, Context, Phase, Places, Rows};
 
 /// Log-signatures are computed for so many knots at a time.
 const KNOTS: usize = 1 << 18;
+/// The most bytes of rows that are kept on a device.
+const MOST_RESIDENT: usize = 4 << 30;
 
 /// What a model is given.
 #[derive(Debug, Clone)]
@@ -42,6 +44,22 @@ struct CaseRows {
     branch_times: Vec<f64>,
     /// The row of the trunk that each branch follows.
     parents: Vec<usize>,
+}
+
+/// The rows of all cases on a device, so that a batch is a list of places there.
+#[derive(Debug, Clone)]
+pub(super) struct Resident<B: Backend> {
+    /// `[rows, width]`: one for padding, then case after case the trunk and the branches.
+    rows: Tensor<B, 2>,
+    /// Where the rows of each case begin.
+    first: Vec<usize>,
+}
+
+impl<B: Backend> Resident<B> {
+    /// The same where gradients are.
+    pub(super) fn tracked<A: AutodiffBackend<InnerBackend = B>>(&self) -> Resident<A> {
+        Resident { rows: Tensor::from_inner(self.rows.clone()), first: self.first.clone() }
+    }
 }
 
 /// The knots of one case, and their times.
@@ -115,23 +133,68 @@ impl Features {
         (self.rows(case) + self.cases[case].parents.len()) * self.signal.width()
     }
 
-    /// A batch.
-    pub(super) fn batch<B: Backend>(&self, cases: &[usize], phase: Phase, device: &B::Device) -> (Rows<B>, Context<B>) {
+    /// The rows of all cases on a device, if they fit there.
+    pub(super) fn resident<B: Backend>(&self, device: &B::Device) -> Option<Resident<B>> {
+        let width = self.signal.width();
+        let count: usize = self.cases.iter().map(|case| case.rows.len() + case.branches.len()).sum();
+        if size_of::<f32>() * (count + width) > MOST_RESIDENT {
+            return None;
+        }
+        // The first row is that of padding.
+        let (mut all, mut first) = (vec![0.0_f32; width], Vec::with_capacity(self.cases.len()));
+        all.reserve(count);
+        for case in &self.cases {
+            first.push(all.len() / width.max(1));
+            all.extend_from_slice(&case.rows);
+            all.extend_from_slice(&case.branches);
+        }
+        let count = all.len() / width.max(1);
+        Some(Resident { rows: Tensor::from_data(TensorData::new(all, [count, width]), device), first })
+    }
+
+    /// The values of a batch, from the rows that are on the device.
+    fn gathered<B: Backend>(&self, from: &Resident<B>, cases: &[usize], trunk: usize, branches: usize) -> Tensor<B, 3> {
+        let mut places = vec![0_i32; cases.len() * (trunk + branches)];
+        for (out, &i) in places.chunks_exact_mut(trunk + branches).zip(cases) {
+            let (case, first) = (&self.cases[i], from.first[i]);
+            let own = case.times.len();
+            out[..own].iter_mut().zip(first..).for_each(|(out, row)| *out = row as i32);
+            out[trunk..][..case.parents.len()].iter_mut().zip(first + own..).for_each(|(out, row)| *out = row as i32);
+        }
+        let count = places.len();
+        let places: Tensor<B, 1, Int> = Tensor::from_data(TensorData::new(places, [count]), &from.rows.device());
+        from.rows.clone().select(0, places).reshape([cases.len(), trunk + branches, self.signal.width()])
+    }
+
+    /// A batch; its values come from what is on the device, where that is.
+    pub(super) fn batch<B: Backend>(
+        &self,
+        cases: &[usize],
+        phase: Phase,
+        resident: Option<&Resident<B>>,
+    ) -> (Rows<B>, Context<B>) {
+        let device = &B::Device::default();
         let (batch, width) = (cases.len(), self.signal.width());
         let most = |count: &dyn Fn(&CaseRows) -> usize| cases.iter().map(|&i| count(&self.cases[i])).max().unwrap_or(0);
         // At least one step: weights that only steps use have gradients then, of 0 if need be.
         let trunk = most(&|case| case.times.len()).max(2);
         let branches = most(&|case| case.parents.len());
         let count = trunk + branches;
-        let mut values = vec![0.0_f32; batch * count * width];
         let mut times = vec![0.0_f64; batch * count];
         let mut parents = vec![0; batch * branches];
-        // Log-signatures of many channels are tens of megabytes: all cores copy.
-        values.par_chunks_exact_mut(count * width).zip(cases).for_each(|(out, &i)| {
-            let case = &self.cases[i];
-            out[..case.rows.len()].copy_from_slice(&case.rows);
-            out[trunk * width..][..case.branches.len()].copy_from_slice(&case.branches);
-        });
+        let values = match resident {
+            Some(from) => self.gathered(from, cases, trunk, branches),
+            None => {
+                let mut values = vec![0.0_f32; batch * count * width];
+                // Log-signatures of many channels are tens of megabytes: all cores copy.
+                values.par_chunks_exact_mut(count * width).zip(cases).for_each(|(out, &i)| {
+                    let case = &self.cases[i];
+                    out[..case.rows.len()].copy_from_slice(&case.rows);
+                    out[trunk * width..][..case.branches.len()].copy_from_slice(&case.branches);
+                });
+                Tensor::from_data(TensorData::new(values, [batch, count, width]), device)
+            }
+        };
         for (b, &i) in cases.iter().enumerate() {
             let case = &self.cases[i];
             let own = &mut times[b * count..(b + 1) * count];
@@ -148,7 +211,6 @@ impl Features {
             times,
             branches: (branches > 0).then_some(Branches { count: branches, parents }),
         };
-        let values = Tensor::from_data(TensorData::new(values, [batch, count, width]), device);
         let statics = (self.signal.statics > 0).then(|| {
             let all: Vec<f32> = cases.iter().flat_map(|&i| self.cases[i].statics.iter().copied()).collect();
             Tensor::from_data(TensorData::new(all, [batch, self.signal.statics]), device)

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use burn_tensor::activation::log_softmax;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
@@ -16,6 +15,7 @@ use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, softmax};
 
 use super::ahead::Ahead;
 use super::names::ClassWeights;
+use crate::dense::{self, DenseOps};
 use crate::layer::Rows;
 
 /// A probability is never taken for less: a case whose state has grown out of all bounds does not decide a step (as in the thesis's code).
@@ -172,7 +172,10 @@ impl Goal {
     }
 
     /// The loss of the outputs for these cases, and the weight of what it is the mean of.
-    pub(super) fn loss<B: Backend>(&self, rows: Rows<B>, cases: &[usize]) -> (Tensor<B, 1>, f64) {
+    ///
+    /// # Errors
+    /// If the backend has no kernel for its numbers.
+    pub(super) fn loss<B: DenseOps>(&self, rows: Rows<B>, cases: &[usize]) -> Result<(Tensor<B, 1>, f64), crate::layer::Error> {
         let (outputs, trunk) = (rows.values, rows.places.trunk);
         let [batch, places, width] = outputs.dims();
         let mut weights = vec![0.0_f32; batch * places * width];
@@ -201,12 +204,11 @@ impl Goal {
         let weights = tensor(weights);
         let share = 1.0 / f64::max(sum, 1e-30);
         let loss = if self.classes {
-            let p = log_softmax(outputs, 2).exp();
-            (weights * (p + FLOOR).log()).sum() * -share
+            dense::class_loss(outputs, weights, FLOOR, share)?
         } else {
             ((outputs - tensor(targets)).square() * weights).sum() * share
         };
-        (loss, sum)
+        Ok((loss, sum))
     }
 
     /// The outputs of a batch where there is a target, with it.

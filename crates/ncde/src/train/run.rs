@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use burn_autodiff::Autodiff;
 use burn_tensor::ElementConversion;
 use ncde_data::Dataset;
 use ncde_report::metrics::higher_is_better;
@@ -24,7 +25,7 @@ use super::batches::Batches;
 use super::by_time::{Cut, Long};
 use super::checkpoint::{self, Progress};
 use super::directory::{self, CONFIG, RECORD};
-use super::features::Features;
+use super::features::{Features, Resident};
 use super::goal::{Goal, Predicted};
 use super::resume::steps_of;
 use super::settings::Settings;
@@ -236,6 +237,8 @@ impl Run {
             return self.solve_in(closed, directory, resume, [command, started], on);
         }
         let mut state = State::<B>::new(&self.spec.layers[self.features.first..], &self.features.signal, self.settings.seed)?;
+        let kept: Option<Resident<B>> =
+            if self.device == Device::Cpu { None } else { self.features.resident(&Default::default()) };
         let mut progress = self.beginning();
         let mut saved = if resume { checkpoint::load(directory, checkpoint::RUNNING)? } else { None };
         if saved.is_none()
@@ -264,14 +267,14 @@ impl Run {
                 state = state.restored(&numbers, &progress.steps).ok_or_else(other)?;
             }
             None => {
-                state.trained.network.fit(&mut |visit| self.over_training(visit))?;
+                state.trained.network.fit(&mut |visit| self.over_training(kept.as_ref(), visit))?;
                 state.begin();
             }
         }
         write_whole(&directory.join(CONFIG), config.as_bytes())?;
         let parameters = state.trained.network.parameters();
         on(Event::Started { done: progress.step, steps: self.settings.steps, parameters });
-        let (stopped, exploded) = match (self.steps(&mut state, &mut progress, directory, on), &progress.best) {
+        let (stopped, exploded) = match (self.steps(&mut state, kept.as_ref(), &mut progress, directory, on), &progress.best) {
             (Ok(stopped), _) => (stopped, None),
             // What was good before is not lost.
             (Err(source), Some(best)) if source.is_explosion() => {
@@ -281,7 +284,7 @@ impl Run {
         };
         on(Event::Testing);
         state.take_best();
-        state.trained.network.measure(&mut |visit| self.over_training(visit))?;
+        state.trained.network.measure(&mut |visit| self.over_training(kept.as_ref(), visit))?;
         save_model(directory, self.spec.clone(), &self.saved(state.trained.network.values()))?;
         let record = self.record(&progress, directory, [command, started, stopped], parameters)?;
         write_record(directory, &record)?;
@@ -314,9 +317,13 @@ impl Run {
     }
 
     /// Shows the batches of the training part, in order.
-    fn over_training<B: LayerBackend>(&self, visit: Visit<'_, B>) -> Result<(), crate::layer::Error> {
+    fn over_training<B: LayerBackend>(
+        &self,
+        resident: Option<&Resident<B>>,
+        visit: Visit<'_, B>,
+    ) -> Result<(), crate::layer::Error> {
         for cases in self.parts.train.chunks(self.settings.batch) {
-            let (rows, context) = self.features.batch::<B>(cases, Phase::Predict, &Default::default());
+            let (rows, context) = self.features.batch::<B>(cases, Phase::Predict, resident);
             visit(rows, context)?;
         }
         Ok(())
@@ -326,6 +333,7 @@ impl Run {
     fn steps<B: LayerBackend>(
         &self,
         state: &mut State<B>,
+        resident: Option<&Resident<B>>,
         progress: &mut Progress,
         directory: &Path,
         on: &mut dyn FnMut(Event<'_>),
@@ -333,6 +341,7 @@ impl Run {
         let settings = &self.settings;
         let cases = self.parts.train.iter().map(|&i| (i, self.features.rows(i))).collect();
         let mut batches = Batches::new(settings.seed, settings.batch, cases);
+        let tracked: Option<Resident<Autodiff<B>>> = resident.map(Resident::tracked);
         let mut saved = Instant::now();
         while progress.step < settings.steps {
             if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -344,15 +353,16 @@ impl Run {
             let begun = Instant::now();
             let step = progress.step;
             let cases = batches.at(step);
-            let taken = self.step(state, cases, (step, rate_factor(progress))).map_err(|source| match source {
-                Error::NotFinite { .. } => source,
-                source => Error::Step {
-                    step: step + 1,
-                    cases: names(&self.data, cases),
-                    source: Box::new(source),
-                    rate: settings.rate / 3.0,
-                },
-            });
+            let taken =
+                self.step(state, (cases, tracked.as_ref()), (step, rate_factor(progress))).map_err(|source| match source {
+                    Error::NotFinite { .. } => source,
+                    source => Error::Step {
+                        step: step + 1,
+                        cases: names(&self.data, cases),
+                        source: Box::new(source),
+                        rate: settings.rate / 3.0,
+                    },
+                });
             let loss = match taken {
                 Ok(loss) => loss,
                 Err(error) if error.is_explosion() && progress.recoveries.len() < MOST_RECOVERIES => {
@@ -377,7 +387,7 @@ impl Run {
             on(Event::Step { step: progress.step, loss });
             let due = progress.step.is_multiple_of(settings.evaluate_every) || progress.step == settings.steps;
             if due {
-                self.evaluate(state, progress)?;
+                self.evaluate(state, resident, progress)?;
                 if let Some(point) = progress.history.last() {
                     on(Event::Evaluated { point, best: progress.best.as_ref() });
                 }
@@ -402,13 +412,18 @@ impl Run {
     }
 
     /// One step, with what its rate is multiplied with; its loss.
-    fn step<B: LayerBackend>(&self, state: &mut State<B>, cases: &[usize], (step, factor): (usize, f64)) -> Result<f64, Error> {
+    fn step<B: LayerBackend>(
+        &self,
+        state: &mut State<B>,
+        (cases, resident): (&[usize], Option<&Resident<Autodiff<B>>>),
+        (step, factor): (usize, f64),
+    ) -> Result<f64, Error> {
         let settings = &self.settings;
         let masks = Stream::new(settings.seed, 5).child(step as u64);
-        let batch = self.features.batch(cases, Phase::Train(masks), &Default::default());
+        let batch = self.features.batch(cases, Phase::Train(masks), resident);
         let (decay, clip, penalty) = (settings.weight_decay, settings.clip, settings.penalty);
         let update = Update { rate: factor * settings.rate_at(step), decay, clip, penalty };
-        let stepped = state.trained.step(update, batch, |rows| Ok(self.goal.loss(rows, cases).0))?;
+        let stepped = state.trained.step(update, batch, |rows| Ok(self.goal.loss(rows, cases)?.0))?;
         if stepped.is_finite() {
             return Ok(stepped.loss);
         }
@@ -421,8 +436,13 @@ impl Run {
     }
 
     /// Evaluates the validation part, and keeps the weights if they are the best.
-    fn evaluate<B: LayerBackend>(&self, state: &mut State<B>, progress: &mut Progress) -> Result<(), Error> {
-        let (loss, metric) = match self.validation(state) {
+    fn evaluate<B: LayerBackend>(
+        &self,
+        state: &mut State<B>,
+        resident: Option<&Resident<B>>,
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        let (loss, metric) = match self.validation(state, resident) {
             Ok(Some((metrics, loss))) if loss.is_finite() => (Some(loss), metrics.get(&self.settings.metric)),
             Ok(_) => (None, None),
             // Weights under which the state of a validation case grows out of all bounds are not the best, but training may leave them.
@@ -456,7 +476,11 @@ impl Run {
     }
 
     /// Metrics and loss of the validation part; none if it is empty.
-    fn validation<B: LayerBackend>(&self, state: &State<B>) -> Result<Option<(Metrics, f64)>, Error> {
+    fn validation<B: LayerBackend>(
+        &self,
+        state: &State<B>,
+        resident: Option<&Resident<B>>,
+    ) -> Result<Option<(Metrics, f64)>, Error> {
         let mut order = self.parts.validation.clone();
         if order.is_empty() {
             return Ok(None);
@@ -468,10 +492,10 @@ impl Run {
             // From the longest down, so that the first batch is the largest in memory.
             let count = (EVALUATION_NUMBERS / self.features.numbers(longest).max(1)).clamp(1, rest.len());
             let (before, batch) = rest.split_at(rest.len() - count);
-            let (rows, context) = self.features.batch::<B>(batch, Phase::Predict, &Default::default());
+            let (rows, context) = self.features.batch::<B>(batch, Phase::Predict, resident);
             let outputs = state.trained.network.forward(rows, &context)?;
             self.goal.collect(&outputs, batch, &mut predicted);
-            let (loss, own) = self.goal.loss(outputs, batch);
+            let (loss, own) = self.goal.loss(outputs, batch)?;
             losses += own * loss.into_scalar().elem::<f64>();
             weight += own;
             rest = before;

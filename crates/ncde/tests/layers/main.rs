@@ -5,6 +5,7 @@
 //! | `samples` | compositions of layers; every layer must have one |
 //! | `run` | series, weights, and both forms of a sample |
 //! | `forms` | a batch is its series one row at a time, also in the middle of windows |
+//! | `gpu` | a device gives what the processor gives |
 //! | `gradients` | gradients are finite differences |
 //! | `invariance` | neither padding nor batch nor order nor threads nor a file change anything |
 //! | `identities` | layers against their equations |
@@ -19,6 +20,8 @@
 mod common;
 mod first_values;
 mod forms;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod gradients;
 mod identities;
 mod invariance;

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
 }
 
 /// The device that a model is trained on, if this program was built with it.
-fn device(device: Device) -> Result<ncde::train::Device, Failure> {
+pub(crate) fn device(device: Device) -> Result<ncde::train::Device, Failure> {
     match device {
         Device::Cpu => Ok(ncde::train::Device::Cpu),
         #[cfg(feature = "cuda")]

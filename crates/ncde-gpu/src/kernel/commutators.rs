@@ -1,0 +1,160 @@
+//! Generators of short Log-ODE windows from the matrices of their increments, a block of a window a unit.
+//!
+//! ```text
+//! Omega = P_{s+1} + c sum_k (M_k P_k - P_k M_k),   P_k = M_1 + ... + M_{k-1}
+//! ```
+//!
+//! With vectors, the same for `[[M, v], [0, 0]]`. Numbers of a row are `[entries of a block, blocks]`, matrix first, then vector.
+
+use cubecl::prelude::*;
+
+/// Units: `[windows, blocks]`.
+#[cube(launch_unchecked)]
+pub(crate) fn generators(
+    each: &Array<f32>,
+    out: &mut Array<f32>,
+    steps: usize,
+    blocks: usize,
+    factor: f32,
+    units: usize,
+    #[comptime] b: usize,
+    #[comptime] vectors: bool,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let size = comptime!(b * b);
+    let count = comptime!(b * b + if vectors { b } else { 0 });
+    let row = blocks * count;
+    let block = unit % blocks;
+    let window = unit / blocks;
+    let mut sum = Array::<f32>::new(count);
+    let mut area = Array::<f32>::new(count);
+    let mut m = Array::<f32>::new(count);
+    #[unroll]
+    for e in 0..count {
+        sum[e] = f32::new(0.0);
+        area[e] = f32::new(0.0);
+    }
+    for k in 0..steps {
+        let at = (window * steps + k) * row + block;
+        #[unroll]
+        for e in 0..count {
+            m[e] = each[at + e * blocks];
+        }
+        #[unroll]
+        for i in 0..b {
+            #[unroll]
+            for l in 0..b {
+                #[unroll]
+                for j in 0..b {
+                    area[i * b + j] += m[i * b + l] * sum[l * b + j] - sum[i * b + l] * m[l * b + j];
+                }
+                if comptime!(vectors) {
+                    area[size + i] += m[i * b + l] * sum[size + l] - sum[i * b + l] * m[size + l];
+                }
+            }
+        }
+        #[unroll]
+        for e in 0..count {
+            sum[e] += m[e];
+        }
+    }
+    #[unroll]
+    for e in 0..count {
+        out[window * row + e * blocks + block] = sum[e] + factor * area[e];
+    }
+}
+
+/// The gradient in the matrices of increments. Units: as for [`generators`].
+#[cube(launch_unchecked)]
+pub(crate) fn reverse(
+    each: &Array<f32>,
+    gradient: &Array<f32>,
+    out: &mut Array<f32>,
+    steps: usize,
+    blocks: usize,
+    factor: f32,
+    units: usize,
+    #[comptime] b: usize,
+    #[comptime] vectors: bool,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let size = comptime!(b * b);
+    let count = comptime!(b * b + if vectors { b } else { 0 });
+    let row = blocks * count;
+    let block = unit % blocks;
+    let window = unit / blocks;
+    let mut g = Array::<f32>::new(count);
+    // What came before a step, and what later steps add to its gradient.
+    let mut p = Array::<f32>::new(count);
+    let mut later = Array::<f32>::new(count);
+    let mut next = Array::<f32>::new(count);
+    let mut m = Array::<f32>::new(count);
+    #[unroll]
+    for e in 0..count {
+        g[e] = gradient[window * row + e * blocks + block];
+        p[e] = f32::new(0.0);
+        later[e] = f32::new(0.0);
+    }
+    for k in 0..steps - 1 {
+        let at = (window * steps + k) * row + block;
+        #[unroll]
+        for e in 0..count {
+            p[e] += each[at + e * blocks];
+        }
+    }
+    for turn in 0..steps {
+        let k = steps - 1 - turn;
+        let at = (window * steps + k) * row + block;
+        #[unroll]
+        for e in 0..count {
+            m[e] = each[at + e * blocks];
+        }
+        #[unroll]
+        for i in 0..b {
+            #[unroll]
+            for j in 0..b {
+                let e = comptime!(i * b + j);
+                let mut own = f32::new(0.0);
+                let mut after = f32::new(0.0);
+                #[unroll]
+                for l in 0..b {
+                    own += g[i * b + l] * p[j * b + l] - g[l * b + j] * p[l * b + i];
+                    after += g[l * b + j] * m[l * b + i] - g[i * b + l] * m[j * b + l];
+                }
+                if comptime!(vectors) {
+                    own += g[size + i] * p[size + j];
+                    after -= g[size + i] * m[size + j];
+                }
+                out[at + e * blocks] = g[e] + later[e] + factor * own;
+                next[e] = later[e] + factor * after;
+            }
+            if comptime!(vectors) {
+                let mut own = f32::new(0.0);
+                let mut after = f32::new(0.0);
+                #[unroll]
+                for l in 0..b {
+                    own -= g[size + l] * p[l * b + i];
+                    after += g[size + l] * m[l * b + i];
+                }
+                let e = comptime!(size + i);
+                out[at + e * blocks] = g[e] + later[e] + factor * own;
+                next[e] = later[e] + factor * after;
+            }
+        }
+        // The sum before the step before this one.
+        if k > 0 {
+            let before = (window * steps + k - 1) * row + block;
+            #[unroll]
+            for e in 0..count {
+                later[e] = next[e];
+                p[e] -= each[before + e * blocks];
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `y = s(x)` for each number, or `y = u sigmoid(v)` for rows `(u, v)`; and `dx = s'(x) dy`.
+
+use cubecl::prelude::*;
+
+/// What becomes of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// `u sigmoid(v)`, the first and the second half of a row.
+    Glu,
+    /// `x sigmoid(x)`.
+    Silu,
+    /// `max(x, 0)`.
+    Relu,
+    /// `tanh x`.
+    Tanh,
+    /// `ln(1 + e^x)`.
+    Softplus,
+    /// `ln(1 + e^x) - ln 2`.
+    ShiftedSoftplus,
+    /// `x`.
+    Identity,
+}
+
+#[cube]
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + f32::exp(-x))
+}
+
+#[cube]
+fn softplus(x: f32) -> f32 {
+    max(x, 0.0) + f32::log1p(f32::exp(-f32::abs(x)))
+}
+
+#[cube]
+fn value(x: f32, #[comptime] function: Activation) -> f32 {
+    let mut y = x;
+    if comptime!(function == Activation::Silu) {
+        y = x * sigmoid(x);
+    }
+    if comptime!(function == Activation::Relu) {
+        y = max(x, 0.0);
+    }
+    if comptime!(function == Activation::Tanh) {
+        y = f32::tanh(x);
+    }
+    if comptime!(function == Activation::Softplus) {
+        y = softplus(x);
+    }
+    if comptime!(function == Activation::ShiftedSoftplus) {
+        y = softplus(x) - comptime!(std::f32::consts::LN_2);
+    }
+    y
+}
+
+#[cube]
+fn slope(x: f32, #[comptime] function: Activation) -> f32 {
+    let mut y = f32::new(1.0);
+    if comptime!(function == Activation::Silu) {
+        let s = sigmoid(x);
+        y = s * (1.0 + x * (1.0 - s));
+    }
+    if comptime!(function == Activation::Relu) {
+        if x <= 0.0 {
+            y = f32::new(0.0);
+        }
+    }
+    if comptime!(function == Activation::Tanh) {
+        let t = f32::tanh(x);
+        y = 1.0 - t * t;
+    }
+    if comptime!(function == Activation::Softplus || function == Activation::ShiftedSoftplus) {
+        y = sigmoid(x);
+    }
+    y
+}
+
+/// Units: one for each number that comes out; rows of it have `width` numbers.
+#[cube(launch_unchecked)]
+pub(crate) fn apply(x: &Array<f32>, y: &mut Array<f32>, width: usize, units: usize, #[comptime] function: Activation) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    if comptime!(function == Activation::Glu) {
+        let at = unit / width * 2 * width + unit % width;
+        y[unit] = x[at] * sigmoid(x[at + width]);
+    } else {
+        y[unit] = value(x[unit], function);
+    }
+}
+
+/// Units: as for [`apply`].
+#[cube(launch_unchecked)]
+pub(crate) fn reverse(
+    x: &Array<f32>,
+    dy: &Array<f32>,
+    dx: &mut Array<f32>,
+    width: usize,
+    units: usize,
+    #[comptime] function: Activation,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    if comptime!(function == Activation::Glu) {
+        let at = unit / width * 2 * width + unit % width;
+        let s = sigmoid(x[at + width]);
+        dx[at] = dy[unit] * s;
+        dx[at + width] = dy[unit] * x[at] * s * (1.0 - s);
+    } else {
+        dx[unit] = dy[unit] * slope(x[unit], function);
+    }
+}

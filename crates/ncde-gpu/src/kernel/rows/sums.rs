@@ -1,0 +1,157 @@
+//! Sums: over the rows of splits, then over splits, always in the same order; and of squares.
+
+use cubecl::prelude::*;
+
+/// Units of a cube of [`squares`].
+pub(crate) const TEAM: usize = 256;
+/// Entries that a cube of [`total`] sums, and units for each.
+pub(crate) const SUMS: usize = 32;
+/// See there.
+pub(crate) const LANES: usize = 8;
+
+/// The sum over the rows of a split: `[splits, width]`. Units: as many.
+#[cube(launch_unchecked)]
+pub(crate) fn rows(x: &Array<f32>, out: &mut Array<f32>, rows: usize, width: usize, each: usize, units: usize) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let c = unit % width;
+    let split = unit / width;
+    let mut sum = f32::new(0.0);
+    for row in split * each..min((split + 1) * each, rows) {
+        sum += x[row * width + c];
+    }
+    out[unit] = sum;
+}
+
+/// The sum over splits of `[splits, numbers]`, and a bias of `width` numbers that repeats. Cubes: one for 32 numbers.
+#[cube(launch_unchecked)]
+pub(crate) fn total(
+    parts: &Array<f32>,
+    bias: &Array<f32>,
+    out: &mut Array<f32>,
+    splits: usize,
+    numbers: usize,
+    width: usize,
+    #[comptime] has_bias: bool,
+) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let unit = UNIT_POS as usize;
+    let at = cube * SUMS + unit % SUMS;
+    let lane = unit / SUMS;
+    let mut sum = f32::new(0.0);
+    if at < numbers {
+        let turns = (splits + comptime!(LANES - 1) - lane) / LANES;
+        for turn in 0..turns {
+            sum += parts[(turn * LANES + lane) * numbers + at];
+        }
+    }
+    let mut shared = SharedMemory::<f32>::new(comptime!(SUMS * LANES));
+    shared[unit] = sum;
+    sync_cube();
+    if unit < SUMS && at < numbers {
+        let mut total = f32::new(0.0);
+        #[unroll]
+        for i in 0..LANES {
+            total += shared[i * SUMS + unit];
+        }
+        if comptime!(has_bias) {
+            total += bias[at % width];
+        }
+        out[at] = total;
+    }
+}
+
+/// Cubes that share the squares of one buffer.
+pub(crate) const SHARED: usize = 16;
+
+/// The sums of squares of several buffers, `[buffers, 16]`. Cubes: 16 in x, one for each buffer in y.
+#[cube(launch_unchecked)]
+pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, #[comptime] count: usize) {
+    let unit = UNIT_POS as usize;
+    let which = CUBE_POS_Y as usize;
+    let part = CUBE_POS_X as usize;
+    let mut sum = f32::new(0.0);
+    #[unroll]
+    for i in 0..count {
+        if which == i {
+            let own = x.index(i);
+            let numbers = own.len();
+            let first = part * TEAM + unit;
+            if first < numbers {
+                let turns = (numbers - first + comptime!(TEAM * SHARED - 1)) / comptime!(TEAM * SHARED);
+                for turn in 0..turns {
+                    let value = own[first + turn * comptime!(TEAM * SHARED)];
+                    sum += value * value;
+                }
+            }
+        }
+    }
+    let mut shared = SharedMemory::<f32>::new(TEAM);
+    shared[unit] = sum;
+    sync_cube();
+    // By halves: the same order whoever is first.
+    #[unroll]
+    for i in 0..8u32 {
+        let half = comptime!(TEAM >> (i + 1));
+        if unit < half {
+            let other = shared[unit + half];
+            shared[unit] += other;
+        }
+        sync_cube();
+    }
+    if unit == 0 {
+        out[which * SHARED + part] = shared[0];
+    }
+}
+
+/// The mean over the first rows of each series of `[batch, places, width]`. Cubes: `[batch, width / 32]`.
+#[cube(launch_unchecked)]
+pub(crate) fn means(x: &Array<f32>, lengths: &Array<u32>, out: &mut Array<f32>, places: usize, width: usize, cubes: usize) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if cube >= cubes {
+        terminate!();
+    }
+    let across = (width + comptime!(SUMS - 1)) / SUMS;
+    let unit = UNIT_POS as usize;
+    let column = cube % across * SUMS + unit % SUMS;
+    let lane = unit / SUMS;
+    let series = cube / across;
+    let length = lengths[series] as usize;
+    let mut sum = f32::new(0.0);
+    if column < width {
+        let turns = (length + comptime!(LANES - 1) - lane) / LANES;
+        for turn in 0..turns {
+            sum += x[(series * places + turn * LANES + lane) * width + column];
+        }
+    }
+    let mut shared = SharedMemory::<f32>::new(comptime!(SUMS * LANES));
+    shared[unit] = sum;
+    sync_cube();
+    if unit < SUMS && column < width {
+        let mut total = f32::new(0.0);
+        #[unroll]
+        for i in 0..LANES {
+            total += shared[i * SUMS + unit];
+        }
+        out[series * width + column] = total / f32::cast_from(length);
+    }
+}
+
+/// The gradient in the rows: a share of that of the mean, 0 past the end of a series. Units: `[batch, places, width]`.
+#[cube(launch_unchecked)]
+pub(crate) fn means_back(dy: &Array<f32>, lengths: &Array<u32>, dx: &mut Array<f32>, places: usize, width: usize, units: usize) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let row = unit / width;
+    let series = row / places;
+    let length = lengths[series] as usize;
+    let mut value = f32::new(0.0);
+    if row % places < length {
+        value = dy[series * width + unit % width] / f32::cast_from(length);
+    }
+    dx[unit] = value;
+}

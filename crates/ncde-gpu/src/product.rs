@@ -1,0 +1,156 @@
+//! Products of matrices on device buffers, in `f32` throughout.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::device::{Gpu, array};
+use crate::error::Error;
+use crate::kernel::product::{self, PART, ProductLaunch, UNITS};
+use crate::recurrence::want;
+
+/// A matrix, row after row in a buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a> {
+    /// The buffer.
+    pub numbers: &'a Handle,
+    /// Rows, as they lie.
+    pub rows: usize,
+    /// Columns, as they lie.
+    pub columns: usize,
+    /// Whether its transpose is meant.
+    pub transposed: bool,
+}
+
+impl<'a> Matrix<'a> {
+    /// A matrix as it lies.
+    pub fn new(numbers: &'a Handle, rows: usize, columns: usize) -> Self {
+        Self { numbers, rows, columns, transposed: false }
+    }
+
+    /// Its transpose.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { transposed: !self.transposed, ..self }
+    }
+
+    /// Rows and columns that are meant.
+    fn shape(&self) -> (usize, usize) {
+        if self.transposed { (self.columns, self.rows) } else { (self.rows, self.columns) }
+    }
+
+    /// How far apart its rows and its columns lie.
+    fn strides(&self) -> (usize, usize) {
+        if self.transposed { (1, self.columns) } else { (self.columns, 1) }
+    }
+}
+
+/// How a product is cut: a pure function of shapes and of how many cubes a device has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Parts of a tile along its rows, and along its columns.
+    pub(crate) parts: (usize, usize),
+    /// Steps of the sum that a split has.
+    pub(crate) each: usize,
+    /// How many splits.
+    pub(crate) splits: usize,
+}
+
+impl Cut {
+    /// The shortest sum that is worth a split.
+    const SHORTEST: usize = 64;
+
+    /// The largest tiles that leave no part empty and are enough for all multiprocessors; long sums are cut where tiles are too few for them.
+    pub(crate) fn new((rows, columns, inner): (usize, usize, usize), multiprocessors: usize) -> Self {
+        let tiles = |(tall, broad): (usize, usize)| rows.div_ceil(PART * tall) * columns.div_ceil(PART * broad);
+        let full = |count: usize, parts: usize| count.div_ceil(PART).is_multiple_of(parts);
+        let all = [(2, 2), (2, 1), (1, 2)];
+        let fits = |own: &(usize, usize)| full(rows, own.0) && full(columns, own.1) && tiles(*own) >= multiprocessors;
+        let parts = all.into_iter().find(fits).unwrap_or((1, 1));
+        let wanted = (2 * multiprocessors / tiles(parts).max(1)).clamp(1, inner.div_ceil(Self::SHORTEST).max(1));
+        // Whole steps of shared memory, so that only the last split is odd.
+        let each = inner.div_ceil(wanted).next_multiple_of(16).max(16);
+        Self { parts, each, splits: inner.div_ceil(each).max(1) }
+    }
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// `a b + bias`, row after row.
+    ///
+    /// # Errors
+    /// If shapes do not fit, or a buffer is too small.
+    pub fn product(&self, a: Matrix<'_>, b: Matrix<'_>, bias: Option<&Handle>) -> Result<Handle, Error> {
+        let out = self.floats(a.shape().0 * b.shape().1);
+        self.product_into(a, b, bias, &out)?;
+        Ok(out)
+    }
+
+    /// The same, to a buffer that is there.
+    pub(crate) fn product_into(&self, a: Matrix<'_>, b: Matrix<'_>, bias: Option<&Handle>, out: &Handle) -> Result<(), Error> {
+        let ((rows, inner), (steps, columns)) = (a.shape(), b.shape());
+        if inner != steps {
+            return Err(Error::Size { what: "the right matrix", seen: steps as u64, wanted: inner as u64 });
+        }
+        for (what, of) in [("the left matrix", a), ("the right matrix", b)] {
+            want(what, of.numbers, of.rows * of.columns)?;
+        }
+        if let Some(bias) = bias {
+            want("the bias", bias, columns)?;
+        }
+        let cut = Cut::new((rows, columns, inner), self.multiprocessors());
+        want("the product", out, rows * columns)?;
+        let (tall, broad) = cut.parts;
+        let parts = if cut.splits == 1 { out.clone() } else { self.floats(cut.splits * rows * columns) };
+        let ((a_row, a_inner), (b_inner, b_column)) = (a.strides(), b.strides());
+        let CubeCount::Static(x, y, _) = self.spread(rows.div_ceil(PART * tall) * columns.div_ceil(PART * broad)) else {
+            return Ok(());
+        };
+        // A bias is added once, to a sum that is not cut.
+        let own_bias = bias.filter(|_| cut.splits == 1);
+        // SAFETY: sizes were checked above; without a bias its buffer is not read.
+        unsafe {
+            product::multiply::launch_unchecked::<R>(
+                self.client(),
+                CubeCount::Static(x, y, cut.splits as u32),
+                CubeDim::new_1d((UNITS * UNITS) as u32),
+                4,
+                array(a.numbers, a.rows * a.columns),
+                array(b.numbers, b.rows * b.columns),
+                array(own_bias.unwrap_or(b.numbers), own_bias.map_or(b.rows * b.columns, |_| columns)),
+                array(&parts, cut.splits * rows * columns),
+                ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column),
+                tall,
+                broad,
+                own_bias.is_some(),
+                !a.transposed,
+                !b.transposed,
+            );
+        }
+        if cut.splits > 1 {
+            self.total_into(&parts, cut.splits, rows * columns, bias.map(|bias| (bias, columns)), out);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tile is not larger than what it is for, but for a part.
+    fn rows_beyond(count: usize) -> usize {
+        count + PART
+    }
+
+    #[test]
+    fn a_product_is_cut_so_that_every_step_belongs_to_one_split() {
+        for shape in [(1, 1, 1), (10_240, 512, 129), (129, 512, 10_240), (128, 128, 10_240), (7, 3, 1_000_003), (64, 64, 0)] {
+            for multiprocessors in [1, 4, 132] {
+                let Cut { parts, each, splits } = Cut::new(shape, multiprocessors);
+                assert!(splits * each >= shape.2 && (splits - 1) * each <= shape.2 && each % 16 == 0, "{shape:?}");
+                assert!(parts.0 * PART < rows_beyond(shape.0) && parts.1 * PART < rows_beyond(shape.1), "{shape:?}");
+            }
+        }
+        assert_eq!(Cut::new((10_240, 512, 129), 132).splits, 1);
+        assert!(Cut::new((129, 512, 10_240), 132).splits > 4);
+    }
+}

@@ -1,0 +1,583 @@
+//! What layers do to rows of numbers, on device buffers.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::device::{Gpu, array};
+use crate::error::Error;
+use crate::kernel::rows::activation::{self, Activation};
+use crate::kernel::rows::adam::{self, ConstantsLaunch};
+use crate::kernel::rows::{dropout, lookup, loss, norm, sums};
+use crate::kernel::scale;
+use crate::recurrence::want;
+use crate::sizes::CUBE;
+
+/// Rows in a buffer, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct RowsOf<'a> {
+    /// The buffer.
+    pub numbers: &'a Handle,
+    /// How many rows.
+    pub rows: usize,
+    /// How many numbers each has.
+    pub width: usize,
+}
+
+impl RowsOf<'_> {
+    fn count(&self) -> usize {
+        self.rows * self.width
+    }
+}
+
+/// The constants of one update by Adam.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdamConstants {
+    /// What the gradient is multiplied with.
+    pub factor: f64,
+    /// The decay of the mean of gradients, and of their squares.
+    pub beta: [f64; 2],
+    /// The learning rate, corrected for a mean that began at 0.
+    pub rate: f64,
+    /// The correction of the mean of squares.
+    pub correction: f64,
+    /// What decay leaves of a weight.
+    pub keep: f64,
+    /// What is added to the root of the mean square.
+    pub epsilon: f64,
+}
+
+/// How rows are cut for sums: rows of a split, and how many splits.
+fn cut(rows: usize, width: usize, units: usize) -> (usize, usize) {
+    let wanted = (units / width.max(1)).clamp(1, rows.div_ceil(16).max(1));
+    let each = rows.div_ceil(wanted).max(1);
+    (each, rows.div_ceil(each).max(1))
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// `factor (x - shift)`, each column with its own; `factor x` without a shift.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn scale_columns(&self, x: RowsOf<'_>, shift: Option<&Handle>, factor: &Handle) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        want("the factors", factor, x.width)?;
+        if let Some(shift) = shift {
+            want("the shifts", shift, x.width)?;
+        }
+        let out = self.floats(x.count());
+        // SAFETY: checked above; without a shift its buffer is not read.
+        unsafe {
+            scale::by_columns::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(x.count()),
+                CubeDim::new_1d(CUBE),
+                array(x.numbers, x.count()),
+                array(shift.unwrap_or(factor), x.width),
+                array(factor, x.width),
+                array(&out, x.count()),
+                x.width,
+                x.count(),
+                shift.is_some(),
+            );
+        }
+        Ok(out)
+    }
+
+    /// `(first, factor x)` for every row.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn prepend(&self, x: RowsOf<'_>, first: f64, factor: f64) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let units = x.rows * (x.width + 1);
+        let out = self.floats(units);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, to) = (array(x.numbers, x.count()), array(&out, units));
+            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            scale::prepend::launch_unchecked::<R>(
+                self.client(),
+                cubes,
+                dim,
+                from,
+                to,
+                first as f32,
+                factor as f32,
+                x.width,
+                units,
+            );
+        }
+        Ok(out)
+    }
+
+    /// `factor x` for every row `(anything, x)`.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn behind(&self, rows: RowsOf<'_>, factor: f64) -> Result<Handle, Error> {
+        want("the rows", rows.numbers, rows.count())?;
+        let width = rows.width - 1;
+        let units = rows.rows * width;
+        let out = self.floats(units);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, to) = (array(rows.numbers, rows.count()), array(&out, units));
+            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            scale::behind::launch_unchecked::<R>(self.client(), cubes, dim, from, to, factor as f32, width, units);
+        }
+        Ok(out)
+    }
+
+    /// A function of every row, and how many numbers a row has then.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn activation(&self, function: Activation, x: RowsOf<'_>) -> Result<(Handle, usize), Error> {
+        want("the rows", x.numbers, x.count())?;
+        let width = if function == Activation::Glu { x.width / 2 } else { x.width };
+        let units = x.rows * width;
+        let y = self.floats(units);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, to) = (array(x.numbers, x.count()), array(&y, units));
+            activation::apply::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                from,
+                to,
+                width,
+                units,
+                function,
+            );
+        }
+        Ok((y, width))
+    }
+
+    /// The gradient in the rows.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn activation_backward(&self, function: Activation, x: RowsOf<'_>, dy: &Handle) -> Result<Handle, Error> {
+        let width = if function == Activation::Glu { x.width / 2 } else { x.width };
+        let units = x.rows * width;
+        want("the rows", x.numbers, x.count())?;
+        want("the gradient", dy, units)?;
+        let dx = self.floats(x.count());
+        // SAFETY: checked above.
+        unsafe {
+            activation::reverse::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(x.numbers, x.count()),
+                array(dy, units),
+                array(&dx, x.count()),
+                width,
+                units,
+                function,
+            );
+        }
+        Ok(dx)
+    }
+
+    /// Rows of mean 0 and variance 1, then times a gain and moved by an offset.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn norm(&self, x: RowsOf<'_>, affine: Option<[&Handle; 2]>, epsilon: f64) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let [gain, offset] = self.affine(x, affine)?;
+        let y = self.floats(x.count());
+        // SAFETY: checked above; without gain and offset their buffers are not read.
+        unsafe {
+            norm::norm_rows::launch_unchecked::<R>(
+                self.client(),
+                self.spread(x.rows.div_ceil(norm::ROWS)),
+                CubeDim::new_1d((norm::TEAM * norm::ROWS) as u32),
+                array(x.numbers, x.count()),
+                gain,
+                offset,
+                array(&y, x.count()),
+                x.rows,
+                x.width,
+                epsilon as f32,
+                affine.is_some(),
+            );
+        }
+        Ok(y)
+    }
+
+    /// The gradients in the rows, and in gain and offset, one after the other in a buffer.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn norm_backward(
+        &self,
+        x: RowsOf<'_>,
+        gain: Option<&Handle>,
+        dy: &Handle,
+        epsilon: f64,
+    ) -> Result<(Handle, Option<Handle>), Error> {
+        want("the rows", x.numbers, x.count())?;
+        want("the gradient", dy, x.count())?;
+        let [own, _] = self.affine(x, gain.map(|gain| [gain, gain]))?;
+        let (dx, kept) = (self.floats(x.count()), self.floats(2 * x.rows));
+        // SAFETY: checked above; without a gain its buffer is not read.
+        unsafe {
+            norm::reverse::launch_unchecked::<R>(
+                self.client(),
+                self.spread(x.rows.div_ceil(norm::ROWS)),
+                CubeDim::new_1d((norm::TEAM * norm::ROWS) as u32),
+                array(x.numbers, x.count()),
+                own,
+                array(dy, x.count()),
+                array(&dx, x.count()),
+                array(&kept, 2 * x.rows),
+                x.rows,
+                x.width,
+                epsilon as f32,
+                gain.is_some(),
+            );
+        }
+        if gain.is_none() {
+            return Ok((dx, None));
+        }
+        let (each, splits) = cut(x.rows, x.width, self.limits().units);
+        let (parts, units) = (self.floats(splits * 2 * x.width), splits * x.width);
+        // SAFETY: checked above.
+        unsafe {
+            norm::columns::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(x.numbers, x.count()),
+                array(dy, x.count()),
+                array(&kept, 2 * x.rows),
+                array(&parts, splits * 2 * x.width),
+                x.rows,
+                x.width,
+                each,
+                units,
+            );
+        }
+        Ok((dx, Some(self.total(&parts, splits, 2 * x.width))))
+    }
+
+    /// Gain and offset as arguments; the rows stand in for what is not there.
+    fn affine(&self, x: RowsOf<'_>, affine: Option<[&Handle; 2]>) -> Result<[ArrayArg<R>; 2], Error> {
+        // SAFETY: checked here, and by callers.
+        Ok(match affine {
+            Some(pair) => {
+                pair.iter().try_for_each(|own| want("gain or offset", own, x.width))?;
+                pair.map(|own| unsafe { array(own, x.width) })
+            }
+            None => [(); 2].map(|()| unsafe { array(x.numbers, x.count()) }),
+        })
+    }
+
+    /// The sum of rows.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn sum_rows(&self, x: RowsOf<'_>) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let (each, splits) = cut(x.rows, x.width, self.limits().units);
+        let units = splits * x.width;
+        let parts = self.floats(units);
+        // SAFETY: checked above.
+        unsafe {
+            sums::rows::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(x.numbers, x.count()),
+                array(&parts, units),
+                x.rows,
+                x.width,
+                each,
+                units,
+            );
+        }
+        Ok(if splits == 1 { parts } else { self.total(&parts, splits, x.width) })
+    }
+
+    /// The sum over splits.
+    fn total(&self, parts: &Handle, splits: usize, numbers: usize) -> Handle {
+        let out = self.floats(numbers);
+        self.total_into(parts, splits, numbers, None, &out);
+        out
+    }
+
+    /// The sum over splits, and a bias of so many numbers that repeats, to a buffer that is there.
+    pub(crate) fn total_into(&self, parts: &Handle, splits: usize, numbers: usize, bias: Option<(&Handle, usize)>, out: &Handle) {
+        // SAFETY: the parts were made with this size, and the bias was checked; without one its buffer is not read.
+        unsafe {
+            sums::total::launch_unchecked::<R>(
+                self.client(),
+                self.spread(numbers.div_ceil(sums::SUMS)),
+                CubeDim::new_1d((sums::SUMS * sums::LANES) as u32),
+                array(parts, splits * numbers),
+                array(bias.map_or(parts, |(bias, _)| bias), bias.map_or(splits * numbers, |(_, width)| width)),
+                array(out, numbers),
+                splits,
+                numbers,
+                bias.map_or(1, |(_, width)| width),
+                bias.is_some(),
+            );
+        }
+    }
+
+    /// The mean over the first rows of each series; there are as many series as lengths.
+    ///
+    /// # Errors
+    /// If the buffer is too small, or a series is longer than its rows.
+    pub fn mean_rows(&self, x: RowsOf<'_>, lengths: &[usize]) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let places = x.rows / lengths.len().max(1);
+        let own = self.lengths(lengths, places)?;
+        let out = self.floats(lengths.len() * x.width);
+        let cubes = lengths.len() * x.width.div_ceil(sums::SUMS);
+        // SAFETY: checked above.
+        unsafe {
+            sums::means::launch_unchecked::<R>(
+                self.client(),
+                self.spread(cubes),
+                CubeDim::new_1d((sums::SUMS * sums::LANES) as u32),
+                array(x.numbers, x.count()),
+                array(&own, lengths.len()),
+                array(&out, lengths.len() * x.width),
+                places,
+                x.width,
+                cubes,
+            );
+        }
+        Ok(out)
+    }
+
+    /// The gradient in the rows, of which each series has so many places.
+    ///
+    /// # Errors
+    /// If the buffer is too small, or a series is longer than its rows.
+    pub fn mean_rows_backward(&self, dy: RowsOf<'_>, lengths: &[usize], places: usize) -> Result<Handle, Error> {
+        want("the gradient", dy.numbers, lengths.len() * dy.width)?;
+        let own = self.lengths(lengths, places)?;
+        let units = lengths.len() * places * dy.width;
+        let dx = self.floats(units);
+        // SAFETY: checked above.
+        unsafe {
+            sums::means_back::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(dy.numbers, lengths.len() * dy.width),
+                array(&own, lengths.len()),
+                array(&dx, units),
+                places,
+                dy.width,
+                units,
+            );
+        }
+        Ok(dx)
+    }
+
+    /// Lengths on the device, none of them 0 or beyond the longest.
+    fn lengths(&self, lengths: &[usize], longest: usize) -> Result<Handle, Error> {
+        if let Some(series) = lengths.iter().position(|&own| own == 0 || own > longest) {
+            return Err(Error::Length { series, length: lengths[series], longest });
+        }
+        let lengths: Vec<u32> = lengths.iter().map(|&own| own as u32).collect();
+        Ok(self.client().create_from_slice(bytemuck::cast_slice(&lengths)))
+    }
+
+    /// Each number stays, times `1 / (1 - rate)`, with probability `1 - rate`: by the numbers of the stream with this key.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn dropout(&self, x: &Handle, numbers: usize, key: u64, rate: f64) -> Result<Handle, Error> {
+        want("the rows", x, numbers)?;
+        let y = self.floats(numbers);
+        // A number below the rate is one of 53 bits below this.
+        let threshold = (rate * (1_u64 << 53) as f64).ceil() as u64;
+        // SAFETY: checked above.
+        unsafe {
+            dropout::dropout::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(numbers),
+                CubeDim::new_1d(CUBE),
+                array(x, numbers),
+                array(&y, numbers),
+                key as u32,
+                (key >> 32) as u32,
+                threshold as u32,
+                (threshold >> 32) as u32,
+                (1.0 / (1.0 - rate)) as f32,
+                numbers,
+            );
+        }
+        Ok(y)
+    }
+
+    /// Rows of a table, one for each token; not a number where the table has none.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn lookup(&self, tokens: &Handle, rows: usize, table: RowsOf<'_>) -> Result<Handle, Error> {
+        want("the tokens", tokens, rows)?;
+        want("the table", table.numbers, table.count())?;
+        let units = rows * table.width;
+        let y = self.floats(units);
+        // SAFETY: checked above; a token that the table does not have is not looked up.
+        unsafe {
+            lookup::lookup::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(tokens, rows),
+                array(table.numbers, table.count()),
+                array(&y, units),
+                table.rows,
+                table.width,
+                units,
+            );
+        }
+        Ok(y)
+    }
+
+    /// The gradient of a table of so many rows.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn lookup_backward(&self, tokens: &Handle, dy: RowsOf<'_>, vocabulary: usize) -> Result<Handle, Error> {
+        want("the tokens", tokens, dy.rows)?;
+        want("the gradient", dy.numbers, dy.count())?;
+        let splits = (4 * self.multiprocessors()).clamp(1, dy.rows.div_ceil(32).max(1));
+        let each = dy.rows.div_ceil(splits).max(1);
+        let cubes = splits * dy.width.div_ceil(lookup::COLUMNS);
+        let numbers = vocabulary * dy.width;
+        let parts = self.floats(splits * numbers);
+        let CubeCount::Static(x, y, _) = self.spread(cubes) else { return Ok(parts) };
+        // SAFETY: checked above; every number of every split is written.
+        unsafe {
+            lookup::reverse::launch_unchecked::<R>(
+                self.client(),
+                CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32),
+                CubeDim::new_1d(lookup::COLUMNS as u32),
+                array(tokens, dy.rows),
+                array(dy.numbers, dy.count()),
+                array(&parts, splits * numbers),
+                dy.rows,
+                each,
+                vocabulary,
+                dy.width,
+                cubes,
+            );
+        }
+        Ok(self.total(&parts, splits, numbers))
+    }
+
+    /// `-share sum w ln(softmax(z) + floor)` over all rows, and its gradient in `z`.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn class_loss(&self, z: RowsOf<'_>, weights: &Handle, floor: f64, share: f64) -> Result<[Handle; 2], Error> {
+        want("the outputs", z.numbers, z.count())?;
+        want("the weights", weights, z.count())?;
+        let (losses, gradient) = (self.floats(z.rows), self.floats(z.count()));
+        // SAFETY: checked above.
+        unsafe {
+            loss::classes::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(z.rows),
+                CubeDim::new_1d(CUBE),
+                array(z.numbers, z.count()),
+                array(weights, z.count()),
+                array(&losses, z.rows),
+                array(&gradient, z.count()),
+                z.width,
+                floor as f32,
+                share as f32,
+                z.rows,
+            );
+        }
+        Ok([self.sum_rows(RowsOf { numbers: &losses, rows: z.rows, width: 1 })?, gradient])
+    }
+
+    /// Parts of the sums of squares of some buffers, each with how many numbers it has: as many parts for each, one after the other.
+    pub fn squares(&self, of: &[(&Handle, usize)]) -> Vec<Handle> {
+        let some = (self.bindings() - 1).max(1);
+        let each = |of: &[(&Handle, usize)]| {
+            let out = self.floats(of.len() * sums::SHARED);
+            self.count();
+            // SAFETY: callers give the sizes of their buffers.
+            unsafe {
+                let x = of.iter().map(|&(numbers, count)| array(numbers, count)).collect();
+                sums::squares::launch_unchecked::<R>(
+                    self.client(),
+                    CubeCount::Static(sums::SHARED as u32, of.len() as u32, 1),
+                    CubeDim::new_1d(sums::TEAM as u32),
+                    x,
+                    array(&out, of.len() * sums::SHARED),
+                    of.len(),
+                );
+            }
+            out
+        };
+        of.chunks(some).map(each).collect()
+    }
+
+    /// Weights, means of gradients and means of their squares after one update, for several weights at once; `old` are those before it, the gradient, and how many
+    /// numbers each has.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn adam(&self, with: AdamConstants, old: &[([&Handle; 4], usize)]) -> Result<Vec<[Handle; 3]>, Error> {
+        for (handles, numbers) in old {
+            handles.iter().try_for_each(|own| want("a weight, its means or its gradient", own, *numbers))?;
+        }
+        let mut new = Vec::with_capacity(old.len());
+        for some in old.chunks(((self.bindings() - 1) / 4).max(1)) {
+            let room = |numbers: usize| numbers.next_multiple_of(adam::ALIGNED);
+            let all: usize = some.iter().map(|&(_, numbers)| room(numbers)).sum();
+            let most = some.iter().map(|&(_, numbers)| numbers).max().unwrap_or(0);
+            let out = self.floats(3 * all);
+            self.count();
+            // SAFETY: checked above.
+            unsafe {
+                let [weights, means, squares, gradients] =
+                    [0, 1, 2, 3].map(|k| some.iter().map(|&(handles, numbers)| array(handles[k], numbers)).collect());
+                adam::update::launch_unchecked::<R>(
+                    self.client(),
+                    CubeCount::Static((most as u32).div_ceil(CUBE), some.len() as u32, 1),
+                    CubeDim::new_1d(CUBE),
+                    weights,
+                    means,
+                    squares,
+                    gradients,
+                    array(&out, 3 * all),
+                    all,
+                    ConstantsLaunch::new(
+                        with.factor as f32,
+                        with.beta[0] as f32,
+                        with.beta[1] as f32,
+                        with.rate as f32,
+                        with.correction as f32,
+                        with.keep as f32,
+                        with.epsilon as f32,
+                    ),
+                    some.len(),
+                );
+            }
+            let (mut first, whole) = (0, 3 * all);
+            for &(_, numbers) in some {
+                let part = |from: usize| {
+                    let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
+                    out.clone().offset_start(bytes(from)).offset_end(bytes(whole - from - numbers))
+                };
+                new.push([part(first), part(all + first), part(2 * all + first)]);
+                first += room(numbers);
+            }
+        }
+        Ok(new)
+    }
+}
