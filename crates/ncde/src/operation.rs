@@ -47,7 +47,7 @@ pub enum Error {
     },
 
     /// A token that a table does not have.
-    #[error("token {seen}, but there are rows for the whole numbers below {vocabulary}")]
+    #[error("embedding: the batch of tokens has token {seen}, but a whole number below {vocabulary} is needed")]
     Token {
         /// The token.
         seen: f64,

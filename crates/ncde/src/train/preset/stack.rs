@@ -1,18 +1,20 @@
-//! `stack`: `SLiCE` blocks on tokens or values.
+//! `stack`: `SLiCE` blocks on tokens, or on windows of numbers.
 //!
 //! ```text
 //! y = SLiCE(x) + x,   z = y + act(W y + c),   out = dropout(norm(z)),   act = tanh or GLU            a block
 //! ```
 //!
-//! The recurrence of a block has as many states as rows have numbers. Thesis, "Implementation Details" of Structured Linear NCDEs.
+//! The recurrence of a block has as many states as rows have numbers. Thesis, "Implementation Details" of Structured Linear NCDEs. Of numbers, `x` are the log-signatures of
+//! windows and their last observations, standardised, through a linear layer; flows are contractive there, as a free one that is driven by hundreds of rows explodes with its first weights.
 
 use ncde_kernels::neural::Activation as Pointwise;
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Activation, Drive, Dropout, Embedding, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, Residual, Rows,
-    Scale, StructureName,
+    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, Residual,
+    Rows, Scale, Standardise, StructureName, Windows,
 };
+use ncde_signature::Basis;
 
 use super::head::read;
 use super::slice::{stability, structure};
@@ -25,6 +27,10 @@ use crate::train::settings::{at_least, positive, refuse};
 table! {
     /// The keys of `stack`.
     pub(in crate::train) StackKeys {
+        /// Of numbers: how many observations make up a window, a row of the first block: about 64 windows a series; 1 where every observation is predicted at.
+        window: usize,
+        /// Of numbers: the depth of the log-signatures of windows; 1 by default.
+        depth: usize,
         /// How many blocks there are; 2 by default.
         blocks: usize,
         /// The number of hidden states of each block, and of the numbers between blocks; 64 by default.
@@ -49,15 +55,15 @@ table! {
         bound: Bound,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
-        /// Whether flows may expand: `free` (the default), or `contractive`, never, which needs `exp` and blocks.
+        /// Whether flows may expand: `free` (the default for tokens), or `contractive`, never, which needs `exp` and blocks (the default for numbers).
         stability: StabilityName,
         /// The standard deviation of the first entries of the matrices, times the root of the block size; 1 by default.
         init: f64,
-        /// The function of a block's mixing layer: `tanh` (the default) or `glu`.
+        /// The function of a block's mixing layer: `tanh` (the default for tokens) or `glu` (that for numbers).
         block_activation: BlockActivation,
-        /// Which rows are read: the `last` (the default) or the `mean`.
+        /// Which rows are read: the `last` (the default for tokens) or the `mean` (that for numbers).
         readout: Over,
-        /// The share of the numbers behind each block that is dropped in training.
+        /// The share of the numbers behind each block that is dropped in training; 0.1 by default for numbers, else 0.
         dropout: f64,
     }
 }
@@ -70,16 +76,25 @@ impl Preset for StackKeys {
         let usual = if drive == BlockDrive::Tokens { 1.0 / 40.0 } else { 1.0 };
         let scale = positive("model.step", *self.step.get_or_insert(usual))?;
         let first = *self.first.get_or_insert(FirstRow::Starts);
-        let rate = *self.dropout.get_or_insert(0.0);
+        let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
+        let rate = *self.dropout.get_or_insert(if tokens { 0.0 } else { 0.1 });
         if !(0.0..1.0).contains(&rate) {
             return refuse("model.dropout", format!("{rate}; it is a share, from 0 to below 1"));
         }
         let structure =
             structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
-        let contractive = *self.stability.get_or_insert(StabilityName::Free) == StabilityName::Contractive;
+        let may_contract = {
+            use StructureName::{Block, Dense, Diagonal, DiagonalDense};
+            self.transition.is_none_or(|transition| transition == Transition::Exp)
+                && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
+        };
+        let usual = if !tokens && may_contract { StabilityName::Contractive } else { StabilityName::Free };
+        let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
+        let mut layers = Vec::new();
+        let window = if tokens { self.no_windows()? } else { self.windows(facts, &mut layers)? };
         // The constant of tokens counts rows.
         let longest = match drive {
-            BlockDrive::Tokens => facts.lengths.last().map_or(1.0, |&rows| rows as f64),
+            BlockDrive::Tokens => facts.lengths.last().map_or(1.0, |&rows| rows.div_ceil(window) as f64),
             BlockDrive::Increments => facts.clock.longest,
         };
         let cde = LinearCde {
@@ -94,13 +109,13 @@ impl Preset for StackKeys {
             forget: None,
             stability: stability(contractive, scale * longest),
         };
-        let activation = *self.block_activation.get_or_insert(BlockActivation::Tanh);
+        let usual = if tokens { BlockActivation::Tanh } else { BlockActivation::Glu };
+        let activation = *self.block_activation.get_or_insert(usual);
         let (wide, function) = match activation {
             BlockActivation::Tanh => (hidden, Function::Each(Pointwise::Tanh)),
             BlockActivation::Glu => (2 * hidden, Function::Glu),
         };
         let linear = |outputs| LayerSpec::Linear(Linear { outputs });
-        let mut layers = Vec::new();
         let width = match facts.signal.rows {
             Rows::Tokens { .. } => {
                 let width = at_least("model.embedding", *self.embedding.get_or_insert(hidden), 1)?;
@@ -124,7 +139,26 @@ impl Preset for StackKeys {
                 layers.push(LayerSpec::Dropout(Dropout { rate }));
             }
         }
-        self.readout.get_or_insert(Over::Last);
+        self.readout.get_or_insert(if tokens { Over::Last } else { Over::Mean });
         read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)
+    }
+}
+
+impl StackKeys {
+    /// Tokens are rows as they are.
+    fn no_windows(&self) -> Result<usize, Error> {
+        match [("model.window", self.window), ("model.depth", self.depth)].into_iter().find(|(_, own)| own.is_some()) {
+            Some((key, _)) => refuse(key, "set, but the data are tokens, which are not cut into windows; leave it out"),
+            None => Ok(1),
+        }
+    }
+
+    /// Windows of numbers, standardised; how many observations each has.
+    fn windows(&mut self, facts: &Facts, layers: &mut Vec<LayerSpec>) -> Result<usize, Error> {
+        let window = facts.window(&mut self.window)?;
+        let depth = at_least("model.depth", *self.depth.get_or_insert(1), 1)?;
+        layers.push(LayerSpec::Windows(Windows { window, form: Form::LogSignature { depth, basis: Basis::Lyndon } }));
+        layers.push(LayerSpec::Standardise(Standardise {}));
+        Ok(window)
     }
 }
