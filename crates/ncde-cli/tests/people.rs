@@ -6,7 +6,7 @@ use crate::common::{Folder, parse_csv};
 
 use std::collections::HashMap;
 
-#[path = "../../ncde-data/tests/people/files.rs"]
+#[path = "../../ncde-data/tests/people/files/mod.rs"]
 mod files;
 
 use files::Wanted::{Question, Schema};
