@@ -297,6 +297,24 @@ q?2,2021-03-04T15:06:10,m,3e20,7.25,99.999,4,7,true,well
         assert!(message.contains("claims 838861440 and 32000 bytes, but the file has"), "{message}");
     }
 
+    /// A block whose header is shorter than its message, so that its buffers are read 64 bytes before where they are.
+    #[test]
+    fn a_block_that_is_cut_in_another_place_is_refused() {
+        let even: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 4000]));
+        let table = files(&batch(vec![("x", even.clone()), ("y", even)]));
+        let mut bytes = table.into_iter().find(|(name, bytes)| *name == "table.feather" && bytes.len() < 32_000).unwrap().1;
+        let claimed = bytes.windows(8).rposition(|eight| eight == 32_000_u64.to_le_bytes()).unwrap() - 64;
+        bytes[claimed..claimed + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
+        let end = bytes.len() - 10;
+        let footer = end - u32::from_le_bytes(*bytes[end..].first_chunk().unwrap()) as usize;
+        let block = *arrow_ipc::root_as_footer(&bytes[footer..end]).unwrap().recordBatches().unwrap().get(0);
+        let place = bytes.windows(8).rposition(|eight| eight == block.offset().to_le_bytes()).unwrap() + 8;
+        assert!(place > footer && bytes[place..place + 4] == block.metaDataLength().to_le_bytes());
+        bytes[place..place + 4].copy_from_slice(&(block.metaDataLength() - 64).to_le_bytes());
+        let message = read_bytes("a.feather", &bytes, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(message.contains("claims to hold"), "{message}");
+    }
+
     #[test]
     fn values_that_are_all_the_same_are_read() {
         let rows = 300_000;

@@ -22,15 +22,17 @@ pub(super) fn check_file(bytes: &[u8]) -> Result<(), String> {
     for block in blocks {
         let (start, head, body) = (block.offset(), i64::from(block.metaDataLength()), block.bodyLength());
         let parts = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).and_then(|rest| {
-            let (head, rest) = rest.split_at_checked(usize::try_from(head).ok()?)?;
-            Some((head, rest.get(..usize::try_from(body).ok()?)?))
+            let head = usize::try_from(head).ok()?;
+            let own = rest.get(..head.checked_add(usize::try_from(body).ok()?)?)?;
+            Some((own, &own[head..]))
         });
-        let Some((head, body)) = parts else {
+        let Some((own, body)) = parts else {
             let all = bytes.len();
             return Err(format!("a block at byte {start} claims {head} and {body} bytes, but the file has {all}"));
         };
-        let head = head.strip_prefix(&MARK).unwrap_or(head);
-        check(head.get(4..).unwrap_or_default(), body).map_err(|problem| format!("block at byte {start}: {problem}"))?;
+        // As the reader does it: a message is looked for in all of its block.
+        let message = own.strip_prefix(&MARK).unwrap_or(own);
+        check(message.get(4..).unwrap_or_default(), body).map_err(|problem| format!("block at byte {start}: {problem}"))?;
     }
     Ok(())
 }
