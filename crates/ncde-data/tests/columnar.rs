@@ -308,8 +308,8 @@ q?2,2021-03-04T15:06:10,m,3e20,7.25,99.999,4,7,true,well
         let end = bytes.len() - 10;
         let footer = end - u32::from_le_bytes(*bytes[end..].first_chunk().unwrap()) as usize;
         let block = *arrow_ipc::root_as_footer(&bytes[footer..end]).unwrap().recordBatches().unwrap().get(0);
-        let place = bytes.windows(8).rposition(|eight| eight == block.offset().to_le_bytes()).unwrap() + 8;
-        assert!(place > footer && bytes[place..place + 4] == block.metaDataLength().to_le_bytes());
+        let start = [&block.offset().to_le_bytes()[..], &block.metaDataLength().to_le_bytes()].concat();
+        let place = bytes.windows(12).rposition(|own| own == start).unwrap() + 8;
         bytes[place..place + 4].copy_from_slice(&(block.metaDataLength() - 64).to_le_bytes());
         let message = read_bytes("a.feather", &bytes, &ReadOptions::default()).unwrap_err().to_string();
         assert!(message.contains("claims to hold"), "{message}");
