@@ -5,7 +5,7 @@
 //! among them.
 
 use parquet::basic::Compression;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::packing;
 use crate::error::shown;
@@ -28,7 +28,7 @@ const DEEPEST: usize = 8;
 
 /// Refuses a file of which a page claims what cannot be there.
 pub(super) fn check(bytes: &[u8], file: &ParquetMetaData) -> Result<(), String> {
-    for chunk in file.row_groups().iter().flat_map(|group| group.columns()) {
+    for chunk in file.row_groups().iter().flat_map(RowGroupMetaData::columns) {
         let Some(most) = most_of_a_byte(chunk.compression()) else {
             continue;
         };
