@@ -1,10 +1,12 @@
 //! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
 
 mod bench;
+mod columnar;
 mod common;
 mod forecast;
 mod help;
 mod people;
+mod predict;
 mod readme;
 mod signature_errors;
 mod signature_files;

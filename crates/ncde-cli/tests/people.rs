@@ -6,7 +6,7 @@ use crate::common::{Folder, parse_csv};
 
 use std::collections::HashMap;
 
-#[path = "../../ncde-data/tests/people/files.rs"]
+#[path = "../../ncde-data/tests/people/files/mod.rs"]
 mod files;
 
 use files::Wanted::{Question, Schema};
@@ -15,8 +15,9 @@ use files::{Person, marked, people, sorted, table};
 /// A model that is trained in a moment.
 const QUICK: &str = "--model signature --set depth=2 --steps 10 --threads 1";
 
-/// The last prediction of each series, from the rows of a table with so many columns before the prediction.
-fn last(rows: &[Vec<String>], before: usize) -> HashMap<String, Vec<String>> {
+/// The last prediction of each series.
+fn last(rows: &[Vec<String>]) -> HashMap<String, Vec<String>> {
+    let before = rows[0].iter().position(|name| name == "prediction").unwrap();
     rows[1..].iter().map(|row| (row[0].clone(), row[before..].to_vec())).collect()
 }
 
@@ -51,7 +52,7 @@ fn check(person: &Person) -> Result<(), String> {
     if whole.code != Some(0) || streamed.code != Some(0) {
         return Err(format!("{}{}", whole.stderr, streamed.stderr));
     }
-    let (whole, streamed) = (last(&parse_csv(&whole.stdout), 1), last(&parse_csv(&streamed.stdout), 2));
+    let (whole, streamed) = (last(&parse_csv(&whole.stdout)), last(&parse_csv(&streamed.stdout)));
     if whole.len() != 12 || streamed.len() != 12 {
         return Err(format!("{} and {} series", whole.len(), streamed.len()));
     }
@@ -137,7 +138,7 @@ fn lines_of_json_have_names_words_and_gaps() {
     });
     let folder = Folder::new().with("train.csv", &text);
     folder.run(&format!("train --data train.csv --out run {QUICK}")).ok();
-    let whole = last(&folder.run("predict run --data train.csv").csv(), 1);
+    let whole = last(&folder.run("predict run --data train.csv").csv());
     let json: String = parse_csv(&text)[1..]
         .iter()
         .map(|row| {

@@ -46,11 +46,12 @@ mod built {
         ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int64Array, ListArray,
         RecordBatch, StringArray, TimestampMillisecondArray, UInt8Array,
     };
-    use arrow_ipc::writer::{FileWriter, StreamWriter};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
     use ncde_data::{ReadOptions, load, load_bytes, read_bytes};
     use parquet::arrow::ArrowWriter;
-    use parquet::basic::{Compression, ZstdLevel};
-    use parquet::file::properties::WriterProperties;
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+    use parquet::file::properties::{WriterProperties, WriterVersion};
 
     use super::*;
 
@@ -62,18 +63,28 @@ mod built {
             writer.write(batch).unwrap();
             writer.into_inner().unwrap()
         };
-        let mut file = FileWriter::try_new(Cursor::new(Vec::new()), &batch.schema()).unwrap();
-        file.write(batch).unwrap();
-        file.finish().unwrap();
-        let mut stream = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
-        stream.write(batch).unwrap();
-        stream.finish().unwrap();
+        let packed = |packing| IpcWriteOptions::default().try_with_compression(packing).unwrap();
+        let file = |packing| {
+            let file = Cursor::new(Vec::new());
+            let mut file = FileWriter::try_new_with_options(file, &batch.schema(), packed(packing)).unwrap();
+            file.write(batch).unwrap();
+            file.finish().unwrap();
+            file.into_inner().unwrap().into_inner()
+        };
+        let stream = |packing| {
+            let mut stream = StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), packed(packing)).unwrap();
+            stream.write(batch).unwrap();
+            stream.finish().unwrap();
+            stream.into_inner().unwrap()
+        };
         vec![
             ("table.parquet", parquet(Compression::UNCOMPRESSED)),
             ("table.parquet", parquet(Compression::SNAPPY)),
             ("table.parquet", parquet(Compression::ZSTD(ZstdLevel::default()))),
-            ("table.feather", file.into_inner().unwrap().into_inner()),
-            ("table.arrow", stream.into_inner().unwrap()),
+            ("table.feather", file(None)),
+            ("table.feather", file(Some(CompressionType::LZ4_FRAME))),
+            ("table.arrow", stream(None)),
+            ("table.arrow", stream(Some(CompressionType::ZSTD))),
         ]
     }
 
@@ -186,20 +197,148 @@ q?2,2021-03-04T15:06:10,m,3e20,7.25,99.999,4,7,true,well
         assert!(message.contains("no rows"), "{message}");
     }
 
-    #[test]
-    fn mutants() {
+    fn survives(format: Format) {
         let simple = batch(vec![
             ("id", Arc::new(StringArray::from(vec!["a", "a", "b"]))),
             ("time", Arc::new(Int64Array::from(vec![0, 1, 0]))),
             ("x", Arc::new(Float64Array::from(vec![Some(1.5), None, Some(2.5)]))),
         ]);
-        for format in [Format::Parquet, Format::Arrow] {
-            let all = files(&stays()).into_iter().chain(files(&simple));
-            let seeds: Vec<Vec<u8>> = all
-                .filter(|(name, _)| (*name == "table.parquet") == (format == Format::Parquet))
-                .map(|(_, bytes)| bytes)
-                .collect();
-            crate::mutations::survives(format, &seeds, 300);
+        let seeds: Vec<Vec<u8>> = (files(&stays()).into_iter().chain(files(&simple)))
+            .filter(|(name, _)| (*name == "table.parquet") == (format == Format::Parquet))
+            .map(|(_, bytes)| bytes)
+            .collect();
+        crate::mutations::survives(format, &seeds, 300);
+    }
+
+    #[test]
+    fn mutants_of_parquet() {
+        survives(Format::Parquet);
+    }
+
+    #[test]
+    fn mutants_of_arrow() {
+        survives(Format::Arrow);
+    }
+
+    /// One column in one page, packed so.
+    fn one_page(column: ArrayRef, packing: Compression, version: WriterVersion) -> Vec<u8> {
+        let table = batch(vec![("x", column)]);
+        let properties = WriterProperties::builder()
+            .set_compression(packing)
+            .set_writer_version(version)
+            .set_dictionary_enabled(false)
+            .set_data_page_row_count_limit(usize::MAX)
+            .set_data_page_size_limit(1 << 30)
+            .set_write_batch_size(1 << 20);
+        let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties.build())).unwrap();
+        writer.write(&table).unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    /// A page of a hundred bytes says that 2 GiB are in it: these would be asked for, and filled, before it is unpacked.
+    #[test]
+    fn pages_that_cannot_be_so_large_are_refused() {
+        // The header follows the mark of four bytes: fields 1, 2 and 3 of type 5, each a number; the type is 0.
+        const HEADER: usize = 4;
+        for (packing, says) in [
+            (Compression::SNAPPY, "SNAPPY makes at most 22"),
+            (Compression::LZ4_RAW, "LZ4_RAW makes at most 255"),
+            (Compression::ZSTD(ZstdLevel::default()), "makes at most 32768"),
+            (Compression::GZIP(GzipLevel::default()), "makes at most 1032"),
+        ] {
+            let column: Vec<f64> = (0..100).map(|i| f64::from(i) * 0.37).collect();
+            let mut bytes = one_page(Arc::new(Float64Array::from(column)), packing, WriterVersion::PARQUET_1_0);
+            assert!(read_bytes("a.parquet", &bytes, &ReadOptions::default()).is_ok());
+            assert_eq!(bytes[HEADER..HEADER + 3], [0x15, 0, 0x15]);
+            let at = HEADER + 3;
+            let [a, b, 0x15, c, d, ..] = bytes[at..] else { panic!("{:?}", &bytes[at..at + 9]) };
+            assert!(a >= 128 && b < 128 && c >= 128 && d < 128, "two numbers of two bytes");
+            let packed = (u16::from(c & 127) | u16::from(d) << 7) / 2;
+            // Three bytes more of the header are three less of the page.
+            let less = (packed - 3) * 2;
+            let header = [0xfe, 0xff, 0xff, 0xff, 0x0f, 0x15, (less & 127) as u8 | 128, (less >> 7) as u8];
+            let end = bytes.len();
+            bytes.splice(at..at + 5, header);
+            let page = at + 40;
+            bytes.drain(page..page + 3);
+            assert_eq!(bytes.len(), end);
+            let message = read_bytes("a.parquet", &bytes, &ReadOptions::default()).unwrap_err().to_string();
+            let claim = format!("column `x`, byte 4: a page of {} bytes claims to hold 2147483647, but ", packed - 3);
+            assert!(message.contains(&claim) && message.contains(says) && !message.contains('\n'), "{message}");
+        }
+    }
+
+    /// Blocks that lie behind the end, and buffers that would be larger than all memory.
+    #[test]
+    fn blocks_and_buffers_that_cannot_be_so_large_are_refused() {
+        let even = batch(vec![("x", Arc::new(Float64Array::from(vec![1.5; 4000])))]);
+        let mut refused = 0;
+        for (name, mut bytes) in files(&even).into_iter().filter(|(name, _)| *name != "table.parquet") {
+            assert!(read_bytes(name, &bytes, &ReadOptions::default()).is_ok());
+            if bytes.len() > 32_000 {
+                continue; // It is not packed.
+            }
+            let claimed = bytes.windows(8).rposition(|eight| eight == 32_000_u64.to_le_bytes()).unwrap();
+            bytes[claimed..claimed + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
+            let message = read_bytes(name, &bytes, &ReadOptions::default()).unwrap_err().to_string();
+            assert!(message.contains("bytes claims to hold 1152921504606846976, but "), "{name}: {message}");
+            refused += 1;
+        }
+        assert_eq!(refused, 2);
+        // The one block of a file, in its footer: a place, the length of its header, four bytes of nothing, the length of its body.
+        let (name, mut bytes) = files(&even).into_iter().find(|(name, _)| *name == "table.feather").unwrap();
+        let footer = bytes.len() - 10 - u32::from_le_bytes(*bytes[bytes.len() - 10..].first_chunk().unwrap()) as usize;
+        let body = (bytes[footer..].chunks_exact(8).map(|own| u64::from_le_bytes(*own.first_chunk().unwrap())))
+            .position(|own| (32_000..33_000).contains(&own))
+            .unwrap();
+        let head = footer + 8 * body - 8;
+        bytes[head..head + 4].copy_from_slice(&0x3200_0280_u32.to_le_bytes());
+        let message = read_bytes(name, &bytes, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(message.contains("claims 838861440 and 32000 bytes, but the file has"), "{message}");
+    }
+
+    /// A block whose header is shorter than its message, so that its buffers are read 64 bytes before where they are.
+    #[test]
+    fn a_block_that_is_cut_in_another_place_is_refused() {
+        let even: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 4000]));
+        let table = files(&batch(vec![("x", even.clone()), ("y", even)]));
+        let mut bytes = table.into_iter().find(|(name, bytes)| *name == "table.feather" && bytes.len() < 32_000).unwrap().1;
+        let claimed = bytes.windows(8).rposition(|eight| eight == 32_000_u64.to_le_bytes()).unwrap() - 64;
+        bytes[claimed..claimed + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
+        let end = bytes.len() - 10;
+        let footer = end - u32::from_le_bytes(*bytes[end..].first_chunk().unwrap()) as usize;
+        let block = *arrow_ipc::root_as_footer(&bytes[footer..end]).unwrap().recordBatches().unwrap().get(0);
+        let start = [&block.offset().to_le_bytes()[..], &block.metaDataLength().to_le_bytes()].concat();
+        let place = bytes.windows(12).rposition(|own| own == start).unwrap() + 8;
+        bytes[place..place + 4].copy_from_slice(&(block.metaDataLength() - 64).to_le_bytes());
+        let message = read_bytes("a.feather", &bytes, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(message.contains("claims to hold"), "{message}");
+    }
+
+    #[test]
+    fn values_that_are_all_the_same_are_read() {
+        let rows = 300_000;
+        let columns: [ArrayRef; 3] = [
+            Arc::new(Float64Array::from(vec![1.5; rows])),
+            Arc::new(Float64Array::from(vec![None; rows])),
+            Arc::new(StringArray::from(vec!["of twenty characters"; rows])),
+        ];
+        let packings = [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::LZ4,
+            Compression::LZ4_RAW,
+            Compression::GZIP(GzipLevel::try_new(9).unwrap()),
+            Compression::ZSTD(ZstdLevel::try_new(19).unwrap()),
+        ];
+        for (column, packing) in columns.iter().flat_map(|column| packings.map(|packing| (column, packing))) {
+            for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+                let bytes = one_page(column.clone(), packing, version);
+                match read_bytes("a.parquet", &bytes, &ReadOptions::default()) {
+                    Ok(data) => assert_eq!(data.cases[0].len(), rows),
+                    Err(error) => panic!("{packing} {version:?} of {}: {error}", column.data_type()),
+                }
+            }
         }
     }
 

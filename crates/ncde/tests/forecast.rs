@@ -140,6 +140,16 @@ fn intervals_of_90_percent_hold_90_percent() {
         "{:?}",
         test.scores
     );
+    // Each channel has its own: widths that were shared would hold all of what is quiet, and too little of what is loud.
+    let [quiet, loud] = [2, 3].map(|seed| drifting("a", 20_000, seed));
+    let values = quiet.values.iter().zip(&loud.values).flat_map(|(x, y)| [0.01 * x, 5.0 * y + 100.0]).collect();
+    let both = dataset(&["quiet", "loud"], vec![case("a", quiet.times, values)]);
+    let record = trained(&own, both, &folder.path().join("both")).record;
+    let scores = &metrics(record.test.as_ref()).scores;
+    assert_eq!(scores.len(), 6);
+    for score in scores {
+        assert!((0.88..=0.92).contains(&score.errors.coverage.unwrap()), "{score:?}");
+    }
     // From many short series as well.
     let cases = (0..60).map(|i| drifting(&format!("s{i}"), 200, i + 10)).collect();
     let own = config(&[

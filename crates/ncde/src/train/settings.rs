@@ -332,7 +332,7 @@ fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
         Targets::Values { name, .. } => number(name, At::End),
         Targets::ValueSteps { name, .. } => number(name, At::Steps),
         Targets::None => Err(Error::Unfit(
-            "the data has no labels; give a second file (`--labels FILE`), say which column holds them (`--set label_column=NAME`), or \
+            "the data has no labels; give a second file (`--labels FILE`), say which column holds them (`--label NAME`), or \
              forecast the channels (`--set task=forecast`)"
                 .into(),
         )),

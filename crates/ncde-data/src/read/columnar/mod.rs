@@ -6,6 +6,12 @@
 #[cfg(feature = "parquet")]
 mod cell;
 #[cfg(feature = "parquet")]
+mod messages;
+#[cfg(feature = "parquet")]
+mod packing;
+#[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
 mod table;
 
 #[cfg(feature = "parquet")]

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::super::{Format, Input, ReadOptions};
-use super::cell;
+use super::{cell, messages, pages};
 use crate::Error;
 use crate::error::{Place, shown};
 use crate::schema::Role;
@@ -46,14 +46,20 @@ impl Columns {
         set_hook(Box::new(|_| ()));
         let read = catch_unwind(|| match format {
             Format::Parquet => parquet(bytes, most),
-            _ if bytes.starts_with(FILE) => FileReader::try_new(Cursor::new(bytes), None)
-                .and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
-            _ => StreamReader::try_new(Cursor::new(bytes), None)
-                .and_then(|reader| all(reader.schema().as_ref().clone(), reader, most)),
+            _ if bytes.starts_with(FILE) => {
+                messages::check_file(&bytes)?;
+                let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(told)?;
+                all(reader.schema().as_ref().clone(), reader, most)
+            }
+            _ => {
+                messages::check_stream(&bytes)?;
+                let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(told)?;
+                all(reader.schema().as_ref().clone(), reader, most)
+            }
         });
         set_hook(hook);
         let (schema, batches) = match read {
-            Ok(read) => read.map_err(|error| broken(one_line(&error.to_string())))?,
+            Ok(read) => read.map_err(broken)?,
             Err(_) => return Err(broken("its parts contradict each other".into())),
         };
         let mut left_out = Vec::with_capacity(schema.fields().len());
@@ -97,34 +103,40 @@ impl Columns {
     }
 }
 
-type Table = Result<(Schema, Vec<RecordBatch>), ArrowError>;
+/// A table, or what is wrong with its file.
+type Table = Result<(Schema, Vec<RecordBatch>), String>;
 
 fn parquet(bytes: Vec<u8>, most: usize) -> Table {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(ArrowError::from)?;
+    let bytes = Bytes::from(bytes);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(told)?;
+    pages::check(&bytes, builder.metadata())?;
     let schema = builder.schema().as_ref().clone();
-    all(schema, builder.build().map_err(ArrowError::from)?, most)
+    all(schema, builder.build().map_err(told)?, most)
 }
 
 /// All batches, of at most so many rows: columns of nulls cost no bytes, and a broken file can claim any number of them.
 fn all(schema: Schema, reader: impl Iterator<Item = Result<RecordBatch, ArrowError>>, most: usize) -> Table {
     let (mut batches, mut rows) = (Vec::new(), 0_usize);
     for batch in reader {
-        let batch = batch?;
+        let batch = batch.map_err(told)?;
         rows = rows.saturating_add(batch.num_rows());
         if rows > most {
-            return Err(ArrowError::ParseError(format!("too many rows: {rows}")));
+            return Err(format!("too many rows: {rows}"));
         }
         batches.push(batch);
     }
     Ok((schema, batches))
 }
 
+/// What these crates say, in one line that is not too long.
+fn told(error: impl std::fmt::Display) -> String {
+    const LONGEST: usize = 200;
+    let text = error.to_string();
+    text.trim_end_matches('.').chars().take(LONGEST).flat_map(char::escape_debug).collect()
+}
+
 /// Whether the caller, or the layout of a model, says that a column is not read.
 fn is_ignored(name: &str, options: &ReadOptions) -> bool {
     let by_layout = options.layout.iter().flat_map(|layout| layout.with(Role::Ignored)).any(|column| column.name == name);
     by_layout || options.ignore.iter().any(|ignored| ignored == name)
-}
-
-fn one_line(text: &str) -> String {
-    shown(text.trim_end_matches('.').as_bytes())
 }

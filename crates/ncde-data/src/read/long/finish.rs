@@ -1,4 +1,4 @@
-//! From gathered rows to a dataset: which columns are static, categories to channels or tokens, labels to targets.
+//! From gathered rows to a dataset: which columns are static, categories to channels or tokens.
 //!
 //! A column is static if, in every case, its values do not differ and stand on the first row only (of all cases) or on all
 //! rows (of all cases); if cases differ in it; and if some case with two rows or more has it. If that would leave no channel,
@@ -7,11 +7,10 @@
 use super::super::{Loaded, ReadOptions};
 use super::cell::{Kind, Value};
 use super::table::{Raw, Table};
-use crate::error::{Place, shown};
-use crate::label::{Label, Labels};
+use crate::error::shown;
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::number::{self, Cell};
-use crate::{Case, Dataset, Error, Targets};
+use crate::{Case, Dataset, Error};
 
 /// Different texts are no categories if there are more than this, and they are most of all texts.
 const MOST_OF_A_KIND: usize = 20;
@@ -78,16 +77,21 @@ fn outputs(columns: &[Value], which: impl Fn(usize) -> bool) -> Result<Vec<Outpu
 /// Words of a column that are most likely one.
 fn alike(column: &Column) -> Option<Warning> {
     let Cells::Category { words } = &column.cells else { return None };
+    twins(&column.name, words, "category")
+}
+
+/// Two of the words that differ in capitals alone.
+pub(super) fn twins(column: &str, words: &[String], of: &str) -> Option<Warning> {
     let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
     let (word, other) = (1..words.len()).find_map(|i| twin(i).map(|other| (&words[i], other)))?;
     Some(Warning {
         seen: format!(
             "column `{}` has both `{}` and `{}`",
-            shown(column.name.as_bytes()),
+            shown(column.as_bytes()),
             shown(other.as_bytes()),
             shown(word.as_bytes())
         ),
-        fix: "write a category in one way".into(),
+        fix: format!("write a {of} in one way"),
     })
 }
 
@@ -118,7 +122,7 @@ impl Table {
         mut warnings: Vec<Warning>,
     ) -> Result<Loaded, Error> {
         self.arrange()?;
-        let targets = self.targets(options)?;
+        let targets = self.targets(options, &mut warnings)?;
         let is_static = self.statics(options, &mut warnings)?;
         let tokens = self.token_column(&is_static)?;
         let is_dropped = self.dropped(&is_static, tokens, options, &mut warnings);
@@ -282,53 +286,6 @@ impl Table {
             differs |= *value.get_or_insert(first) != first;
         }
         is_series && differs
-    }
-
-    fn targets(&self, options: &ReadOptions) -> Result<Targets, Error> {
-        let Some(labels) = &self.labels else {
-            return Ok(Targets::None);
-        };
-        let id = |i: usize| self.cases[i].id.clone();
-        let place = |i: usize| {
-            let case = &self.cases[i];
-            Place::field(&self.files[case.file], case.line, format!("column `{}`", labels.name))
-        };
-        match self.whole_case_labels() {
-            Some(whole) => labels.of_cases(&whole, options.task, id, place),
-            None => self.steps(labels, options),
-        }
-    }
-
-    fn steps(&self, labels: &Labels, options: &ReadOptions) -> Result<Targets, Error> {
-        let all: Vec<&[Label]> = self.cases.iter().map(|case| case.labels.as_slice()).collect();
-        let place = |i: usize, t: usize| {
-            let case = &self.cases[i];
-            let field = format!("column `{}`, observation {} of case `{}`", labels.name, t + 1, case.id);
-            Place::field(&self.files[case.file], 0, field)
-        };
-        labels.of_steps(&all, options.task, |i| self.cases[i].id.clone(), place)
-    }
-
-    /// One label a case, if each case has but one and it stands on all rows, on the first only, or on the last only.
-    fn whole_case_labels(&self) -> Option<Vec<Label>> {
-        let (mut on_all, mut on_first, mut on_last) = (true, true, true);
-        let mut whole = Vec::with_capacity(self.cases.len());
-        for case in &self.cases {
-            let mut label = Label::Missing;
-            let mut count = 0;
-            for (i, &seen) in case.labels.iter().enumerate().filter(|(_, label)| **label != Label::Missing) {
-                if count > 0 && seen != label {
-                    return None;
-                }
-                label = seen;
-                count += 1;
-                on_first &= i == 0;
-                on_last &= i + 1 == case.labels.len();
-            }
-            on_all &= count == 0 || count == case.labels.len();
-            whole.push(label);
-        }
-        (on_all || on_first || on_last).then_some(whole)
     }
 }
 

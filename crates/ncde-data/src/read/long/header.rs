@@ -15,6 +15,9 @@ use crate::text::lines::{Lines, utf8};
 /// What to try if quotes are wrong.
 const QUOTES: &str = "write a quote inside quotes as `\"\"`, and keep a cell on one line";
 
+/// What the first line should be.
+const WANTED: &str = "wanted a header that names the columns, such as `id,time,x,label`";
+
 /// What may stand between two cells; of two that do as well, the first.
 const SEPARATORS: [u8; 4] = [b',', b'\t', b';', b'|'];
 
@@ -70,7 +73,25 @@ impl Header {
         let text = text.trim_ascii_start().strip_prefix(b"#").unwrap_or(text);
         let below: Vec<&[u8]> = first[start + 1..].iter().map(|(_, text)| text.as_slice()).collect();
         let separator = asked.unwrap_or_else(|| separator(text, &below));
-        Self::from_line(&file, *line, text, separator)
+        let header = Self::from_line(&file, *line, text, separator)?;
+        if header.is_a_row(&below) {
+            return Err(Error::Header {
+                at: Place::line(&file, *line),
+                seen: "the first line holds values, as those below it do".into(),
+                fix: WANTED.into(),
+            });
+        }
+        Ok(header)
+    }
+
+    /// Whether it is a row like those below it: some of its cells are numbers, and a text is there again in its own column.
+    fn is_a_row(&self, below: &[&[u8]]) -> bool {
+        let rows: Vec<_> = below.iter().filter_map(|row| cells(row, self.separator).ok()).collect();
+        let again = |column: usize, name: &str| {
+            rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.trim_ascii() == name.as_bytes()))
+        };
+        let mut texts = self.names.iter().enumerate().filter(|(_, name)| !name.is_empty() && !names::is_number(name));
+        self.names.iter().any(|name| names::is_number(name)) && texts.any(|(column, name)| again(column, name))
     }
 
     /// The names on a line.
@@ -163,11 +184,7 @@ fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
 
 fn check(names: &[String], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
     if names.iter().all(|name| names::is_number(name)) {
-        return Err(Error::Header {
-            at: at(),
-            seen: "the first line holds numbers".into(),
-            fix: "wanted a header that names the columns, such as `id,time,x,label`".into(),
-        });
+        return Err(Error::Header { at: at(), seen: "the first line holds numbers".into(), fix: WANTED.into() });
     }
     for (i, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
         if let Some(before) = names[..i].iter().position(|other| other == name) {

@@ -11,7 +11,7 @@
 //! | `facts`, `names`, `ask`, `guess`, `contents` | what a column is for: all its cells, its name, what the caller says, and the decision; what it holds |
 //! | `known` | the same for a model that is there: its layout decides |
 //! | `cell`, `texts`, `tokens` | one cell; texts that are not known yet; those that are tokens |
-//! | `table`, `order`, `finish` | rows by case; in order of time; the dataset |
+//! | `table`, `order`, `labels`, `finish` | rows by case; in order of time; what is to be predicted; the dataset |
 //! | `line` | one row at a time, of a stream |
 
 mod ask;
@@ -22,6 +22,7 @@ mod finish;
 mod guess;
 mod header;
 mod known;
+mod labels;
 mod line;
 mod names;
 mod order;

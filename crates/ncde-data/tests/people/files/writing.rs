@@ -1,0 +1,120 @@
+//! Separators, quotes, marks in numbers, missing values.
+
+use super::Wanted::{Question, Schema};
+use super::{PLAIN, Person, Row, marked, plain, table};
+
+pub(super) fn people() -> Vec<Person> {
+    let semicolons = |decimal: &'static str, thousands: &'static str| {
+        move |r: Row| {
+            format!(
+                "{};{};{};{};{}",
+                r.id(),
+                marked(r.hours(), decimal, ""),
+                marked(r.x, decimal, ""),
+                marked(r.y, decimal, thousands),
+                r.label()
+            )
+        }
+    };
+    let person = |name, flags, text, wanted| Person { name, flags, text, wanted, warning: "" };
+    vec![
+        person("plain", "", table("id,time,x,y,label", plain), Schema(PLAIN)),
+        person("tabs", "", table("id,time,x,y,label", plain).replace(',', "\t"), Schema(PLAIN)),
+        person("bars", "", table("id,time,x,y,label", plain).replace(',', "|"), Schema(PLAIN)),
+        person("semicolons", "", table("id;time;x;y;label", semicolons(".", "")), Schema(PLAIN)),
+        person(
+            "capitals",
+            "",
+            table("ID,Time,X,Y,Label", plain),
+            Schema("ID -> id, Time -> time (numbers), Label -> label, X, Y -> channel"),
+        ),
+        person("windows", "", format!("\u{feff}{}", table("id,time,x,y,label", plain).replace('\n', "\r\n")), Schema(PLAIN)),
+        person("spreadsheet", "", format!("sep=;\n{}", table("id;time;x;y;label", semicolons(".", ""))), Schema(PLAIN)),
+        person(
+            "comments",
+            "",
+            format!("# made by a device\n# in the cellar\n{}", table("id,time,x,y,label", plain)),
+            Schema(PLAIN),
+        ),
+        person(
+            "decimal comma",
+            "",
+            table("id;time;x;y;label", semicolons(",", "")),
+            Schema("id -> id, time -> time (numbers, decimal `,`), label -> label, x, y -> channel (decimal `,`)"),
+        ),
+        person(
+            "decimal comma and points",
+            "",
+            table("id;time;x;y;label", semicolons(",", ".")),
+            Schema(
+                "id -> id, time -> time (numbers, decimal `,`), label -> label, x -> channel (decimal `,`), y -> channel (decimal `,`, thousands `.`)",
+            ),
+        ),
+        person(
+            "decimal comma and spaces",
+            "",
+            table("id;time;x;y;label", semicolons(",", "\u{a0}")),
+            Schema(
+                "id -> id, time -> time (numbers, decimal `,`), label -> label, x -> channel (decimal `,`), y -> channel (decimal `,`, thousands ` `)",
+            ),
+        ),
+        person(
+            "thousands",
+            "",
+            table("id,time,x,y,label", |r| {
+                format!("{},{},{},\"{}\",{}", r.id(), r.hours(), r.x, marked(r.y, ".", ","), r.label())
+            }),
+            Schema("id -> id, time -> time (numbers), label -> label, x -> channel, y -> channel (decimal `.`, thousands `,`)"),
+        ),
+        person(
+            "apostrophes",
+            "",
+            table("id,time,x,y,label", |r| format!("{},{},{},{},{}", r.id(), r.hours(), r.x, marked(r.y, ".", "'"), r.label())),
+            Schema("id -> id, time -> time (numbers), label -> label, x -> channel, y -> channel (decimal `.`, thousands `'`)"),
+        ),
+        person(
+            "whole thousands",
+            "",
+            table("id,time,y,label", |r| format!("{},{},\"{}\",{}", r.id(), r.k, marked(r.y.floor(), ".", ","), r.label())),
+            Question(&["column `y`", "--decimal"]),
+        ),
+        person(
+            "whole thousands, answered",
+            "--decimal .",
+            table("id,time,y,label", |r| format!("{},{},\"{}\",{}", r.id(), r.k, marked(r.y.floor(), ".", ","), r.label())),
+            Schema("id -> id, time -> time (numbers), label -> label, y -> channel (decimal `.`, thousands `,`)"),
+        ),
+        person(
+            "gaps",
+            "",
+            table("id,time,x,y,label", |r| {
+                let gap = ["", "NA", "?", "NaN", "n/a", "null"][(r.series + r.k) % 6];
+                let (x, y) = if r.k % 2 == 1 {
+                    (gap.into(), r.y.to_string())
+                } else {
+                    (r.x.to_string(), if r.k == 2 { gap.into() } else { r.y.to_string() })
+                };
+                format!("{},{},{x},{y},{}", r.id(), r.hours(), r.label())
+            }),
+            Schema(PLAIN),
+        ),
+        person(
+            "units in headers",
+            "",
+            table("id,Time (h),\"temp [\u{b0}C], inside\",pressure / hPa,label", plain),
+            Schema("id -> id, Time (h) -> time (numbers), label -> label, temp [\u{b0}C], inside, pressure / hPa -> channel"),
+        ),
+        person(
+            "a last separator",
+            "",
+            table("id,time,x,y,label,", |r| plain(r) + ","),
+            Schema("id -> id, time -> time (numbers), label -> label, x, y -> channel, (unnamed) -> ignored"),
+        ),
+        person(
+            "units in cells",
+            "",
+            table("id,time,x,label", |r| format!("{},{},{} %,{}", r.id(), r.hours(), r.x, r.label())),
+            Question(&["column `x`", "look like numbers", "--ignore x"]),
+        ),
+    ]
+}
