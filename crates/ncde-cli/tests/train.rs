@@ -200,7 +200,7 @@ fn settings_are_printed_read_and_checked() {
     folder.run("train --data demo.csv --set hidden=30 --out x").failed(2, &["30", "4"]);
     folder.run("train --data demo.csv --set metric=mse --out x").failed(2, &["`mse`", "accuracy"]);
     folder.run("train --data nothing.csv --out x").failed(2, &["nothing.csv"]);
-    folder.run("train --data demo.csv --device cuda --out x").failed(2, &["without GPU support"]);
+    folder.run("train --data demo.csv --device cuda --out x").failed(2, &["built without `cuda`", "--device cpu"]);
     folder.run("predict nowhere --data demo.csv").failed(2, &["nowhere"]);
 }
 
