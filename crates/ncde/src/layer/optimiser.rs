@@ -9,7 +9,7 @@ use burn_tensor::{ElementConversion, Tensor, TensorPrimitive};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Role, Signal};
 
-use super::{Context, Error, LayerBackend, Network, Rows};
+use super::{Context, Error, FieldNorm, LayerBackend, Network, Rows};
 use crate::dense::Adam;
 
 /// A network that is trained; `B` is the backend with gradients, and weights live on the one inside it.
@@ -36,12 +36,14 @@ pub struct Update {
     pub clip: f64,
     /// The factor of the penalty on vector fields.
     pub penalty: f64,
+    /// Which norm of linear fields that is.
+    pub norm: FieldNorm,
 }
 
 impl Update {
     /// Adam with this learning rate, and nothing else.
     pub fn rate(rate: f64) -> Self {
-        Self { rate, decay: 0.0, clip: 0.0, penalty: 0.0 }
+        Self { rate, decay: 0.0, clip: 0.0, penalty: 0.0, norm: FieldNorm::Channels }
     }
 }
 
@@ -89,7 +91,7 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
             self.tracked.track(&self.network);
             let loss = loss(self.tracked.forward(rows, &context)?)?;
             let value = loss.clone().into_scalar().elem::<f64>();
-            let loss = match self.tracked.penalty().filter(|_| update.penalty > 0.0) {
+            let loss = match self.tracked.penalty(update.norm).filter(|_| update.penalty > 0.0) {
                 Some(penalty) => loss + penalty * update.penalty,
                 None => loss,
             };
