@@ -2,6 +2,7 @@
 
 mod bench;
 mod common;
+mod experiment;
 mod forecast;
 mod help;
 mod people;

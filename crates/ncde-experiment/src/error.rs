@@ -79,21 +79,34 @@ pub enum Error {
 
     /// Layers or training.
     #[error(transparent)]
-    Layer(#[from] ncde::layer::Error),
+    Layer(Box<ncde::layer::Error>),
 
     /// Training.
     #[error(transparent)]
-    Train(#[from] ncde::train::Error),
+    Train(Box<ncde::train::Error>),
 
     /// Reading data.
     #[error(transparent)]
-    Read(#[from] ncde_data::Error),
+    Read(Box<ncde_data::Error>),
 
     /// A field or its solution.
     #[error(transparent)]
-    Solve(#[from] ncde_solve::Error),
+    Solve(Box<ncde_solve::Error>),
+}
 
-    /// A signature.
-    #[error(transparent)]
-    Signature(#[from] ncde_signature::Error),
+/// Errors of other crates are large, and those of experiments are handed on often.
+macro_rules! boxed {
+    ($($variant:ident: $error:ty,)*) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::$variant(Box::new(error))
+            }
+        })*
+    };
+}
+boxed! {
+    Layer: ncde::layer::Error,
+    Train: ncde::train::Error,
+    Read: ncde_data::Error,
+    Solve: ncde_solve::Error,
 }

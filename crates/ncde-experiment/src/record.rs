@@ -16,6 +16,9 @@ use crate::plan::{Budget, Job};
 /// The file of a finished run.
 pub const RESULT: &str = "result.json";
 
+/// What a run on words goes on from.
+pub(crate) const CHECKPOINT: &str = "checkpoint.bin";
+
 /// What a run measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -106,5 +109,8 @@ pub(crate) fn keep(directory: &Path, job: &Job, record: &Record) -> Result<(), E
     let failed = |problem: String| Error::File { path: place.join(RESULT), problem };
     std::fs::create_dir_all(&place).map_err(|e| failed(e.to_string()))?;
     let text = serde_json::to_vec_pretty(record).map_err(|e| failed(e.to_string()))?;
-    ncde_files::write_whole(&place.join(RESULT), &text).map_err(|e| failed(e.to_string()))
+    ncde_files::write_whole(&place.join(RESULT), &text).map_err(|e| failed(e.to_string()))?;
+    // What an interrupted run would have gone on from; it may never have been there.
+    let _ = std::fs::remove_file(place.join(CHECKPOINT));
+    Ok(())
 }

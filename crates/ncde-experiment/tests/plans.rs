@@ -1,11 +1,10 @@
 //! The plans of all experiments, and short runs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use ncde_experiment::token::{A5, Fit, Lengths, Rates, Row, Slice, Source, accuracy, fit};
+use ncde_experiment::token::{A5, Fit, Flow, Kept, Lengths, Rates, Row, Slice, Source, accuracy, fit};
 use ncde_experiment::{Budget, EXPERIMENTS, Error, Request, find};
-use ncde_kernels::Transition;
 use ncde_runtime::layer::StructureSpec;
 
 #[test]
@@ -81,7 +80,7 @@ fn missing_data_say_where_to_get_them() {
 fn training_on_words_is_a_function_of_its_seed() {
     let source = A5::new(Lengths::One(3), 20, 1234, 5);
     let row = Row::new("block", 16, StructureSpec::Block { block: 4 });
-    let slice = Slice { blocks: 1, scale: 0.2, init: 1.0, dropout: 0.1, transition: Transition::Euler };
+    let slice = Slice { blocks: 1, scale: 0.2, init: 1.0, dropout: 0.1, flow: Flow::Euler };
     let (layers, signal) = slice.layers(&row, &source);
     let how = |seed| Fit {
         steps: 12,
@@ -95,11 +94,24 @@ fn training_on_words_is_a_function_of_its_seed() {
         seed,
     };
     let stop = Arc::new(AtomicBool::new(false));
-    let train = |seed| fit((&layers, &signal), &source, &how(seed), &stop, &mut |_, _, _| {}).unwrap();
+    let train = |seed| fit((&layers, &signal), &source, &how(seed), (&stop, None), &mut |_, _, _| {}).unwrap();
     let (once, again, other) = (train(5), train(5), train(6));
     assert_eq!(once.curve.iter().map(|point| point[0]).collect::<Vec<_>>(), [5.0, 10.0, 12.0]);
     assert!(once.curve == again.curve && once.network.values() == again.network.values());
     assert_ne!(once.network.values(), other.network.values());
+    // One that is stopped goes on to the same weights; with other settings it begins anew.
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |settings| Some(Kept { directory: folder.path(), settings });
+    let mut steps = 0;
+    let part =
+        fit((&layers, &signal), &source, &how(5), (&stop, kept("a")), &mut |step, _, _| stop.store(step == 7, Ordering::Relaxed));
+    assert!(part.unwrap().stopped);
+    stop.store(false, Ordering::Relaxed);
+    let rest = fit((&layers, &signal), &source, &how(5), (&stop, kept("a")), &mut |_, _, _| steps += 1).unwrap();
+    assert_eq!((steps, rest.curve, rest.network.values()), (5, once.curve.clone(), once.network.values()));
+    let mut steps = 0;
+    fit((&layers, &signal), &source, &how(5), (&stop, kept("b")), &mut |_, _, _| steps += 1).unwrap();
+    assert_eq!(steps, 12);
     // The accuracy does not depend on which words share a pass.
     let words: Vec<_> = (0..50).map(|i| source.held_out(i)).collect();
     let one_by_one: f64 = words.iter().map(|word| accuracy(&once.network, std::slice::from_ref(word)).unwrap()).sum();

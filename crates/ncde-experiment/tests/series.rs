@@ -25,7 +25,7 @@ fn terms_are_coordinates_of_the_signature() {
 #[test]
 fn steps_of_walks_are_rounded_normal_numbers() {
     let walks = Walks { channels: 2, length: 400, seed: 9 };
-    let mut counts = [0.0; 3];
+    let mut counts = [0.0_f64; 3];
     for i in 0..50 {
         let walk = walks.walk(i);
         for k in 2..walk.len() {

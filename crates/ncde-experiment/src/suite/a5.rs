@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use ncde_kernels::{Bound, Transition};
+use ncde_kernels::Bound;
 use ncde_report::plot::{Axis, Spacing};
 use ncde_runtime::layer::StructureSpec;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::plan::{Budget, Entry, Metric, Plan, Request};
 use crate::record::Record;
 use crate::report::learning_curves;
 use crate::table::names;
-use crate::token::{A5, Fit, Lengths, Rates, Row, Slice, WALSH_HADAMARD};
+use crate::token::{A5, Fit, Flow, Lengths, Rates, Row, Slice, WALSH_HADAMARD};
 use crate::{Error, Figure};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -67,7 +67,7 @@ fn quick(row: &str) -> (f64, f64, usize) {
 /// How a row is trained.
 pub(super) fn recipe(budget: Budget, row: Row, blocks: usize, seed: u64) -> Recipe {
     let (scale, rate, steps) = budget.of(quick(row.name), (1.0 / 40.0, 1e-3, 1_000_000));
-    let slice = Slice { blocks, scale, init: 1.0, dropout: budget.of(0.0, 0.1), transition: Transition::Euler };
+    let slice = Slice { blocks, scale, init: 1.0, dropout: budget.of(0.0, 0.1), flow: Flow::Euler };
     let fit = Fit {
         steps,
         rates: Rates { most: rate, least: 1e-5, warm_up: 0.1 },

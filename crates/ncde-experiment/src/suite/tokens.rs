@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Error;
 use crate::plan::{Control, Job, Metric};
 use crate::record::Measured;
-use crate::token::{Fit, Fitted, Row, Slice, Source, fit};
+use crate::token::{Fit, Fitted, Kept, Row, Slice, Source, fit};
 
 /// The share of answers that are right on words that were held out.
 pub(super) const ACCURACY: Metric = Metric { name: "accuracy", title: "validation accuracy (%)", factor: 100.0, digits: 1 };
@@ -30,12 +30,12 @@ impl Recipe {
     }
 
     /// Trains, and says so; none if it was stopped.
-    pub(super) fn train(&self, source: &dyn Source, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
+    fn train(&self, source: &dyn Source, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
         let (layers, signal) = self.slice.layers(&self.row, source);
         let steps = self.fit.steps;
-        let stop = control.stop();
+        let (stop, kept) = (control.stop(), Kept { directory: control.directory(), settings });
         let mut last = f64::NAN;
-        let fitted = fit((&layers, &signal), source, &self.fit, stop, &mut |step, loss, seen| {
+        let fitted = fit((&layers, &signal), source, &self.fit, (stop, Some(kept)), &mut |step, loss, seen| {
             last = seen.unwrap_or(last);
             let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
             control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
@@ -51,8 +51,9 @@ impl Recipe {
         after: impl Fn(&Fitted, Measured) -> Result<Measured, Error> + 'static,
     ) -> Job {
         let settings = self.settings(&words);
+        let said = settings.to_string();
         let work = move |control: &mut Control<'_>| {
-            let Some(fitted) = self.train(&*source, control)? else { return Ok(None) };
+            let Some(fitted) = self.train(&*source, &said, control)? else { return Ok(None) };
             after(&fitted, measured(&fitted)).map(Some)
         };
         Job { model, task, seed, settings, spare: None, work: Box::new(work) }

@@ -6,6 +6,7 @@
 //!
 //! The logarithm is of one softmax. Every `look` steps the accuracy on words that are held out is measured, over all answers.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -20,10 +21,13 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
 use serde::Serialize;
 
+use super::checkpoint::{self, Standing};
 use super::words::{Batch, Source, Word};
 
 /// The stream of dropout.
 const DROPOUT: u64 = 20;
+/// What survives a kill is written this often, in seconds.
+const CHECKPOINT_SECONDS: f64 = 60.0;
 /// The most tokens of a pass that measures.
 const MOST_TOKENS: usize = 1 << 15;
 
@@ -105,57 +109,68 @@ impl Fitted {
     }
 }
 
-/// Trains; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
+/// Where a run keeps what survives a kill, and the settings that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// The directory of the run.
+    pub directory: &'a Path,
+    /// All that decides what comes out.
+    pub settings: &'a str,
+}
+
+/// Trains, or goes on where a run stood that is kept; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
 ///
 /// # Errors
-/// If the layers do not fit together or a step fails.
+/// If the layers do not fit together, a step fails, or a file cannot be written.
 pub fn fit(
     (layers, signal): (&[LayerSpec], &Signal),
     source: &dyn Source,
     how: &Fit,
-    stop: &AtomicBool,
+    (stop, kept): (&AtomicBool, Option<Kept<'_>>),
     on: &mut dyn FnMut(usize, f64, Option<f64>),
-) -> Result<Fitted, Error> {
-    let device = Default::default();
-    let mut trained = Optimiser::<Autodiff<Flex>>::new(layers, signal, how.seed, &device)?;
+) -> Result<Fitted, crate::Error> {
+    let mut trained = Optimiser::<Autodiff<Flex>>::new(layers, signal, how.seed, &Default::default())?;
     let held_out: Vec<Word> = (0..how.held_out).map(|i| source.held_out(i)).collect();
-    let (mut curve, mut seconds, mut exploded, mut stopped, mut step) = (Vec::new(), 0.0, false, false, 0);
-    while step < how.steps && !exploded {
-        if stop.load(Ordering::Relaxed) {
-            stopped = true;
+    let begun = kept.and_then(|kept| checkpoint::restore(kept.directory, kept.settings, &mut trained));
+    let settings = kept.map_or_else(String::new, |kept| kept.settings.into());
+    let mut now = begun.unwrap_or(Standing { settings, ..Standing::default() });
+    let (mut exploded, mut stopped, mut saved) = (false, false, Instant::now());
+    let enough = |now: &Standing| now.curve.last().is_some_and(|point| point[1] > how.enough);
+    while now.step < how.steps && !exploded && !enough(&now) {
+        stopped = stop.load(Ordering::Relaxed);
+        if let Some(kept) = kept.filter(|_| stopped || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS) {
+            now.adam = trained.steps;
+            checkpoint::save(kept.directory, &now, &trained)?;
+            saved = Instant::now();
+        }
+        if stopped {
             break;
         }
-        let batch = source.batch(step);
+        let batch = source.batch(now.step);
         let begun = Instant::now();
-        let rate = how.rates.at(step + 1, how.steps);
-        let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
-        let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
-        let context = Context { statics: None, phase };
-        let taken = trained.step(update, (rows(batch.words(), &device), context), |outputs| Ok(loss(outputs, &batch)));
-        let loss = match taken {
-            Ok(taken) => {
-                exploded = !taken.is_finite();
-                taken.loss
-            }
-            Err(error) if error.is_overflow() => {
-                exploded = true;
-                f64::NAN
-            }
-            Err(error) => return Err(error),
-        };
-        seconds += begun.elapsed().as_secs_f64();
-        step += 1;
-        let look = step % how.look == 0 || step == how.steps || exploded;
+        let taken = step(&mut trained, &batch, how, now.step)?;
+        exploded = taken.is_none();
+        now.seconds += begun.elapsed().as_secs_f64();
+        now.step += 1;
+        let look = now.step % how.look == 0 || now.step == how.steps || exploded;
         let seen = look.then(|| accuracy(&trained.network, &held_out)).transpose()?;
-        on(step, loss, seen);
-        if let Some(seen) = seen {
-            curve.push([step as f64, seen]);
-            if seen > how.enough {
-                break;
-            }
-        }
+        on(now.step, taken.unwrap_or(f64::NAN), seen);
+        now.curve.extend(seen.map(|seen| [now.step as f64, seen]));
     }
-    Ok(Fitted { network: trained.network, curve, steps: step, seconds, exploded, stopped })
+    Ok(Fitted { network: trained.network, curve: now.curve, steps: now.step, seconds: now.seconds, exploded, stopped })
+}
+
+/// One step; its loss, or none if numbers grew out of all bounds.
+fn step(trained: &mut Optimiser<Autodiff<Flex>>, batch: &Batch, how: &Fit, step: usize) -> Result<Option<f64>, Error> {
+    let rate = how.rates.at(step + 1, how.steps);
+    let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
+    let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
+    let rows = rows(batch.words(), &Default::default());
+    match trained.step(update, (rows, Context { statics: None, phase }), |outputs| Ok(loss(outputs, batch))) {
+        Ok(taken) => Ok(taken.is_finite().then_some(taken.loss)),
+        Err(error) if error.is_overflow() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Words as rows of tokens, padded.

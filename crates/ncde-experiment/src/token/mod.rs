@@ -7,9 +7,10 @@
 //! | `a5` | its word problem |
 //! | `formal` | four regular languages |
 //! | `model` | `SLiCE` blocks by structure and size |
-//! | `fit` | the loop: batches from a source, steps of Adam, looks at the validation part |
+//! | `fit`, `checkpoint` | the loop: batches from a source, steps of Adam, looks at the validation part; what survives a kill |
 
 mod a5;
+mod checkpoint;
 mod fit;
 mod formal;
 mod group;
@@ -17,9 +18,9 @@ mod model;
 mod words;
 
 pub use a5::{A5, Lengths};
-pub use fit::{Fit, Fitted, Rates, accuracy, fit};
+pub use fit::{Fit, Fitted, Kept, Rates, accuracy, fit};
 pub use formal::{Formal, Language};
 pub use group::{Element, Group};
 pub(crate) use model::WALSH_HADAMARD;
-pub use model::{Row, Slice};
+pub use model::{Flow, Row, Slice};
 pub use words::{Batch, Source, Word};

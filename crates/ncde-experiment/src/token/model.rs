@@ -46,24 +46,50 @@ pub struct Slice {
     pub init: f64,
     /// The share of numbers that is dropped behind each block.
     pub dropout: f64,
-    /// `exp(Omega)` or `I + Omega`; the thesis's code has the second.
-    pub transition: Transition,
+    /// The flow of a step.
+    pub flow: Flow,
 }
+
+/// How a generator moves a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flow {
+    /// `I + Omega`, as the thesis's code on tokens.
+    Euler,
+    /// `exp(Omega)`.
+    Exp,
+    /// `exp(Omega)` with generators of which no state grows: for matrices with blocks.
+    Contractive,
+}
+
+impl Flow {
+    fn parts(self) -> (Transition, Stability) {
+        match self {
+            Self::Euler => (Transition::Euler, Stability::Free {}),
+            Self::Exp => (Transition::Exp, Stability::Free {}),
+            Self::Contractive => (Transition::Exp, Stability::Contractive { rate: FORGET }),
+        }
+    }
+}
+
+/// The least rate at which contractive flows forget, a token: hardly any.
+const FORGET: f64 = 1e-3;
 
 impl Slice {
     /// The layers, and the rows they take.
     pub fn layers(&self, row: &Row, source: &dyn Source) -> (Vec<LayerSpec>, Signal) {
+        let (transition, stability) = self.flow.parts();
         let cde = LinearCde {
             hidden: row.hidden,
             structure: row.structure.clone(),
             drive: Drive::Tokens {},
             input: InputTerm::None,
             initial: Initial::First,
-            transition: self.transition,
+            transition,
             scale: self.scale,
             init: Scale::Scaled { deviation: self.init },
             forget: None,
-            stability: Stability::Free {},
+            stability,
         };
         let mut layers = vec![LayerSpec::Embedding(Embedding { width: row.hidden })];
         layers.extend(stacked(self.blocks, &cde, BlockActivation::Tanh, self.dropout));

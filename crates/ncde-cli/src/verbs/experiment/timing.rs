@@ -1,4 +1,4 @@
-//! `scan-table`, `log-ode-table`, `eigenworms`: time and memory of a training step on series as long as those of EigenWorms.
+//! `scan-table`, `log-ode-table`, `eigenworms`: time and memory of a training step on series as long as those of `EigenWorms`.
 //!
 //! Each line is a process of its own, `ncde bench ...`, so that its peak of memory is its own. Numbers are drawn: what a step takes does not depend on
 //! them. Published: thesis, tables of the sections on Linear NCDEs and on Structured Linear NCDEs, on GPUs, with the layers around the recurrence.
