@@ -38,6 +38,9 @@ pub(crate) enum Failure {
     Runtime(#[from] ncde_runtime::Error),
 
     #[error(transparent)]
+    Experiment(#[from] ncde_experiment::Error),
+
+    #[error(transparent)]
     Record(#[from] ncde_report::RecordError),
 
     #[error("{0}")]
@@ -93,6 +96,7 @@ impl Failure {
             | Self::Train(_)
             | Self::Runtime(_)
             | Self::Record(_)
+            | Self::Experiment(_)
             | Self::Read(_)
             | Self::Target(_)
             | Self::Signature { .. }

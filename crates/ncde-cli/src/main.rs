@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Inspect(args) => verbs::inspect::run(&args),
         Verb::Data(args) => verbs::data::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
+        Verb::Experiment(args) => verbs::experiment::run(&args),
         Verb::Signature(args) => verbs::signature::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Completions(args) => verbs::completions::run(&args),

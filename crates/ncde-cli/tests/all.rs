@@ -3,6 +3,7 @@
 mod bench;
 mod columnar;
 mod common;
+mod experiment;
 mod forecast;
 mod help;
 mod people;

@@ -20,6 +20,7 @@ fn help_has_examples() {
         "inspect",
         "data",
         "report",
+        "experiment",
         "signature",
         "bench signature",
         "bench slice",

@@ -24,7 +24,7 @@
 //! | [`record`] | the record of a run, and how it is read and written |
 //! | `compare`, `summary`, `format` | what is said of one run and of several; numbers for people |
 //! | `ahead` | tables of forecasts, beside naive ones |
-//! | `plot` | axes and charts as SVG |
+//! | [`plot`] | axes and charts as SVG |
 //! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 
 mod ahead;
@@ -35,13 +35,13 @@ mod html;
 mod markdown;
 pub mod metrics;
 mod number;
-mod plot;
+pub mod plot;
 pub mod record;
 mod summary;
 mod terminal;
 
-pub use html::html;
-pub use markdown::markdown;
+pub use html::{Column, Page, html};
+pub use markdown::{markdown, markdown_table};
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};
 pub use terminal::{Glyphs, confusion_matrix, terminal};

@@ -213,3 +213,15 @@ fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<Stri
         line(&mut row.iter().map(String::as_str));
     }
 }
+
+/// A table as Markdown. Names must be harmless.
+///
+/// ```
+/// let table = ncde_report::markdown_table(&["model", "accuracy"], vec![vec!["dense".into(), "99.1 ± 0.2".into()]]);
+/// assert_eq!(table.lines().last(), Some("| dense | 99.1 ± 0.2 |"));
+/// ```
+pub fn markdown_table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut text = String::new();
+    table(&mut text, header, rows.into_iter());
+    text
+}

@@ -2,6 +2,7 @@
 
 mod bench;
 mod columns;
+mod experiment;
 mod model;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ pub(crate) use bench::{
     Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTrainArgs, Dtype, FieldArgs, Op,
 };
 pub(crate) use columns::ColumnArgs;
+pub(crate) use experiment::ExperimentArgs;
 pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
 
 /// Neural controlled differential equations: from a time-series file to a trained model, a report and live predictions.
@@ -44,6 +46,8 @@ pub(crate) enum Verb {
     Data(DataArgs),
     /// Markdown and one HTML page from runs
     Report(ReportArgs),
+    /// An experiment of the thesis beside its published values; without a name, a list of them
+    Experiment(ExperimentArgs),
     /// Signatures and log-signatures of the paths in a file
     Signature(SignatureArgs),
     /// Timings, one JSON line each

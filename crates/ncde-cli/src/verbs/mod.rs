@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod data;
 mod describe;
 pub(crate) mod eval;
+pub(crate) mod experiment;
 pub(crate) mod inspect;
 pub(crate) mod predict;
 pub(crate) mod report;

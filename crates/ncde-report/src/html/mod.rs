@@ -7,16 +7,18 @@ mod classes;
 mod comparison;
 mod data;
 mod forecast;
+mod page;
 mod run;
 
 use std::fmt::Write;
 
+use page::FOOT;
+pub use page::Page;
+
+use crate::RunRecord;
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
-use crate::{MARK, RunRecord};
-
-const STYLE: &str = include_str!("style.css");
 
 /// A report on runs, as a page of HTML.
 ///
@@ -32,20 +34,13 @@ pub fn html(records: &[RunRecord]) -> String {
         [only] => only.title(),
         _ => heading(records),
     };
-    let title = escaped(&title);
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n{MARK}\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
-    );
+    let mut page = Page::new(&title).text;
     match records {
         [] => page.push_str("<p>There are no runs to report on.</p>\n"),
         [only] => run::whole(&mut page, only),
         _ => several(&mut page, records),
     }
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
+    page + FOOT
 }
 
 fn several(page: &mut String, records: &[RunRecord]) {
@@ -75,9 +70,9 @@ fn legend(entries: impl Iterator<Item = (usize, String)>) -> String {
     format!("<ul class=\"legend\">{items}</ul>")
 }
 
-/// How the cells of a column lie.
-#[derive(Clone, Copy)]
-enum Column {
+/// How the cells of a column of a table lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
     /// Words that may take several lines.
     Name,
     /// A short word.

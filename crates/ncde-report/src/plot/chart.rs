@@ -18,8 +18,10 @@ const CHARACTER: f64 = 0.64 * SIZE;
 /// How many colours the style of the page has.
 const COLOURS: usize = 8;
 
-/// What is drawn, in the units of the axes.
-pub(crate) enum Layer {
+/// What is drawn, in the units of the axes. Colours count from 0, and there are eight.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "as the comments of the variants say")]
+pub enum Layer {
     /// A line through points; broken where one is not finite.
     Line { points: Vec<[f64; 2]>, colour: usize, dashed: bool },
     /// The space between two lines that run to the right: the lower one, then the upper one.
@@ -37,18 +39,40 @@ pub(crate) enum Layer {
 }
 
 /// What an axis is called and how it is spaced.
-pub(crate) struct Axis {
-    pub(crate) label: String,
-    pub(crate) spacing: Spacing,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it is called.
+    pub label: String,
+    /// How it is spaced.
+    pub spacing: Spacing,
+}
+
+impl Axis {
+    /// An axis of this name.
+    pub fn new(label: impl Into<String>, spacing: Spacing) -> Self {
+        Self { label: label.into(), spacing }
+    }
 }
 
 /// Layers over two axes.
-pub(crate) struct Chart {
+///
+/// ```
+/// use ncde_report::plot::{Axis, Chart, Layer, Spacing};
+/// let line = Layer::Line { points: vec![[0.0, 1.0], [10.0, 2.0]], colour: 0, dashed: false };
+/// let (x, y) = (Axis::new("steps", Spacing::Whole), Axis::new("loss", Spacing::Linear));
+/// let chart = Chart { title: "loss against steps".into(), x, y, layers: vec![line] };
+/// assert!(chart.svg().is_some_and(|svg| svg.starts_with("<svg ")));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
     /// What is shown, for those who cannot see it.
-    pub(crate) title: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) layers: Vec<Layer>,
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// What is drawn.
+    pub layers: Vec<Layer>,
 }
 
 /// The axes in pixels.
@@ -69,7 +93,7 @@ impl Frame {
 
 impl Chart {
     /// The chart; `None` if it would be empty.
-    pub(crate) fn svg(&self) -> Option<String> {
+    pub fn svg(&self) -> Option<String> {
         let points: Vec<[f64; 2]> =
             self.layers.iter().flat_map(Layer::points).filter(|p| p[0].is_finite() && p[1].is_finite()).collect();
         let x = Scale::of(points.iter().map(|point| point[0]), self.x.spacing)?;

@@ -7,7 +7,9 @@ mod forecast;
 mod scale;
 mod scatter;
 
+pub use chart::{Axis, Chart, Layer};
 pub(crate) use classes::{calibrated, cases, receiver};
 pub(crate) use curves::{losses, metric, metrics};
 pub(crate) use forecast::forecast;
+pub use scale::Spacing;
 pub(crate) use scatter::{metric_against_time, predicted_against_true};

@@ -8,7 +8,7 @@ use crate::format::trim;
 
 /// How an axis is spaced, and where its ticks may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spacing {
+pub enum Spacing {
     /// Linear, with ticks at whole numbers: for counts.
     Whole,
     /// Linear.

@@ -10,7 +10,7 @@ use ncde_kernels::Commutators;
 use ncde_runtime::layer::{Contractive, Drive, Initial, InputTerm, LinearCde, Prepared, Signal, Values};
 
 use super::rows::{clear_padding, integers, part};
-use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::linear::{Arguments, generators, matrices, recurrence, vectors};
 
@@ -284,10 +284,10 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
         Ok(rows.with(Tensor::cat(vec![states, ends.reshape([batch, count, self.spec.hidden])], 1)))
     }
 
-    /// The mean over channels of the Euclidean norm of the channel's parameters.
-    fn penalty(&self, weights: &LayerWeights<'_, B>) -> Option<Tensor<B, 1>> {
-        let squares = weights.weight::<2>("a").ok()?.square().sum_dim(1);
+    fn penalty(&self, weights: &LayerWeights<'_, B>, norm: FieldNorm) -> Option<Tensor<B, 1>> {
+        let squares = weights.weight::<2>("a").ok()?.square().sum_dim(1).squeeze_dim::<1>(1);
+        let squares = if norm == FieldNorm::Frobenius { squares.sum() } else { squares };
         // The square root has no slope at 0; a number that f32 still holds gives it one.
-        Some((squares.squeeze_dim::<1>(1) + 1e-30).sqrt().mean())
+        Some((squares + 1e-30).sqrt().mean())
     }
 }

@@ -74,6 +74,16 @@ impl<B: Backend> Context<B> {
     }
 }
 
+/// Which norm of the matrices of a linear field is penalised. (That of a network has one norm alone.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldNorm {
+    /// The mean over channels of the Euclidean norm of the channel's parameters, as the thesis's code on series has it.
+    #[default]
+    Channels,
+    /// The Euclidean norm of all parameters together, as its code on tokens has it.
+    Frobenius,
+}
+
 /// A layer on a batch of series.
 pub trait Batch<B: LayerBackend>: Debug + Send {
     /// The rows it hands on.
@@ -83,7 +93,7 @@ pub trait Batch<B: LayerBackend>: Debug + Send {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error>;
 
     /// The penalty on its vector field, where it has one.
-    fn penalty(&self, _weights: &LayerWeights<'_, B>) -> Option<Tensor<B, 1>> {
+    fn penalty(&self, _weights: &LayerWeights<'_, B>, _norm: FieldNorm) -> Option<Tensor<B, 1>> {
         None
     }
 

@@ -5,7 +5,7 @@ use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::layer::{self as spec, Signal, Values, Weight};
 use ncde_runtime::{LayerSpec, NamedWeight};
 
-use super::{Batch, Context, Error, Fitting, LayerBackend, Rows, batch};
+use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch};
 use crate::random::Stream;
 
 /// Takes a batch of training data.
@@ -98,11 +98,11 @@ impl<B: LayerBackend> Chain<B> {
         Ok(rows)
     }
 
-    fn penalties(&self, mut tensors: &[Tensor<B, 1>], all: &mut Vec<Tensor<B, 1>>) {
+    fn penalties(&self, mut tensors: &[Tensor<B, 1>], norm: FieldNorm, all: &mut Vec<Tensor<B, 1>>) {
         for placed in &self.layers {
             let (own, rest) = tensors.split_at(placed.count);
-            all.extend(placed.layer.penalty(&placed.own(own)));
-            placed.inside.penalties(&own[placed.weights.len()..], all);
+            all.extend(placed.layer.penalty(&placed.own(own), norm));
+            placed.inside.penalties(&own[placed.weights.len()..], norm, all);
             tensors = rest;
         }
     }
@@ -245,9 +245,9 @@ impl<B: LayerBackend> Network<B> {
     }
 
     /// The sum of the penalties on vector fields; none if there are none.
-    pub fn penalty(&self) -> Option<Tensor<B, 1>> {
+    pub fn penalty(&self, norm: FieldNorm) -> Option<Tensor<B, 1>> {
         let mut all = Vec::new();
-        self.chain.penalties(&self.tensors, &mut all);
+        self.chain.penalties(&self.tensors, norm, &mut all);
         all.into_iter().reduce(|sum, own| sum + own)
     }
 

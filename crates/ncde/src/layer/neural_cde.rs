@@ -10,7 +10,7 @@ use ncde_runtime::layer::{NeuralCde, NeuralKind, Signal};
 
 use super::linear_cde::first_state;
 use super::standardise::own_rows;
-use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
 use crate::neural::{Arguments, Outputs, Schedule, Solve, solve};
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl<B: LayerBackend> Batch<B> for NeuralCdeBatch {
 
     /// The thesis's: the sum over the layers of the field of the Euclidean norms of weight and bias. Times a small number and added to a loss, it
     /// keeps the field's Lip norm small.
-    fn penalty(&self, weights: &LayerWeights<'_, B>) -> Option<Tensor<B, 1>> {
+    fn penalty(&self, weights: &LayerWeights<'_, B>, _: FieldNorm) -> Option<Tensor<B, 1>> {
         let (field, network) = (weights.weight::<1>("field").ok()?, self.solve.network());
         let parts = (0..network.layers()).flat_map(|l| {
             let layer = network.layer(l);

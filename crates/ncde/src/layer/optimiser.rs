@@ -9,7 +9,7 @@ use burn_tensor::{Tensor, TensorPrimitive};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Role, Signal};
 
-use super::{Context, Error, LayerBackend, Network, Rows};
+use super::{Context, Error, FieldNorm, LayerBackend, Network, Rows};
 use crate::dense::{Adam, DenseOps};
 
 /// A network that is trained; `B` is the backend with gradients, and weights live on the one inside it.
@@ -36,12 +36,14 @@ pub struct Update {
     pub clip: f64,
     /// The factor of the penalty on vector fields.
     pub penalty: f64,
+    /// Which norm of linear fields that is.
+    pub norm: FieldNorm,
 }
 
 impl Update {
     /// Adam with this learning rate, and nothing else.
     pub fn rate(rate: f64) -> Self {
-        Self { rate, decay: 0.0, clip: 0.0, penalty: 0.0 }
+        Self { rate, decay: 0.0, clip: 0.0, penalty: 0.0, norm: FieldNorm::Channels }
     }
 }
 
@@ -90,7 +92,7 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
             self.tracked.track(&self.network);
             let loss = loss(self.tracked.forward(rows, &context)?)?;
             let value = loss.clone().inner();
-            let penalty = if update.penalty > 0.0 { self.tracked.penalty() } else { None };
+            let penalty = if update.penalty > 0.0 { self.tracked.penalty(update.norm) } else { None };
             let loss = penalty.map_or(loss.clone(), |penalty| loss + penalty * update.penalty);
             (value, self.tracked.gradients(&loss.backward())?)
         };

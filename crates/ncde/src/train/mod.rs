@@ -65,7 +65,7 @@ pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
     TaskName,
 };
-pub use preset::presets;
+pub use preset::{presets, stacked};
 pub use run::{Device, Event, Outcome, Run};
 pub use score::score;
 pub use settings::Settings;

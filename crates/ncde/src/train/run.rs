@@ -422,7 +422,7 @@ impl Run {
         let masks = Stream::new(settings.seed, 5).child(step as u64);
         let batch = self.features.batch(cases, Phase::Train(masks), resident);
         let (decay, clip, penalty) = (settings.weight_decay, settings.clip, settings.penalty);
-        let update = Update { rate: factor * settings.rate_at(step), decay, clip, penalty };
+        let update = Update { decay, clip, penalty, ..Update::rate(factor * settings.rate_at(step)) };
         let stepped = state.trained.step(update, batch, |rows| Ok(self.goal.loss(rows, cases)?.0))?;
         if stepped.is_finite() {
             return Ok(stepped.loss);

@@ -2,7 +2,7 @@
 
 use burn_flex::Flex;
 use burn_tensor::{DType, FloatDType, Tensor};
-use ncde::layer::{Context, Network, Phase};
+use ncde::layer::{Context, FieldNorm, Network, Phase};
 use ncde::random::Stream;
 use ncde_kernels::Transition;
 use ncde_runtime::LayerSpec;
@@ -279,12 +279,16 @@ fn the_penalty_of_a_linear_cde_is_the_mean_norm_of_channels() {
     let network = double(&sample, &[]);
     let norms = |name: &str| weight(&network, name).chunks(8).map(|a| a.iter().map(|x| x * x).sum::<f64>().sqrt()).sum::<f64>();
     let wanted = norms("layers.1.a") / 3.0 + norms("layers.2.a") / 5.0;
-    let seen = numbers(network.penalty().unwrap())[0];
+    let seen = numbers(network.penalty(FieldNorm::Channels).unwrap())[0];
+    assert!((seen - wanted).abs() < 1e-12 * wanted, "{seen} {wanted}");
+    // Or of all channels together, layer by layer.
+    let whole = |name: &str| weight(&network, name).iter().map(|x| x * x).sum::<f64>().sqrt();
+    let (seen, wanted) = (numbers(network.penalty(FieldNorm::Frobenius).unwrap())[0], whole("layers.1.a") + whole("layers.2.a"));
     assert!((seen - wanted).abs() < 1e-12 * wanted, "{seen} {wanted}");
     // Its slope at 0 is a number.
     let mut zero = sample.network::<B>();
     zero.tensors.iter_mut().for_each(|own| *own = Tensor::zeros(own.dims(), &Default::default()).require_grad());
-    let gradients = zero.penalty().unwrap().backward();
+    let gradients = zero.penalty(FieldNorm::Channels).unwrap().backward();
     let slopes = zero.tensors.iter().filter_map(|own| own.grad(&gradients)).flat_map(numbers);
     let slopes: Vec<f64> = slopes.collect();
     assert!(slopes.len() == 24 + 40 && slopes.iter().all(|&x| x == 0.0), "{slopes:?}");

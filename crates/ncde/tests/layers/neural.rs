@@ -2,6 +2,7 @@
 
 use burn_flex::Flex;
 use burn_tensor::Tensor;
+use ncde::layer::FieldNorm;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::generic_field;
 use ncde_signature::path::{AtObservations, Cubic, Linear, Series, Windows};
@@ -111,12 +112,12 @@ fn the_penalty_is_that_of_the_generic_network() {
     let field = generic_field(&spec.network(&sample.layers[0].layer().output(&sample.input).unwrap()).unwrap()).unwrap();
     let network = double(&sample, &[]);
     let wanted = weight_penalty(&field, &weight(&network, "layers.1.field")).unwrap();
-    let seen = numbers(network.penalty().unwrap())[0];
+    let seen = numbers(network.penalty(FieldNorm::Channels).unwrap())[0];
     assert!((seen - wanted).abs() < 1e-12 * wanted, "{seen} {wanted}");
     // Its slope at 0 is a number.
     let mut zero = sample.network::<B>();
     zero.tensors.iter_mut().for_each(|own| *own = Tensor::zeros(own.dims(), &Default::default()).require_grad());
-    let gradients = zero.penalty().unwrap().backward();
+    let gradients = zero.penalty(FieldNorm::Channels).unwrap().backward();
     assert!(numbers(zero.tensors[0].grad(&gradients).unwrap()).iter().all(|&x| x == 0.0));
 }
 

@@ -111,10 +111,6 @@ impl Preset for StackKeys {
         };
         let usual = if tokens { BlockActivation::Tanh } else { BlockActivation::Glu };
         let activation = *self.block_activation.get_or_insert(usual);
-        let (wide, function) = match activation {
-            BlockActivation::Tanh => (hidden, Function::Each(Pointwise::Tanh)),
-            BlockActivation::Glu => (2 * hidden, Function::Glu),
-        };
         let linear = |outputs| LayerSpec::Linear(Linear { outputs });
         let width = match facts.signal.rows {
             Rows::Tokens { .. } => {
@@ -130,15 +126,7 @@ impl Preset for StackKeys {
         if width != hidden {
             layers.push(linear(hidden));
         }
-        for _ in 0..blocks {
-            let mix = vec![linear(wide), LayerSpec::Activation(Activation { function })];
-            layers.push(LayerSpec::Residual(Residual { layers: vec![LayerSpec::LinearCde(cde.clone())] }));
-            layers.push(LayerSpec::Residual(Residual { layers: mix }));
-            layers.push(LayerSpec::LayerNorm(LayerNorm { affine: true }));
-            if rate > 0.0 {
-                layers.push(LayerSpec::Dropout(Dropout { rate }));
-            }
-        }
+        layers.extend(stacked(blocks, &cde, activation, rate));
         self.readout.get_or_insert(if tokens { Over::Last } else { Over::Mean });
         read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)
     }
@@ -161,4 +149,34 @@ impl StackKeys {
         layers.push(LayerSpec::Standardise(Standardise {}));
         Ok(window)
     }
+}
+
+/// `SLiCE` blocks, one after the other, on rows of as many numbers as a block has states.
+///
+/// ```
+/// use ncde::train::{BlockActivation, stacked};
+/// use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Scale, Stability, StructureSpec};
+/// let cde = LinearCde {
+///     hidden: 8, structure: StructureSpec::Block { block: 4 }, drive: Drive::Tokens {}, input: InputTerm::None, initial: Initial::First,
+///     transition: Default::default(), scale: 0.025, init: Scale::Scaled { deviation: 1.0 }, forget: None, stability: Stability::Free {},
+/// };
+/// // The recurrence beside its input, the mixing layer beside its own, a norm and dropout: twice.
+/// assert_eq!(stacked(2, &cde, BlockActivation::Tanh, 0.1).len(), 8);
+/// ```
+pub fn stacked(blocks: usize, cde: &LinearCde, activation: BlockActivation, dropout: f64) -> Vec<LayerSpec> {
+    let (wide, function) = match activation {
+        BlockActivation::Tanh => (cde.hidden, Function::Each(Pointwise::Tanh)),
+        BlockActivation::Glu => (2 * cde.hidden, Function::Glu),
+    };
+    let block = || {
+        let mix = vec![LayerSpec::Linear(Linear { outputs: wide }), LayerSpec::Activation(Activation { function })];
+        let mut layers = vec![
+            LayerSpec::Residual(Residual { layers: vec![LayerSpec::LinearCde(cde.clone())] }),
+            LayerSpec::Residual(Residual { layers: mix }),
+            LayerSpec::LayerNorm(LayerNorm { affine: true }),
+        ];
+        layers.extend((dropout > 0.0).then_some(LayerSpec::Dropout(Dropout { rate: dropout })));
+        layers
+    };
+    (0..blocks).flat_map(|_| block()).collect()
 }

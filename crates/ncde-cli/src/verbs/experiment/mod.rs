@@ -1,0 +1,96 @@
+//! `ncde experiment`: an experiment of the thesis, its runs in a directory, tables beside published values.
+
+mod progress;
+mod timing;
+
+use std::path::{Path, PathBuf};
+
+use ncde_experiment::{EXPERIMENTS, Entry, Plan, Record, Request, find, lines, markdown, page, run as run_plan};
+
+use crate::args::{Device, ExperimentArgs};
+use crate::error::Failure;
+use crate::{output, signals, threads};
+use progress::Progress;
+
+/// All experiments, those that time this program among them.
+fn all() -> Vec<Entry> {
+    [EXPERIMENTS, timing::EXPERIMENTS].concat()
+}
+
+pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
+    let Some(name) = &args.name else { return list(args.json) };
+    if args.device != Device::Cpu {
+        return Err(Failure::Refused("experiments run on the processor; use `--device cpu`".into()));
+    }
+    let all = all();
+    let entry = find(&all, name)?;
+    let request = Request {
+        budget: args.budget,
+        seeds: args.seeds.clone(),
+        models: args.model.clone(),
+        tasks: args.task.clone(),
+        data: args.data.clone(),
+        split: args.split.clone(),
+    };
+    let directory = args.out.clone().unwrap_or_else(|| Path::new("experiments").join(format!("{name}-{}", args.budget)));
+    let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
+    threads::on(args.threads.unwrap_or(0), || {
+        let plan = entry.plan(&request)?;
+        let mut progress = Progress::new(plan.jobs.len());
+        let records =
+            run_plan((entry.name, args.budget), &plan, &directory, args.resume, &stop, &mut |event| progress.show(&event));
+        progress.finish();
+        let records = records.map_err(|error| match error {
+            ncde_experiment::Error::Interrupted { .. } => {
+                Failure::Interrupted(format!("{error}; go on with the same command and `--resume`"))
+            }
+            other => other.into(),
+        })?;
+        show(&plan, &records, &directory, args.json)
+    })
+}
+
+/// Writes the tables and the page, and prints the first.
+fn show(plan: &Plan, records: &[Record], directory: &Path, json: bool) -> Result<(), Failure> {
+    let text = markdown(plan, records);
+    let files: [(PathBuf, &str); 2] =
+        [(directory.join("table.md"), &text), (directory.join("report.html"), &page(plan, records))];
+    for (path, text) in &files {
+        ncde_files::write_whole(path, text.as_bytes()).map_err(|source| Failure::Write { path: path.clone(), source })?;
+    }
+    if json {
+        return output::data(|out| {
+            for line in lines(plan, records) {
+                serde_json::to_writer(&mut *out, &line)?;
+                writeln!(out)?;
+            }
+            Ok(())
+        });
+    }
+    output::data(|out| {
+        writeln!(out, "{text}")?;
+        writeln!(out, "runs    {}", directory.display())?;
+        files.iter().try_for_each(|(path, _)| writeln!(out, "report  {}", path.display()))
+    })
+}
+
+/// What there is.
+fn list(json: bool) -> Result<(), Failure> {
+    output::data(|out| {
+        for entry in all() {
+            if json {
+                writeln!(
+                    out,
+                    "{}",
+                    serde_json::json!({"experiment": entry.name, "summary": entry.summary, "needs": entry.needs})
+                )?;
+            } else {
+                writeln!(out, "{:22}{}\n{:22}needs: {}", entry.name, entry.summary, "", entry.needs)?;
+            }
+        }
+        if !json {
+            writeln!(out, "\nRun one with `ncde experiment NAME`; `ncde experiment --help` has examples.")?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,167 @@
+//! `scan-table`, `log-ode-table`, `eigenworms`: time and memory of a training step on series as long as those of `EigenWorms`.
+//!
+//! Each line is a process of its own, `ncde bench ...`, so that its peak of memory is its own. Numbers are drawn: what a step takes does not depend on
+//! them. Published: thesis, tables of the sections on Linear NCDEs and on Structured Linear NCDEs, on GPUs, with the layers around the recurrence.
+
+use std::process::Command;
+
+use ncde_experiment::{Budget, Control, Entry, Error, Figure, Job, Measured, Metric, Plan, Published, Record, Request};
+use ncde_report::plot::{Axis, Spacing};
+use ncde_signature::algebra::words::witt;
+use serde_json::{Value, json};
+
+pub(super) const EXPERIMENTS: &[Entry] = &[
+    Entry {
+        name: "scan-table",
+        summary: "time of a training step against the chunks of the parallel scan, at the shape of EigenWorms",
+        needs: "nothing; numbers are drawn",
+        plan: scan_table,
+    },
+    Entry {
+        name: "log-ode-table",
+        summary: "time and memory with and without Log-ODE windows and the parallel scan, at the shape of EigenWorms",
+        needs: "nothing; numbers are drawn",
+        plan: log_ode_table,
+    },
+    Entry {
+        name: "eigenworms",
+        summary: "time and memory of NCDE, Log-NCDE, Linear and Log-Linear NCDE, at the shape of EigenWorms",
+        needs: "nothing; numbers are drawn",
+        plan: eigenworms,
+    },
+];
+
+/// Observations of a series, and windows of 12 of them.
+const LENGTH: usize = 17984;
+const WINDOWS: usize = 1499;
+
+const TIME: Metric = Metric { name: "seconds", title: "time of 1000 training steps (s)", factor: 1e3, digits: 1 };
+const MEMORY: Metric = Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0 };
+
+/// A structure as it is typed, and what was published for each column.
+type Known<const N: usize> = (&'static str, [f64; N]);
+
+/// A job that is a line of `ncde bench`.
+fn timed(model: &str, task: &str, bench: &str, budget: Budget) -> Job {
+    let repeat = budget.of(1, 5);
+    let arguments: Vec<String> = format!("{bench} --repeat {repeat}").split_whitespace().map(str::to_owned).collect();
+    let settings = json!({"command": arguments.join(" ")});
+    let work = move |_: &mut Control<'_>| {
+        let program = std::env::current_exe().map_err(|e| Error::Refused(format!("cannot find this program: {e}")))?;
+        let ran = Command::new(program).arg("bench").args(&arguments).output();
+        let ran = ran.map_err(|e| Error::Refused(format!("cannot start `ncde bench`: {e}")))?;
+        let line: Value = serde_json::from_slice(&ran.stdout).map_err(|_| {
+            Error::Refused(format!("`ncde bench {}`: {}", arguments.join(" "), String::from_utf8_lossy(&ran.stderr)))
+        })?;
+        let number = |key: &str| line.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        Ok(Some(Measured::of(&[("seconds", number("seconds")), ("peak_mib", number("peak_mib"))])))
+    };
+    Job { model: model.into(), task: task.into(), seed: 0, settings, spare: None, work: Box::new(work) }
+}
+
+fn linear(structure: &str, batch: usize, length: usize, scan: Option<usize>) -> String {
+    let mode = scan.map_or_else(|| "--mode recurrent".to_owned(), |chunk| format!("--mode parallel --chunk {chunk}"));
+    // With windows the coefficients are those of log-signatures; all brackets of diagonal matrices vanish.
+    let depth = if length < LENGTH && structure != "diagonal" { 2 } else { 1 };
+    format!(
+        "slice --structure {structure} --block 4 --hidden 128 --channels 7 --batch {batch} --length {length} --depth {depth} --transition euler {mode}"
+    )
+}
+
+fn plan(title: &str, budget: Budget, jobs: Vec<Job>, published: Vec<Published>, figures: fn(&[Record]) -> Vec<Figure>) -> Plan {
+    let mut differences = vec![
+        "Ours is one forward and one reverse pass of the recurrence, on this machine's processor; published is a whole training step on a GPU.".to_owned(),
+        "Data are drawn at the shape of EigenWorms: 17984 observations, 7 channels with time, 128 states, blocks of 4.".into(),
+    ];
+    if budget == Budget::Quick {
+        differences.push("Cut: each is timed once after a warm-up, not the best of five.".into());
+    }
+    let (title, metrics) = (format!("{title} ({budget})"), vec![TIME, MEMORY]);
+    Plan { title, differences, jobs, metrics, published, figures, findings: |_| Vec::new() }
+}
+
+fn known(model: &'static str, task: &'static str, metric: &'static str, mean: f64) -> Published {
+    Published { model, task, metric, mean, deviation: None }
+}
+
+fn scan_table(request: &Request) -> Result<Plan, Error> {
+    const CHUNKS: [(&str, Option<usize>); 5] =
+        [("recurrent", None), ("chunk-4", Some(4)), ("chunk-16", Some(16)), ("chunk-64", Some(64)), ("chunk-256", Some(256))];
+    const ROWS: [Known<5>; 3] = [
+        ("diagonal", [311.0, 134.2, 57.5, 31.01, 21.1]),
+        ("block", [374.89, 326.75, 161.74, 68.59, 30.53]),
+        ("dense", [444.68, 439.51, 257.56, 126.01, 71.54]),
+    ];
+    let (mut jobs, mut published) = (Vec::new(), Vec::new());
+    for (structure, times) in ROWS {
+        for ((task, scan), seconds) in CHUNKS.into_iter().zip(times) {
+            jobs.push(timed(structure, task, &linear(structure, 1, LENGTH, scan), request.budget));
+            published.push(known(structure, task, TIME.name, seconds / 1e3));
+        }
+    }
+    Ok(plan("The parallel scan against its chunks", request.budget, jobs, published, |_| Vec::new()))
+}
+
+fn log_ode_table(request: &Request) -> Result<Plan, Error> {
+    const WAYS: [(&str, usize, Option<usize>); 4] = [
+        ("every-observation", LENGTH, None),
+        ("every-observation-chunk-128", LENGTH, Some(128)),
+        ("windows-of-12", WINDOWS, None),
+        ("windows-of-12-chunk-128", WINDOWS, Some(128)),
+    ];
+    const ROWS: [Known<4>; 3] = [
+        ("diagonal", [317.49, 23.51, 33.03, 10.96]),
+        ("block", [378.2, 48.74, 46.98, 13.24]),
+        ("dense", [465.94, 167.86, 47.95, 29.37]),
+    ];
+    const GIGABYTES: [[f64; 4]; 3] = [[2.69, 2.69, 2.69, 2.69], [2.69, 4.73, 2.69, 2.69], [35.45, 51.84, 2.69, 6.79]];
+    let (mut jobs, mut published) = (Vec::new(), Vec::new());
+    for ((structure, times), memory) in ROWS.into_iter().zip(GIGABYTES) {
+        for (i, (task, length, scan)) in WAYS.into_iter().enumerate() {
+            jobs.push(timed(structure, task, &linear(structure, 4, length, scan), request.budget));
+            published.push(known(structure, task, TIME.name, times[i] / 1e3));
+            published.push(known(structure, task, MEMORY.name, memory[i] * 1e9 / f64::from(1 << 20)));
+        }
+    }
+    Ok(plan("Log-ODE windows and the parallel scan", request.budget, jobs, published, terms))
+}
+
+fn eigenworms(request: &Request) -> Result<Plan, Error> {
+    let field = "--channels 7 --hidden 128 --width 32 --layers 2 --batch 1";
+    let budget = request.budget;
+    let jobs = vec![
+        timed("ncde", "recurrent", &format!("log-ncde {field} --depth 1 --windows {LENGTH} --steps {LENGTH}"), budget),
+        timed("log-ncde", "recurrent", &format!("log-ncde {field} --depth 2 --windows {WINDOWS} --steps {WINDOWS}"), budget),
+        timed("linear-ncde", "recurrent", &linear("dense", 1, LENGTH, None), budget),
+        timed("linear-ncde", "chunk-128", &linear("dense", 1, LENGTH, Some(128)), budget),
+        timed("log-linear-ncde", "recurrent", &linear("dense", 1, WINDOWS, None), budget),
+        timed("log-linear-ncde", "chunk-128", &linear("dense", 1, WINDOWS, Some(128)), budget),
+    ];
+    let values = [
+        ("ncde", "recurrent", 26020.0, 3484.0),
+        ("log-ncde", "recurrent", 2263.0, 3494.0),
+        ("linear-ncde", "recurrent", 299.4, 9624.0),
+        ("linear-ncde", "chunk-128", 100.4, 13730.0),
+        ("log-linear-ncde", "recurrent", 29.9, 3486.0),
+        ("log-linear-ncde", "chunk-128", 17.5, 3492.0),
+    ];
+    let both = |(model, task, seconds, megabytes): (&'static str, &'static str, f64, f64)| {
+        [known(model, task, TIME.name, seconds / 1e3), known(model, task, MEMORY.name, megabytes * 1e6 / f64::from(1 << 20))]
+    };
+    Ok(plan("Linear and non-linear models on EigenWorms", budget, jobs, values.into_iter().flat_map(both).collect(), |_| {
+        Vec::new()
+    }))
+}
+
+/// How many coordinates a log-signature has.
+fn terms(_: &[Record]) -> Vec<Figure> {
+    let line = |depth: usize| {
+        let points = (2..=12).filter_map(|channels| {
+            let count: u128 = (1..=depth).map(|level| witt(channels, level)).sum::<Option<u128>>()?;
+            Some([channels as f64, count as f64])
+        });
+        (format!("depth {depth}"), points.collect())
+    };
+    let (x, y) = (Axis::new("channels", Spacing::Whole), Axis::new("terms", Spacing::Auto));
+    vec![Figure::lines("Terms of the Log-ODE, beta(d, N)", x, y, (1..=5).map(line).collect())]
+}

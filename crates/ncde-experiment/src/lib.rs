@@ -1,0 +1,37 @@
+//! The experiments of the thesis, one command each: seeded tasks, runs that can be resumed, tables beside published values.
+//!
+//! ```text
+//! Request (budget, seeds) -> Plan -> jobs, a directory each -> Record -> tables, figures, findings
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `plan` | what an experiment is: [`Entry`], [`Plan`], [`Job`] |
+//! | `record`, `run` | what a run leaves; the jobs one after the other, none twice |
+//! | `table`, `report` | means and deviations beside published values; Markdown and a page with plots |
+//! | `shuffle` | a random order of very many things, in constant memory |
+//! | [`token`] | tasks on words of tokens |
+//! | [`series`] | random walks with terms of their signatures, least squares |
+//! | `suite` | the experiments, one file each |
+//!
+//! Everything random is a function of a seed and a place, so that nothing is drawn ahead and kept.
+
+mod error;
+mod plan;
+mod record;
+mod report;
+mod run;
+pub mod series;
+mod shuffle;
+mod suite;
+mod table;
+pub mod token;
+
+pub use error::Error;
+pub use plan::{Budget, Control, Entry, Job, Metric, Plan, Published, Request, Seeds, Spare, Work};
+pub use record::{Measured, RESULT, Record};
+pub use report::{Figure, markdown, page};
+pub use run::{Event, run};
+pub use shuffle::Shuffle;
+pub use suite::{EXPERIMENTS, find};
+pub use table::{Line, Mean, Table, lines, mean, names, tables};

@@ -1,0 +1,275 @@
+//! What an experiment is: a plan of jobs, one a model, task and seed, and what was published for them.
+//!
+//! ```text
+//! request (budget, seeds, filters) -> Plan -> jobs -> a Record each -> tables, figures, findings
+//! ```
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::record::{Measured, Record};
+use crate::{Error, Figure};
+
+/// How much is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Budget {
+    /// Minutes on two cores; the plan says what was cut.
+    Quick,
+    /// As published.
+    Paper,
+}
+
+impl Budget {
+    /// All of them, as they are written.
+    pub const ALL: &[(&str, Self)] = &[("quick", Self::Quick), ("paper", Self::Paper)];
+
+    /// One of two things.
+    pub fn of<T>(self, quick: T, paper: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Paper => paper,
+        }
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.of("quick", "paper"))
+    }
+}
+
+/// Which seeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seeds {
+    /// The first so many of the experiment's own.
+    First(usize),
+    /// These.
+    List(Vec<u64>),
+}
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    /// `3` is the first three, `7,8` are these two, `7,` is one alone.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "wanted a number of seeds (3), or seeds with commas (1234,1235; one alone: 7,)".to_string();
+        if !text.contains(',') {
+            return text.parse().ok().filter(|&count| count > 0).map(Self::First).ok_or_else(wrong);
+        }
+        let all = text.split(',').filter(|cell| !cell.trim().is_empty());
+        let seeds = all.map(|cell| cell.trim().parse()).collect::<Result<Vec<u64>, _>>().map_err(|_| wrong())?;
+        if seeds.is_empty() { Err(wrong()) } else { Ok(Self::List(seeds)) }
+    }
+}
+
+impl Seeds {
+    /// The seeds, of an experiment that published with these; beyond them they count on from the last.
+    pub fn of(&self, own: &[u64]) -> Vec<u64> {
+        match self {
+            Self::List(seeds) => seeds.clone(),
+            Self::First(count) => {
+                let last = own.last().copied().unwrap_or(0);
+                own.iter().copied().chain((1..).map(|i| last + i)).take(*count).collect()
+            }
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// How much.
+    pub budget: Budget,
+    /// Which seeds; as many as the budget has if it is not said.
+    pub seeds: Option<Seeds>,
+    /// The models; all where there are none.
+    pub models: Vec<String>,
+    /// The tasks; all where there are none.
+    pub tasks: Vec<String>,
+    /// Where data sets are.
+    pub data: Option<PathBuf>,
+    /// A file of parts that others have published.
+    pub split: Option<PathBuf>,
+}
+
+impl Request {
+    /// All of an experiment at a budget.
+    pub fn new(budget: Budget) -> Self {
+        Self { budget, seeds: None, models: Vec::new(), tasks: Vec::new(), data: None, split: None }
+    }
+
+    /// The seeds of an experiment that published with `own`: of these one at `quick` and all at `paper`.
+    pub fn seeds(&self, own: &[u64]) -> Vec<u64> {
+        self.seeds.clone().unwrap_or(Seeds::First(self.budget.of(1, own.len()))).of(own)
+    }
+}
+
+/// What was published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Published {
+    /// The model.
+    pub model: &'static str,
+    /// The task.
+    pub task: &'static str,
+    /// The metric.
+    pub metric: &'static str,
+    /// The mean over seeds.
+    pub mean: f64,
+    /// The deviation, where it was published.
+    pub deviation: Option<f64>,
+}
+
+/// A metric of the tables.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Metric {
+    /// Its name in records.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub title: &'static str,
+    /// What values are multiplied with in tables.
+    pub factor: f64,
+    /// Digits behind the point.
+    pub digits: usize,
+}
+
+/// What a job may ask and say while it goes on.
+pub struct Control<'a> {
+    stop: &'a Arc<AtomicBool>,
+    directory: &'a Path,
+    say: &'a mut dyn FnMut(&str, f64),
+}
+
+impl<'a> Control<'a> {
+    /// Stops when the flag is raised; `directory` is the run's own; `say` is told what was seen, and which share is done.
+    pub fn new(stop: &'a Arc<AtomicBool>, directory: &'a Path, say: &'a mut dyn FnMut(&str, f64)) -> Self {
+        Self { stop, directory, say }
+    }
+
+    /// The flag.
+    pub fn stop(&self) -> &'a Arc<AtomicBool> {
+        self.stop
+    }
+
+    /// The directory of the run, which may hold what an interrupted one has left.
+    pub fn directory(&self) -> &'a Path {
+        self.directory
+    }
+
+    /// Whether it is time to stop.
+    pub fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Says what was seen, and which share is done.
+    pub fn say(&mut self, words: &str, share: f64) {
+        (self.say)(words, share);
+    }
+}
+
+impl fmt::Debug for Control<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+/// The work of a job; none if it was stopped.
+pub type Work = Box<dyn Fn(&mut Control<'_>) -> Result<Option<Measured>, Error>>;
+
+/// Whether what was measured so far makes a job unnecessary.
+pub type Spare = Box<dyn Fn(&[Record]) -> bool>;
+
+/// One run.
+pub struct Job {
+    /// The model.
+    pub model: String,
+    /// The task.
+    pub task: String,
+    /// The seed.
+    pub seed: u64,
+    /// All that decides what comes out; a finished run with other settings is not taken for this one.
+    pub settings: Value,
+    /// Whether what was measured so far makes it unnecessary.
+    pub spare: Option<Spare>,
+    /// What is done.
+    pub work: Work,
+}
+
+impl Job {
+    /// As it is told.
+    pub fn title(&self) -> String {
+        format!("{} on {}, seed {}", self.model, self.task, self.seed)
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("title", &self.title()).field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// An experiment at a budget.
+#[derive(Debug)]
+pub struct Plan {
+    /// What it is.
+    pub title: String,
+    /// How it differs from what was published: what was cut, and what is done right.
+    pub differences: Vec<String>,
+    /// The runs, in order.
+    pub jobs: Vec<Job>,
+    /// The metrics of the tables, the most important first.
+    pub metrics: Vec<Metric>,
+    /// What was published.
+    pub published: Vec<Published>,
+    /// Plots of records.
+    pub figures: fn(&[Record]) -> Vec<Figure>,
+    /// What records say, in words.
+    pub findings: fn(&[Record]) -> Vec<String>,
+}
+
+/// An experiment.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// As it is typed.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// What it needs: data, and about how long.
+    pub needs: &'static str,
+    /// Its plan.
+    pub plan: fn(&Request) -> Result<Plan, Error>,
+}
+
+impl Entry {
+    /// The plan, of the models and tasks that were asked for.
+    ///
+    /// # Errors
+    /// If there is no such model or task, or data are missing.
+    pub fn plan(&self, request: &Request) -> Result<Plan, Error> {
+        let mut plan = (self.plan)(request)?;
+        let wanted = [("model", &request.models), ("task", &request.tasks)];
+        let part = |job: &Job, what: &str| if what == "model" { job.model.clone() } else { job.task.clone() };
+        for (what, names) in wanted {
+            let mut known: Vec<String> = Vec::new();
+            for own in plan.jobs.iter().map(|job| part(job, what)) {
+                if !known.contains(&own) {
+                    known.push(own);
+                }
+            }
+            if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+                let known = known.iter().map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ");
+                return Err(Error::Filter { experiment: self.name.into(), what, name: name.clone(), known });
+            }
+        }
+        for (what, names) in wanted {
+            plan.jobs.retain(|job| names.is_empty() || names.contains(&part(job, what)));
+        }
+        Ok(plan)
+    }
+}

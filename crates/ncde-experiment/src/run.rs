@@ -1,0 +1,110 @@
+//! The jobs of a plan, one after the other. A finished one is never done again.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use ncde_files::Lock;
+
+use crate::Error;
+use crate::plan::{Budget, Control, Job, Plan};
+use crate::record::{self, RESULT, Record};
+
+/// What happens while an experiment goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A run begins.
+    Started {
+        /// Which.
+        job: &'a Job,
+        /// How many runs are done, or not needed.
+        done: usize,
+        /// How many there are.
+        all: usize,
+    },
+    /// A run goes on.
+    Working {
+        /// What it has seen.
+        words: &'a str,
+        /// Which share of it is done.
+        share: f64,
+    },
+    /// A run is finished.
+    Finished {
+        /// What it left.
+        record: &'a Record,
+        /// Whether it was finished before.
+        already: bool,
+    },
+}
+
+/// Runs a plan in a directory; `name` is that of the experiment.
+///
+/// # Errors
+/// If the directory holds runs and none are to be resumed, another process writes to it, it is asked to stop, a run fails, or a file cannot be written.
+pub fn run(
+    (name, budget): (&str, Budget),
+    plan: &Plan,
+    directory: &Path,
+    resume: bool,
+    stop: &Arc<AtomicBool>,
+    on: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<Record>, Error> {
+    let _lock = claim(directory, plan, resume)?;
+    let mut records: Vec<Record> = Vec::new();
+    let all = plan.jobs.len();
+    for (done, job) in plan.jobs.iter().enumerate() {
+        if let Some(record) = record::finished(directory, job)? {
+            on(Event::Finished { record: &record, already: true });
+            records.push(record);
+            continue;
+        }
+        if job.spare.as_ref().is_some_and(|spare| spare(&records)) {
+            continue;
+        }
+        on(Event::Started { job, done, all });
+        let begun = Instant::now();
+        let mut say = |words: &str, share: f64| on(Event::Working { words, share });
+        let place = record::place(directory, job);
+        let mut control = Control::new(stop, &place, &mut say);
+        let measured = match (job.work)(&mut control) {
+            Ok(Some(measured)) => measured,
+            Ok(None) => return Err(Error::Interrupted { done, all }),
+            Err(source) => return Err(Error::Run { run: job.title(), source: Box::new(source) }),
+        };
+        let record = Record {
+            experiment: name.into(),
+            budget,
+            model: job.model.clone(),
+            task: job.task.clone(),
+            seed: job.seed,
+            settings: job.settings.clone(),
+            measured,
+            seconds: begun.elapsed().as_secs_f64(),
+        };
+        record::keep(directory, job, &record)?;
+        on(Event::Finished { record: &record, already: false });
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// Takes the directory, until the lock is dropped.
+fn claim(directory: &Path, plan: &Plan, resume: bool) -> Result<Lock, Error> {
+    let refused = |problem: String| Error::Directory { path: directory.into(), problem };
+    let failed = |e: std::io::Error| Error::File { path: directory.into(), problem: e.to_string() };
+    if directory.exists() && !directory.is_dir() {
+        return Err(refused("is a file; name a directory (`--out DIR`)".into()));
+    }
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let Some(lock) = Lock::take(directory).map_err(failed)? else {
+        return Err(refused("is being written to by another experiment; wait for it, or name another (`--out DIR`)".into()));
+    };
+    let begun = plan.jobs.iter().filter(|job| record::place(directory, job).join(RESULT).exists()).count();
+    if begun > 0 && !resume {
+        let all = plan.jobs.len();
+        return Err(refused(format!("holds {begun} of these {all} runs; go on with `--resume`, or name another (`--out DIR`)")));
+    }
+    Ok(lock)
+}

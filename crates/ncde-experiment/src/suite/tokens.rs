@@ -1,0 +1,73 @@
+//! What experiments on tokens share: a job that trains a model on a source of words.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use crate::Error;
+use crate::plan::{Control, Job, Metric};
+use crate::record::Measured;
+use crate::token::{Fit, Fitted, Kept, Row, Slice, Source, fit};
+
+/// The share of answers that are right on words that were held out.
+pub(super) const ACCURACY: Metric = Metric { name: "accuracy", title: "validation accuracy (%)", factor: 100.0, digits: 1 };
+/// Milliseconds of a step of training.
+pub(super) const TIME: Metric = Metric { name: "step_seconds", title: "time of a training step (ms)", factor: 1e3, digits: 1 };
+
+/// How a model is trained on words.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Recipe {
+    pub(super) row: Row,
+    pub(super) slice: Slice,
+    pub(super) fit: Fit,
+}
+
+impl Recipe {
+    /// All that decides what comes out; `source` says in words and numbers where words come from.
+    fn settings(&self, source: &serde_json::Value) -> serde_json::Value {
+        let Self { row, slice, fit } = self;
+        json!({"hidden": row.hidden, "structure": row.structure, "model": slice, "training": fit, "words": source})
+    }
+
+    /// Trains, and says so; none if it was stopped.
+    fn train(&self, source: &dyn Source, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
+        let (layers, signal) = self.slice.layers(&self.row, source);
+        let steps = self.fit.steps;
+        let (stop, kept) = (control.stop(), Kept { directory: control.directory(), settings });
+        let mut last = f64::NAN;
+        let fitted = fit((&layers, &signal), source, &self.fit, (stop, Some(kept)), &mut |step, loss, seen| {
+            last = seen.unwrap_or(last);
+            let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
+            control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
+        })?;
+        Ok((!fitted.stopped).then_some(fitted))
+    }
+
+    /// A job that trains on a source; `after` may measure more.
+    pub(super) fn job(
+        self,
+        (model, task, seed): (String, String, u64),
+        (source, words): (Rc<dyn Source>, serde_json::Value),
+        after: impl Fn(&Fitted, Measured) -> Result<Measured, Error> + 'static,
+    ) -> Job {
+        let settings = self.settings(&words);
+        let said = settings.to_string();
+        let work = move |control: &mut Control<'_>| {
+            let Some(fitted) = self.train(&*source, &said, control)? else { return Ok(None) };
+            after(&fitted, measured(&fitted)).map(Some)
+        };
+        Job { model, task, seed, settings, spare: None, work: Box::new(work) }
+    }
+}
+
+/// What every run on tokens measures.
+fn measured(fitted: &Fitted) -> Measured {
+    let values = [
+        ("accuracy", fitted.accuracy()),
+        ("steps", fitted.steps as f64),
+        ("step_seconds", fitted.seconds / fitted.steps.max(1) as f64),
+        ("parameters", fitted.network.parameters() as f64),
+        ("exploded", f64::from(u8::from(fitted.exploded))),
+    ];
+    Measured::of(&values).with_curve("accuracy", fitted.curve.clone())
+}

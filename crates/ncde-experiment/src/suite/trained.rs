@@ -1,0 +1,75 @@
+//! What experiments on series share: a job that is a run of training, in its own directory, so that an interrupted one goes on where it stood.
+
+use std::rc::Rc;
+
+use ncde::train::{Config, Event, Run};
+use ncde_data::Dataset;
+use ncde_report::{Metrics, RunRecord};
+
+use crate::Error;
+use crate::plan::{Control, Job, Metric};
+use crate::record::Measured;
+
+pub(super) const ACCURACY: Metric = Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1 };
+pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", factor: 1.0, digits: 4 };
+pub(super) const TIME: Metric = Metric { name: "step_seconds", title: "seconds for 1000 steps", factor: 1e3, digits: 1 };
+pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0 };
+
+/// Data to train on and, where it is by itself, to test on.
+pub(super) type Data = (Dataset, Option<Dataset>);
+
+/// A configuration from a text, with more keys.
+pub(super) fn config(text: &str, more: &[String]) -> Result<Config, Error> {
+    let mut config = Config::from_toml(text)?;
+    for assignment in more {
+        config.set(assignment)?;
+    }
+    Ok(config)
+}
+
+/// A job that trains with a configuration on data that are made or read when it is its turn.
+pub(super) fn job(
+    (model, task, seed): (String, String, u64),
+    mut config: Config,
+    data: Rc<dyn Fn() -> Result<Data, Error>>,
+) -> Job {
+    config.train.seed = Some(seed);
+    let settings = serde_json::Value::String(config.to_toml());
+    let name = format!("{model} on {task}, seed {seed}");
+    let work = move |control: &mut Control<'_>| {
+        let (train, test) = data()?;
+        train_in(&config, (train, test), control, &name)
+    };
+    Job { model, task, seed, settings, spare: None, work: Box::new(work) }
+}
+
+/// Trains in the directory of a run; none if it was stopped.
+fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, name: &str) -> Result<Option<Measured>, Error> {
+    let run = Run::new(config, train, test)?.stopped_by(control.stop().clone());
+    let (steps, directory) = (run.settings().steps, control.directory());
+    let result = run.train(directory, true, [name, ""], &mut |event| match event {
+        Event::Step { step, loss } => control.say(&format!("step {step} of {steps}, loss {loss:.3}"), step as f64 / steps as f64),
+        Event::Testing => control.say("testing", 1.0),
+        _ => {}
+    });
+    match result {
+        Ok(outcome) => Ok(Some(measured(&outcome.record))),
+        Err(ncde::train::Error::Interrupted { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn measured(record: &RunRecord) -> Measured {
+    let get = |name: &str| record.test.as_ref().or(record.validation.as_ref()).and_then(|metrics: &Metrics| metrics.get(name));
+    let values = [
+        ("accuracy", get("accuracy")),
+        ("mse", get("mse")),
+        ("rmse", get("mse").map(f64::sqrt)),
+        ("steps", Some(record.steps as f64)),
+        ("step_seconds", Some(record.seconds_per_step)),
+        ("parameters", Some(record.model.parameters as f64)),
+    ];
+    let values: Vec<(&str, f64)> = values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let curve = record.history.iter().filter_map(|point| Some([point.step as f64, point.metric?])).collect();
+    Measured::of(&values).with_curve("validation", curve)
+}

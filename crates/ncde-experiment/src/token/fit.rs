@@ -1,0 +1,239 @@
+//! Training on words that are drawn step by step:
+//!
+//! ```text
+//! loss_t = sum_groups mean_answers -ln p(answer) + lambda sum_blocks |A|_F,   theta <- AdamW(rate_t),   rate_t: linear warm-up, then a cosine
+//! ```
+//!
+//! The logarithm is of one softmax. Every `look` steps the accuracy on words that are held out is measured, over all answers.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use burn_autodiff::Autodiff;
+use burn_flex::Flex;
+use burn_tensor::activation::log_softmax;
+use burn_tensor::backend::Backend;
+use burn_tensor::{Tensor, TensorData};
+use ncde::layer::{Context, Error, FieldNorm, Network, Optimiser, Phase, Places, Rows, Update};
+use ncde::random::Stream;
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::Signal;
+use serde::Serialize;
+
+use super::checkpoint::{self, Standing};
+use super::words::{Batch, Source, Word};
+
+/// The stream of dropout.
+const DROPOUT: u64 = 20;
+/// What survives a kill is written this often, in seconds.
+const CHECKPOINT_SECONDS: f64 = 60.0;
+/// The most tokens of a pass that measures.
+const MOST_TOKENS: usize = 1 << 15;
+
+/// How the learning rate goes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Rates {
+    /// The largest.
+    pub most: f64,
+    /// The last.
+    pub least: f64,
+    /// The share of steps that it takes to the largest.
+    pub warm_up: f64,
+}
+
+impl Rates {
+    /// That of a step, from 0, of so many.
+    ///
+    /// ```
+    /// use ncde_experiment::token::Rates;
+    /// let rates = Rates { most: 1.0, least: 0.1, warm_up: 0.1 };
+    /// let seen = [0, 5, 10, 55, 100].map(|step| rates.at(step, 100));
+    /// assert!(seen.iter().zip([0.0, 0.5, 1.0, 0.55, 0.1]).all(|(seen, wanted)| (seen - wanted).abs() < 1e-12), "{seen:?}");
+    /// ```
+    pub fn at(&self, step: usize, steps: usize) -> f64 {
+        let (step, steps) = (step as f64, steps as f64);
+        let warm = self.warm_up * steps;
+        if step < warm {
+            return self.most * step / warm;
+        }
+        let share = ((step - warm) / (steps - warm).max(1.0)).min(1.0);
+        self.least + 0.5 * (self.most - self.least) * (1.0 + (std::f64::consts::PI * share).cos())
+    }
+}
+
+/// How a model is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Fit {
+    /// The most steps.
+    pub steps: usize,
+    /// How the learning rate goes.
+    pub rates: Rates,
+    /// The decay of weights.
+    pub decay: f64,
+    /// The largest norm of a gradient; 0 for no limit.
+    pub clip: f64,
+    /// The factor of the penalty on matrices.
+    pub penalty: f64,
+    /// Steps between two looks at the words that are held out.
+    pub look: usize,
+    /// How many words that are.
+    pub held_out: usize,
+    /// It ends when the accuracy is above this.
+    pub enough: f64,
+    /// The seed of weights and dropout.
+    pub seed: u64,
+}
+
+/// What training gave.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The model.
+    pub network: Network<Flex>,
+    /// Steps and the accuracy after each.
+    pub curve: Vec<[f64; 2]>,
+    /// The steps that were taken.
+    pub steps: usize,
+    /// Seconds of these steps alone.
+    pub seconds: f64,
+    /// Whether numbers grew out of all bounds, and it ended there.
+    pub exploded: bool,
+    /// Whether it was asked to stop.
+    pub stopped: bool,
+}
+
+impl Fitted {
+    /// The last accuracy.
+    pub fn accuracy(&self) -> f64 {
+        self.curve.last().map_or(f64::NAN, |point| point[1])
+    }
+}
+
+/// Where a run keeps what survives a kill, and the settings that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// The directory of the run.
+    pub directory: &'a Path,
+    /// All that decides what comes out.
+    pub settings: &'a str,
+}
+
+/// Trains, or goes on where a run stood that is kept; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
+///
+/// # Errors
+/// If the layers do not fit together, a step fails, or a file cannot be written.
+pub fn fit(
+    (layers, signal): (&[LayerSpec], &Signal),
+    source: &dyn Source,
+    how: &Fit,
+    (stop, kept): (&AtomicBool, Option<Kept<'_>>),
+    on: &mut dyn FnMut(usize, f64, Option<f64>),
+) -> Result<Fitted, crate::Error> {
+    let mut trained = Optimiser::<Autodiff<Flex>>::new(layers, signal, how.seed, &Default::default())?;
+    let held_out: Vec<Word> = (0..how.held_out).map(|i| source.held_out(i)).collect();
+    let begun = kept.and_then(|kept| checkpoint::restore(kept.directory, kept.settings, &mut trained));
+    let settings = kept.map_or_else(String::new, |kept| kept.settings.into());
+    let mut now = begun.unwrap_or(Standing { settings, ..Standing::default() });
+    let (mut exploded, mut stopped, mut saved) = (false, false, Instant::now());
+    let enough = |now: &Standing| now.curve.last().is_some_and(|point| point[1] > how.enough);
+    while now.step < how.steps && !exploded && !enough(&now) {
+        stopped = stop.load(Ordering::Relaxed);
+        if let Some(kept) = kept.filter(|_| stopped || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS) {
+            now.adam = trained.steps;
+            checkpoint::save(kept.directory, &now, &trained)?;
+            saved = Instant::now();
+        }
+        if stopped {
+            break;
+        }
+        let batch = source.batch(now.step);
+        let begun = Instant::now();
+        let taken = step(&mut trained, &batch, how, now.step)?;
+        exploded = taken.is_none();
+        now.seconds += begun.elapsed().as_secs_f64();
+        now.step += 1;
+        let look = now.step % how.look == 0 || now.step == how.steps || exploded;
+        let seen = look.then(|| accuracy(&trained.network, &held_out)).transpose()?;
+        on(now.step, taken.unwrap_or(f64::NAN), seen);
+        now.curve.extend(seen.map(|seen| [now.step as f64, seen]));
+    }
+    Ok(Fitted { network: trained.network, curve: now.curve, steps: now.step, seconds: now.seconds, exploded, stopped })
+}
+
+/// One step; its loss, or none if numbers grew out of all bounds.
+fn step(trained: &mut Optimiser<Autodiff<Flex>>, batch: &Batch, how: &Fit, step: usize) -> Result<Option<f64>, Error> {
+    let rate = how.rates.at(step + 1, how.steps);
+    let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
+    let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
+    let rows = rows(batch.words(), &Default::default());
+    match trained.step(update, (rows, Context { statics: None, phase }), |outputs| Ok(loss(outputs, batch))) {
+        Ok(taken) => Ok(taken.is_finite().then_some(taken.loss)),
+        Err(error) if error.is_overflow() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Words as rows of tokens, padded.
+fn rows<'a, B: Backend>(words: impl Iterator<Item = &'a Word>, device: &B::Device) -> Rows<B> {
+    let words: Vec<&Word> = words.collect();
+    let lengths: Vec<usize> = words.iter().map(|word| word.tokens.len()).collect();
+    let places = Places::regular(&lengths);
+    let mut tokens = vec![0.0_f32; words.len() * places.trunk];
+    for (word, row) in words.iter().zip(tokens.chunks_exact_mut(places.trunk)) {
+        row.iter_mut().zip(&word.tokens).for_each(|(cell, &token)| *cell = f32::from(token));
+    }
+    let values = Tensor::from_data(TensorData::new(tokens, [words.len(), places.trunk, 1]), device);
+    Rows { values, places: places.into() }
+}
+
+/// The sum over groups of the mean of `-ln p(answer)`.
+fn loss<B: Backend>(outputs: Rows<B>, batch: &Batch) -> Tensor<B, 1> {
+    let [words, places, classes] = outputs.values.dims();
+    let mut weights = vec![0.0_f32; words * places * classes];
+    let mut word = 0;
+    for group in &batch.groups {
+        let answers: usize = group.iter().map(|word| word.answers.len()).sum();
+        let share = -1.0 / answers.max(1) as f32;
+        for own in group {
+            for (t, &answer) in own.answers.iter().enumerate() {
+                weights[(word * places + t) * classes + usize::from(answer)] = share;
+            }
+            word += 1;
+        }
+    }
+    let weights = Tensor::<B, 3>::from_data(TensorData::new(weights, [words, places, classes]), &outputs.values.device());
+    (log_softmax(outputs.values, 2) * weights).sum()
+}
+
+/// The share of answers that are right. Words whose states overflow are wrong.
+///
+/// # Errors
+/// If a layer fails for another reason.
+pub fn accuracy(network: &Network<Flex>, words: &[Word]) -> Result<f64, Error> {
+    // Words of about the same length share a pass.
+    let mut order: Vec<&Word> = words.iter().collect();
+    order.sort_by_key(|word| word.tokens.len());
+    let (mut right, mut all, mut rest) = (0_usize, 0_usize, &order[..]);
+    while let Some(first) = rest.first() {
+        let mut count = (MOST_TOKENS / first.tokens.len().max(1)).clamp(1, rest.len());
+        while count > 1 && count * rest[count - 1].tokens.len() > MOST_TOKENS {
+            count = count * 3 / 4;
+        }
+        let (own, after) = rest.split_at(count);
+        rest = after;
+        all += own.iter().map(|word| word.answers.len()).sum::<usize>();
+        let outputs = match network.forward(rows(own.iter().copied(), &Default::default()), &Context::predict()) {
+            Ok(outputs) => outputs.values,
+            Err(error) if error.is_overflow() => continue,
+            Err(error) => return Err(error),
+        };
+        let [_, places, classes] = outputs.dims();
+        let values: Vec<f32> = outputs.to_data().iter().collect();
+        for (word, own) in own.iter().zip(values.chunks_exact(places * classes)) {
+            let best = |p: &[f32]| (1..p.len()).fold(0, |best, k| if p[k] > p[best] { k } else { best });
+            let said = own.chunks_exact(classes).map(best).zip(&word.answers);
+            right += said.filter(|(said, answer)| *said == usize::from(**answer)).count();
+        }
+    }
+    Ok(right as f64 / all.max(1) as f64)
+}

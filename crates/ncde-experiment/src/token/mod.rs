@@ -1,0 +1,26 @@
+//! Tasks on words of tokens: their words, the models, and the training on words that are drawn step by step.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `words` | [`Word`], [`Batch`]: words with their answers, and a loss that is the sum of the means of some groups of them |
+//! | `group` | the group `A5` |
+//! | `a5` | its word problem |
+//! | `formal` | four regular languages |
+//! | `model` | `SLiCE` blocks by structure and size |
+//! | `fit`, `checkpoint` | the loop: batches from a source, steps of Adam, looks at the validation part; what survives a kill |
+
+mod a5;
+mod checkpoint;
+mod fit;
+mod formal;
+mod group;
+mod model;
+mod words;
+
+pub use a5::{A5, Lengths};
+pub use fit::{Fit, Fitted, Kept, Rates, accuracy, fit};
+pub use formal::{Formal, Language};
+pub use group::{Element, Group};
+pub(crate) use model::WALSH_HADAMARD;
+pub use model::{Flow, Row, Slice};
+pub use words::{Batch, Source, Word};

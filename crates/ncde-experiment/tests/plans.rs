@@ -1,0 +1,120 @@
+//! The plans of all experiments, and short runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ncde_experiment::token::{A5, Fit, Flow, Kept, Lengths, Rates, Row, Slice, Source, accuracy, fit};
+use ncde_experiment::{Budget, EXPERIMENTS, Error, Request, find};
+use ncde_runtime::layer::StructureSpec;
+
+#[test]
+fn every_experiment_has_a_plan_at_every_budget() {
+    for entry in EXPERIMENTS.iter().filter(|entry| entry.name != "uea") {
+        for (name, budget) in Budget::ALL {
+            let plan = entry.plan(&Request::new(*budget)).unwrap();
+            assert!(!plan.jobs.is_empty() && !plan.metrics.is_empty(), "{} {name}", entry.name);
+            // One directory a run.
+            let mut places: Vec<String> =
+                plan.jobs.iter().map(|job| format!("{}/{}/{}", job.model, job.task, job.seed)).collect();
+            places.sort();
+            let all = places.len();
+            places.dedup();
+            assert_eq!(places.len(), all, "{} {name}", entry.name);
+            assert!(plan.jobs.iter().all(|job| !job.model.contains('/') && !job.task.contains('/')));
+            // What was cut is said.
+            assert!(
+                *budget == Budget::Paper || entry.name == "lip" || plan.differences.iter().any(|line| line.starts_with("Cut: "))
+            );
+        }
+    }
+}
+
+#[test]
+fn published_values_are_of_models_and_tasks_that_are_run() {
+    for entry in EXPERIMENTS.iter().filter(|entry| entry.name != "uea") {
+        let plan = entry.plan(&Request::new(Budget::Paper)).unwrap();
+        for known in &plan.published {
+            assert!(plan.jobs.iter().any(|job| job.model == known.model && job.task == known.task), "{} {known:?}", entry.name);
+            assert!(plan.metrics.iter().any(|metric| metric.name == known.metric), "{} {known:?}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn models_and_tasks_can_be_chosen_and_misspellings_are_told() {
+    let entry = find(EXPERIMENTS, "formal").unwrap();
+    let request = Request {
+        models: vec!["dplr-57-4".into()],
+        tasks: vec!["parity".into()],
+        seeds: Some("2".parse().unwrap()),
+        ..Request::new(Budget::Quick)
+    };
+    let plan = entry.plan(&request).unwrap();
+    assert_eq!(plan.jobs.len(), 2);
+    let wrong = Request { tasks: vec!["party".into()], ..request };
+    let message = entry.plan(&wrong).unwrap_err().to_string();
+    assert!(message.contains("`formal` has no task `party`") && message.contains("`parity`"), "{message}");
+    let message = find(EXPERIMENTS, "a6").unwrap_err().to_string();
+    assert!(message.contains("`a6`") && message.contains("`a5`"), "{message}");
+}
+
+#[test]
+fn missing_data_say_where_to_get_them() {
+    let entry = find(EXPERIMENTS, "uea").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for data in [None, Some(folder.path().to_path_buf())] {
+        let error = entry.plan(&Request { data, ..Request::new(Budget::Quick) }).unwrap_err();
+        let message = error.to_string();
+        assert!(matches!(error, Error::Data { .. }));
+        assert!(message.contains("timeseriesclassification.com") && message.contains("NAME_TRAIN.ts"), "{message}");
+    }
+    let own = folder.path().join("Heartbeat");
+    std::fs::create_dir(&own).unwrap();
+    ["TRAIN", "TEST"].iter().for_each(|part| std::fs::write(own.join(format!("Heartbeat_{part}.ts")), "").unwrap());
+    let data = Some(folder.path().to_path_buf());
+    let plan = entry.plan(&Request { data, ..Request::new(Budget::Paper) }).unwrap();
+    assert!(plan.jobs.iter().all(|job| job.task == "Heartbeat") && plan.jobs.len() == 11 * 5);
+}
+
+#[test]
+fn training_on_words_is_a_function_of_its_seed() {
+    let source = A5::new(Lengths::One(3), 20, 1234, 5);
+    let row = Row::new("block", 16, StructureSpec::Block { block: 4 });
+    let slice = Slice { blocks: 1, scale: 0.2, init: 1.0, dropout: 0.1, flow: Flow::Euler };
+    let (layers, signal) = slice.layers(&row, &source);
+    let how = |seed| Fit {
+        steps: 12,
+        rates: Rates { most: 1e-2, least: 1e-5, warm_up: 0.1 },
+        decay: 0.01,
+        clip: 1.0,
+        penalty: 1e-3,
+        look: 5,
+        held_out: 50,
+        enough: 0.9,
+        seed,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let train = |seed| fit((&layers, &signal), &source, &how(seed), (&stop, None), &mut |_, _, _| {}).unwrap();
+    let (once, again, other) = (train(5), train(5), train(6));
+    assert_eq!(once.curve.iter().map(|point| point[0]).collect::<Vec<_>>(), [5.0, 10.0, 12.0]);
+    assert!(once.curve == again.curve && once.network.values() == again.network.values());
+    assert_ne!(once.network.values(), other.network.values());
+    // One that is stopped goes on to the same weights; with other settings it begins anew.
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |settings| Some(Kept { directory: folder.path(), settings });
+    let mut steps = 0;
+    let part =
+        fit((&layers, &signal), &source, &how(5), (&stop, kept("a")), &mut |step, _, _| stop.store(step == 7, Ordering::Relaxed));
+    assert!(part.unwrap().stopped);
+    stop.store(false, Ordering::Relaxed);
+    let rest = fit((&layers, &signal), &source, &how(5), (&stop, kept("a")), &mut |_, _, _| steps += 1).unwrap();
+    assert_eq!((steps, rest.curve, rest.network.values()), (5, once.curve.clone(), once.network.values()));
+    let mut steps = 0;
+    fit((&layers, &signal), &source, &how(5), (&stop, kept("b")), &mut |_, _, _| steps += 1).unwrap();
+    assert_eq!(steps, 12);
+    // The accuracy does not depend on which words share a pass.
+    let words: Vec<_> = (0..50).map(|i| source.held_out(i)).collect();
+    let one_by_one: f64 = words.iter().map(|word| accuracy(&once.network, std::slice::from_ref(word)).unwrap()).sum();
+    assert!((accuracy(&once.network, &words).unwrap() - one_by_one / 50.0).abs() < 1e-12);
+    assert_eq!(once.accuracy(), accuracy(&once.network, &words).unwrap());
+}

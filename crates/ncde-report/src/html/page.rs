@@ -1,0 +1,82 @@
+//! A page of tables and plots.
+
+use std::fmt::Write;
+
+use super::{Column, card, legend, table};
+use crate::MARK;
+use crate::escape::html as escaped;
+use crate::plot::Chart;
+
+const STYLE: &str = include_str!("style.css");
+
+/// What every page ends with.
+pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
+
+/// A page that is written from top to bottom. Everything that is put in is escaped.
+///
+/// ```
+/// use ncde_report::{Column, Page};
+/// let mut page = Page::new("A < B");
+/// page.paragraph("Two numbers.");
+/// page.table("Table", &[("model", Column::Name), ("accuracy", Column::Number)], vec![vec!["dense".into(), "99.1".into()]]);
+/// let page = page.finish();
+/// assert!(page.contains("<h1>A &lt; B</h1>") && page.contains("99.1") && page.ends_with("</html>\n"));
+/// ```
+#[derive(Debug)]
+pub struct Page {
+    pub(super) text: String,
+}
+
+impl Page {
+    /// A page of this title.
+    pub fn new(title: &str) -> Self {
+        let title = escaped(title);
+        let text = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n{MARK}\n<title>{title}</title>\n\
+             <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        );
+        Self { text }
+    }
+
+    /// A heading.
+    pub fn heading(&mut self, title: &str) {
+        let _ = writeln!(self.text, "<h2>{}</h2>", escaped(title));
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, words: &str) {
+        let _ = writeln!(self.text, "<p>{}</p>", escaped(words));
+    }
+
+    /// A list of points; nothing if there are none.
+    pub fn list(&mut self, points: &[String]) {
+        if !points.is_empty() {
+            let items: String = points.iter().map(|point| format!("<li>{}</li>", escaped(point))).collect();
+            let _ = writeln!(self.text, "<ul>{items}</ul>");
+        }
+    }
+
+    /// A table in a box of its own.
+    pub fn table(&mut self, title: &str, columns: &[(&str, Column)], rows: Vec<Vec<String>>) {
+        self.text.push_str("<div class=\"grid\">\n");
+        card(&mut self.text, title, Some(table(columns, rows.into_iter())), " wide");
+        self.text.push_str("</div>\n");
+    }
+
+    /// Plots side by side, each with what its colours mean; those that would be empty are left out.
+    pub fn charts(&mut self, charts: &[(&Chart, &[String])]) {
+        self.text.push_str("<div class=\"grid\">\n");
+        for (chart, names) in charts {
+            let colours = legend(names.iter().cloned().enumerate());
+            card(&mut self.text, &chart.title, chart.svg().map(|svg| svg + &colours), "");
+        }
+        self.text.push_str("</div>\n");
+    }
+
+    /// The whole page.
+    pub fn finish(self) -> String {
+        self.text + FOOT
+    }
+}
