@@ -81,3 +81,26 @@ fn without_a_test_part_there_is_a_warning() {
     assert!(run.ok().stderr.contains("warning: nothing is held back to test on"), "{}", run.stderr);
     folder.run("predict run --data power.csv --horizon 1").ok();
 }
+
+/// Features of 120,000 observations would be gigabytes: they are made, used and forgotten a stretch at a time. The limit is on all memory that the program asks for.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_series_is_trained_on_in_bounded_memory() {
+    let mut text = String::from("time,x\n");
+    for t in 0..120_000_u32 {
+        let rough = f64::from(t.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
+        text += &format!("{t},{:.4}\n", (f64::from(t) * 0.26).sin() + 0.3 * rough);
+    }
+    let folder = Folder::new().with("long.csv", text);
+    let train = |limit: usize| {
+        let program = env!("CARGO_BIN_EXE_ncde");
+        let command = format!(
+            "ulimit -v {limit}; exec {program} train --data long.csv --set horizon=3 --threads 2 --quiet --out run{limit}"
+        );
+        std::process::Command::new("sh").args(["-c", &command]).current_dir(folder.path("")).output().unwrap()
+    };
+    let done = train(600_000);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // A limit that is too low is noticed, so that the one above means something.
+    assert!(!train(60_000).status.success());
+}
