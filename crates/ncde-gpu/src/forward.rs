@@ -65,7 +65,7 @@ impl<R: Runtime> Work<'_, R> {
                     let columns = self.columns();
                     let units = shapes.batch * (plan.chunks - 1) * run.count * run.b.div_ceil(columns);
                     if self.is_by_fours() && columns >= 64 {
-                        wide::products_by_fours::launch_unchecked::<R>(
+                        wide::products::products_by_fours::launch_unchecked::<R>(
                             client,
                             self.gpu.spread(units),
                             CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
@@ -79,7 +79,7 @@ impl<R: Runtime> Work<'_, R> {
                             back,
                         );
                     } else {
-                        wide::products::launch_unchecked::<R>(
+                        wide::products::products::launch_unchecked::<R>(
                             client,
                             self.gpu.spread(units),
                             CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
@@ -127,7 +127,7 @@ impl<R: Runtime> Work<'_, R> {
         let row_count = if purpose == Purpose::Sum { self.initial_count() } else { self.state_count() };
         // SAFETY: every buffer was made or checked with the size given here; a sum does not touch its rows.
         unsafe {
-            wide::walk::launch_unchecked::<R>(
+            wide::walk::walk::launch_unchecked::<R>(
                 self.gpu.client(),
                 self.gpu.spread(units),
                 CubeDim::new_1d(wide::WALKERS as u32),
@@ -159,7 +159,7 @@ impl<R: Runtime> Work<'_, R> {
         }
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
-            wide::carry::launch_unchecked::<R>(
+            wide::carry::carry::launch_unchecked::<R>(
                 self.gpu.client(),
                 self.gpu.spread(units),
                 CubeDim::new_1d(wide::WALKERS as u32),

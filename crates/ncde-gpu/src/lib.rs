@@ -1,4 +1,4 @@
-//! The structured linear recurrence on GPUs.
+//! The structured linear recurrence, and the dense parts of layers, on GPUs.
 //!
 //! ```text
 //! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
@@ -41,6 +41,8 @@ mod rows;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod sizes;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod update;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod work;
 
 pub use error::Error;
@@ -64,4 +66,6 @@ pub use product::Matrix;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use recurrence::{Arrays, Gradients, Recurrence};
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-pub use rows::{AdamConstants, RowsOf};
+pub use rows::RowsOf;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use update::AdamConstants;

@@ -61,7 +61,7 @@ impl<R: Runtime> Work<'_, R> {
         let units = shapes.batch * shapes.columns * run.count;
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
-            wide::carry::launch_unchecked::<R>(
+            wide::carry::carry::launch_unchecked::<R>(
                 self.gpu.client(),
                 self.gpu.spread(units),
                 CubeDim::new_1d(wide::WALKERS as u32),
@@ -244,7 +244,7 @@ impl<R: Runtime> Work<'_, R> {
                     } else {
                         // Columns are read by exact flows alone.
                         let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
-                        wide::differentiate::launch_unchecked::<R>(
+                        wide::differentiate::differentiate::launch_unchecked::<R>(
                             client,
                             self.gpu.spread(units),
                             CubeDim::new_1d(wide::WALKERS as u32),

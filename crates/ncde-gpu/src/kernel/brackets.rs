@@ -24,6 +24,46 @@ pub(crate) struct Place {
     pub(crate) units: usize,
 }
 
+/// Entry `(r, c)` of `Q P - P Q`, blocks that begin at `p` and `q`.
+#[cube]
+pub(super) fn commutator(all: &Array<f32>, p: usize, q: usize, r: usize, c: usize, #[comptime] b: usize) -> f32 {
+    let mut sum = f32::new(0.0);
+    for k in 0..b {
+        sum += all[q + r * b + k] * all[p + k * b + c];
+        sum -= all[p + r * b + k] * all[q + k * b + c];
+    }
+    sum
+}
+
+/// Entry `(r, c)` of `G Y^T - Y^T G`, blocks that begin at `m` and `y`.
+#[cube]
+pub(super) fn commutator_back(
+    all: &Array<f32>,
+    g: &Array<f32>,
+    m: usize,
+    y: usize,
+    r: usize,
+    c: usize,
+    #[comptime] b: usize,
+) -> f32 {
+    let mut sum = f32::new(0.0);
+    for k in 0..b {
+        sum += g[m + r * b + k] * all[y + c * b + k];
+        sum -= all[y + k * b + r] * g[m + k * b + c];
+    }
+    sum
+}
+
+/// Entry of `A_Y^T g`: a column of a block that begins at `y`, and `g` from `m` on.
+#[cube]
+pub(super) fn transposed(all: &Array<f32>, g: &Array<f32>, y: usize, m: usize, #[comptime] b: usize) -> f32 {
+    let mut sum = f32::new(0.0);
+    for k in 0..b {
+        sum += all[y + k * b] * g[m + k];
+    }
+    sum
+}
+
 /// Rows of `from` to rows of `to`, all of the same width: `table` has pairs `(to, from)`. Units: `[pairs, width]`.
 #[cube(launch_unchecked)]
 pub(crate) fn copy(from: &Array<f32>, to: &mut Array<f32>, table: &Array<u32>, first: usize, width: usize, units: usize) {
@@ -52,11 +92,7 @@ pub(crate) fn matrices(all: &mut Array<f32>, table: &Array<u32>, first: usize, p
     let c = e % b;
     let p = table[bracket + 1] as usize * place.parameters + base;
     let q = table[bracket + 2] as usize * place.parameters + base;
-    let mut sum = f32::new(0.0);
-    for k in 0..b {
-        sum += all[q + r * b + k] * all[p + k * b + c];
-        sum -= all[p + r * b + k] * all[q + k * b + c];
-    }
+    let sum = commutator(all, p, q, r, c, b);
     let m = table[bracket] as usize;
     all[m * place.parameters + place.entry + e] = sum;
 }
@@ -90,11 +126,7 @@ pub(crate) fn matrices_back(
         let at = using as usize * 3;
         let m = table[at] as usize * place.parameters + base;
         let y = table[at + 1] as usize * place.parameters + base;
-        let mut sum = f32::new(0.0);
-        for k in 0..b {
-            sum += g[m + r * b + k] * all[y + c * b + k];
-            sum -= all[y + k * b + r] * g[m + k * b + c];
-        }
+        let sum = commutator_back(all, g, m, y, r, c, b);
         if table[at + 2] == 1u32 {
             total += sum;
         } else {
@@ -159,10 +191,7 @@ pub(crate) fn vectors_back(
         let at = using as usize * 3;
         let m = table[at] as usize * place.hidden + state;
         let y = table[at + 1] as usize * place.parameters + column;
-        let mut sum = f32::new(0.0);
-        for k in 0..b {
-            sum += all[y + k * b] * g[m + k];
-        }
+        let sum = transposed(all, g, y, m, b);
         if table[at + 2] == 1u32 {
             total -= sum;
         } else {

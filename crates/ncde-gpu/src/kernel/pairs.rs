@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use super::brackets::Place;
+use super::brackets::{Place, commutator, commutator_back, transposed};
 
 /// All matrices. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
@@ -28,21 +28,15 @@ pub(crate) fn pair_matrices(
     let m = unit / place.entries;
     let e = unit % place.entries;
     let size = comptime!(b * b);
-    let mut sum = f32::new(0.0);
+    let to = m * place.parameters + place.entry + e;
     if m < channels {
-        sum = a[m * place.parameters + place.entry + e];
+        out[to] = a[to];
     } else {
         let base = place.entry + e / size * size;
-        let r = e % size / b;
-        let c = e % b;
         let p = pairs[(m - channels) * 2] as usize * place.parameters + base;
         let q = pairs[(m - channels) * 2 + 1] as usize * place.parameters + base;
-        for k in 0..b {
-            sum += a[q + r * b + k] * a[p + k * b + c];
-            sum -= a[p + r * b + k] * a[q + k * b + c];
-        }
+        out[to] = commutator(a, p, q, e % size / b, e % b, b);
     }
-    out[m * place.parameters + place.entry + e] = sum;
 }
 
 /// The gradient in the matrices of channels. Units: `[channels, entries]`.
@@ -72,11 +66,7 @@ pub(crate) fn pair_matrices_back(
         let i = channels + 1 + using as usize * 3;
         let m = uses[i] as usize * place.parameters + base;
         let y = uses[i + 1] as usize * place.parameters + base;
-        let mut sum = f32::new(0.0);
-        for k in 0..b {
-            sum += g[m + r * b + k] * a[y + c * b + k];
-            sum -= a[y + k * b + r] * g[m + k * b + c];
-        }
+        let sum = commutator_back(a, g, m, y, r, c, b);
         if uses[i + 2] == 1u32 {
             total += sum;
         } else {
@@ -144,10 +134,7 @@ pub(crate) fn pair_vectors_back(
         let i = channels + 1 + using as usize * 3;
         let m = uses[i] as usize * place.hidden + state;
         let y = uses[i + 1] as usize * place.parameters + column;
-        let mut sum = f32::new(0.0);
-        for k in 0..b {
-            sum += a[y + k * b] * g[m + k];
-        }
+        let sum = transposed(a, g, y, m, b);
         // A channel that is p has plus here, and minus in the matrices.
         if uses[i + 2] == 1u32 {
             total -= sum;

@@ -35,6 +35,7 @@ mod config;
 mod conformal;
 mod directory;
 mod error;
+mod event;
 mod explain;
 mod features;
 mod fingerprint;
@@ -61,12 +62,13 @@ pub use by_time::Cut;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use directory::CONFIG;
 pub use error::Error;
+pub use event::{Device, Event, Outcome};
 pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
     TaskName,
 };
 pub use preset::{presets, stacked};
-pub use run::{Device, Event, Outcome, Run};
+pub use run::Run;
 pub use score::score;
 pub use settings::Settings;
 pub use split::{Parts, Split};

@@ -1,0 +1,210 @@
+//! Large blocks: a cube has the state of one block of one chunk, or some columns of it, in shared memory, and goes through time.
+//!
+//! A step is `y = M x` with `M` laid out so that neighbouring units, which have neighbouring entries of `y`, read neighbouring numbers:
+//! `m[k, out]`. Forwards these are the columns of Omega, in reverse its rows; else the two directions are the same code.
+//! The series of the exponential is that of `step`; a term takes the norm from the same numbers as the first product.
+
+pub(crate) mod carry;
+pub(crate) mod differentiate;
+pub(crate) mod products;
+pub(crate) mod walk;
+
+use cubecl::prelude::*;
+
+use crate::flow::Flow;
+use crate::kernel::step::{MOST, REACH, SMALL, TERMS};
+
+/// Units of a cube that walks with vectors.
+pub(crate) const WALKERS: usize = 128;
+/// Units of a cube of [`products`], in both directions.
+pub(crate) const SIDE: usize = 16;
+/// Rows of a generator that [`products`] has in shared memory at once.
+pub(super) const DEEP: usize = 8;
+
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Purpose {
+    /// From the state at the beginning of a chunk to all of its states.
+    Replay,
+    /// What affine inputs add up to in a chunk that begins with zero.
+    Sum,
+    /// From the end of a chunk to its beginning, adding the gradients of its states.
+    Pull,
+}
+
+/// `y = M x` for one vector in shared memory, entries of `y` shared out over the units.
+#[cube]
+pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
+    let unit = UNIT_POS as usize;
+    #[unroll]
+    for i in 0..comptime!(b.div_ceil(WALKERS)) {
+        let out = unit + comptime!(i * WALKERS);
+        if out < b {
+            let mut sum = f32::new(0.0);
+            for k in 0..b {
+                sum += m[at + k * b + out] * x[k];
+            }
+            y[out] = sum;
+        }
+    }
+}
+
+/// The largest sum of absolute values over `k` of `m[k, out]`. All units get it.
+#[cube]
+pub(super) fn norm(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[comptime] b: usize) -> f32 {
+    let unit = UNIT_POS as usize;
+    let mut most = f32::new(0.0);
+    #[unroll]
+    for i in 0..comptime!(b.div_ceil(WALKERS)) {
+        let out = unit + comptime!(i * WALKERS);
+        if out < b {
+            let mut sum = f32::new(0.0);
+            for k in 0..b {
+                sum += f32::abs(m[at + k * b + out]);
+            }
+            most = max(most, sum);
+        }
+    }
+    sync_cube();
+    parts[unit] = most;
+    sync_cube();
+    let mut all = f32::new(0.0);
+    for i in 0..WALKERS {
+        all = max(all, parts[i]);
+    }
+    sync_cube();
+    all
+}
+
+/// How many stages a norm takes; one and NaN beyond what can be right.
+#[cube]
+pub(super) fn stages(norm: f32) -> u32 {
+    let mut stages = u32::cast_from(norm / REACH) + 1u32;
+    if norm > MOST {
+        stages = 1u32;
+    }
+    stages
+}
+
+/// NaN where the norm is beyond what can be right, else 0.
+#[cube]
+pub(super) fn overflow(norm: f32) -> f32 {
+    let mut value = f32::new(0.0);
+    if norm > MOST {
+        value = f32::new(0.0) / (norm - norm);
+    }
+    value
+}
+
+/// One step of a vector of `b` numbers in `x`. `w` has room for two.
+#[cube]
+pub(super) fn advance(
+    m: &Array<f32>,
+    at: usize,
+    x: &mut SharedMemory<f32>,
+    w: &mut SharedMemory<f32>,
+    beta: &SharedMemory<f32>,
+    parts: &mut SharedMemory<f32>,
+    #[comptime] b: usize,
+    #[comptime] flow: Flow,
+) {
+    let unit = UNIT_POS as usize;
+    if comptime!(!flow.exact) {
+        apply(m, at, x, w, b);
+        sync_cube();
+        #[unroll]
+        for i in 0..comptime!(b.div_ceil(WALKERS)) {
+            let out = unit + comptime!(i * WALKERS);
+            if out < b {
+                x[out] += w[out];
+            }
+        }
+    } else {
+        let norm = norm(m, at, parts, b);
+        let stages = stages(norm);
+        let part = 1.0 / f32::cast_from(stages);
+        for _ in 0..stages {
+            // w_{j-1} and w_j take turns in the two halves of w.
+            #[unroll]
+            for i in 0..comptime!(b.div_ceil(WALKERS)) {
+                let out = unit + comptime!(i * WALKERS);
+                if out < b {
+                    w[out] = x[out];
+                }
+            }
+            sync_cube();
+            let mut left = f32::new(1.0);
+            let mut j = 1usize;
+            while left > SMALL && j <= TERMS {
+                let factor = part / f32::cast_from(j as u32);
+                let to = j % 2 * b;
+                multiply(m, at, w, b - to, to, factor, b);
+                #[unroll]
+                for i in 0..comptime!(b.div_ceil(WALKERS)) {
+                    let out = unit + comptime!(i * WALKERS);
+                    if out < b {
+                        if comptime!(flow.is_inside()) {
+                            if j == 1 {
+                                w[to + out] += part * beta[out];
+                            }
+                        }
+                        x[out] += w[to + out];
+                    }
+                }
+                sync_cube();
+                left = shrunk(left, factor * norm, j, comptime!(flow.is_inside()));
+                j += 1;
+            }
+        }
+        if unit == 0 {
+            x[0] += overflow(norm);
+        }
+    }
+    if comptime!(flow.is_affine() && !flow.is_inside()) {
+        #[unroll]
+        for i in 0..comptime!(b.div_ceil(WALKERS)) {
+            let out = unit + comptime!(i * WALKERS);
+            if out < b {
+                x[out] += beta[out];
+            }
+        }
+    }
+    sync_cube();
+}
+
+/// What is left of the series after term `j`. `phi_1` loses a power to the exponential.
+#[cube]
+pub(super) fn shrunk(left: f32, factor: f32, j: usize, #[comptime] inside: bool) -> f32 {
+    let mut next = left * factor;
+    if comptime!(inside) {
+        if j == 1 {
+            next = left;
+        }
+    }
+    next
+}
+
+/// `factor M` times one part of an array, into another part of it.
+#[cube]
+pub(super) fn multiply(
+    m: &Array<f32>,
+    at: usize,
+    w: &mut SharedMemory<f32>,
+    from: usize,
+    to: usize,
+    factor: f32,
+    #[comptime] b: usize,
+) {
+    let unit = UNIT_POS as usize;
+    #[unroll]
+    for i in 0..comptime!(b.div_ceil(WALKERS)) {
+        let out = unit + comptime!(i * WALKERS);
+        if out < b {
+            let mut sum = f32::new(0.0);
+            for k in 0..b {
+                sum += m[at + k * b + out] * w[from + k];
+            }
+            w[to + out] = factor * sum;
+        }
+    }
+}

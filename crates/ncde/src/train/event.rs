@@ -1,0 +1,80 @@
+//! What is seen of a run from outside: where it runs, what happens meanwhile, what it leaves.
+
+use ncde_report::RunRecord;
+use ncde_report::record::{Best, Point, Recovery};
+
+/// Where a model is trained. Models that are solved for in closed form are, wherever, on the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Device {
+    /// The processor.
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    Cuda,
+    /// A GPU through Vulkan, Metal or Direct3D.
+    #[cfg(feature = "wgpu")]
+    Wgpu,
+}
+
+/// What happens while a run goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Training begins, or goes on after `done` steps.
+    Started {
+        /// Steps already done.
+        done: usize,
+        /// Steps in all.
+        steps: usize,
+        /// Weights that are trained.
+        parameters: usize,
+    },
+    /// A step is done.
+    Step {
+        /// How many are done.
+        step: usize,
+        /// Its loss.
+        loss: f64,
+    },
+    /// Numbers grew out of all bounds in a step; it is taken again from earlier weights, at a lower learning rate.
+    Recovered {
+        /// What happened.
+        recovery: &'a Recovery,
+        /// How often it has happened.
+        count: usize,
+        /// How often it may.
+        most: usize,
+    },
+    /// The validation part was evaluated.
+    Evaluated {
+        /// What was seen.
+        point: &'a Point,
+        /// The best so far.
+        best: Option<&'a Best>,
+    },
+    /// The readout of a reservoir is solved for.
+    Solved {
+        /// The features that were chosen, in words.
+        chosen: &'a str,
+        /// The mean square of leave-out errors.
+        error: f64,
+    },
+    /// The weights are there, and are being tested.
+    Testing,
+    /// Cases on which states grow out of all bounds: they have no prediction, and count as wrong.
+    Overflowed {
+        /// Of which part.
+        part: &'a str,
+        /// Their names.
+        cases: &'a [String],
+    },
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Outcome {
+    /// All that was seen.
+    pub record: RunRecord,
+    /// Whether it was already finished, and nothing was done.
+    pub already: bool,
+}
