@@ -17,6 +17,7 @@
 //! | `pool` | the running sums of responses above thresholds |
 //! | [`responses`] | mixtures, memories, responses and their pools together |
 //! | [`summary`] | memories at the end, moments and extremes of channels |
+//! | `windows` | increments over windows of the horizon |
 //! | [`ridge`] | the readout, and its exact leave-one-out error |
 //! | [`sums`] | the same for many rows of few features |
 //!
@@ -31,6 +32,7 @@ pub mod ridge;
 pub mod summary;
 pub mod sums;
 pub mod turns;
+mod windows;
 
 pub use changes::{Changes, ChangesScratch};
 pub use pool::{CUTS, LANES, Pooling};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! features = ( m of each channel and span, x;  mean m of the longest span,  mean x,  deviation of x,  sum |dx| / W,  max x,  min x,  time since the start;
-//!              x - x_0,  A_ij for i < j )          A_ij <- rho A_ij + ((x_i - x_0i) dx_j - (x_j - x_0j) dx_i) / 2
+//!              x - x_0,  A_ij for i < j;  increments over windows of the horizon )          A_ij <- rho A_ij + ((x_i - x_0i) dx_j - (x_j - x_0j) dx_i) / 2
 //! ```
 //!
 //! Increments and signed areas are the log-signature of depth 2 of the path so far: they tell which way it turns.
@@ -16,6 +16,7 @@ use crate::legendre::Legendre;
 use crate::memory::{CHUNK, Flows, Remember, padded};
 use crate::pool::beat;
 use crate::responses::Rows;
+use crate::windows;
 
 /// Which memories there are, and which features. Times are in units of the horizon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,16 +33,20 @@ pub struct SummaryShape {
     /// Of how many channels, the first ones, increments and signed areas are.
     #[serde(default)]
     pub areas: usize,
+    /// Over how many windows of the horizon increments are; 0 for none.
+    #[serde(default)]
+    pub windows: usize,
 }
 
 impl SummaryShape {
-    /// How many features there are for so many channels: of memories, of moments, of areas.
-    pub fn features(&self, channels: usize) -> [usize; 3] {
+    /// How many features there are for so many channels: of memories, of moments, of areas, of windows.
+    pub fn features(&self, channels: usize) -> [usize; 4] {
         let memories = self.order * channels;
         [
             if self.memories { self.spans.len() * memories + channels } else { 0 },
             if self.moments { memories + 5 * channels + 1 } else { 0 },
             self.areas + pairs(self.areas),
+            windows::features(self.windows) * channels,
         ]
     }
 }
@@ -85,17 +90,18 @@ impl Summary {
         (self.legendre.order() + 1) * self.width()
     }
 
-    /// Numbers that are kept of a series: the time since the start and the weight of all rows, memories, their mean, moments.
+    /// Numbers that are kept of a series: the time since the start and the weight of all rows, memories, their mean, moments, areas, increments.
     pub fn state(&self) -> usize {
         if self.is_silent() {
             return 0;
         }
-        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + self.shape.areas + pairs(self.shape.areas)
+        let areas = self.shape.areas + pairs(self.shape.areas);
+        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + areas + self.shape.windows * self.channels
     }
 
     /// Whether nothing of it is a feature, so that nothing is remembered.
     fn is_silent(&self) -> bool {
-        self.shape.features(self.channels) == [0; 3]
+        self.shape.features(self.channels) == [0; 4]
     }
 
     /// Takes a few rows.
@@ -134,6 +140,7 @@ impl Summary {
             let (mean, rest) = rest.split_at_mut(size);
             let (moments, areas) = rest.split_at_mut(MOMENTS * c);
             let (origin, areas) = areas.split_at_mut(self.shape.areas);
+            let (areas, increments) = areas.split_at_mut(pairs(self.shape.areas));
             for k in from..to {
                 let row = &rows.values[k * c..(k + 1) * c];
                 let first = first && k == from;
@@ -157,6 +164,10 @@ impl Summary {
                         areas[place] = areas[place] * beat.fade + 0.5 * swept;
                         place += 1;
                     }
+                }
+                if self.shape.windows > 0 && !first {
+                    let passed = [rows.since[k] - rows.gaps[k], rows.since[k]];
+                    windows::add(increments, self.shape.windows, passed, (0..c).map(|i| row[i] - last(i)));
                 }
                 let memory = &scratch.memories[(k - from + 1) * size..(k - from + 2) * size];
                 mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * beat.fade + beat.weight * m);
@@ -210,6 +221,8 @@ impl Summary {
         let (moments, areas) = moments.split_at(MOMENTS * c);
         let (origin, areas) = areas.split_at(self.shape.areas);
         out.extend(origin.iter().zip(moments.chunks_exact(MOMENTS)).map(|(origin, own)| own[MOMENTS - 1] - origin));
+        let (areas, increments) = areas.split_at(pairs(self.shape.areas));
         out.extend(areas);
+        windows::read(increments, self.shape.windows, out);
     }
 }

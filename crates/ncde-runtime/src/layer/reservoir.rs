@@ -30,8 +30,9 @@ pub struct Reservoir {
 /// Rows whose memories are worked on at once, and a few more.
 const AT_ONCE: usize = 34;
 
-/// The most channels that areas are taken of.
+/// The most channels that areas are taken of, and the most windows.
 const MOST_AREAS: usize = 512;
+const MOST_WINDOWS: usize = 1 << 12;
 
 /// A block of features.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub struct Block {
 }
 
 impl Reservoir {
-    /// The features in blocks: each way of pooling of each family, then memories, moments, areas and statics.
+    /// The features in blocks: each way of pooling of each family, then memories, moments, areas, windows and statics.
     pub fn blocks(&self, input: &Signal) -> Vec<Block> {
         let size = self.responses.spans.len() * CUTS * LANES;
         let mut blocks = Vec::new();
@@ -107,6 +108,9 @@ impl Reservoir {
                 "summary.areas",
                 format!("{}; rows have {width} numbers, and at most {MOST_AREAS} are possible", self.summary.areas),
             );
+        }
+        if self.summary.windows > MOST_WINDOWS {
+            return refuse("summary.windows", format!("{}; at most {MOST_WINDOWS} are possible", self.summary.windows));
         }
         let memories = |order: usize, signals: usize, spans: usize| {
             (order + 1).saturating_mul(signals.next_multiple_of(LANES)).saturating_mul(spans + AT_ONCE)

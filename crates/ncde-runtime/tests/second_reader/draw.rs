@@ -198,7 +198,7 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
     }
 }
 
-/// Responses, memories, moments, areas, or some of them; most series last longer than the horizon.
+/// Responses, memories, moments, areas, windows, or some of them; most series last longer than the horizon.
 fn reservoir(dice: &mut Dice, width: usize) -> Value {
     let pools = |dice: &mut Dice| {
         let all = ["share", "mean", "longest", "place"];
@@ -215,7 +215,7 @@ fn reservoir(dice: &mut Dice, width: usize) -> Value {
     json!({
         "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
         "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},
-        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width)},
+        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width), "windows": dice.one_of(&[0, 5, 32])},
     })
 }
 

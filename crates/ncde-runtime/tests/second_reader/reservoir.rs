@@ -198,6 +198,25 @@ pub(crate) fn reservoir(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f64
             columns.push((0..n).map(swept).collect());
         }
     }
+    let windows = summary["windows"].as_u64().unwrap_or(0) as usize;
+    for i in (0..c).filter(|_| windows > 0) {
+        let x = channel(i);
+        // Where the path is at a time, seen up to row k.
+        let at = |t: f64, k: usize| {
+            let before = since[..=k].iter().rposition(|&own| own <= t).unwrap();
+            let share = if before == k { 0.0 } else { (t - since[before]) / (since[before + 1] - since[before]) };
+            x[before] + if before == k { 0.0 } else { share * (x[before + 1] - x[before]) }
+        };
+        let mut level = windows;
+        loop {
+            let edge = |w: usize| w as f64 / level as f64;
+            columns.extend((0..level).map(|w| (0..n).map(|k| at(edge(w + 1), k) - at(edge(w), k)).collect()));
+            if level % 2 == 1 || level / 2 < 16 {
+                break;
+            }
+            level /= 2;
+        }
+    }
     columns.extend(rows.statics.iter().map(|&x| vec![x; n]));
     (0..n).map(|k| columns.iter().map(|column| column[k]).collect()).collect()
 }

@@ -20,6 +20,10 @@ const SHORTEST: f64 = 6.0;
 const LONGEST: f64 = 0.8;
 /// The most channels that signed areas are taken of.
 const MOST_AREAS: usize = 24;
+/// The most windows of the horizon that increments are taken over, the fewest, and the most numbers of all channels.
+const MOST_WINDOWS: usize = 128;
+const FEWEST_WINDOWS: usize = 16;
+const MOST_INCREMENTS: usize = 4096;
 /// About how many features a case has by default.
 const FEATURES: usize = 76_800;
 /// The most numbers of all features of the cases that are chosen on.
@@ -122,7 +126,11 @@ impl Preset for ReservoirKeys {
             families: vec![Family { groups, pools: POOLS.to_vec() }; FAMILIES],
         };
         let spans = between((usual / 16.0).max(gap), usual, 4);
-        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas: facts.width().min(MOST_AREAS) };
+        // As many windows as a usual series has observations, or fewer where there are many channels.
+        let fit = MOST_WINDOWS.min(MOST_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
+        let windows = if fit < FEWEST_WINDOWS { 0 } else { 1 << fit.ilog2() };
+        let areas = facts.width().min(MOST_AREAS);
+        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows };
         Ok(vec![
             LayerSpec::Reservoir(Reservoir { horizon, responses, summary }),
             LayerSpec::Pool(Pool { over: Over::Last }),

@@ -22,6 +22,10 @@ const POOLED: [&[usize]; 4] = [&[0], &[0, 2], &[0, 3], &[0, 1, 2, 3]];
 const FINALISTS: usize = 4;
 /// How much more error a mix may have that has all families in it.
 const TOLERATED: f64 = 1.03;
+/// Where the block of windows is among those that are no pools. It says when something happens: features of each moment of each channel, many of which vary by luck, so
+/// that mixes with it must leave this much less error than those without.
+const WINDOWS: usize = 3;
+const WORTH: f64 = 0.98;
 /// Penalties are powers of this, as shares of the number of rows, between these.
 const STEP: f64 = 3.162_277_660_168_379_5;
 const PENALTIES: std::ops::RangeInclusive<i32> = -10..=4;
@@ -40,12 +44,19 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
     let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
     let responses: Vec<Vec<f64>> = TOGETHER
         .iter()
-        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 3])))
+        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 4])))
         .filter(|mix| mix.iter().any(|&w| w > 0.0))
         .collect();
     let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();
     tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
-    let alone = [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
+    let alone = [
+        [1.0, 1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0],
+        [0.0, 1.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0],
+        [0.0, 1.0, 0.0, 1.0],
+    ];
     let mut beside: Vec<Vec<f64>> = alone.into_iter().map(|rest| mix(blocks, |_, _| false, rest)).collect();
     for choice in tried.iter().take(FINALISTS) {
         let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
@@ -53,26 +64,51 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
         let count = blocks.iter().filter(|block| block.pool.is_some_and(|(f, p)| own(f, p))).count() as f64;
         let say = (count / 2.0).max(1.0);
         let half = say / 2.0;
-        let rests = [[0.0, say, 0.0], [half, half, 0.0], [2.0 * say, 2.0 * say, 0.0], [0.0, 0.0, say], [0.0, half, half]];
+        let rests = [
+            [0.0, say, 0.0, 0.0],
+            [half, half, 0.0, 0.0],
+            [2.0 * say, 2.0 * say, 0.0, 0.0],
+            [0.0, 0.0, say, 0.0],
+            [0.0, half, half, 0.0],
+            [0.0, 0.0, 0.0, say],
+            [0.0, half, 0.0, half],
+            [0.0, 0.0, 0.0, 4.0 * say],
+        ];
         beside.extend(rests.into_iter().map(|rest| mix(blocks, own, rest)));
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
     tried.extend(beside.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect::<Vec<_>>());
-    let best = tried.into_iter().min_by(|a, b| a.fit.error.total_cmp(&b.fit.error))?;
+    let least = |one: Option<Choice>, other: Choice| match one {
+        Some(one) if one.fit.error <= other.fit.error => Some(one),
+        _ => Some(other),
+    };
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    let (placed, free): (Vec<Choice>, Vec<Choice>) = tried.into_iter().partition(|choice| choice.mix[rest + WINDOWS] > 0.0);
+    let (placed, free) = (placed.into_iter().fold(None, least), free.into_iter().fold(None, least));
+    let best = match (placed, free) {
+        (Some(placed), Some(free)) => {
+            if placed.fit.error < WORTH * free.fit.error {
+                placed
+            } else {
+                free
+            }
+        }
+        (one, other) => one.or(other)?,
+    };
     // What looks best on few cases is best by luck as well: shares of time of all families get half the say, where that costs little.
-    let shares = mix(blocks, |_, p| p == 0, [0.0; 3]);
+    let shares = mix(blocks, |_, p| p == 0, [0.0; 4]);
     let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
     let blended = best_of(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
     Some(blended.unwrap_or(best))
 }
 
-/// The weights of blocks: 1 for pools that are `taken`, these for memories, moments and areas, 1 for statics; scaled to sum to 1.
-fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, [memories, moments, areas]: [f64; 3]) -> Vec<f64> {
+/// The weights of blocks: 1 for pools that are `taken`, these for memories, moments, areas and windows, 1 for statics; scaled to sum to 1.
+fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, beside: [f64; 4]) -> Vec<f64> {
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     let weight = |(i, block): (usize, &Block)| match block.pool {
         _ if block.features == 0 => 0.0,
         Some((f, p)) => f64::from(u8::from(taken(f, p))),
-        None => [memories, moments, areas, 1.0][(i - rest).min(3)],
+        None => *beside.get(i - rest).unwrap_or(&1.0),
     };
     let weights: Vec<f64> = blocks.iter().enumerate().map(weight).collect();
     let sum: f64 = weights.iter().sum();

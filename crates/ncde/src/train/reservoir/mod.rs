@@ -290,6 +290,9 @@ fn trimmed(
     if mix[rest + 2] == 0.0 {
         kept.summary.areas = 0;
     }
+    if mix[rest + 3] == 0.0 {
+        kept.summary.windows = 0;
+    }
     if !(kept.summary.memories || kept.summary.moments) {
         kept.summary.spans.clear();
     }
@@ -330,7 +333,7 @@ fn words(full: &Reservoir, blocks: &[Block], mix: &[f64]) -> String {
     }
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     parts.extend(
-        ["memories", "moments", "areas", "statics"]
+        ["memories", "moments", "areas", "windows", "statics"]
             .iter()
             .zip(&taken[rest..])
             .filter(|(_, taken)| **taken)
