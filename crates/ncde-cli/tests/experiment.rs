@@ -51,7 +51,7 @@ fn what_cannot_be_done_says_what_to_do() {
     folder.run("experiment a6").failed(2, &["there is no experiment `a6`", "`a5`"]);
     folder.run("experiment a5 --model blok").failed(2, &["has no model `blok`", "`block`"]);
     folder.run("experiment a5 --seeds x").failed(2, &["wanted a number of seeds"]);
-    folder.run("experiment a5 --device cuda").failed(2, &["--device cpu"]);
+    folder.run("experiment scan-table --device cuda").failed(2, &["--device cpu"]);
     folder.run("experiment a5 --out file").failed(2, &["is a file", "--out DIR"]);
     folder.run("experiment uea").failed(2, &["--data DIR", "timeseriesclassification.com"]);
 }

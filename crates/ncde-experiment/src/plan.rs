@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ncde::train::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -89,6 +90,8 @@ pub struct Request {
     pub budget: Budget,
     /// Which seeds; as many as the budget has if it is not said.
     pub seeds: Option<Seeds>,
+    /// Steps of training; as many as the budget has if it is not said.
+    pub steps: Option<usize>,
     /// The models; all where there are none.
     pub models: Vec<String>,
     /// The tasks; all where there are none.
@@ -102,7 +105,7 @@ pub struct Request {
 impl Request {
     /// All of an experiment at a budget.
     pub fn new(budget: Budget) -> Self {
-        Self { budget, seeds: None, models: Vec::new(), tasks: Vec::new(), data: None, split: None }
+        Self { budget, seeds: None, steps: None, models: Vec::new(), tasks: Vec::new(), data: None, split: None }
     }
 
     /// The seeds of an experiment that published with `own`: of these one at `quick` and all at `paper`.
@@ -141,15 +144,21 @@ pub struct Metric {
 
 /// What a job may ask and say while it goes on.
 pub struct Control<'a> {
+    device: Device,
     stop: &'a Arc<AtomicBool>,
     directory: &'a Path,
     say: &'a mut dyn FnMut(&str, f64),
 }
 
 impl<'a> Control<'a> {
-    /// Stops when the flag is raised; `directory` is the run's own; `say` is told what was seen, and which share is done.
-    pub fn new(stop: &'a Arc<AtomicBool>, directory: &'a Path, say: &'a mut dyn FnMut(&str, f64)) -> Self {
-        Self { stop, directory, say }
+    /// Trains on a device and stops when the flag is raised; `directory` is the run's own; `say` is told what was seen, and which share is done.
+    pub fn new((device, stop): (Device, &'a Arc<AtomicBool>), directory: &'a Path, say: &'a mut dyn FnMut(&str, f64)) -> Self {
+        Self { device, stop, directory, say }
+    }
+
+    /// Where models are trained.
+    pub fn device(&self) -> Device {
+        self.device
     }
 
     /// The flag.
@@ -253,6 +262,8 @@ impl Entry {
     /// If there is no such model or task, or data are missing.
     pub fn plan(&self, request: &Request) -> Result<Plan, Error> {
         let mut plan = (self.plan)(request)?;
+        plan.differences
+            .extend(request.steps.map(|steps| format!("At most {steps} steps of training, as asked for (`--steps`).")));
         let wanted = [("model", &request.models), ("task", &request.tasks)];
         let part = |job: &Job, what: &str| if what == "model" { job.model.clone() } else { job.task.clone() };
         for (what, names) in wanted {

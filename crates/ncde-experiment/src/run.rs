@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use ncde::train::Device;
 use ncde_files::Lock;
 
 use crate::Error;
@@ -39,12 +40,12 @@ pub enum Event<'a> {
     },
 }
 
-/// Runs a plan in a directory; `name` is that of the experiment.
+/// Runs a plan in a directory, training on a device; `name` is that of the experiment.
 ///
 /// # Errors
 /// If the directory holds runs and none are to be resumed, another process writes to it, it is asked to stop, a run fails, or a file cannot be written.
 pub fn run(
-    (name, budget): (&str, Budget),
+    (name, budget, device): (&str, Budget, Device),
     plan: &Plan,
     directory: &Path,
     resume: bool,
@@ -67,7 +68,7 @@ pub fn run(
         let begun = Instant::now();
         let mut say = |words: &str, share: f64| on(Event::Working { words, share });
         let place = record::place(directory, job);
-        let mut control = Control::new(stop, &place, &mut say);
+        let mut control = Control::new((device, stop), &place, &mut say);
         let measured = match (job.work)(&mut control) {
             Ok(Some(measured)) => measured,
             Ok(None) => return Err(Error::Interrupted { done, all }),

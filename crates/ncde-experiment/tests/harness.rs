@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ncde::train::Device;
 use ncde_experiment::{
     Budget, Control, Error, Event, Job, Mean, Measured, Metric, Plan, Published, RESULT, Record, Seeds, lines, markdown, page,
     run, tables,
@@ -51,7 +52,7 @@ fn plan(done: &Rc<RefCell<Vec<String>>>, stop: Option<usize>, flag: &Arc<AtomicB
 }
 
 fn execute(plan: &Plan, directory: &Path, resume: bool, flag: &Arc<AtomicBool>) -> Result<Vec<Record>, Error> {
-    run(("test", Budget::Quick), plan, directory, resume, flag, &mut |_| {})
+    run(("test", Budget::Quick, Device::Cpu), plan, directory, resume, flag, &mut |_| {})
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn an_interrupted_experiment_goes_on_without_repeating_a_run() {
 
     // Nothing is left to do, and what is read is what was written.
     let mut already = 0;
-    let again = run(("test", Budget::Quick), &whole, folder.path(), true, &flag, &mut |event| {
+    let again = run(("test", Budget::Quick, Device::Cpu), &whole, folder.path(), true, &flag, &mut |event| {
         already += usize::from(matches!(event, Event::Finished { already: true, .. }));
     });
     assert_eq!((again.unwrap(), already, done.borrow().len()), (records, 12, 12));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ncde::train::Device;
 use ncde_experiment::token::{A5, Fit, Flow, Kept, Lengths, Rates, Row, Slice, Source, accuracy, fit};
 use ncde_experiment::{Budget, EXPERIMENTS, Error, Request, find};
 use ncde_runtime::layer::StructureSpec;
@@ -51,6 +52,9 @@ fn models_and_tasks_can_be_chosen_and_misspellings_are_told() {
     };
     let plan = entry.plan(&request).unwrap();
     assert_eq!(plan.jobs.len(), 2);
+    let short = entry.plan(&Request { steps: Some(7), ..request.clone() }).unwrap();
+    assert_eq!(short.jobs[0].settings["training"]["steps"], 7);
+    assert!(short.differences.last().unwrap().contains("At most 7 steps"), "{:?}", short.differences);
     let wrong = Request { tasks: vec!["party".into()], ..request };
     let message = entry.plan(&wrong).unwrap_err().to_string();
     assert!(message.contains("`formal` has no task `party`") && message.contains("`parity`"), "{message}");
@@ -94,27 +98,28 @@ fn training_on_words_is_a_function_of_its_seed() {
         seed,
     };
     let stop = Arc::new(AtomicBool::new(false));
-    let train = |seed| fit((&layers, &signal), &source, &how(seed), (&stop, None), &mut |_, _, _| {}).unwrap();
+    let train = |seed| fit((&layers, &signal), &source, &how(seed), (Device::Cpu, &stop, None), &mut |_, _, _| {}).unwrap();
     let (once, again, other) = (train(5), train(5), train(6));
     assert_eq!(once.curve.iter().map(|point| point[0]).collect::<Vec<_>>(), [5.0, 10.0, 12.0]);
-    assert!(once.curve == again.curve && once.network.values() == again.network.values());
-    assert_ne!(once.network.values(), other.network.values());
+    assert!(once.curve == again.curve && once.network.state() == again.network.state());
+    assert_ne!(once.network.state(), other.network.state());
     // One that is stopped goes on to the same weights; with other settings it begins anew.
     let folder = tempfile::tempdir().unwrap();
     let kept = |settings| Some(Kept { directory: folder.path(), settings });
     let mut steps = 0;
-    let part =
-        fit((&layers, &signal), &source, &how(5), (&stop, kept("a")), &mut |step, _, _| stop.store(step == 7, Ordering::Relaxed));
+    let part = fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("a")), &mut |step, _, _| {
+        stop.store(step == 7, Ordering::Relaxed)
+    });
     assert!(part.unwrap().stopped);
     stop.store(false, Ordering::Relaxed);
-    let rest = fit((&layers, &signal), &source, &how(5), (&stop, kept("a")), &mut |_, _, _| steps += 1).unwrap();
-    assert_eq!((steps, rest.curve, rest.network.values()), (5, once.curve.clone(), once.network.values()));
+    let rest = fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("a")), &mut |_, _, _| steps += 1).unwrap();
+    assert_eq!((steps, rest.curve, rest.network.state()), (5, once.curve.clone(), once.network.state()));
     let mut steps = 0;
-    fit((&layers, &signal), &source, &how(5), (&stop, kept("b")), &mut |_, _, _| steps += 1).unwrap();
+    fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("b")), &mut |_, _, _| steps += 1).unwrap();
     assert_eq!(steps, 12);
     // The accuracy does not depend on which words share a pass.
     let words: Vec<_> = (0..50).map(|i| source.held_out(i)).collect();
-    let one_by_one: f64 = words.iter().map(|word| accuracy(&once.network, std::slice::from_ref(word)).unwrap()).sum();
-    assert!((accuracy(&once.network, &words).unwrap() - one_by_one / 50.0).abs() < 1e-12);
-    assert_eq!(once.accuracy(), accuracy(&once.network, &words).unwrap());
+    let one_by_one: f64 = words.iter().map(|word| accuracy(&*once.network, std::slice::from_ref(word)).unwrap()).sum();
+    assert!((accuracy(&*once.network, &words).unwrap() - one_by_one / 50.0).abs() < 1e-12);
+    assert_eq!(once.accuracy(), accuracy(&*once.network, &words).unwrap());
 }

@@ -19,6 +19,8 @@ Examples:
       files that you have, and parts that others have published
   ncde experiment a5 --budget paper --out runs/a5
       as published: days on a processor
+  ncde experiment formal --budget paper --steps 20000 --device cuda --out runs/formal
+      the published models on a GPU, with a fifth of the steps
   ncde experiment a5 --budget paper --out runs/a5 --resume
       go on with it; a finished run is never done again
 
@@ -40,6 +42,10 @@ pub(crate) struct ExperimentArgs {
     /// Minutes on two cores, or as published
     #[arg(long, value_parser = named(Budget::ALL), default_value = "quick")]
     pub(crate) budget: Budget,
+
+    /// The most steps of training, in place of the budget's; the learning rate falls over as many
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) steps: Option<usize>,
 
     /// Only this model; may be given several times
     #[arg(long, value_name = "NAME")]

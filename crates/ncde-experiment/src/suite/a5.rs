@@ -96,7 +96,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                     let words = json!({"length": length, "batch": batch, "split": SPLIT});
                     let (model, task) = (name(row.name, blocks), format!("length-{length}"));
                     let who = (model, task.clone(), seed);
-                    let mut job = recipe(budget, row.clone(), blocks, seed).job(who, (source, words), move |fitted, own| {
+                    let own = recipe(budget, row.clone(), blocks, seed).within(request.steps);
+                    let mut job = own.job(who, (source, words), move |fitted, own| {
                         let mut own = own;
                         if fitted.accuracy() > ENOUGH {
                             own.values.insert("blocks".into(), blocks as f64);

@@ -62,6 +62,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             own.fit.look = budget.of(500, 5000);
             own.fit.held_out = budget.of(128, 8192);
             own.fit.enough = 0.9995;
+            let own = own.within(request.steps);
             let test = source.clone();
             let who = (row.name.to_owned(), "length".to_owned(), seed);
             jobs.push(own.job(who, (source, said), move |fitted, mut own| {
@@ -69,7 +70,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 for length in LENGTHS {
                     let stream = Stream::new(SPLIT, TEST).child(length as u64);
                     let all: Vec<Word> = (0..words).map(|i| test.drawn(length, &stream.child(i))).collect();
-                    let seen = accuracy(&fitted.network, &all)?;
+                    let seen = accuracy(&*fitted.network, &all)?;
                     own.values.insert(format!("accuracy_{length}"), seen);
                     curve.push([length as f64, seen]);
                 }

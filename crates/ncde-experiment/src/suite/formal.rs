@@ -112,7 +112,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let source = Rc::new(Formal { language, batch, seed, train: [3, 40], held_out: [40, 256] });
                 let words = json!({"language": task, "batch": batch, "train": source.train, "held_out": source.held_out});
                 let who = (row.name.to_owned(), task.to_owned(), seed);
-                jobs.push(recipe(budget, row.clone(), seed).job(who, (source, words), |_, own| Ok(own)));
+                jobs.push(recipe(budget, row.clone(), seed).within(request.steps).job(who, (source, words), |_, own| Ok(own)));
             }
         }
     }

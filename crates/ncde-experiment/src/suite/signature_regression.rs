@@ -106,7 +106,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                     let [train, test] = Scaled::drawn(channels, count).datasets();
                     Ok((train, Some(test)))
                 });
-                jobs.push(trained::job((model.into(), task.into(), seed), config, data));
+                jobs.push(trained::job((model.into(), task.into(), seed), (config, request.steps), data));
             }
         }
     }

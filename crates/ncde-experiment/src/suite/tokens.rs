@@ -29,17 +29,24 @@ impl Recipe {
         json!({"hidden": row.hidden, "structure": row.structure, "model": slice, "training": fit, "words": source})
     }
 
+    /// The same with so many steps, if that is asked for.
+    pub(super) fn within(mut self, steps: Option<usize>) -> Self {
+        self.fit.steps = steps.unwrap_or(self.fit.steps);
+        self
+    }
+
     /// Trains, and says so; none if it was stopped.
     fn train(&self, source: &dyn Source, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
         let (layers, signal) = self.slice.layers(&self.row, source);
         let steps = self.fit.steps;
         let (stop, kept) = (control.stop(), Kept { directory: control.directory(), settings });
         let mut last = f64::NAN;
-        let fitted = fit((&layers, &signal), source, &self.fit, (stop, Some(kept)), &mut |step, loss, seen| {
-            last = seen.unwrap_or(last);
-            let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
-            control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
-        })?;
+        let fitted =
+            fit((&layers, &signal), source, &self.fit, (control.device(), stop, Some(kept)), &mut |step, loss, seen| {
+                last = seen.unwrap_or(last);
+                let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
+                control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
+            })?;
         Ok((!fitted.stopped).then_some(fitted))
     }
 

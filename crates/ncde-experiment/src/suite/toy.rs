@@ -83,7 +83,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             for seed in request.seeds(&SEEDS) {
                 let config = trained::config(&settings(budget, model), &[])?;
                 let data = Rc::new(move || Ok((dataset(count, word), None)));
-                jobs.push(trained::job((model.into(), task.into(), seed), config, data));
+                jobs.push(trained::job((model.into(), task.into(), seed), (config, request.steps), data));
             }
         }
     }

@@ -27,13 +27,14 @@ pub(super) fn config(text: &str, more: &[String]) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// A job that trains with a configuration on data that are made or read when it is its turn.
+/// A job that trains with a configuration, and so many steps if that is asked for, on data that are made or read when it is its turn.
 pub(super) fn job(
     (model, task, seed): (String, String, u64),
-    mut config: Config,
+    (mut config, steps): (Config, Option<usize>),
     data: Rc<dyn Fn() -> Result<Data, Error>>,
 ) -> Job {
     config.train.seed = Some(seed);
+    config.train.steps = steps.or(config.train.steps);
     let settings = serde_json::Value::String(config.to_toml());
     let name = format!("{model} on {task}, seed {seed}");
     let work = move |control: &mut Control<'_>| {
@@ -45,7 +46,7 @@ pub(super) fn job(
 
 /// Trains in the directory of a run; none if it was stopped.
 fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, name: &str) -> Result<Option<Measured>, Error> {
-    let run = Run::new(config, train, test)?.stopped_by(control.stop().clone());
+    let run = Run::new(config, train, test)?.stopped_by(control.stop().clone()).with_device(control.device());
     let (steps, directory) = (run.settings().steps, control.directory());
     let result = run.train(directory, true, [name, ""], &mut |event| match event {
         Event::Step { step, loss } => control.say(&format!("step {step} of {steps}, loss {loss:.3}"), step as f64 / steps as f64),

@@ -152,7 +152,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                     let [train, test] = &files;
                     Ok((read(train)?, Some(read(test)?)))
                 });
-                jobs.push(trained::job((model.into(), set.name.into(), seed), config, data));
+                jobs.push(trained::job((model.into(), set.name.into(), seed), (config, request.steps), data));
             }
         }
     }

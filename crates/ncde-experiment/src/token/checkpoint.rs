@@ -6,10 +6,7 @@
 
 use std::path::Path;
 
-use burn_autodiff::Autodiff;
-use burn_flex::Flex;
-use burn_tensor::{Tensor, TensorData};
-use ncde::layer::Optimiser;
+use ncde::train::Learner;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -34,40 +31,23 @@ pub(super) struct Standing {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(super) fn save(directory: &Path, standing: &Standing, trained: &Optimiser<Autodiff<Flex>>) -> Result<(), Error> {
+pub(super) fn save(directory: &Path, standing: &Standing, trained: &dyn Learner) -> Result<(), Error> {
     let path = directory.join(CHECKPOINT);
     let failed = |problem: String| Error::File { path: path.clone(), problem };
-    let mut bytes = serde_json::to_vec(standing).map_err(|e| failed(e.to_string()))?;
+    let (numbers, adam) = trained.state();
+    let mut bytes = serde_json::to_vec(&Standing { adam, ..standing.clone() }).map_err(|e| failed(e.to_string()))?;
     bytes.push(b'\n');
-    let tensors = trained.network.tensors.iter().chain(trained.means.iter().flatten().flatten());
-    for tensor in tensors {
-        tensor.to_data().iter::<f32>().for_each(|x| bytes.extend(x.to_le_bytes()));
-    }
+    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
     std::fs::create_dir_all(directory).map_err(|e| failed(e.to_string()))?;
     ncde_files::write_whole(&path, &bytes).map_err(|e| failed(e.to_string()))
 }
 
 /// Goes on where a run stood that had these settings; none, and nothing changed, if there is no such file or it is of another run.
-pub(super) fn restore(directory: &Path, settings: &str, trained: &mut Optimiser<Autodiff<Flex>>) -> Option<Standing> {
+pub(super) fn restore(directory: &Path, settings: &str, trained: &mut dyn Learner) -> Option<Standing> {
     let bytes = ncde_files::read_plain(&directory.join(CHECKPOINT)).ok()?;
     let line = bytes.iter().position(|&byte| byte == b'\n')?;
     let standing: Standing = serde_json::from_slice(&bytes[..line]).ok()?;
     let numbers: Vec<f32> =
         bytes[line + 1..].chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect();
-    let mut rest = &numbers[..];
-    let mut next = |like: &Tensor<Flex, 1>| -> Option<Tensor<Flex, 1>> {
-        let (own, after) = rest.split_at_checked(like.dims()[0])?;
-        rest = after;
-        Some(Tensor::from_data(TensorData::new(own.to_vec(), [own.len()]), &like.device()))
-    };
-    let weights = trained.network.tensors.iter().map(&mut next).collect::<Option<Vec<_>>>()?;
-    let mut means = trained.means.clone();
-    for pair in means.iter_mut().flatten() {
-        *pair = [next(&pair[0])?, next(&pair[1])?];
-    }
-    if !rest.is_empty() || standing.settings != settings {
-        return None;
-    }
-    (trained.network.tensors, trained.means, trained.steps) = (weights, means, standing.adam);
-    Some(standing)
+    (standing.settings == settings && trained.restore(&numbers, standing.adam)).then_some(standing)
 }

@@ -10,13 +10,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use burn_autodiff::Autodiff;
-use burn_flex::Flex;
-use burn_tensor::activation::log_softmax;
-use burn_tensor::backend::Backend;
-use burn_tensor::{Tensor, TensorData};
-use ncde::layer::{Context, Error, FieldNorm, Network, Optimiser, Phase, Places, Rows, Update};
+use ncde::layer::{Error, FieldNorm, Phase, Update};
 use ncde::random::Stream;
+use ncde::train::{Device, Learner, Padded, learner};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
 use serde::Serialize;
@@ -89,7 +85,7 @@ pub struct Fit {
 #[derive(Debug)]
 pub struct Fitted {
     /// The model.
-    pub network: Network<Flex>,
+    pub network: Box<dyn Learner>,
     /// Steps and the accuracy after each.
     pub curve: Vec<[f64; 2]>,
     /// The steps that were taken.
@@ -118,7 +114,7 @@ pub struct Kept<'a> {
     pub settings: &'a str,
 }
 
-/// Trains, or goes on where a run stood that is kept; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
+/// Trains on a device, or goes on where a run stood that is kept; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
 ///
 /// # Errors
 /// If the layers do not fit together, a step fails, or a file cannot be written.
@@ -126,12 +122,12 @@ pub fn fit(
     (layers, signal): (&[LayerSpec], &Signal),
     source: &dyn Source,
     how: &Fit,
-    (stop, kept): (&AtomicBool, Option<Kept<'_>>),
+    (device, stop, kept): (Device, &AtomicBool, Option<Kept<'_>>),
     on: &mut dyn FnMut(usize, f64, Option<f64>),
 ) -> Result<Fitted, crate::Error> {
-    let mut trained = Optimiser::<Autodiff<Flex>>::new(layers, signal, how.seed, &Default::default())?;
+    let mut trained = learner(device, layers, signal, how.seed)?;
     let held_out: Vec<Word> = (0..how.held_out).map(|i| source.held_out(i)).collect();
-    let begun = kept.and_then(|kept| checkpoint::restore(kept.directory, kept.settings, &mut trained));
+    let begun = kept.and_then(|kept| checkpoint::restore(kept.directory, kept.settings, &mut *trained));
     let settings = kept.map_or_else(String::new, |kept| kept.settings.into());
     let mut now = begun.unwrap_or(Standing { settings, ..Standing::default() });
     let (mut exploded, mut stopped, mut saved) = (false, false, Instant::now());
@@ -139,8 +135,7 @@ pub fn fit(
     while now.step < how.steps && !exploded && !enough(&now) {
         stopped = stop.load(Ordering::Relaxed);
         if let Some(kept) = kept.filter(|_| stopped || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS) {
-            now.adam = trained.steps;
-            checkpoint::save(kept.directory, &now, &trained)?;
+            checkpoint::save(kept.directory, &now, &*trained)?;
             saved = Instant::now();
         }
         if stopped {
@@ -148,25 +143,24 @@ pub fn fit(
         }
         let batch = source.batch(now.step);
         let begun = Instant::now();
-        let taken = step(&mut trained, &batch, how, now.step)?;
+        let taken = step(&mut *trained, &batch, how, now.step)?;
         exploded = taken.is_none();
         now.seconds += begun.elapsed().as_secs_f64();
         now.step += 1;
         let look = now.step % how.look == 0 || now.step == how.steps || exploded;
-        let seen = look.then(|| accuracy(&trained.network, &held_out)).transpose()?;
+        let seen = look.then(|| accuracy(&*trained, &held_out)).transpose()?;
         on(now.step, taken.unwrap_or(f64::NAN), seen);
         now.curve.extend(seen.map(|seen| [now.step as f64, seen]));
     }
-    Ok(Fitted { network: trained.network, curve: now.curve, steps: now.step, seconds: now.seconds, exploded, stopped })
+    Ok(Fitted { network: trained, curve: now.curve, steps: now.step, seconds: now.seconds, exploded, stopped })
 }
 
 /// One step; its loss, or none if numbers grew out of all bounds.
-fn step(trained: &mut Optimiser<Autodiff<Flex>>, batch: &Batch, how: &Fit, step: usize) -> Result<Option<f64>, Error> {
+fn step(trained: &mut dyn Learner, batch: &Batch, how: &Fit, step: usize) -> Result<Option<f64>, Error> {
     let rate = how.rates.at(step + 1, how.steps);
     let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
     let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
-    let rows = rows(batch.words(), &Default::default());
-    match trained.step(update, (rows, Context { statics: None, phase }), |outputs| Ok(loss(outputs, batch))) {
+    match trained.step(update, phase, &rows(batch.words()), &|shape| weights(batch, shape)) {
         Ok(taken) => Ok(taken.is_finite().then_some(taken.loss)),
         Err(error) if error.is_overflow() => Ok(None),
         Err(error) => Err(error),
@@ -174,26 +168,24 @@ fn step(trained: &mut Optimiser<Autodiff<Flex>>, batch: &Batch, how: &Fit, step:
 }
 
 /// Words as rows of tokens, padded.
-fn rows<'a, B: Backend>(words: impl Iterator<Item = &'a Word>, device: &B::Device) -> Rows<B> {
+fn rows<'a>(words: impl Iterator<Item = &'a Word>) -> Padded {
     let words: Vec<&Word> = words.collect();
     let lengths: Vec<usize> = words.iter().map(|word| word.tokens.len()).collect();
-    let places = Places::regular(&lengths);
-    let mut tokens = vec![0.0_f32; words.len() * places.trunk];
-    for (word, row) in words.iter().zip(tokens.chunks_exact_mut(places.trunk)) {
+    let longest = lengths.iter().copied().max().unwrap_or(1).max(1);
+    let mut values = vec![0.0_f32; words.len() * longest];
+    for (word, row) in words.iter().zip(values.chunks_exact_mut(longest)) {
         row.iter_mut().zip(&word.tokens).for_each(|(cell, &token)| *cell = f32::from(token));
     }
-    let values = Tensor::from_data(TensorData::new(tokens, [words.len(), places.trunk, 1]), device);
-    Rows { values, places: places.into() }
+    Padded { values, lengths, width: 1 }
 }
 
-/// The sum over groups of the mean of `-ln p(answer)`.
-fn loss<B: Backend>(outputs: Rows<B>, batch: &Batch) -> Tensor<B, 1> {
-    let [words, places, classes] = outputs.values.dims();
+/// What each `-ln p(answer)` counts: the mean over the answers of a group, the sum over groups.
+fn weights(batch: &Batch, [words, places, classes]: [usize; 3]) -> Vec<f32> {
     let mut weights = vec![0.0_f32; words * places * classes];
     let mut word = 0;
     for group in &batch.groups {
         let answers: usize = group.iter().map(|word| word.answers.len()).sum();
-        let share = -1.0 / answers.max(1) as f32;
+        let share = 1.0 / answers.max(1) as f32;
         for own in group {
             for (t, &answer) in own.answers.iter().enumerate() {
                 weights[(word * places + t) * classes + usize::from(answer)] = share;
@@ -201,15 +193,14 @@ fn loss<B: Backend>(outputs: Rows<B>, batch: &Batch) -> Tensor<B, 1> {
             word += 1;
         }
     }
-    let weights = Tensor::<B, 3>::from_data(TensorData::new(weights, [words, places, classes]), &outputs.values.device());
-    (log_softmax(outputs.values, 2) * weights).sum()
+    weights
 }
 
 /// The share of answers that are right. Words whose states overflow are wrong.
 ///
 /// # Errors
 /// If a layer fails for another reason.
-pub fn accuracy(network: &Network<Flex>, words: &[Word]) -> Result<f64, Error> {
+pub fn accuracy(network: &dyn Learner, words: &[Word]) -> Result<f64, Error> {
     // Words of about the same length share a pass.
     let mut order: Vec<&Word> = words.iter().collect();
     order.sort_by_key(|word| word.tokens.len());
@@ -222,13 +213,11 @@ pub fn accuracy(network: &Network<Flex>, words: &[Word]) -> Result<f64, Error> {
         let (own, after) = rest.split_at(count);
         rest = after;
         all += own.iter().map(|word| word.answers.len()).sum::<usize>();
-        let outputs = match network.forward(rows(own.iter().copied(), &Default::default()), &Context::predict()) {
-            Ok(outputs) => outputs.values,
+        let (values, [_, places, classes]) = match network.outputs(&rows(own.iter().copied())) {
+            Ok(outputs) => outputs,
             Err(error) if error.is_overflow() => continue,
             Err(error) => return Err(error),
         };
-        let [_, places, classes] = outputs.dims();
-        let values: Vec<f32> = outputs.to_data().iter().collect();
         for (word, own) in own.iter().zip(values.chunks_exact(places * classes)) {
             let best = |p: &[f32]| (1..p.len()).fold(0, |best, k| if p[k] > p[best] { k } else { best });
             let said = own.chunks_exact(classes).map(best).zip(&word.answers);

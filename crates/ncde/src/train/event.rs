@@ -3,6 +3,8 @@
 use ncde_report::RunRecord;
 use ncde_report::record::{Best, Point, Recovery};
 
+use crate::layer::LayerBackend;
+
 /// Where a model is trained. Models that are solved for in closed form are, wherever, on the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Device {
@@ -15,6 +17,35 @@ pub enum Device {
     /// A GPU through Vulkan, Metal or Direct3D.
     #[cfg(feature = "wgpu")]
     Wgpu,
+}
+
+/// Work that is the same on every device.
+pub(super) trait OnDevice {
+    /// What comes of it.
+    type Output;
+
+    /// Does it on a backend.
+    fn run<B: LayerBackend>(self) -> Self::Output;
+}
+
+/// Does work on a device.
+///
+/// # Errors
+/// If there is no such device here.
+pub(super) fn on_device<T: OnDevice>(device: Device, work: T) -> Result<T::Output, crate::layer::Error> {
+    match device {
+        Device::Cpu => Ok(work.run::<burn_flex::Flex>()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda => {
+            ncde_gpu::cuda().map_err(crate::operation::Error::from)?;
+            Ok(work.run::<crate::gpu::Cuda>())
+        }
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => {
+            ncde_gpu::wgpu().map_err(crate::operation::Error::from)?;
+            Ok(work.run::<crate::gpu::Wgpu>())
+        }
+    }
 }
 
 /// What happens while a run goes on.

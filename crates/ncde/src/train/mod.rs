@@ -14,11 +14,13 @@
 //! | `features` | the rows that a model is given, computed once |
 //! | `goal` | targets, losses, metrics of each task |
 //! | `slots`, `ahead`, `season`, `conformal` | forecasts: where observations lie in time, what lies ahead of each, what naive forecasts know, how far off they are |
+//! | `event` | where a run trains, what happens meanwhile, what it leaves; work that is the same on every device |
 //! | `state` | weights and moments, and one step of Adam |
+//! | `learner` | a network that learns on any device from plain numbers, for loops of one's own |
 //! | `batches` | which cases make up a step: a pure function of seed and step |
 //! | `reservoir` | a reservoir, solved for in closed form |
 //! | `score` | how good predictions are |
-//! | `build`, `run`, `resume`, `record` | a run from settings and data; the loop, counted in steps; whether it may go on; events for whoever shows them; what a finished run leaves behind |
+//! | `build`, `run`, `resume`, `record` | a run from settings and data; the loop, counted in steps; whether it may go on; what a finished run leaves behind |
 //! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
 //! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
 //! | `fingerprint` | whether data are those that a run was begun with |
@@ -41,6 +43,7 @@ mod features;
 mod fingerprint;
 mod fit;
 mod goal;
+mod learner;
 mod names;
 mod parts;
 mod preset;
@@ -63,6 +66,7 @@ pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Device, Event, Outcome};
+pub use learner::{Learner, Padded, learner};
 pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
     TaskName,

@@ -25,7 +25,7 @@ use super::batches::Batches;
 use super::by_time::{Cut, Long};
 use super::checkpoint::{self, Progress};
 use super::directory::{self, CONFIG, RECORD};
-use super::event::{Device, Event, Outcome};
+use super::event::{Device, Event, OnDevice, Outcome, on_device};
 use super::features::{Features, Resident};
 use super::goal::{Goal, Predicted};
 use super::resume::steps_of;
@@ -134,19 +134,7 @@ impl Run {
         texts: [&str; 2],
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, Error> {
-        match self.device {
-            Device::Cpu => self.train_on::<burn_flex::Flex>(directory, resume, texts, on),
-            #[cfg(feature = "cuda")]
-            Device::Cuda => {
-                ncde_gpu::cuda().map_err(|e| crate::layer::Error::from(crate::operation::Error::from(e)))?;
-                self.train_on::<crate::gpu::Cuda>(directory, resume, texts, on)
-            }
-            #[cfg(feature = "wgpu")]
-            Device::Wgpu => {
-                ncde_gpu::wgpu().map_err(|e| crate::layer::Error::from(crate::operation::Error::from(e)))?;
-                self.train_on::<crate::gpu::Wgpu>(directory, resume, texts, on)
-            }
-        }
+        on_device(self.device, Training { run: self, directory, resume, texts, on })?
     }
 
     fn train_on<B: LayerBackend>(
@@ -426,6 +414,23 @@ impl Run {
             rest = before;
         }
         Ok(Some((self.goal.metrics(&predicted), losses / f64::max(weight, 1e-30))))
+    }
+}
+
+/// A run that is being trained.
+struct Training<'a> {
+    run: &'a Run,
+    directory: &'a Path,
+    resume: bool,
+    texts: [&'a str; 2],
+    on: &'a mut dyn FnMut(Event<'_>),
+}
+
+impl OnDevice for Training<'_> {
+    type Output = Result<Outcome, Error>;
+
+    fn run<B: LayerBackend>(self) -> Self::Output {
+        self.run.train_on::<B>(self.directory, self.resume, self.texts, self.on)
     }
 }
 

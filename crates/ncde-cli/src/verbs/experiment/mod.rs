@@ -9,6 +9,7 @@ use ncde_experiment::{EXPERIMENTS, Entry, Plan, Record, Request, find, lines, ma
 
 use crate::args::{Device, ExperimentArgs};
 use crate::error::Failure;
+use crate::verbs::train;
 use crate::{output, signals, threads};
 use progress::Progress;
 
@@ -19,14 +20,16 @@ fn all() -> Vec<Entry> {
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
     let Some(name) = &args.name else { return list(args.json) };
-    if args.device != Device::Cpu {
-        return Err(Failure::Refused("experiments run on the processor; use `--device cpu`".into()));
+    if args.device != Device::Cpu && timing::EXPERIMENTS.iter().any(|entry| entry.name == name) {
+        return Err(Failure::Refused(format!("`{name}` times the processor; use `--device cpu`, or `ncde bench` on a GPU")));
     }
+    let device = train::device(args.device)?;
     let all = all();
     let entry = find(&all, name)?;
     let request = Request {
         budget: args.budget,
         seeds: args.seeds.clone(),
+        steps: args.steps,
         models: args.model.clone(),
         tasks: args.task.clone(),
         data: args.data.clone(),
@@ -37,8 +40,9 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
     threads::on(args.threads.unwrap_or(0), || {
         let plan = entry.plan(&request)?;
         let mut progress = Progress::new(plan.jobs.len());
-        let records =
-            run_plan((entry.name, args.budget), &plan, &directory, args.resume, &stop, &mut |event| progress.show(&event));
+        let records = run_plan((entry.name, args.budget, device), &plan, &directory, args.resume, &stop, &mut |event| {
+            progress.show(&event)
+        });
         progress.finish();
         let records = records.map_err(|error| match error {
             ncde_experiment::Error::Interrupted { .. } => {
