@@ -172,20 +172,27 @@ pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usiz
 pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>) {
     let per = |x: f32, y: f32| if y > 0.0 { x / y } else { 0.0 };
     let inverse = per(1.0, total);
-    for cut in kept.chunks_exact(kept.len() / CUTS) {
-        // What is asked for is kept.
-        let row = |i: usize| cut.get(i * LANES..(i + 1) * LANES).unwrap_or_default();
-        let [share, longest, sum, age] = [row(0), row(2), row(3), row(4)];
-        match pool {
-            // By one multiplication each: this is most of what a prediction reads.
-            Pooling::Share => out.extend(share.iter().map(|&x| x * inverse)),
-            Pooling::Mean => out.extend(sum.iter().zip(share).map(|(&x, &share)| per(x, share))),
-            Pooling::Longest => out.extend(longest.iter().map(|&x| (x * inverse).min(1.0))),
-            Pooling::Place => out.extend(
-                age.iter()
-                    .zip(share)
-                    .map(|(&x, &share)| if share > 0.0 { (1.0 - per(per(x, share), total)).max(0.0) } else { 0.0 }),
-            ),
+    let first = out.len();
+    out.resize(first + CUTS * LANES, 0.0);
+    // Registers of fixed size, and a multiplication each: this is most of what a prediction reads.
+    let (out, _) = out[first..].as_chunks_mut::<LANES>();
+    let (kept, _) = kept.as_chunks::<LANES>();
+    for (cut, out) in kept.chunks_exact(kept.len() / CUTS).zip(out) {
+        match (pool, cut) {
+            (Pooling::Share, [share, ..]) => out.iter_mut().zip(share).for_each(|(y, x)| *y = x * inverse),
+            (Pooling::Longest, [_, _, longest, ..]) => {
+                out.iter_mut().zip(longest).for_each(|(y, x)| *y = (x * inverse).min(1.0));
+            }
+            (Pooling::Mean, [share, _, _, sum, ..]) => {
+                out.iter_mut().zip(sum.iter().zip(share)).for_each(|(y, (&x, &share))| *y = per(x, share));
+            }
+            (Pooling::Place, [share, _, _, _, age]) => {
+                for (y, (&x, &share)) in out.iter_mut().zip(age.iter().zip(share)).filter(|(_, (_, share))| **share > 0.0) {
+                    *y = (1.0 - per(per(x, share), total)).max(0.0);
+                }
+            }
+            // What is asked for is kept.
+            _ => {}
         }
     }
 }
