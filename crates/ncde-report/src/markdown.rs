@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::ahead;
+use crate::cell::{Cell, cells};
 use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
 use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
@@ -217,11 +218,13 @@ fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<Stri
 /// A table as Markdown. Names must be harmless.
 ///
 /// ```
-/// let table = ncde_report::markdown_table(&["model", "accuracy"], vec![vec!["dense".into(), "99.1 ± 0.2".into()]]);
-/// assert_eq!(table.lines().last(), Some("| dense | 99.1 ± 0.2 |"));
+/// use ncde_report::{Cell, markdown_table};
+/// let table = markdown_table(&["model", "accuracy"], vec![vec![Cell::from("dense".to_owned()), Cell::bold("99.1 ± 0.2")]]);
+/// assert_eq!(table.lines().last(), Some("| dense | **99.1 ± 0.2** |"));
 /// ```
-pub fn markdown_table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+pub fn markdown_table<C: Into<Cell>>(header: &[&str], rows: Vec<Vec<C>>) -> String {
     let mut text = String::new();
-    table(&mut text, header, rows.into_iter());
+    let cell = |Cell { text, bold }| if bold { format!("**{text}**") } else { text };
+    table(&mut text, header, cells(rows).into_iter().map(|row| row.into_iter().map(cell).collect()));
     text
 }

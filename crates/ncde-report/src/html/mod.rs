@@ -16,6 +16,7 @@ use page::FOOT;
 pub use page::Page;
 
 use crate::RunRecord;
+use crate::cell::{Cell, cells};
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
@@ -103,12 +104,12 @@ fn sideways(pixels: usize) -> String {
 }
 
 /// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
-fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rows: Vec<Vec<String>> = rows.collect();
+fn table<C: Into<Cell>>(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<C>>) -> String {
+    let rows = cells(rows.collect());
     let widest = |(at, (title, column)): (usize, &(&str, Column))| {
         // Names take several lines.
         let most = if matches!(column, Column::Name) { 13 } else { usize::MAX };
-        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.chars().count()).max().unwrap_or(0);
         // Titles break between words.
         let words = title.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
         // Digits are wider than letters.
@@ -124,7 +125,8 @@ fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) ->
     for row in rows {
         text.push_str("<tr>");
         for (cell, (_, column)) in row.iter().zip(columns) {
-            let _ = write!(text, "<td{}>{}</td>", column.class(), escaped(cell));
+            let [open, close] = if cell.bold { ["<b>", "</b>"] } else { [""; 2] };
+            let _ = write!(text, "<td{}>{open}{}{close}</td>", column.class(), escaped(&cell.text));
         }
         text.push_str("</tr>");
     }
