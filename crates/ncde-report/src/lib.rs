@@ -23,12 +23,13 @@
 //! | [`metrics`] | pure functions of predictions and truth |
 //! | [`record`] | the record of a run, and how it is read and written |
 //! | [`statistics`] | tests over several models and data sets |
-//! | `compare`, `summary`, `format` | what is said of one run and of several; numbers for people |
+//! | `compare`, `across`, `summary`, `format` | what is said of one run and of several; numbers for people |
 //! | `ahead` | tables of forecasts, beside naive ones |
 //! | [`plot`] | axes and charts as SVG |
 //! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 //! | `cell`, `latex` | cells of tables that others make, as Markdown, LaTeX and HTML |
 
+mod across;
 mod ahead;
 mod cell;
 mod compare;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::across::{Across, across};
 use crate::ahead;
 use crate::cell::{Cell, cells};
 use crate::compare::{Board, boards};
@@ -31,8 +32,12 @@ pub fn markdown(records: &[RunRecord]) -> String {
         [only] => run(&mut text, only, 1, &escaped(&only.title())),
         _ => {
             let _ = writeln!(text, "# {}\n", crate::summary::heading(records));
-            for board in boards(records) {
-                comparison(&mut text, &board);
+            let boards = boards(records);
+            for own in across(&boards) {
+                over(&mut text, &own);
+            }
+            for board in &boards {
+                comparison(&mut text, board);
             }
             for (place, record) in records.iter().enumerate() {
                 text.push('\n');
@@ -43,6 +48,19 @@ pub fn markdown(records: &[RunRecord]) -> String {
     // Seen by programs alone.
     let _ = writeln!(text, "\n<!-- {MARK} -->");
     text
+}
+
+/// Models over data sets.
+fn over(text: &mut String, own: &Across<'_>) {
+    let _ = writeln!(text, "## All data sets: {}\n", metric_name(own.metric));
+    let sets: Vec<String> = own.sets.iter().map(|set| escaped(set)).collect();
+    let header: Vec<&str> = ["model"].into_iter().chain(sets.iter().map(String::as_str)).chain(["average rank"]).collect();
+    table(text, &header, own.rows().into_iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()));
+    text.push('\n');
+    for words in own.comparison.words(&own.names()) {
+        let _ = writeln!(text, "- {}", escaped(&words));
+    }
+    text.push('\n');
 }
 
 fn comparison(text: &mut String, board: &Board<'_>) {

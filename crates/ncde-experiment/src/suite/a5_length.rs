@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use ncde::random::Stream;
 use ncde_report::plot::{Axis, Spacing};
+use ncde_report::statistics::Better;
 use serde_json::json;
 
 use super::a5::{SEEDS, SPLIT, recipe, rows};
@@ -30,7 +31,7 @@ const LENGTHS: [usize; 9] = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120];
 
 /// Accuracy at a length.
 const fn at(name: &'static str, title: &'static str) -> Metric {
-    Metric { name, title, factor: 100.0, digits: 1 }
+    Metric { name, title, factor: 100.0, digits: 1, better: Some(Better::More) }
 }
 
 const METRICS: [Metric; 4] = [
@@ -85,6 +86,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics,
         published: Vec::new(),
+        compared: false,
         figures,
         findings: |_| Vec::new(),
     })

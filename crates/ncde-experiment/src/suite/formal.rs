@@ -122,6 +122,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![ACCURACY, TIME],
         published,
+        compared: true,
         figures: |records| {
             let mut all = vec![trade(records)];
             all.extend(learning_curves(records, "accuracy", &ACCURACY));

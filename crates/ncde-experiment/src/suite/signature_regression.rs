@@ -126,6 +126,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![RMSE, trained::TIME],
         published: published.collect(),
+        compared: true,
         figures: |_| Vec::new(),
         findings,
     })

@@ -93,6 +93,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![ACCURACY, TIME],
         published,
+        compared: true,
         figures: |records| learning_curves(records, "validation", &ACCURACY),
         findings,
     })

@@ -4,16 +4,19 @@ use std::rc::Rc;
 
 use ncde::train::{Config, Event, Run};
 use ncde_data::Dataset;
+use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
 
 use crate::Error;
 use crate::plan::{Control, Job, Metric};
 use crate::record::Measured;
 
-pub(super) const ACCURACY: Metric = Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1 };
-pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", factor: 1.0, digits: 4 };
-pub(super) const TIME: Metric = Metric { name: "step_seconds", title: "seconds for 1000 steps", factor: 1e3, digits: 1 };
-pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0 };
+pub(super) const ACCURACY: Metric =
+    Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1, better: Some(Better::More) };
+pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", factor: 1.0, digits: 4, better: Some(Better::Less) };
+pub(super) const TIME: Metric =
+    Metric { name: "step_seconds", title: "seconds for 1000 steps", factor: 1e3, digits: 1, better: Some(Better::Less) };
+pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0, better: None };
 
 /// Data to train on and, where it is by itself, to test on.
 pub(super) type Data = (Dataset, Option<Dataset>);

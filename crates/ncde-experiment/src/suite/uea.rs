@@ -162,6 +162,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![ACCURACY, TIME, STEPS],
         published,
+        compared: true,
         figures: |_| Vec::new(),
         findings,
     })

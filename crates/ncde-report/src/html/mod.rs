@@ -16,6 +16,7 @@ use page::FOOT;
 pub use page::Page;
 
 use crate::RunRecord;
+use crate::across::across;
 use crate::cell::{Cell, cells};
 use crate::compare::boards;
 use crate::escape::html as escaped;
@@ -45,8 +46,12 @@ pub fn html(records: &[RunRecord]) -> String {
 }
 
 fn several(page: &mut String, records: &[RunRecord]) {
-    for board in boards(records) {
-        comparison::board(page, &board);
+    let boards = boards(records);
+    for own in across(&boards) {
+        comparison::over(page, &own);
+    }
+    for board in &boards {
+        comparison::board(page, board);
     }
     page.push_str("<h2>Runs</h2>\n");
     for (place, record) in records.iter().enumerate() {
