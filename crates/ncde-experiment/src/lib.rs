@@ -9,16 +9,19 @@
 //! | `plan` | what an experiment is: [`Entry`], [`Plan`], [`Job`] |
 //! | `record`, `run` | what a run leaves; the jobs one after the other, none twice |
 //! | `table`, `report` | means and deviations beside published values; Markdown, LaTeX and a page with plots |
-//! | `standing` | average ranks and tests over tasks |
+//! | `standing`, `frontier` | average ranks and tests over tasks; a metric against the time of a step |
 //! | `shuffle` | a random order of very many things, in constant memory |
 //! | [`token`] | tasks on words of tokens |
+//! | [`ppg`] | recordings of PPG-DaLiA, from the files of its archive |
 //! | [`series`] | random walks with terms of their signatures, least squares |
 //! | `suite` | the experiments, one file each |
 //!
 //! Everything random is a function of a seed and a place, so that nothing is drawn ahead and kept.
 
 mod error;
+mod frontier;
 mod plan;
+pub mod ppg;
 mod record;
 mod report;
 mod run;

@@ -14,6 +14,7 @@ use super::a5::{SEEDS, SPLIT, recipe, rows};
 use super::tokens::{ACCURACY, TIME};
 use crate::plan::{Budget, Entry, Metric, Plan, Request};
 use crate::record::Record;
+use crate::report::learning_curves;
 use crate::token::{A5, Lengths, Word, accuracy};
 use crate::{Error, Figure};
 
@@ -115,5 +116,7 @@ fn figures(records: &[Record]) -> Vec<Figure> {
         (format!("{}, seed {}", record.model, record.seed), points)
     };
     let (x, y) = (Axis::new("length", Spacing::Auto), Axis::new("token accuracy (%)", Spacing::Linear));
-    vec![Figure::lines("Accuracy against length", x, y, records.iter().map(line).collect())]
+    let mut all = vec![Figure::lines("Accuracy against length", x, y, records.iter().map(line).collect())];
+    all.extend(learning_curves(records, "accuracy", &ACCURACY));
+    all
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ncde::train::{Config, Event, Run};
+use ncde::train::{Config, Event, Run, SplitBy};
 use ncde_data::Dataset;
 use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
@@ -14,12 +14,21 @@ use crate::record::Measured;
 pub(super) const ACCURACY: Metric =
     Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1, better: Some(Better::More) };
 pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", factor: 1.0, digits: 4, better: Some(Better::Less) };
+pub(super) const MSE: Metric =
+    Metric { name: "mse", title: "mean square error", factor: 1.0, digits: 5, better: Some(Better::Less) };
 pub(super) const TIME: Metric =
     Metric { name: "step_seconds", title: "seconds for 1000 steps", factor: 1e3, digits: 1, better: Some(Better::Less) };
 pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0, better: None };
 
 /// Data to train on and, where it is by itself, to test on.
 pub(super) type Data = (Dataset, Option<Dataset>);
+
+/// Data, and the ids of the cases to validate and to test on.
+pub(super) struct InParts {
+    pub(super) data: Dataset,
+    pub(super) validation: Vec<String>,
+    pub(super) test: Vec<String>,
+}
 
 /// A configuration from a text, with more keys.
 pub(super) fn config(text: &str, more: &[String]) -> Result<Config, Error> {
@@ -42,6 +51,30 @@ pub(super) fn job(
     let work = move |control: &mut Control<'_>| {
         let (train, test) = data()?;
         train_in(&config, (train, test), control, &name)
+    };
+    Job { model, task, seed, settings, spare: None, work: Box::new(work) }
+}
+
+/// A job on data whose parts are known by the ids of cases.
+pub(super) fn job_in_parts(
+    (model, task, seed): (String, String, u64),
+    mut config: Config,
+    said: serde_json::Value,
+    data: Rc<dyn Fn() -> Result<InParts, Error>>,
+) -> Job {
+    config.train.seed = Some(seed);
+    let settings = serde_json::json!({"config": config.to_toml(), "data": said});
+    let name = format!("{model} on {task}, seed {seed}");
+    let work = move |control: &mut Control<'_>| {
+        let InParts { data, validation, test } = data()?;
+        let (directory, path) = (control.directory(), control.directory().join("parts.json"));
+        let failed = |e: std::io::Error| Error::File { path: path.clone(), problem: e.to_string() };
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        let parts = serde_json::json!({ seed.to_string(): {"val": validation, "test": test} });
+        ncde_files::write_whole(&path, parts.to_string().as_bytes()).map_err(failed)?;
+        let mut config = config.clone();
+        (config.data.parts, config.data.split) = (Some(path), Some(SplitBy::Parts));
+        train_in(&config, (data, None), control, &name)
     };
     Job { model, task, seed, settings, spare: None, work: Box::new(work) }
 }

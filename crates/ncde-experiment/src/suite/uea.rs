@@ -9,8 +9,10 @@ use ncde_data::{Dataset, ReadOptions};
 
 use super::trained::{self, ACCURACY, STEPS, TIME};
 use crate::Error;
+use crate::frontier::frontier;
 use crate::plan::{Budget, Entry, Plan, Published, Request};
 use crate::record::Record;
+use crate::report::learning_curves;
 use crate::table::{Mean, mean, names};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -163,7 +165,11 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         metrics: vec![ACCURACY, TIME, STEPS],
         published,
         compared: true,
-        figures: |_| Vec::new(),
+        figures: |records| {
+            let mut all = vec![frontier(records, &ACCURACY, &TIME)];
+            all.extend(learning_curves(records, "validation", &ACCURACY));
+            all
+        },
         findings,
     })
 }
