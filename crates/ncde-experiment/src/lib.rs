@@ -10,6 +10,7 @@
 //! | `record`, `run` | what a run leaves; the jobs one after the other, none twice |
 //! | `table`, `report` | means and deviations beside published values; Markdown, LaTeX and a page with plots |
 //! | `standing`, `frontier` | average ranks and tests over tasks; a metric against the time of a step |
+//! | [`memory`] | the peak of this process |
 //! | `shuffle` | a random order of very many things, in constant memory |
 //! | [`token`] | tasks on words of tokens |
 //! | [`ppg`] | recordings of PPG-DaLiA, from the files of its archive |
@@ -20,6 +21,7 @@
 
 mod error;
 mod frontier;
+pub mod memory;
 mod plan;
 pub mod ppg;
 mod record;

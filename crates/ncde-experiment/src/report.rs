@@ -39,6 +39,10 @@ pub(crate) fn learning_curves(records: &[Record], curve: &str, metric: &Metric) 
     let figure = |task: &str| {
         let own: Vec<&Record> =
             records.iter().filter(|record| record.task == task && record.measured.curves.contains_key(curve)).collect();
+        // Of many runs one seed of each model, so that lines can be told apart.
+        let many = own.len() > 2 * COLOURS;
+        let first = |at: usize| !own[..at].iter().any(|record| record.model == own[at].model);
+        let own: Vec<&Record> = (0..own.len()).filter(|&at| !many || first(at)).map(|at| own[at]).collect();
         let line = |record: &&Record| {
             let points = record.measured.curves[curve].iter().map(|[x, y]| [*x, y * metric.factor]).collect();
             (format!("{}, seed {}", record.model, record.seed), points)

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ncde_report::statistics::Better;
 use serde_json::json;
 
-use super::trained::{self, InParts, STEPS, TIME};
+use super::trained::{self, InParts, MEMORY, STEPS, TIME, TOTAL};
 use crate::Error;
 use crate::frontier::frontier;
 use crate::plan::{Budget, Entry, Metric, Plan, Published, Request};
@@ -128,7 +128,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         title: format!("PPG-DaLiA ({budget})"),
         differences: differences(budget, drawn),
         jobs,
-        metrics: vec![ERROR, TIME, STEPS],
+        metrics: vec![ERROR, TIME, STEPS, TOTAL, MEMORY],
         published,
         compared: false,
         figures: |records| {

@@ -8,6 +8,7 @@ use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
 
 use crate::Error;
+use crate::memory::Watch;
 use crate::plan::{Control, Job, Metric};
 use crate::record::Measured;
 
@@ -17,8 +18,16 @@ pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", facto
 pub(super) const MSE: Metric =
     Metric { name: "mse", title: "mean square error", factor: 1.0, digits: 5, better: Some(Better::Less) };
 pub(super) const TIME: Metric =
-    Metric { name: "step_seconds", title: "seconds for 1000 steps", factor: 1e3, digits: 1, better: Some(Better::Less) };
+    Metric { name: "step_seconds", title: "time of 1000 steps (s)", factor: 1e3, digits: 1, better: Some(Better::Less) };
 pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0, better: None };
+
+pub(super) const TOTAL: Metric =
+    Metric { name: "train_seconds", title: "time of training in all (s)", factor: 1.0, digits: 0, better: Some(Better::Less) };
+/// The peak of the process while it trains, with the data and what earlier runs have left.
+pub(super) const MEMORY: Metric =
+    Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0, better: Some(Better::Less) };
+/// What learning curves show.
+pub(super) const VALIDATION: Metric = Metric { title: "validation accuracy (%)", ..ACCURACY };
 
 /// Data to train on and, where it is by itself, to test on.
 pub(super) type Data = (Dataset, Option<Dataset>);
@@ -81,6 +90,7 @@ pub(super) fn job_in_parts(
 
 /// Trains in the directory of a run; none if it was stopped.
 fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, name: &str) -> Result<Option<Measured>, Error> {
+    let memory = Watch::begin();
     let run = Run::new(config, train, test)?.stopped_by(control.stop().clone());
     let (steps, directory) = (run.settings().steps, control.directory());
     let result = run.train(directory, true, [name, ""], &mut |event| match event {
@@ -89,7 +99,11 @@ fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, nam
         _ => {}
     });
     match result {
-        Ok(outcome) => Ok(Some(measured(&outcome.record))),
+        Ok(outcome) => {
+            let mut own = measured(&outcome.record);
+            own.values.extend(memory.mebibytes().map(|seen| (MEMORY.name.to_owned(), seen)));
+            Ok(Some(own))
+        }
         Err(ncde::train::Error::Interrupted { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -103,6 +117,7 @@ fn measured(record: &RunRecord) -> Measured {
         ("rmse", get("mse").map(f64::sqrt)),
         ("steps", Some(record.steps as f64)),
         ("step_seconds", Some(record.seconds_per_step)),
+        ("train_seconds", Some(record.seconds)),
         ("parameters", Some(record.model.parameters as f64)),
     ];
     let values: Vec<(&str, f64)> = values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
