@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use ncde_experiment::memory::field;
+pub(crate) use ncde_experiment::memory::peak;
+
 const MIB: f64 = (1_u64 << 20) as f64;
 
 /// Bytes as MiB.
@@ -20,19 +23,6 @@ pub(crate) fn shortage(bytes: u128) -> Option<String> {
     (bytes > available).then(|| format!("{} are needed, but {} of memory are available", words(bytes), words(available)))
 }
 
-/// The largest number of bytes that this process has held at once.
-pub(crate) fn peak() -> Option<u64> {
-    field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM")
-}
-
-/// A line `name:   123 kB`, in bytes.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let lines = text.lines().filter_map(|line| line.split_once(':'));
-    let (_, value) = lines.into_iter().find(|(key, _)| *key == name)?;
-    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
-}
-
 /// Bytes as people write them.
 fn words(bytes: u128) -> String {
     const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -48,14 +38,6 @@ fn words(bytes: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fields_are_found_by_their_whole_name() {
-        let text = "MemFree:  1 kB\nMemAvailable:   20 kB\nVmHWM: x kB\n";
-        assert_eq!(field(text, "MemAvailable"), Some(20 * 1024));
-        assert_eq!(field(text, "Mem"), None);
-        assert_eq!(field(text, "VmHWM"), None);
-    }
 
     #[test]
     fn sizes_read_well() {

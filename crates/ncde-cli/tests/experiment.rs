@@ -5,12 +5,22 @@ use crate::common::Folder;
 #[test]
 fn the_list_says_what_each_needs() {
     let run = Folder::new().run("experiment");
-    for name in
-        ["a5", "a5-length", "formal", "signature-regression", "toy", "uea", "lip", "scan-table", "log-ode-table", "eigenworms"]
-    {
+    for name in [
+        "a5",
+        "a5-length",
+        "formal",
+        "signature-regression",
+        "toy",
+        "uea",
+        "ppg",
+        "lip",
+        "scan-table",
+        "log-ode-table",
+        "eigenworms",
+    ] {
         assert!(run.ok().stdout.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} in {}", run.stdout);
     }
-    assert_eq!(run.stdout.matches("needs: ").count(), 10);
+    assert_eq!(run.stdout.matches("needs: ").count(), 11);
     let lines = Folder::new().run("experiment --json");
     assert!(lines.ok().stdout.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
 }
@@ -23,6 +33,7 @@ fn a_finished_run_is_not_done_again_and_more_can_be_added() {
     assert!(run.ok().stdout.contains("| depth-2 |") && run.stdout.contains("**How it was done**"), "{}", run.stdout);
     let first = folder.read("lip/depth-2/sign/seed-7/result.json");
     assert!(String::from_utf8(folder.read("lip/report.html")).unwrap().contains("composition bound"));
+    assert!(String::from_utf8(folder.read("lip/table.tex")).unwrap().contains("\\begin{tabular}{lc}"));
     // Not by accident.
     folder.run(&format!("{command} --seeds 7,")).failed(2, &["holds 1 of these 1 runs", "--resume"]);
     let more = folder.run(&format!("{command} --seeds 7,8 --resume --json"));

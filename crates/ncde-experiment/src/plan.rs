@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ncde::train::Device;
+use ncde_report::statistics::Better;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -140,6 +141,8 @@ pub struct Metric {
     pub factor: f64,
     /// Digits behind the point.
     pub digits: usize,
+    /// Which values are better; none where neither are.
+    pub better: Option<Better>,
 }
 
 /// What a job may ask and say while it goes on.
@@ -236,6 +239,8 @@ pub struct Plan {
     pub metrics: Vec<Metric>,
     /// What was published.
     pub published: Vec<Published>,
+    /// Whether models are ranked and tested over tasks by the first metric, which must then be one of which more or less is better.
+    pub compared: bool,
     /// Plots of records.
     pub figures: fn(&[Record]) -> Vec<Figure>,
     /// What records say, in words.

@@ -1,12 +1,13 @@
-//! What an experiment says: Markdown for people, a page with plots.
+//! What an experiment says: Markdown for people, LaTeX for papers, a page with plots.
 
 use std::fmt::Write;
 
-use ncde_report::plot::{Axis, Chart, Layer, Spacing};
-use ncde_report::{Column, Page, markdown_table};
+use ncde_report::plot::{Axis, Chart, Layer, Ranking, Spacing};
+use ncde_report::{Column, Page, latex_paragraph, latex_table, markdown_table};
 
 use crate::plan::{Metric, Plan};
 use crate::record::Record;
+use crate::standing::standing;
 use crate::table::{Table, names, tables};
 
 /// A plot, and the names of its colours in order.
@@ -38,6 +39,10 @@ pub(crate) fn learning_curves(records: &[Record], curve: &str, metric: &Metric) 
     let figure = |task: &str| {
         let own: Vec<&Record> =
             records.iter().filter(|record| record.task == task && record.measured.curves.contains_key(curve)).collect();
+        // Of many runs one seed of each model, so that lines can be told apart.
+        let many = own.len() > 2 * COLOURS;
+        let first = |at: usize| !own[..at].iter().any(|record| record.model == own[at].model);
+        let own: Vec<&Record> = (0..own.len()).filter(|&at| !many || first(at)).map(|at| own[at]).collect();
         let line = |record: &&Record| {
             let points = record.measured.curves[curve].iter().map(|[x, y]| [*x, y * metric.factor]).collect();
             (format!("{}, seed {}", record.model, record.seed), points)
@@ -64,6 +69,20 @@ pub fn markdown(plan: &Plan, records: &[Record]) -> String {
     text
 }
 
+/// The tables as LaTeX, each with its caption, and the tests in words.
+pub fn latex(plan: &Plan, records: &[Record]) -> String {
+    let mut text = "% Needs \\usepackage{booktabs}.\n".to_owned();
+    for Table { title, columns, rows } in tables(plan, records) {
+        let header: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let caption = format!("{}: {title}. Mean and population deviation over seeds; the best of a column is bold.", plan.title);
+        let _ = write!(text, "\n{}", latex_table(&caption, &header, rows));
+    }
+    for words in standing(plan, records).iter().flat_map(|own| own.words()) {
+        let _ = write!(text, "\n{}", latex_paragraph(&words));
+    }
+    text
+}
+
 /// The same as a page, with plots.
 pub fn page(plan: &Plan, records: &[Record]) -> String {
     let mut page = Page::new(&plan.title);
@@ -72,6 +91,9 @@ pub fn page(plan: &Plan, records: &[Record]) -> String {
         let columns: Vec<(String, Column)> = columns.iter().enumerate().map(column).collect();
         let columns: Vec<(&str, Column)> = columns.iter().map(|(name, column)| (name.as_str(), *column)).collect();
         page.table(&title, &columns, rows);
+    }
+    if let Some(own) = standing(plan, records) {
+        page.ranking("Average ranks", &Ranking::of(&own.comparison, &own.models));
     }
     let figures = (plan.figures)(records);
     if !figures.is_empty() {
@@ -89,6 +111,7 @@ fn sections(plan: &Plan, records: &[Record]) -> Vec<(&'static str, Vec<String>)>
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     let mut differences = plan.differences.clone();
     differences.push(format!("{} runs took {seconds:.0} s in all.", records.len()));
-    let all = [("What was found", (plan.findings)(records)), ("How it was done", differences)];
+    let tests = standing(plan, records).map_or_else(Vec::new, |own| own.words());
+    let all = [("What was found", (plan.findings)(records)), ("Statistics", tests), ("How it was done", differences)];
     all.into_iter().filter(|(_, points)| !points.is_empty()).collect()
 }

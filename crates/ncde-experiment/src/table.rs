@@ -4,10 +4,13 @@
 //! mean = (x_1 + ... + x_n) / n,   deviation = sqrt(((x_1 - mean)^2 + ... + (x_n - mean)^2) / n)
 //! ```
 
+use ncde_report::Cell;
+use ncde_report::statistics::Better;
 use serde::Serialize;
 
 use crate::plan::{Metric, Plan, Published};
 use crate::record::Record;
+use crate::standing::{Standing, standing};
 
 /// A mean over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -43,8 +46,8 @@ pub struct Table {
     pub title: String,
     /// Its columns: the model first, then for each task our values, and where there are some the published.
     pub columns: Vec<String>,
-    /// Cells as text.
-    pub rows: Vec<Vec<String>>,
+    /// Its cells; the best of a column is in bold.
+    pub rows: Vec<Vec<Cell>>,
 }
 
 /// The names that records have of one kind, in the order in which they come.
@@ -64,43 +67,59 @@ pub fn mean(records: &[Record], model: &str, task: &str, metric: &str) -> Option
     Mean::of(&own.filter_map(|record| record.value(metric)).collect::<Vec<_>>())
 }
 
-/// The tables of an experiment, one a metric.
+/// The tables of an experiment, one a metric; that of the first has the average rank of each model where they are compared.
 pub fn tables(plan: &Plan, records: &[Record]) -> Vec<Table> {
-    plan.metrics.iter().filter_map(|metric| table(metric, &plan.published, records)).collect()
+    let standing = standing(plan, records);
+    let own = |metric: &Metric| standing.as_ref().filter(|standing| standing.metric == metric.name);
+    plan.metrics.iter().filter_map(|metric| table(metric, &plan.published, records, own(metric))).collect()
 }
 
-fn table(metric: &Metric, published: &[Published], records: &[Record]) -> Option<Table> {
+fn table(metric: &Metric, published: &[Published], records: &[Record], standing: Option<&Standing<'_>>) -> Option<Table> {
     let measured = |record: &&Record| record.value(metric.name).is_some();
     let records: Vec<Record> = records.iter().filter(measured).cloned().collect();
     let (models, tasks) = (names(&records, |record| &record.model), names(&records, |record| &record.task));
     let known = |model: &str, task: &str| {
         published.iter().find(|own| own.model == model && own.task == task && own.metric == metric.name)
     };
-    let any = |task: &str| models.iter().any(|model| known(model, task).is_some());
-    let number = |value: f64| format!("{:.*}", metric.digits, value * metric.factor);
     let mut columns = vec!["model".to_owned()];
-    for task in &tasks {
-        columns.push((*task).into());
-        columns.extend(any(task).then(|| "published".to_owned()));
-    }
-    let row = |model: &&str| {
-        let mut cells = vec![(*model).to_owned()];
-        for task in &tasks {
-            cells.push(mean(&records, model, task, metric.name).map_or_else(String::new, |own| match own.seeds {
-                1 => number(own.mean),
-                _ => format!("{} ± {}", number(own.mean), number(own.deviation)),
-            }));
-            if any(task) {
-                cells.push(known(model, task).map_or_else(String::new, |own| match own.deviation {
-                    Some(deviation) => format!("{} ± {}", number(own.mean), number(deviation)),
-                    None => number(own.mean),
-                }));
-            }
-        }
-        cells
+    let mut rows: Vec<Vec<Cell>> = models.iter().map(|model| vec![(*model).to_owned().into()]).collect();
+    let mut add = |name: &str, cells: Vec<Cell>| {
+        columns.push(name.into());
+        rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     };
-    let rows: Vec<Vec<String>> = models.iter().map(row).collect();
+    for task in &tasks {
+        let own = models.iter().map(|model| {
+            let own = mean(&records, model, task, metric.name)?;
+            Some((own.mean, (own.seeds > 1).then_some(own.deviation)))
+        });
+        add(task, column(metric, own.collect()));
+        if models.iter().any(|model| known(model, task).is_some()) {
+            let others = models.iter().map(|model| known(model, task).map(|own| (own.mean, own.deviation)));
+            add("published", column(metric, others.collect()));
+        }
+    }
+    if let Some(standing) = standing {
+        let rank = Metric { factor: 1.0, digits: 2, better: Some(Better::Less), ..*metric };
+        add("average rank", column(&rank, models.iter().map(|model| Some((standing.rank(model)?, None))).collect()));
+    }
     (!rows.is_empty()).then(|| Table { title: metric.title.into(), columns, rows })
+}
+
+/// Means with their deviations as cells, the best in bold, and all that read the same.
+fn column(metric: &Metric, values: Vec<Option<(f64, Option<f64>)>>) -> Vec<Cell> {
+    let number = |value: f64| format!("{:.*}", metric.digits, value * metric.factor);
+    let means = values.iter().flatten().map(|(mean, _)| *mean);
+    let best = metric.better.and_then(|better| means.clone().min_by(|a, b| better.cost(*a).total_cmp(&better.cost(*b))));
+    // One alone is no best.
+    let best = best.filter(|_| means.count() > 1).map(number);
+    let cell = |value: Option<(f64, Option<f64>)>| {
+        let Some((mean, deviation)) = value else { return Cell::default() };
+        let mean = number(mean);
+        let bold = best.as_ref() == Some(&mean);
+        let text = deviation.map_or_else(|| mean.clone(), |deviation| format!("{mean} ± {}", number(deviation)));
+        Cell { text, bold }
+    };
+    values.into_iter().map(cell).collect()
 }
 
 /// A line a value and a line a mean, for programs.

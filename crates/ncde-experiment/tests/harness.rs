@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ncde::train::Device;
 use ncde_experiment::{
-    Budget, Control, Error, Event, Job, Mean, Measured, Metric, Plan, Published, RESULT, Record, Seeds, lines, markdown, page,
-    run, tables,
+    Budget, Control, Error, Event, Job, Mean, Measured, Metric, Plan, Published, RESULT, Record, Seeds, latex, lines, markdown,
+    page, run, standing, tables,
 };
+use ncde_report::statistics::Better;
 use serde_json::json;
 
-const VALUE: Metric = Metric { name: "value", title: "a value (%)", factor: 100.0, digits: 1 };
+const VALUE: Metric = Metric { name: "value", title: "a value (%)", factor: 100.0, digits: 1, better: Some(Better::More) };
 
 /// A plan of two models, two tasks and three seeds, which notes what is done and is stopped in the middle of run `stop`.
 fn plan(done: &Rc<RefCell<Vec<String>>>, stop: Option<usize>, flag: &Arc<AtomicBool>) -> Plan {
@@ -46,6 +47,7 @@ fn plan(done: &Rc<RefCell<Vec<String>>>, stop: Option<usize>, flag: &Arc<AtomicB
         jobs,
         metrics: vec![VALUE],
         published,
+        compared: true,
         figures: |_| Vec::new(),
         findings: |records| vec![format!("{} records", records.len())],
     }
@@ -121,17 +123,76 @@ fn tables_have_means_and_population_deviations_beside_published_values() {
     // 60, 70, 80: the mean is 70, the deviation the root of 200/3.
     let table = &tables(&plan, &records)[0];
     assert_eq!(table.columns, ["model", "a", "published", "b"]);
-    assert_eq!(table.rows, [["dense", "70.0 ± 8.2", "71.0 ± 2.0", "70.0 ± 8.2"], ["block", "25.0 ± 0.0", "", "25.0 ± 0.0"]]);
+    let texts: Vec<Vec<&str>> = table.rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+    assert_eq!(texts, [["dense", "70.0 ± 8.2", "71.0 ± 2.0", "70.0 ± 8.2"], ["block", "25.0 ± 0.0", "", "25.0 ± 0.0"]]);
+    // The best of two is bold; a published value alone is not.
+    let bold: Vec<Vec<bool>> = table.rows.iter().map(|row| row.iter().map(|cell| cell.bold).collect()).collect();
+    assert_eq!(bold, [[false, true, false, true], [false; 4]]);
     let own = Mean::of(&[0.6, 0.7, 0.8]).unwrap();
     assert!((own.deviation - (0.02_f64 / 3.0).sqrt()).abs() < 1e-15);
     let text = markdown(&plan, &records);
-    assert!(text.contains("| dense | 70.0 ± 8.2 | 71.0 ± 2.0 | 70.0 ± 8.2 |") && text.contains("- nothing was cut"), "{text}");
+    assert!(
+        text.contains("| dense | **70.0 ± 8.2** | 71.0 ± 2.0 | **70.0 ± 8.2** |") && text.contains("- nothing was cut"),
+        "{text}"
+    );
     let html = page(&plan, &records);
-    assert!(html.contains("A &lt; test") && html.contains("70.0 ± 8.2") && html.contains("12 records"));
+    assert!(html.contains("A &lt; test") && html.contains("<b>70.0 ± 8.2</b>") && html.contains("12 records"));
+    let tex = latex(&plan, &records);
+    assert!(
+        tex.contains("dense & \\textbf{70.0 $\\pm$ 8.2} & 71.0 $\\pm$ 2.0 &") && tex.contains("A $<$ test: a value (\\%)"),
+        "{tex}"
+    );
+    // Two models are too few to test.
+    assert!(standing(&plan, &records).is_none() && !text.contains("Statistics"));
     let lines: Vec<serde_json::Value> = lines(&plan, &records).iter().map(|line| serde_json::to_value(line).unwrap()).collect();
     assert_eq!(lines.len(), 12 + 4);
     assert!(lines[0]["seed"] == 1 && lines[0]["published"] == 0.71 && lines[0]["experiment"] == "test");
     assert!(lines[12]["mean_of"] == 3 && lines[12].get("seed").is_none());
+}
+
+/// A record of a model on a task.
+fn record(model: &str, task: &str, value: f64) -> Record {
+    let measured = Measured::of(&[("value", value)]);
+    let (experiment, budget, settings) = ("test".into(), Budget::Quick, json!({}));
+    Record { experiment, budget, model: model.into(), task: task.into(), seed: 1, settings, measured, seconds: 1.0 }
+}
+
+#[test]
+fn complete_models_are_ranked_and_tested_over_tasks() {
+    let (done, flag) = (Rc::new(RefCell::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let plan = plan(&done, None, &flag);
+    let mut records: Vec<Record> = Vec::new();
+    for (model, shift) in [("a", 0.0), ("b", 0.3), ("c", 0.1)] {
+        records.extend((0..4).map(|task| record(model, &format!("task-{task}"), shift + 0.1 * f64::from(task))));
+    }
+    // One that lacks tasks is left out.
+    records.push(record("d", "task-0", 0.9));
+    let own = standing(&plan, &records).unwrap();
+    assert_eq!(
+        (own.models.as_slice(), own.tasks.len(), own.comparison.order.as_slice()),
+        (["a", "b", "c"].as_slice(), 4, [1, 2, 0].as_slice())
+    );
+    assert_eq!((own.rank("b"), own.rank("d")), (Some(1.0), None));
+    let table = &tables(&plan, &records)[0];
+    assert_eq!(table.columns.last().map(String::as_str), Some("average rank"));
+    let ranks: Vec<(&str, bool)> =
+        table.rows.iter().map(|row| row.last().map(|cell| (cell.text.as_str(), cell.bold)).unwrap()).collect();
+    assert_eq!(ranks, [("3.00", false), ("1.00", true), ("2.00", false), ("", false)]);
+    let (text, html, tex) = (markdown(&plan, &records), page(&plan, &records), latex(&plan, &records));
+    for said in [&text, &html, &tex] {
+        assert!(said.contains("chi-square = 8.00 with 2 degrees of freedom, p = 0.0183"), "{said}");
+    }
+    assert!(html.contains("class=\"clique\"") && html.contains("b (1.00)"), "{html}");
+    let line = serde_json::to_value(&own).unwrap();
+    assert!(line["metric"] == "value" && line["friedman"]["freedom"] == 2 && line["ranks"][0] == 3.0, "{line}");
+
+    // Where too few models have all tasks, all models are compared on what they share.
+    records.retain(|record| record.model != "d" && (record.model == "b" || record.task != "task-3"));
+    let own = standing(&plan, &records).unwrap();
+    assert_eq!((own.models.len(), own.tasks), (3, vec!["task-0", "task-1", "task-2"]));
+    // On one task, or where the plan does not want it, there is no standing.
+    records.retain(|record| record.task == "task-0");
+    assert!(standing(&plan, &records).is_none());
 }
 
 #[test]

@@ -38,6 +38,25 @@ pub(crate) fn markdown(text: &str) -> String {
     escaped
 }
 
+/// For text in LaTeX: one line, every character that could mean something escaped; `±` as in formulas.
+pub(crate) fn latex(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', character]),
+            '\\' => escaped.push_str("\\textbackslash{}"),
+            '~' => escaped.push_str("\\textasciitilde{}"),
+            '^' => escaped.push_str("\\textasciicircum{}"),
+            '<' => escaped.push_str("$<$"),
+            '>' => escaped.push_str("$>$"),
+            '±' => escaped.push_str("$\\pm$"),
+            control if control.is_control() => escaped.push(' '),
+            plain => escaped.push(plain),
+        }
+    }
+    escaped
+}
+
 /// A block of code in Markdown, with a fence longer than any run of backticks in it.
 pub(crate) fn fenced(text: &str, language: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
@@ -62,6 +81,11 @@ mod tests {
     #[test]
     fn markdown_stays_in_its_cell() {
         assert_eq!(markdown("a|b\n*c* <i>"), "a\\|b \\*c\\* &lt;i&gt;");
+    }
+
+    #[test]
+    fn latex_has_no_commands_left() {
+        assert_eq!(latex("a_b \\input{x} 5 %\n1 ± 2 <"), "a\\_b \\textbackslash{}input\\{x\\} 5 \\% 1 $\\pm$ 2 $<$");
     }
 
     #[test]

@@ -22,25 +22,33 @@
 //! | --- | --- |
 //! | [`metrics`] | pure functions of predictions and truth |
 //! | [`record`] | the record of a run, and how it is read and written |
-//! | `compare`, `summary`, `format` | what is said of one run and of several; numbers for people |
+//! | [`statistics`] | tests over several models and data sets |
+//! | `compare`, `across`, `summary`, `format` | what is said of one run and of several; numbers for people |
 //! | `ahead` | tables of forecasts, beside naive ones |
 //! | [`plot`] | axes and charts as SVG |
 //! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
+//! | `cell`, `latex` | cells of tables that others make, as Markdown, LaTeX and HTML |
 
+mod across;
 mod ahead;
+mod cell;
 mod compare;
 mod escape;
 mod format;
 mod html;
+mod latex;
 mod markdown;
 pub mod metrics;
 mod number;
 pub mod plot;
 pub mod record;
+pub mod statistics;
 mod summary;
 mod terminal;
 
+pub use cell::Cell;
 pub use html::{Column, Page, html};
+pub use latex::{latex_paragraph, latex_table};
 pub use markdown::{markdown, markdown_table};
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};

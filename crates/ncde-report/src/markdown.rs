@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::across::{Across, across};
 use crate::ahead;
+use crate::cell::{Cell, cells};
 use crate::compare::{Board, boards};
 use crate::escape::{fenced, markdown as escaped};
 use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
@@ -30,8 +32,12 @@ pub fn markdown(records: &[RunRecord]) -> String {
         [only] => run(&mut text, only, 1, &escaped(&only.title())),
         _ => {
             let _ = writeln!(text, "# {}\n", crate::summary::heading(records));
-            for board in boards(records) {
-                comparison(&mut text, &board);
+            let boards = boards(records);
+            for own in across(&boards) {
+                over(&mut text, &own);
+            }
+            for board in &boards {
+                comparison(&mut text, board);
             }
             for (place, record) in records.iter().enumerate() {
                 text.push('\n');
@@ -42,6 +48,19 @@ pub fn markdown(records: &[RunRecord]) -> String {
     // Seen by programs alone.
     let _ = writeln!(text, "\n<!-- {MARK} -->");
     text
+}
+
+/// Models over data sets.
+fn over(text: &mut String, own: &Across<'_>) {
+    let _ = writeln!(text, "## All data sets: {}\n", metric_name(own.metric));
+    let sets: Vec<String> = own.sets.iter().map(|set| escaped(set)).collect();
+    let header: Vec<&str> = ["model"].into_iter().chain(sets.iter().map(String::as_str)).chain(["average rank"]).collect();
+    table(text, &header, own.rows().into_iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()));
+    text.push('\n');
+    for words in own.comparison.words(&own.names()) {
+        let _ = writeln!(text, "- {}", escaped(&words));
+    }
+    text.push('\n');
 }
 
 fn comparison(text: &mut String, board: &Board<'_>) {
@@ -217,11 +236,13 @@ fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<Stri
 /// A table as Markdown. Names must be harmless.
 ///
 /// ```
-/// let table = ncde_report::markdown_table(&["model", "accuracy"], vec![vec!["dense".into(), "99.1 ± 0.2".into()]]);
-/// assert_eq!(table.lines().last(), Some("| dense | 99.1 ± 0.2 |"));
+/// use ncde_report::{Cell, markdown_table};
+/// let table = markdown_table(&["model", "accuracy"], vec![vec![Cell::from("dense".to_owned()), Cell::bold("99.1 ± 0.2")]]);
+/// assert_eq!(table.lines().last(), Some("| dense | **99.1 ± 0.2** |"));
 /// ```
-pub fn markdown_table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+pub fn markdown_table<C: Into<Cell>>(header: &[&str], rows: Vec<Vec<C>>) -> String {
     let mut text = String::new();
-    table(&mut text, header, rows.into_iter());
+    let cell = |Cell { text, bold }| if bold { format!("**{text}**") } else { text };
+    table(&mut text, header, cells(rows).into_iter().map(|row| row.into_iter().map(cell).collect()));
     text
 }

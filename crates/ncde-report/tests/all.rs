@@ -5,4 +5,5 @@ mod forecast;
 mod metrics;
 mod page;
 mod record;
+mod statistics;
 mod text;

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{Made, classifier, empty, hostile, many_classes, regressor, several};
-use ncde_report::{Glyphs, RunRecord, markdown, terminal};
+use ncde_report::{Glyphs, RunRecord, html, markdown, terminal};
 
 /// Every run that tests show.
 fn all() -> Vec<RunRecord> {
@@ -159,4 +159,34 @@ fn a_curve_on_a_terminal_goes_where_the_values_go() {
     assert!(starts.windows(2).all(|pair| pair[0] > pair[1]) && starts[5] == 0, "{starts:?}");
     assert!(bars[0].ends_with('█') && bars[5].starts_with('▁'), "{bars:?}");
     assert!(rows[0].starts_with(&format!("{last} |")) && rows[5].trim_start().starts_with("0 |"), "{rows:?}");
+}
+
+/// Four models on three data sets, one of which has no run of the last.
+fn over_data_sets() -> Vec<RunRecord> {
+    let mut runs = Vec::new();
+    for (at, set) in ["motions", "hearts|beats", "words"].into_iter().enumerate() {
+        for (model, skill) in [("slice", 3.5), ("ncde", 0.8), ("log-ncde", 2.0), ("nrde", 1.2)] {
+            // Settings may differ between data sets, where names are enough.
+            let detail = format!("H = {}", 16 << at);
+            let mut run = classifier(Made { model, detail: &detail, skill, ..Made::default() });
+            run.data.name = set.into();
+            runs.extend((model != "nrde" || at > 0).then_some(run));
+        }
+    }
+    runs
+}
+
+#[test]
+fn models_on_several_data_sets_are_ranked_over_them() {
+    let runs = over_data_sets();
+    let text = markdown(&runs);
+    assert!(text.contains("## All data sets: accuracy") && text.contains("| hearts\\|beats |"), "{text}");
+    let rows: Vec<&str> =
+        text.lines().filter(|line| line.ends_with("| average rank |") || line.ends_with(".00         |")).collect();
+    assert!(rows.len() == 4 && rows[1].starts_with("| slice ") && rows[3].starts_with("| ncde "), "{rows:?}");
+    assert!(text.contains("Friedman test, corrected for ties: chi-square = 6.00 with 2 degrees of freedom"), "{text}");
+    let page = html(&runs);
+    assert!(page.contains("<h2>All data sets</h2>") && page.contains("slice (1.00)") && page.contains("class=\"clique\""));
+    // Two data sets with two models in common are only shown by themselves.
+    assert!(!markdown(&runs[..5]).contains("All data sets"));
 }

@@ -15,7 +15,7 @@ Examples:
       minutes on two cores; the table says what was cut
   ncde experiment formal --model block-64-8 --task cycle-navigation --seeds 3
       one row of a table, mean and deviation over three seeds
-  ncde experiment uea --data archive --split splits.json --seeds 2345,3456 --out runs/uea
+  ncde experiment uea --data archive --task Heartbeat --split splits.json --seeds 2 --out runs/uea
       files that you have, and parts that others have published
   ncde experiment a5 --budget paper --out runs/a5
       as published: days on a processor
@@ -25,8 +25,10 @@ Examples:
       go on with it; a finished run is never done again
 
 The directory holds one folder for each run (MODEL/TASK/seed-N/result.json), and the tables as
-`table.md` and, with plots, as `report.html`. Deviations are those of the population, as in the
-thesis. `--json` prints a line for each value and each mean.";
+`table.md`, `table.tex` and, with plots, as `report.html`. Deviations are those of the population,
+as in the thesis; the best of a column is bold. Three models or more on two tasks or more are also
+ranked and tested (Friedman; Wilcoxon with Holm's correction). `--json` prints a line for each
+value, each mean, and the tests.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -59,8 +61,9 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// A JSON file that says which cases are validated and tested on, for each seed: `{"SEED": {"val": [...], "test": [...]}}`
-    #[arg(long, value_name = "FILE", requires = "data")]
+    /// A JSON file that says which cases are validated and tested on, for each seed: `{"SEED": {"val": [...], "test": [...]}}`; or a
+    /// directory with NAME/splits.json for each data set
+    #[arg(long, value_name = "PATH", requires = "data")]
     pub(crate) split: Option<PathBuf>,
 
     /// The directory of its runs; `experiments/NAME-BUDGET` by default
@@ -79,7 +82,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,
 
-    /// A JSON object for each value and each mean, in place of tables
+    /// A JSON object for each value and each mean, and one for the tests, in place of tables
     #[arg(long)]
     pub(crate) json: bool,
 }

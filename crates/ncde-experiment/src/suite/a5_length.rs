@@ -7,12 +7,14 @@ use std::rc::Rc;
 
 use ncde::random::Stream;
 use ncde_report::plot::{Axis, Spacing};
+use ncde_report::statistics::Better;
 use serde_json::json;
 
 use super::a5::{SEEDS, SPLIT, recipe, rows};
 use super::tokens::{ACCURACY, TIME};
 use crate::plan::{Budget, Entry, Metric, Plan, Request};
 use crate::record::Record;
+use crate::report::learning_curves;
 use crate::token::{A5, Lengths, Word, accuracy};
 use crate::{Error, Figure};
 
@@ -30,7 +32,7 @@ const LENGTHS: [usize; 9] = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120];
 
 /// Accuracy at a length.
 const fn at(name: &'static str, title: &'static str) -> Metric {
-    Metric { name, title, factor: 100.0, digits: 1 }
+    Metric { name, title, factor: 100.0, digits: 1, better: Some(Better::More) }
 }
 
 const METRICS: [Metric; 4] = [
@@ -86,6 +88,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics,
         published: Vec::new(),
+        compared: false,
         figures,
         findings: |_| Vec::new(),
     })
@@ -114,5 +117,7 @@ fn figures(records: &[Record]) -> Vec<Figure> {
         (format!("{}, seed {}", record.model, record.seed), points)
     };
     let (x, y) = (Axis::new("length", Spacing::Auto), Axis::new("token accuracy (%)", Spacing::Linear));
-    vec![Figure::lines("Accuracy against length", x, y, records.iter().map(line).collect())]
+    let mut all = vec![Figure::lines("Accuracy against length", x, y, records.iter().map(line).collect())];
+    all.extend(learning_curves(records, "accuracy", &ACCURACY));
+    all
 }

@@ -9,12 +9,13 @@ use serde_json::json;
 
 use super::a5::SEEDS;
 use super::tokens::{ACCURACY, Recipe, TIME};
+use crate::Error;
+use crate::frontier::frontier;
 use crate::plan::{Budget, Entry, Plan, Published, Request};
 use crate::record::Record;
 use crate::report::learning_curves;
 use crate::table::{Mean, mean, names};
 use crate::token::{Fit, Flow, Formal, Language, Rates, Row, Slice, WALSH_HADAMARD};
-use crate::{Error, Figure};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "formal",
@@ -122,8 +123,9 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![ACCURACY, TIME],
         published,
+        compared: true,
         figures: |records| {
-            let mut all = vec![trade(records)];
+            let mut all = vec![frontier(records, &ACCURACY, &TIME)];
             all.extend(learning_curves(records, "accuracy", &ACCURACY));
             all
         },
@@ -149,29 +151,6 @@ fn differences(budget: Budget) -> Vec<String> {
         ));
     }
     all
-}
-
-/// Accuracy, the mean over languages, against the time of a step.
-fn trade(records: &[Record]) -> Figure {
-    use ncde_report::plot::{Axis, Chart, Layer, Spacing};
-    let tasks = names(records, |record| &record.task);
-    let over = |model: &str, metric: &str| {
-        let all: Vec<f64> = tasks.iter().filter_map(|task| mean(records, model, task, metric)).map(|own| own.mean).collect();
-        (all.len() == tasks.len()).then(|| Mean::of(&all)).flatten().map(|own| own.mean)
-    };
-    let point = |model: &&str| Some((model.to_string(), [1e3 * over(model, TIME.name)?, 100.0 * over(model, ACCURACY.name)?]));
-    let points: Vec<(String, [f64; 2])> = names(records, |record| &record.model).iter().filter_map(point).collect();
-    let beaten = |at: &[f64; 2]| points.iter().any(|(_, own)| own != at && own[0] <= at[0] && own[1] >= at[1]);
-    let mut frontier: Vec<[f64; 2]> = points.iter().map(|(_, at)| *at).filter(|at| !beaten(at)).collect();
-    frontier.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    let mut layers = vec![Layer::Guide { points: frontier }];
-    layers.extend(points.iter().enumerate().map(|(colour, (name, at))| {
-        let tip = format!("{name}: {:.1} %, {:.1} ms", at[1], at[0]);
-        Layer::Mark { at: *at, name: String::new(), tip, colour }
-    }));
-    let (x, y) = (Axis::new("time of a step (ms)", Spacing::Auto), Axis::new("mean accuracy (%)", Spacing::Linear));
-    let chart = Chart { title: "Accuracy against the time of a step".into(), x, y, layers };
-    Figure { chart, names: points.into_iter().map(|(name, _)| name).collect() }
 }
 
 fn findings(records: &[Record]) -> Vec<String> {

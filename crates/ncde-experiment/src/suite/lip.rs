@@ -40,10 +40,12 @@ const TASK: &str = "sign";
 const POINTS: usize = 400;
 const MEASURED: usize = 300;
 
-const NORM: Metric = Metric { name: "norm", title: "Lip(2) norm on points of [-1, 1]", factor: 1.0, digits: 1 };
-const BOUND: Metric = Metric { name: "log10_bound", title: "logarithm (base 10) of its bound", factor: 1.0, digits: 1 };
-const BEND: Metric = Metric { name: "bend", title: "its largest part: the slope of the derivative", factor: 1.0, digits: 1 };
-const ERROR: Metric = Metric { name: "error", title: "mean square error of the fit", factor: 1.0, digits: 4 };
+const NORM: Metric = Metric { name: "norm", title: "Lip(2) norm on points of [-1, 1]", factor: 1.0, digits: 1, better: None };
+const BOUND: Metric =
+    Metric { name: "log10_bound", title: "logarithm (base 10) of its bound", factor: 1.0, digits: 1, better: None };
+const BEND: Metric =
+    Metric { name: "bend", title: "its largest part: the slope of the derivative", factor: 1.0, digits: 1, better: None };
+const ERROR: Metric = Metric { name: "error", title: "mean square error of the fit", factor: 1.0, digits: 4, better: None };
 
 fn plan(request: &Request) -> Result<Plan, Error> {
     let budget = request.budget;
@@ -69,6 +71,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![NORM, BOUND, BEND, ERROR],
         published: vec![known("depth-3", 297.0), known("depth-4", 16910.0)],
+        compared: false,
         figures,
         findings,
     })

@@ -4,6 +4,7 @@ mod a5;
 mod a5_length;
 mod formal;
 mod lip;
+mod ppg;
 mod signature_regression;
 mod tokens;
 mod toy;
@@ -15,7 +16,7 @@ use crate::plan::Entry;
 
 /// The experiments of this crate, in the order in which they are listed.
 pub const EXPERIMENTS: &[Entry] =
-    &[a5::ENTRY, a5_length::ENTRY, formal::ENTRY, signature_regression::ENTRY, toy::ENTRY, uea::ENTRY, lip::ENTRY];
+    &[a5::ENTRY, a5_length::ENTRY, formal::ENTRY, signature_regression::ENTRY, toy::ENTRY, uea::ENTRY, ppg::ENTRY, lip::ENTRY];
 
 /// An experiment among some by its name.
 ///

@@ -11,10 +11,11 @@ use std::rc::Rc;
 use ncde_data::{Case, Clock, Dataset, Targets};
 use serde_json::json;
 
-use super::trained::{self, RMSE};
+use super::trained::{self, MSE, RMSE};
 use crate::Error;
 use crate::plan::{Budget, Control, Entry, Job, Plan, Published, Request};
 use crate::record::{Measured, Record};
+use crate::report::learning_curves;
 use crate::series::{LeastSquares, Walks, features, term};
 use crate::table::mean;
 
@@ -126,7 +127,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![RMSE, trained::TIME],
         published: published.collect(),
-        figures: |_| Vec::new(),
+        compared: true,
+        figures: |records| learning_curves(records, "validation", &MSE),
         findings,
     })
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use ncde_report::statistics::Better;
 use serde_json::json;
 
 use crate::Error;
@@ -10,9 +11,11 @@ use crate::record::Measured;
 use crate::token::{Fit, Fitted, Kept, Row, Slice, Source, fit};
 
 /// The share of answers that are right on words that were held out.
-pub(super) const ACCURACY: Metric = Metric { name: "accuracy", title: "validation accuracy (%)", factor: 100.0, digits: 1 };
+pub(super) const ACCURACY: Metric =
+    Metric { name: "accuracy", title: "validation accuracy (%)", factor: 100.0, digits: 1, better: Some(Better::More) };
 /// Milliseconds of a step of training.
-pub(super) const TIME: Metric = Metric { name: "step_seconds", title: "time of a training step (ms)", factor: 1e3, digits: 1 };
+pub(super) const TIME: Metric =
+    Metric { name: "step_seconds", title: "time of a training step (ms)", factor: 1e3, digits: 1, better: Some(Better::Less) };
 
 /// How a model is trained on words.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use ncde_data::{Case, Clock, Dataset, Targets};
 
-use super::trained::{self, ACCURACY, TIME};
+use super::trained::{self, ACCURACY, TIME, VALIDATION};
 use crate::Error;
 use crate::plan::{Budget, Entry, Plan, Published, Request};
 use crate::record::Record;
@@ -93,7 +93,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         jobs,
         metrics: vec![ACCURACY, TIME],
         published,
-        figures: |records| learning_curves(records, "validation", &ACCURACY),
+        compared: true,
+        figures: |records| learning_curves(records, "validation", &VALIDATION),
         findings,
     })
 }

@@ -2,21 +2,42 @@
 
 use std::rc::Rc;
 
-use ncde::train::{Config, Event, Run};
+use ncde::train::{Config, Event, Run, SplitBy};
 use ncde_data::Dataset;
+use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
 
 use crate::Error;
+use crate::memory::Watch;
 use crate::plan::{Control, Job, Metric};
 use crate::record::Measured;
 
-pub(super) const ACCURACY: Metric = Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1 };
-pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", factor: 1.0, digits: 4 };
-pub(super) const TIME: Metric = Metric { name: "step_seconds", title: "seconds for 1000 steps", factor: 1e3, digits: 1 };
-pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0 };
+pub(super) const ACCURACY: Metric =
+    Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1, better: Some(Better::More) };
+pub(super) const RMSE: Metric = Metric { name: "rmse", title: "test RMSE", factor: 1.0, digits: 4, better: Some(Better::Less) };
+pub(super) const MSE: Metric =
+    Metric { name: "mse", title: "mean square error", factor: 1.0, digits: 5, better: Some(Better::Less) };
+pub(super) const TIME: Metric =
+    Metric { name: "step_seconds", title: "time of 1000 steps (s)", factor: 1e3, digits: 1, better: Some(Better::Less) };
+pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", factor: 1.0, digits: 0, better: None };
+
+pub(super) const TOTAL: Metric =
+    Metric { name: "train_seconds", title: "time of training in all (s)", factor: 1.0, digits: 0, better: Some(Better::Less) };
+/// The peak of the process while it trains, with the data and what earlier runs have left.
+pub(super) const MEMORY: Metric =
+    Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0, better: Some(Better::Less) };
+/// What learning curves show.
+pub(super) const VALIDATION: Metric = Metric { title: "validation accuracy (%)", ..ACCURACY };
 
 /// Data to train on and, where it is by itself, to test on.
 pub(super) type Data = (Dataset, Option<Dataset>);
+
+/// Data, and the ids of the cases to validate and to test on.
+pub(super) struct InParts {
+    pub(super) data: Dataset,
+    pub(super) validation: Vec<String>,
+    pub(super) test: Vec<String>,
+}
 
 /// A configuration from a text, with more keys.
 pub(super) fn config(text: &str, more: &[String]) -> Result<Config, Error> {
@@ -44,8 +65,33 @@ pub(super) fn job(
     Job { model, task, seed, settings, spare: None, work: Box::new(work) }
 }
 
+/// A job on data whose parts are known by the ids of cases.
+pub(super) fn job_in_parts(
+    (model, task, seed): (String, String, u64),
+    mut config: Config,
+    said: serde_json::Value,
+    data: Rc<dyn Fn() -> Result<InParts, Error>>,
+) -> Job {
+    config.train.seed = Some(seed);
+    let settings = serde_json::json!({"config": config.to_toml(), "data": said});
+    let name = format!("{model} on {task}, seed {seed}");
+    let work = move |control: &mut Control<'_>| {
+        let InParts { data, validation, test } = data()?;
+        let (directory, path) = (control.directory(), control.directory().join("parts.json"));
+        let failed = |e: std::io::Error| Error::File { path: path.clone(), problem: e.to_string() };
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        let parts = serde_json::json!({ seed.to_string(): {"val": validation, "test": test} });
+        ncde_files::write_whole(&path, parts.to_string().as_bytes()).map_err(failed)?;
+        let mut config = config.clone();
+        (config.data.parts, config.data.split) = (Some(path), Some(SplitBy::Parts));
+        train_in(&config, (data, None), control, &name)
+    };
+    Job { model, task, seed, settings, spare: None, work: Box::new(work) }
+}
+
 /// Trains in the directory of a run; none if it was stopped.
 fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, name: &str) -> Result<Option<Measured>, Error> {
+    let memory = Watch::begin();
     let run = Run::new(config, train, test)?.stopped_by(control.stop().clone()).with_device(control.device());
     let (steps, directory) = (run.settings().steps, control.directory());
     let result = run.train(directory, true, [name, ""], &mut |event| match event {
@@ -54,7 +100,11 @@ fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, nam
         _ => {}
     });
     match result {
-        Ok(outcome) => Ok(Some(measured(&outcome.record))),
+        Ok(outcome) => {
+            let mut own = measured(&outcome.record);
+            own.values.extend(memory.mebibytes().map(|seen| (MEMORY.name.to_owned(), seen)));
+            Ok(Some(own))
+        }
         Err(ncde::train::Error::Interrupted { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -68,6 +118,7 @@ fn measured(record: &RunRecord) -> Measured {
         ("rmse", get("mse").map(f64::sqrt)),
         ("steps", Some(record.steps as f64)),
         ("step_seconds", Some(record.seconds_per_step)),
+        ("train_seconds", Some(record.seconds)),
         ("parameters", Some(record.model.parameters as f64)),
     ];
     let values: Vec<(&str, f64)> = values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use super::{Column, card, legend, table};
+use crate::across::Across;
 use crate::compare::{Board, Entry};
 use crate::escape::html as escaped;
 use crate::format::{capital, count, duration, metric_name};
-use crate::plot;
+use crate::plot::{self, Ranking};
 
 /// The most entries whose curves are drawn together: as many as there are colours.
 const MOST_CURVES: usize = 8;
@@ -28,6 +29,21 @@ pub(super) fn board(page: &mut String, board: &Board<'_>) {
     if board.entries.iter().any(|entry| entry.runs.len() > 1) {
         card(page, "Runs by seed", Some(runs_by_seed(board, &name)), " wide");
     }
+    page.push_str("</div>\n");
+}
+
+/// Writes the comparison of models over data sets.
+pub(super) fn over(page: &mut String, own: &Across<'_>) {
+    let name = metric_name(own.metric);
+    let _ = writeln!(page, "<h2>All data sets</h2>\n<div class=\"grid\">");
+    let sets = own.sets.iter().map(|set| (*set, Column::Number));
+    let columns: Vec<(&str, Column)> =
+        [("model", Column::Name)].into_iter().chain(sets).chain([("average rank", Column::Number)]).collect();
+    card(page, &capital(&name), Some(table(&columns, own.rows().into_iter())), " wide");
+    let points: String = own.comparison.words(&own.names()).iter().map(|words| format!("<li>{}</li>", escaped(words))).collect();
+    let diagram = Ranking::of(&own.comparison, &own.names()).svg();
+    let note = format!("<p class=\"soft\">{}</p><ul>{points}</ul>", escaped(Ranking::NOTE));
+    card(page, "Average ranks", diagram.map(|svg| svg + &note), " wide");
     page.push_str("</div>\n");
 }
 

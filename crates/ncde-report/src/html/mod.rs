@@ -16,6 +16,8 @@ use page::FOOT;
 pub use page::Page;
 
 use crate::RunRecord;
+use crate::across::across;
+use crate::cell::{Cell, cells};
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
@@ -44,8 +46,12 @@ pub fn html(records: &[RunRecord]) -> String {
 }
 
 fn several(page: &mut String, records: &[RunRecord]) {
-    for board in boards(records) {
-        comparison::board(page, &board);
+    let boards = boards(records);
+    for own in across(&boards) {
+        comparison::over(page, &own);
+    }
+    for board in &boards {
+        comparison::board(page, board);
     }
     page.push_str("<h2>Runs</h2>\n");
     for (place, record) in records.iter().enumerate() {
@@ -103,12 +109,12 @@ fn sideways(pixels: usize) -> String {
 }
 
 /// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
-fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rows: Vec<Vec<String>> = rows.collect();
+fn table<C: Into<Cell>>(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<C>>) -> String {
+    let rows = cells(rows.collect());
     let widest = |(at, (title, column)): (usize, &(&str, Column))| {
         // Names take several lines.
         let most = if matches!(column, Column::Name) { 13 } else { usize::MAX };
-        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.chars().count()).max().unwrap_or(0);
         // Titles break between words.
         let words = title.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
         // Digits are wider than letters.
@@ -124,7 +130,8 @@ fn table(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<String>>) ->
     for row in rows {
         text.push_str("<tr>");
         for (cell, (_, column)) in row.iter().zip(columns) {
-            let _ = write!(text, "<td{}>{}</td>", column.class(), escaped(cell));
+            let [open, close] = if cell.bold { ["<b>", "</b>"] } else { [""; 2] };
+            let _ = write!(text, "<td{}>{open}{}{close}</td>", column.class(), escaped(&cell.text));
         }
         text.push_str("</tr>");
     }

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::{Column, card, legend, table};
 use crate::MARK;
+use crate::cell::Cell;
 use crate::escape::html as escaped;
-use crate::plot::Chart;
+use crate::plot::{Chart, Ranking};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -15,12 +16,12 @@ pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
 /// A page that is written from top to bottom. Everything that is put in is escaped.
 ///
 /// ```
-/// use ncde_report::{Column, Page};
+/// use ncde_report::{Cell, Column, Page};
 /// let mut page = Page::new("A < B");
 /// page.paragraph("Two numbers.");
-/// page.table("Table", &[("model", Column::Name), ("accuracy", Column::Number)], vec![vec!["dense".into(), "99.1".into()]]);
+/// page.table("Table", &[("model", Column::Name), ("accuracy", Column::Number)], vec![vec![Cell::from("dense".to_owned()), Cell::bold("99.1")]]);
 /// let page = page.finish();
-/// assert!(page.contains("<h1>A &lt; B</h1>") && page.contains("99.1") && page.ends_with("</html>\n"));
+/// assert!(page.contains("<h1>A &lt; B</h1>") && page.contains("<b>99.1</b>") && page.ends_with("</html>\n"));
 /// ```
 #[derive(Debug)]
 pub struct Page {
@@ -59,7 +60,7 @@ impl Page {
     }
 
     /// A table in a box of its own.
-    pub fn table(&mut self, title: &str, columns: &[(&str, Column)], rows: Vec<Vec<String>>) {
+    pub fn table<C: Into<Cell>>(&mut self, title: &str, columns: &[(&str, Column)], rows: Vec<Vec<C>>) {
         self.text.push_str("<div class=\"grid\">\n");
         card(&mut self.text, title, Some(table(columns, rows.into_iter())), " wide");
         self.text.push_str("</div>\n");
@@ -73,6 +74,16 @@ impl Page {
             card(&mut self.text, &chart.title, chart.svg().map(|svg| svg + &colours), "");
         }
         self.text.push_str("</div>\n");
+    }
+
+    /// A critical-difference diagram in a box of its own, with what it shows below; nothing where it would be empty.
+    pub fn ranking(&mut self, title: &str, ranking: &Ranking) {
+        if let Some(svg) = ranking.svg() {
+            self.text.push_str("<div class=\"grid\">\n");
+            let note = format!("<p class=\"soft\">{}</p>", escaped(Ranking::NOTE));
+            card(&mut self.text, title, Some(svg + &note), " wide");
+            self.text.push_str("</div>\n");
+        }
     }
 
     /// The whole page.

@@ -244,19 +244,19 @@ fn overlap(a: &[f64; 4], b: &[f64; 4]) -> bool {
     a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
-fn width(label: &str) -> f64 {
+pub(super) fn width(label: &str) -> f64 {
     CHARACTER * label.chars().count() as f64
 }
 
 /// Which part of a text is at its place.
 #[derive(Clone, Copy)]
-enum Anchor {
+pub(super) enum Anchor {
     Start,
     Middle,
     End,
 }
 
-fn text(svg: &mut String, [x, y]: [f64; 2], anchor: Anchor, words: &str) {
+pub(super) fn text(svg: &mut String, [x, y]: [f64; 2], anchor: Anchor, words: &str) {
     let anchor = match anchor {
         Anchor::Start => "start",
         Anchor::Middle => "middle",
@@ -265,7 +265,7 @@ fn text(svg: &mut String, [x, y]: [f64; 2], anchor: Anchor, words: &str) {
     let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escape::html(words));
 }
 
-fn line(svg: &mut String, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
+pub(super) fn line(svg: &mut String, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
     let _ = write!(svg, "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>");
 }
 

@@ -4,6 +4,7 @@ mod chart;
 mod classes;
 mod curves;
 mod forecast;
+mod ranking;
 mod scale;
 mod scatter;
 
@@ -11,5 +12,6 @@ pub use chart::{Axis, Chart, Layer};
 pub(crate) use classes::{calibrated, cases, receiver};
 pub(crate) use curves::{losses, metric, metrics};
 pub(crate) use forecast::forecast;
+pub use ranking::Ranking;
 pub use scale::Spacing;
 pub(crate) use scatter::{metric_against_time, predicted_against_true};

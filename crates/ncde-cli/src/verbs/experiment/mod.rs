@@ -5,7 +5,7 @@ mod timing;
 
 use std::path::{Path, PathBuf};
 
-use ncde_experiment::{EXPERIMENTS, Entry, Plan, Record, Request, find, lines, markdown, page, run as run_plan};
+use ncde_experiment::{EXPERIMENTS, Entry, Plan, Record, Request, find, latex, lines, markdown, page, run as run_plan, standing};
 
 use crate::args::{Device, ExperimentArgs};
 use crate::error::Failure;
@@ -57,8 +57,11 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
 /// Writes the tables and the page, and prints the first.
 fn show(plan: &Plan, records: &[Record], directory: &Path, json: bool) -> Result<(), Failure> {
     let text = markdown(plan, records);
-    let files: [(PathBuf, &str); 2] =
-        [(directory.join("table.md"), &text), (directory.join("report.html"), &page(plan, records))];
+    let files: [(PathBuf, &str); 3] = [
+        (directory.join("table.md"), &text),
+        (directory.join("table.tex"), &latex(plan, records)),
+        (directory.join("report.html"), &page(plan, records)),
+    ];
     for (path, text) in &files {
         ncde_files::write_whole(path, text.as_bytes()).map_err(|source| Failure::Write { path: path.clone(), source })?;
     }
@@ -66,6 +69,10 @@ fn show(plan: &Plan, records: &[Record], directory: &Path, json: bool) -> Result
         return output::data(|out| {
             for line in lines(plan, records) {
                 serde_json::to_writer(&mut *out, &line)?;
+                writeln!(out)?;
+            }
+            if let Some(standing) = standing(plan, records) {
+                serde_json::to_writer(&mut *out, &standing)?;
                 writeln!(out)?;
             }
             Ok(())

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use ncde_experiment::{Budget, Control, Entry, Error, Figure, Job, Measured, Metric, Plan, Published, Record, Request};
 use ncde_report::plot::{Axis, Spacing};
+use ncde_report::statistics::Better;
 use ncde_signature::algebra::words::witt;
 use serde_json::{Value, json};
 
@@ -35,8 +36,10 @@ pub(super) const EXPERIMENTS: &[Entry] = &[
 const LENGTH: usize = 17984;
 const WINDOWS: usize = 1499;
 
-const TIME: Metric = Metric { name: "seconds", title: "time of 1000 training steps (s)", factor: 1e3, digits: 1 };
-const MEMORY: Metric = Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0 };
+const TIME: Metric =
+    Metric { name: "seconds", title: "time of 1000 training steps (s)", factor: 1e3, digits: 1, better: Some(Better::Less) };
+const MEMORY: Metric =
+    Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0, better: Some(Better::Less) };
 
 /// A structure as it is typed, and what was published for each column.
 type Known<const N: usize> = (&'static str, [f64; N]);
@@ -77,7 +80,7 @@ fn plan(title: &str, budget: Budget, jobs: Vec<Job>, published: Vec<Published>, 
         differences.push("Cut: each is timed once after a warm-up, not the best of five.".into());
     }
     let (title, metrics) = (format!("{title} ({budget})"), vec![TIME, MEMORY]);
-    Plan { title, differences, jobs, metrics, published, figures, findings: |_| Vec::new() }
+    Plan { title, differences, jobs, metrics, published, compared: false, figures, findings: |_| Vec::new() }
 }
 
 fn known(model: &'static str, task: &'static str, metric: &'static str, mean: f64) -> Published {
