@@ -22,6 +22,8 @@ pub struct Job {
     pub logs: PathBuf,
     /// How many threads a run has.
     pub threads: usize,
+    /// How many NVIDIA GPUs a run has.
+    pub gpus: usize,
     /// How many runs there are at a time at most, if the engine is to know.
     pub jobs: Option<usize>,
 }
@@ -33,7 +35,8 @@ pub fn hyperqueue(job: &Job) -> String {
         let words = job.command.iter().chain([run]).cloned().map(Value::String).collect();
         // A file for each time that it is started.
         let log = job.logs.join(format!("{run}.%{{INSTANCE_ID}}.txt")).display().to_string();
-        let resources = table(vec![("cpus", Value::Integer(job.threads as i64))]);
+        let gpus = (job.gpus > 0).then_some(("gpus/nvidia", Value::Integer(job.gpus as i64)));
+        let resources = table([("cpus", Value::Integer(job.threads as i64))].into_iter().chain(gpus).collect());
         table(vec![
             ("id", Value::Integer(id as i64 + 1)),
             ("command", Value::Array(words)),
@@ -59,7 +62,7 @@ pub fn slurm(job: &Job) -> String {
          #SBATCH --array=0-{last}{most}\n\
          #SBATCH --ntasks=1\n\
          #SBATCH --cpus-per-task={threads}\n\
-         #SBATCH --requeue\n\
+         {gpus}#SBATCH --requeue\n\
          #SBATCH --output=/dev/null\n\
          # What a cluster asks for besides (partition, time, account) goes here, or behind sbatch on its command line.\n\
          # A run that was killed goes on from its checkpoint, one that is finished ends at once: this may be submitted again.\n\
@@ -73,6 +76,7 @@ pub fn slurm(job: &Job) -> String {
          exit $status\n",
         last = size.saturating_sub(1),
         threads = job.threads,
+        gpus = if job.gpus > 0 { format!("#SBATCH --gpus-per-task={}\n", job.gpus) } else { String::new() },
         runs = job.runs.join("\n"),
         command = command.join(" "),
         logs = quoted(&job.logs.display().to_string()),
@@ -103,6 +107,7 @@ mod tests {
             runs: (1..=runs).map(|i| format!("{i:03}-seed-0")).collect(),
             logs: "/data/a sweep/logs".into(),
             threads: 2,
+            gpus: 0,
             jobs: Some(4),
         }
     }
@@ -120,9 +125,20 @@ mod tests {
     }
 
     #[test]
+    fn gpus_are_asked_for() {
+        let job = Job { gpus: 1, ..job(1) };
+        let table: Table = hyperqueue(&job).parse().unwrap();
+        assert_eq!(table["task"][0]["request"][0]["resources"]["gpus/nvidia"].as_integer(), Some(1));
+        assert!(slurm(&job).contains("#SBATCH --cpus-per-task=2\n#SBATCH --gpus-per-task=1\n#SBATCH --requeue\n"));
+    }
+
+    #[test]
     fn slurm_gets_an_array_and_deals_out_what_is_beyond_its_size() {
         let text = slurm(&job(3));
-        assert!(text.contains("#SBATCH --array=0-2%4\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=2\n"), "{text}");
+        assert!(
+            text.contains("#SBATCH --array=0-2%4\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=2\n#SBATCH --requeue\n"),
+            "{text}"
+        );
         assert!(text.contains("#SBATCH --job-name=my-sweep\n"), "{text}");
         assert!(text.contains("'/data/a sweep' --only \"${runs[i]}\" >/dev/null 2>>'/data/a sweep/logs'/\"${runs[i]}.txt\""));
         let text = slurm(&job(2500));

@@ -72,33 +72,39 @@ impl Space {
         Ok(Self { base, axes })
     }
 
-    /// Adds an axis as it is typed; it replaces one of the same keys.
+    /// Adds an axis as it is typed.
     ///
     /// # Errors
     /// If it makes no sense.
     pub fn vary(&mut self, text: &str) -> Result<(), Error> {
-        let axis = typed(text).map_err(|problem| Error::Vary { text: text.into(), problem })?;
-        match self.axes.iter_mut().find(|own| own.keys == axis.keys) {
-            Some(own) => *own = axis,
-            None => self.axes.push(axis),
-        }
+        self.axes.push(typed(text).map_err(|problem| Error::Vary { text: text.into(), problem })?);
         Ok(())
     }
 
     /// Gives keys their full names, by which they can be compared.
     ///
     /// # Errors
-    /// If there is no such key (whatever `full` says), one is varied twice, or none is.
-    pub fn resolve<E: From<Error>>(&mut self, full: impl Fn(&str) -> Result<String, E>) -> Result<(), E> {
-        let mut seen: Vec<String> = Vec::new();
+    /// If there is no such key: whatever `full` says.
+    pub fn resolve<E>(&mut self, full: impl Fn(&str) -> Result<String, E>) -> Result<(), E> {
         for key in self.axes.iter_mut().flat_map(|axis| &mut axis.keys) {
             *key = full(key)?;
-            if seen.contains(key) {
-                return Err(Error::Twice(key.clone()).into());
-            }
-            seen.push(key.clone());
         }
-        if seen.is_empty() { Err(Error::Nothing.into()) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Adds the axes of another, each in place of those here that have no other keys; keys have their full names.
+    ///
+    /// # Errors
+    /// If a key is varied twice, or none is.
+    pub fn join(&mut self, other: Self) -> Result<(), Error> {
+        let replaced = |own: &Axis| other.axes.iter().any(|axis| own.keys.iter().all(|key| axis.keys.contains(key)));
+        self.axes.retain(|own| !replaced(own));
+        self.axes.extend(other.axes);
+        let keys: Vec<&str> = self.keys().collect();
+        if let Some((_, key)) = keys.iter().enumerate().find(|(i, key)| keys[..*i].contains(key)) {
+            return Err(Error::Twice((*key).into()));
+        }
+        if keys.is_empty() { Err(Error::Nothing) } else { Ok(()) }
     }
 
     /// All keys that are varied.
@@ -272,19 +278,24 @@ mod tests {
     fn keys_have_one_name_each() {
         let full = |key: &str| match key {
             "rate" | "train.rate" => Ok("train.rate".to_owned()),
+            "a" | "b" | "c" => Ok(key.to_owned()),
             other => Err(Error::Toml(format!("no {other}"))),
         };
         let space = |all: &[&str]| {
             let mut space = Space::default();
             all.iter().for_each(|text| space.vary(text).unwrap());
-            space
+            space.resolve(full).map(|()| space)
         };
-        assert_eq!(space(&["rate=1,2", "train.rate=3,4"]).resolve(full), Err(Error::Twice("train.rate".into())));
-        assert_eq!(space(&["hidden=1"]).resolve(full), Err(Error::Toml("no hidden".into())));
-        assert_eq!(space(&[]).resolve(full), Err(Error::Nothing));
-        let mut twice = space(&["rate=1,2", "rate=3"]);
-        twice.resolve(full).unwrap();
-        assert_eq!(twice.axes.len(), 1);
-        assert_eq!(twice.keys().collect::<Vec<_>>(), ["train.rate"]);
+        assert_eq!(space(&["hidden=1"]), Err(Error::Toml("no hidden".into())));
+        let both = |file: &[&str], typed: &[&str]| {
+            let mut file = space(file).unwrap();
+            file.join(space(typed).unwrap()).map(|()| file.keys().collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(both(&[], &["rate=1,2", "train.rate=3,4"]), Err(Error::Twice("train.rate".into())));
+        assert_eq!(both(&[], &[]), Err(Error::Nothing));
+        // What is typed goes before what is in a file, with the keys that it adds; but it does not tear tied keys apart.
+        assert_eq!(both(&["rate=1,2"], &["rate=3"]), Ok("train.rate".into()));
+        assert_eq!(both(&["a,b=1:2", "rate=1"], &["b,a,c=1:2:3"]), Ok("train.rate b a c".into()));
+        assert_eq!(both(&["a,b=1:2"], &["b=3"]), Err(Error::Twice("b".into())));
     }
 }

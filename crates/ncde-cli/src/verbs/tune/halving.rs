@@ -63,8 +63,8 @@ impl Rungs {
     }
 }
 
-/// Does all rungs, from the first that is not decided.
-pub(super) fn work(pool: &Pool<'_>, sweep: &Sweep, progress: &mut Progress<'_>) -> Result<(), Failure> {
+/// Does all rungs, from the first that is not decided; false if it was asked to stop before the last was.
+pub(super) fn work(pool: &Pool<'_>, sweep: &Sweep, progress: &mut Progress<'_>) -> Result<bool, Failure> {
     let mut decided = Rungs::read(pool.folder)?;
     let mut alive: Vec<usize> = (0..sweep.trials.len()).collect();
     for (k, rung) in sweep.rungs.iter().enumerate() {
@@ -77,9 +77,8 @@ pub(super) fn work(pool: &Pool<'_>, sweep: &Sweep, progress: &mut Progress<'_>) 
         let runs: Vec<_> = alive.iter().flat_map(|&trial| sweep.runs_of(trial)).collect();
         output::talk(&format!("rung {} of {}: {} trials to step {}", k + 1, sweep.rungs.len(), alive.len(), rung.steps));
         progress.expect(runs.len());
-        pool.work(&runs, Some(rung.steps), &mut |ended| progress.show(&ended))?;
-        if pool.stop.load(std::sync::atomic::Ordering::Relaxed) {
-            return Ok(());
+        if !pool.work(&runs, Some(rung.steps), &mut |ended| progress.show(&ended))? {
+            return Ok(false);
         }
         let rows =
             alive.iter().map(|&trial| score(pool.folder, sweep, trial, Some(rung.steps))).collect::<Result<Vec<_>, _>>()?;
@@ -91,5 +90,5 @@ pub(super) fn work(pool: &Pool<'_>, sweep: &Sweep, progress: &mut Progress<'_>) 
         decided.rungs.push(Decided { steps: rung.steps, trials });
         pool.folder.write(FILE, &(json(&decided)? + "\n"))?;
     }
-    Ok(())
+    Ok(true)
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use ncde_tune::{Job, Method, Sweep, hyperqueue, quoted, slurm};
 
-use crate::args::{Engine, SettingArgs, TuneArgs};
+use crate::args::{Device, Engine, SettingArgs, TuneArgs};
 use crate::error::Failure;
 use crate::{output, signals};
 use folder::Folder;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
     let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
     let jobs = args.jobs.unwrap_or(1);
     let all = args.threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
-    let pool = Pool { folder: &folder, jobs, threads: (all / jobs).max(1), stop: stop.clone(), retry: args.retry };
+    let pool = Pool { folder: &folder, jobs, threads: (all / jobs).max(1), stop, retry: args.retry };
     let mut progress = Progress::new(&sweep, &folder, args.json);
     let worked = match sweep.method {
         Method::Halving => halving::work(&pool, &sweep, &mut progress),
@@ -53,8 +53,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
         }
     };
     progress.finish();
-    worked?;
-    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+    if !worked? {
         return Err(Failure::Interrupted(format!(
             "interrupted after {} of {} runs; all that was done is saved. Go on with\n  ncde tune --resume {}{}",
             progress.done(),
@@ -150,6 +149,7 @@ fn emit(folder: &Folder, sweep: &Sweep, engine: Engine, args: &TuneArgs) -> Resu
         runs: sweep.runs().map(Sweep::name).collect(),
         logs: folder.path.join("logs"),
         threads,
+        gpus: usize::from(sweep.device == Device::Cuda.to_string()),
         jobs: args.jobs,
     };
     let (file, text, submit) = match engine {

@@ -36,11 +36,14 @@ pub(super) fn plan(args: &TuneArgs) -> Result<Plan, Failure> {
     if let Some(path) = &args.grid {
         space = read(path, &mut base)?;
     }
+    let mut typed = Space::default();
     for text in &args.vary {
-        space.vary(text)?;
+        typed.vary(text)?;
     }
     train::set(&mut base, &args.settings)?;
-    space.resolve(|key| Ok::<_, Failure>(Config::full_key(key)?))?;
+    space.resolve(Config::full_key)?;
+    typed.resolve(Config::full_key)?;
+    space.join(typed)?;
     if let Some((key, why)) = FIXED.iter().find(|(key, _)| space.keys().any(|own| own == *key)) {
         return Err(Failure::Refused(format!("`{key}` cannot be varied: {why}")));
     }

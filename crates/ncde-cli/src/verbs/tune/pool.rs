@@ -42,13 +42,13 @@ struct Process {
 }
 
 impl Pool<'_> {
-    /// Does runs, each to so many steps if that is said, and tells of each that ends.
+    /// Does runs, each to so many steps if that is said, and tells of each that ends; false if it was asked to stop before all had.
     pub(super) fn work(
         &self,
         runs: &[Run],
         steps: Option<usize>,
         on: &mut dyn FnMut(Ended) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let mut waiting = runs.iter();
         let mut running: Vec<Process> = Vec::new();
         loop {
@@ -63,10 +63,11 @@ impl Pool<'_> {
                 }
             }
             if running.is_empty() {
-                return Ok(());
+                return Ok(waiting.len() == 0);
             }
             if self.is_over() {
-                return self.wind_up(running);
+                wind_up(running);
+                return Ok(false);
             }
             let mut still = Vec::new();
             for mut process in running {
@@ -108,18 +109,6 @@ impl Pool<'_> {
         Ok(Process { run, child, begun: Instant::now() })
     }
 
-    /// Lets all go, and waits until each has saved what it has.
-    fn wind_up(&self, mut running: Vec<Process>) -> Result<(), Failure> {
-        for process in &mut running {
-            drop(process.child.stdin.take());
-        }
-        for process in &mut running {
-            // What it has saved is there, whatever this says.
-            let _ = process.child.wait();
-        }
-        Ok(())
-    }
-
     /// Why a process left nothing.
     fn lost(&self, run: Run, status: ExitStatus) -> String {
         let log = self.folder.log(run);
@@ -127,5 +116,16 @@ impl Pool<'_> {
             Some(signal) => format!("its process was killed by signal {signal}; it is done again with `--resume`"),
             None => format!("its process ended ({status}) and left nothing; see `{}`", log.display()),
         }
+    }
+}
+
+/// Lets all go, and waits until each has saved what it has.
+fn wind_up(mut running: Vec<Process>) {
+    for process in &mut running {
+        drop(process.child.stdin.take());
+    }
+    for process in &mut running {
+        // What it has saved is there, whatever this says.
+        let _ = process.child.wait();
     }
 }

@@ -38,10 +38,16 @@ pub(super) fn all(folder: &Folder, sweep: &Sweep, json: bool) -> Result<(), Fail
             Ok(())
         })?;
     }
+    if standings::on_other_data(sweep, &rows) {
+        output::complain(
+            "warning: the data have changed while the search went on: trials were trained on different ones, and cannot be compared",
+        );
+    }
     let open: usize = open(sweep, &rows);
     if open > 0 {
         let directory = ncde_tune::quoted(&folder.path.display().to_string());
-        output::complain(&format!("warning: {open} runs are not done yet; go on with\n  ncde tune --resume {directory}"));
+        let runs = if open == 1 { "1 run is".into() } else { format!("{open} runs are") };
+        output::complain(&format!("warning: {runs} not done yet; go on with\n  ncde tune --resume {directory}"));
     }
     let failed = rows.iter().flat_map(|row| &row.failed).next();
     match (first, failed) {

@@ -23,6 +23,8 @@ pub(super) struct Row {
     pub(super) claimed: usize,
     /// Runs that failed, and why.
     pub(super) failed: Vec<(String, String)>,
+    /// The data of each run that is finished, with its seed and fold.
+    data: Vec<(u64, Option<usize>, String)>,
 }
 
 /// The metric that decides, of a run; none if it is no number.
@@ -40,6 +42,7 @@ fn row(folder: &Folder, sweep: &Sweep, trial: usize, steps: Option<usize>) -> Re
         open: 0,
         claimed: 0,
         failed: Vec::new(),
+        data: Vec::new(),
     };
     let mut records = Vec::new();
     for run in sweep.runs_of(trial) {
@@ -56,6 +59,7 @@ fn row(folder: &Folder, sweep: &Sweep, trial: usize, steps: Option<usize>) -> Re
                     let reason = format!("its validation part has no {}: is it empty?", sweep.metric);
                     row.failed.push((Sweep::name(run), reason));
                 }
+                row.data.push((run.seed, run.fold, record.data.fingerprint.clone()));
                 records.push(*record);
             }
         }
@@ -99,4 +103,11 @@ pub(super) fn ranked(mut rows: Vec<Row>, metric: &str) -> Vec<Row> {
     let place = |row: &Row| order.iter().position(|standing| standing.trial == row.standing.trial);
     rows.sort_by_key(place);
     rows
+}
+
+/// Whether trials were compared on other data: those with the same seed and fold are cut alike.
+pub(super) fn on_other_data(sweep: &Sweep, rows: &[Row]) -> bool {
+    let own = sweep.trials.iter().flat_map(|trial| trial.set.keys()).any(|key| key.starts_with("data."));
+    let all: Vec<_> = rows.iter().flat_map(|row| &row.data).collect();
+    !own && all.iter().any(|a| all.iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }
