@@ -41,6 +41,9 @@ pub(crate) enum Failure {
     Experiment(#[from] ncde_experiment::Error),
 
     #[error(transparent)]
+    Tune(#[from] ncde_tune::Error),
+
+    #[error(transparent)]
     Record(#[from] ncde_report::RecordError),
 
     #[error("{0}")]
@@ -49,6 +52,10 @@ pub(crate) enum Failure {
     #[error("this program was built without `{device}`; build it with `--features {device}`, or use `--device cpu`")]
     #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
     NotBuilt { device: crate::args::Device },
+
+    /// It was done, and nothing good came out.
+    #[error("{0}")]
+    Failed(String),
 
     /// Stopped by a signal; the code is that of a shell.
     #[error("{0}")]
@@ -87,7 +94,9 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
-            Self::Overflowed { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => ExitCode::from(1),
+            Self::Failed(_) | Self::Overflowed { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Threads { .. } => {
+                ExitCode::from(1)
+            }
             Self::Interrupted(_) => ExitCode::from(130),
             Self::Train(error) if error.is_failure() => ExitCode::from(1),
             #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
@@ -97,6 +106,7 @@ impl Failure {
             | Self::Runtime(_)
             | Self::Record(_)
             | Self::Experiment(_)
+            | Self::Tune(_)
             | Self::Read(_)
             | Self::Target(_)
             | Self::Signature { .. }

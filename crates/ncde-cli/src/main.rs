@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Verb::Predict(args) => verbs::predict::run(&args),
         Verb::Stream(args) => verbs::stream::run(&args),
         Verb::Inspect(args) => verbs::inspect::run(&args),
+        Verb::Tune(args) => verbs::tune::run(&args),
         Verb::Data(args) => verbs::data::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Experiment(args) => verbs::experiment::run(&args),

@@ -16,3 +16,4 @@ mod streams;
 mod tokens;
 mod train;
 mod trust;
+mod tune;

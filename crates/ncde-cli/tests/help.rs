@@ -18,6 +18,7 @@ fn help_has_examples() {
         "predict",
         "stream",
         "inspect",
+        "tune",
         "data",
         "report",
         "experiment",

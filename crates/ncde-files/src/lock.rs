@@ -9,7 +9,7 @@ use std::path::Path;
 /// The name of the file that is locked.
 pub const LOCK: &str = ".lock";
 
-/// A directory that this process alone writes to, until it is dropped.
+/// A directory, or whatever else a file stands for, that this process alone writes to, until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -21,7 +21,15 @@ impl Lock {
     /// # Errors
     /// If the directory is not there, or nothing can be written to it.
     pub fn take(directory: &Path) -> io::Result<Option<Self>> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(directory.join(LOCK))?;
+        Self::on(&directory.join(LOCK))
+    }
+
+    /// Locks a file, which is made if it is not there; none if another process, or another place of this one, holds it.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn on(path: &Path) -> io::Result<Option<Self>> {
+        let file = open(path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -30,4 +38,21 @@ impl Lock {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+
+    /// The same, after whoever holds it has let it go.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn wait_on(path: &Path) -> io::Result<Self> {
+        let file = open(path)?;
+        match file.lock() {
+            // As above.
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+            _ => Ok(Self { _file: file }),
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }

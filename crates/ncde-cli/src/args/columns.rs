@@ -6,7 +6,7 @@ use ncde_data::{Duplicates, ReadOptions, TimeFormat};
 use super::named;
 
 /// Each goes before what a model remembers of the file it was trained on.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Columns of a CSV file (what is not said is what the model remembers, or a guess that is told)")]
 pub(crate) struct ColumnArgs {
     /// The column that names the series; `none` if all rows are one

@@ -4,6 +4,7 @@ mod bench;
 mod columns;
 mod experiment;
 mod model;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -16,7 +17,10 @@ pub(crate) use bench::{
 };
 pub(crate) use columns::ColumnArgs;
 pub(crate) use experiment::ExperimentArgs;
-pub(crate) use model::{BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, StreamArgs, TrainArgs, UseArgs};
+pub(crate) use model::{
+    BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, SettingArgs, StreamArgs, TrainArgs, UseArgs,
+};
+pub(crate) use tune::{Engine, TuneArgs};
 
 /// Neural controlled differential equations: from a time-series file to a trained model, a report and live predictions.
 #[derive(Debug, Parser)]
@@ -42,6 +46,8 @@ pub(crate) enum Verb {
     Stream(StreamArgs),
     /// What a saved model is
     Inspect(InspectArgs),
+    /// Search over settings: many runs, a ranked table, the best settings as a file
+    Tune(TuneArgs),
     /// What a file of series holds; other formats
     Data(DataArgs),
     /// Markdown and one HTML page from runs

@@ -37,9 +37,9 @@ and a report (`report.html`, `report.md`). A run that was interrupted (Ctrl-C, o
 `--resume DIR`, to the same weights; with other data or settings it does not. One run writes to a directory
 at a time. `state.bin` is for training longer, and may be deleted.";
 
-#[derive(Debug, Args)]
-#[command(after_help = TRAIN_EXAMPLES)]
-pub(crate) struct TrainArgs {
+/// What a run is asked to do: data and settings.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub(crate) struct SettingArgs {
     /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, .parquet and .arrow if built in, `-` for standard input), a folder with one CSV a case, or with a folder for each class
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
@@ -84,6 +84,16 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TRAIN_EXAMPLES)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+
     /// Where the model goes; `runs/NAME` by default
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -107,9 +117,6 @@ pub(crate) struct TrainArgs {
     /// Print one JSON line for every evaluation of the validation part, and one at the end
     #[arg(long)]
     pub(crate) json: bool,
-
-    #[command(flatten)]
-    pub(crate) columns: ColumnArgs,
 }
 
 /// The presets, with what each is.

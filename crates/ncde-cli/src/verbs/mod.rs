@@ -12,3 +12,4 @@ pub(crate) mod report;
 pub(crate) mod signature;
 pub(crate) mod stream;
 pub(crate) mod train;
+pub(crate) mod tune;

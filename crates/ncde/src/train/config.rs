@@ -255,6 +255,17 @@ impl Config {
         toml::to_string(self).unwrap_or_default()
     }
 
+    /// The full name, `table.key`, of a key that may be named without its table.
+    ///
+    /// # Errors
+    /// If there is no such key; it names the ones there are.
+    pub fn full_key(key: &str) -> Result<String, Error> {
+        let (table, own) = key.split_once('.').or_else(|| Some((home(key)?, key))).ok_or_else(|| unknown(key, None))?;
+        let any = toml::Table::from_iter([(own.to_owned(), toml::Value::Boolean(true))]);
+        check_table(table, &any.into())?;
+        Ok(format!("{table}.{own}"))
+    }
+
     /// Sets one key, `table.key = value`, or `key = value` where only one table has it.
     ///
     /// # Errors
@@ -264,18 +275,18 @@ impl Config {
             return Err(config(format!("`{assignment}` is not `key=value`, for example `train.rate=0.001`")));
         };
         let (table, key) = match key.split_once('.') {
-            Some((table, key)) => (table.to_owned(), key),
-            None => (home(key).ok_or_else(|| unknown(key, None))?.to_owned(), key),
+            Some(both) => both,
+            None => (home(key).ok_or_else(|| unknown(key, None))?, key),
         };
         let mut all = toml::Table::try_from(&*self).map_err(|e| config(e.to_string()))?;
         // A value that is no TOML is a string: `model.name=slice` needs no quotes on a command line.
         let value = format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("x"));
         let text = assignment.split_once('=').map_or("", |(_, value)| value.trim());
-        let own = all.entry(table.clone()).or_insert_with(|| toml::Table::new().into());
+        let own = all.entry(table).or_insert_with(|| toml::Table::new().into());
         if let Some(own) = own.as_table_mut() {
             own.insert(key.to_owned(), value.unwrap_or_else(|| text.to_owned().into()));
         }
-        check_table(&table, &all[&table])?;
+        check_table(table, &all[table])?;
         *self = all.try_into().map_err(|e: toml::de::Error| config(format!("`{assignment}`: {}", e.to_string().trim_end())))?;
         Ok(())
     }
@@ -323,10 +334,12 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
     match best {
         Some((_, own, close)) => config(format!("there is no key `{key}`{place}; did you mean `{close}` of `[{own}]`?")),
         None => {
-            let keys = tables.iter().find(|(own, _)| Some(*own) == table).map_or(&[][..], |(_, keys)| keys);
-            let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
-            let list = if names.is_empty() { String::new() } else { format!("; there are {}", names.join(", ")) };
-            config(format!("there is no key `{key}`{place}{list}"))
+            let near = tables.iter().filter(|(own, _)| table.is_none_or(|table| *own == table));
+            let list = near.map(|(own, keys)| {
+                let names = keys.iter().map(|(key, _)| *key).collect::<Vec<_>>().join(", ");
+                if table.is_some() { names } else { format!("in `[{own}]` {names}") }
+            });
+            config(format!("there is no key `{key}`{place}; there are {}", list.collect::<Vec<_>>().join("; ")))
         }
     }
 }

@@ -7,29 +7,49 @@ use std::path::{Path, PathBuf};
 use ncde::train::{CONFIG, Config, DataConfig, Outcome, Run};
 use ncde_data::{Dataset, Layout, ReadOptions};
 
-use crate::args::{ColumnArgs, Device, TrainArgs};
+use ncde_report::RunRecord;
+use ncde_tune::quoted;
+
+use crate::args::{ColumnArgs, Device, SettingArgs, TrainArgs};
 use crate::error::Failure;
 use crate::verbs::report;
 use crate::{output, schema, signals, threads};
 use progress::Progress;
 
 /// A model that is trained on the demo takes seconds.
-const DEMO: &[&str] = &["train.steps=1000", "model.hidden=32"];
+const DEMO_STEPS: usize = 1000;
+const DEMO_HIDDEN: &str = "model.hidden=32";
 
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match train(args, &words)? {
+        None => Ok(()),
+        Some(trained) => show(&trained, args.json),
+    }
+}
+
+/// What a run left.
+pub(crate) struct Trained {
+    pub(crate) record: RunRecord,
+    directory: PathBuf,
+    page: PathBuf,
+}
+
+/// A run as it was asked for by these words behind `ncde`; none if its settings alone were asked for, and are printed.
+pub(crate) fn train(args: &TrainArgs, words: &[String]) -> Result<Option<Trained>, Failure> {
     let device = device(args.device)?;
     let out = directory(args)?;
     let config = config(args, out.as_deref())?;
-    let demo = config.data.train.is_none();
     threads::on(args.threads.unwrap_or(0), || {
-        let (train, test, layout) = if demo { (ncde::demo::turns(0), None, None) } else { read(&config)? };
+        let Files { train, test, layout } = Files::read(&config)?;
         let name = train.name.clone();
         let layout = layout.map(serde_json::to_value).transpose().map_err(|e| Failure::Refused(e.to_string()))?;
         let run = Run::new(&config, train, test)?.with_schema(layout).with_device(device);
         if args.print_config {
-            return output::data(|out| out.write_all(run.settings().config.explained().as_bytes()));
+            output::data(|out| out.write_all(run.settings().config.explained().as_bytes()))?;
+            return Ok(None);
         }
-        train_in(run, &out.clone().unwrap_or_else(|| unused(&name)), args)
+        train_in(run, &out.clone().unwrap_or_else(|| unused(Path::new("runs"), &name)), args, words).map(Some)
     })
 }
 
@@ -63,7 +83,7 @@ fn directory(args: &TrainArgs) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure> {
+fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> Result<Trained, Failure> {
     let run = match run.settings().closed {
         // Solved in a moment, with nothing to go on from: a signal ends it as it ends any program.
         true => run,
@@ -80,8 +100,7 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
     for warning in run.warnings() {
         output::complain(&format!("warning: {warning}"));
     }
-    let command =
-        std::iter::once("ncde".to_owned()).chain(std::env::args().skip(1).map(|arg| quoted(&arg))).collect::<Vec<_>>().join(" ");
+    let command = std::iter::once("ncde".to_owned()).chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
     let result = run.train(directory, args.resume.is_some(), [&command, &started], &mut |event| progress.show(&event));
@@ -97,7 +116,12 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
         output::talk(&format!("`{}` is already finished: nothing to do", directory.display()));
     }
     let page = report::write_in(directory, &record)?;
-    if args.json {
+    Ok(Trained { record, directory: directory.into(), page })
+}
+
+/// Prints a finished run.
+fn show(Trained { record, directory, page }: &Trained, json: bool) -> Result<(), Failure> {
+    if json {
         let mut line = serde_json::json!({
             "event": "finished", "steps": record.steps, "seconds": record.seconds, "stopped": record.stopped,
             "directory": directory, "report": page,
@@ -109,7 +133,7 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
     if output::is_quiet() {
         return Ok(());
     }
-    let text = ncde_report::terminal(&record, output::width(), output::glyphs());
+    let text = ncde_report::terminal(record, output::width(), output::glyphs());
     output::data(|out| {
         write!(out, "{text}")?;
         writeln!(out, "model   {}", directory.display())?;
@@ -120,14 +144,22 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs) -> Result<(), Failure>
 /// What was asked for: the file, or the settings of the run that goes on; then flags.
 fn config(args: &TrainArgs, directory: Option<&Path>) -> Result<Config, Failure> {
     let begun = directory.filter(|_| args.resume.is_some()).map(|directory| directory.join(CONFIG)).filter(|path| path.exists());
-    let mut config = match args.config.as_ref().or(begun.as_ref()) {
+    let mut config = match args.settings.config.as_ref().or(begun.as_ref()) {
         None => Config::default(),
-        Some(path) => {
-            let text =
-                std::fs::read_to_string(path).map_err(|e| Failure::Refused(format!("cannot read `{}`: {e}", path.display())))?;
-            Config::from_toml(&text).map_err(|e| Failure::Refused(format!("`{}`: {e}", path.display())))?
-        }
+        Some(path) => read_config(path)?,
     };
+    set(&mut config, &args.settings)?;
+    Ok(config)
+}
+
+/// The settings in a file.
+pub(crate) fn read_config(path: &Path) -> Result<Config, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::Refused(format!("cannot read `{}`: {e}", path.display())))?;
+    Config::from_toml(&text).map_err(|e| Failure::Refused(format!("`{}`: {e}", path.display())))
+}
+
+/// Sets what flags say.
+pub(crate) fn set(config: &mut Config, args: &SettingArgs) -> Result<(), Failure> {
     let paths = [
         (&mut config.data.train, &args.data),
         (&mut config.data.test, &args.test),
@@ -143,9 +175,10 @@ fn config(args: &TrainArgs, directory: Option<&Path>) -> Result<Config, Failure>
     if let Some(model) = &args.model {
         config.set(&format!("model.name={model}"))?;
     }
-    if config.data.train.is_none() && begun.is_none() && config.model.name.as_deref() == Some("slice") {
-        for assignment in DEMO {
-            config.set(assignment)?;
+    if config.data.train.is_none() && config.model.name.as_deref() == Some("slice") {
+        config.train.steps = config.train.steps.or(Some(DEMO_STEPS));
+        if !config.model.keys.contains_key("hidden") {
+            config.set(DEMO_HIDDEN)?;
         }
     }
     if let Some(structure) = args.structure {
@@ -157,7 +190,7 @@ fn config(args: &TrainArgs, directory: Option<&Path>) -> Result<Config, Failure>
         config.set(assignment)?;
     }
     columns(&mut config.data, &args.columns);
-    Ok(config)
+    Ok(())
 }
 
 /// What flags say of columns.
@@ -176,40 +209,39 @@ fn columns(data: &mut DataConfig, args: &ColumnArgs) {
 }
 
 /// The data to train on, that to test on, and how the first was read.
-type Files = (Dataset, Option<Dataset>, Option<Layout>);
-
-fn read(config: &Config) -> Result<Files, Failure> {
-    let data = &config.data;
-    let Some(train) = &data.train else {
-        return Err(Failure::Refused("there is no file to train on; give one with `--data FILE`".into()));
-    };
-    let train = ncde_data::load(train, &data.options(data.labels.as_ref()))?;
-    schema::tell(&train);
-    let test = match &data.test {
-        None => None,
-        Some(test) => {
-            // What was decided for the one file holds for the other.
-            let options = data.options(data.test_labels.as_ref().or(data.labels.as_ref()));
-            let test = ncde_data::load(test, &ReadOptions { layout: train.layout.clone(), ..options })?;
-            schema::warn(&test);
-            Some(test.data)
-        }
-    };
-    Ok((train.data, test, train.layout))
+pub(crate) struct Files {
+    pub(crate) train: Dataset,
+    pub(crate) test: Option<Dataset>,
+    layout: Option<Layout>,
 }
 
-/// `runs/NAME`, or with a number behind it the first that is not there yet.
-fn unused(name: &str) -> PathBuf {
+impl Files {
+    /// The files that settings name; the demo if they name none.
+    pub(crate) fn read(config: &Config) -> Result<Self, Failure> {
+        let data = &config.data;
+        let Some(train) = &data.train else {
+            return Ok(Self { train: ncde::demo::turns(0), test: None, layout: None });
+        };
+        let train = ncde_data::load(train, &data.options(data.labels.as_ref()))?;
+        schema::tell(&train);
+        let test = match &data.test {
+            None => None,
+            Some(test) => {
+                // What was decided for the one file holds for the other.
+                let options = data.options(data.test_labels.as_ref().or(data.labels.as_ref()));
+                let test = ncde_data::load(test, &ReadOptions { layout: train.layout.clone(), ..options })?;
+                schema::warn(&test);
+                Some(test.data)
+            }
+        };
+        Ok(Self { train: train.data, test, layout: train.layout })
+    }
+}
+
+/// `FOLDER/NAME`, or with a number behind it the first that is not there yet.
+pub(crate) fn unused(folder: &Path, name: &str) -> PathBuf {
     let clean: String = name.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' }).collect();
-    let first = Path::new("runs").join(if clean.is_empty() { "run" } else { &clean });
+    let first = folder.join(if clean.is_empty() { "run" } else { &clean });
     let numbered = (2..).map(|i| PathBuf::from(format!("{}-{i}", first.display())));
     std::iter::once(first.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(first)
-}
-
-/// An argument as it can be pasted into a shell.
-fn quoted(arg: &str) -> String {
-    if !arg.is_empty() && arg.chars().all(|c| c.is_alphanumeric() || "-_./=:,+@%".contains(c)) {
-        return arg.into();
-    }
-    format!("'{}'", arg.replace('\'', "'\\''"))
 }
