@@ -55,7 +55,8 @@ impl PermutationDiagonal {
     /// Everything that can be wrong with the input.
     pub(super) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, .. } = input;
-        let sizes = [("size", batch), ("length", length), ("number of states", self.hidden), ("number of matrices", self.matrices)];
+        let sizes =
+            [("size", batch), ("length", length), ("number of states", self.hidden), ("number of matrices", self.matrices)];
         if let Some((what, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
             return Err(Error::Empty { operation, what });
         }

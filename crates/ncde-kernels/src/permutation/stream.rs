@@ -2,9 +2,9 @@
 
 use ncde_simd::dispatch_for;
 
+use super::PermutationDiagonal;
 use super::choice::{Choose, Room};
 use super::map::scatter;
-use super::PermutationDiagonal;
 use crate::error::{finite, row_is_finite, want};
 use crate::{Error, Float};
 

@@ -53,26 +53,26 @@ pub struct PermutationDiagonal {
     #[serde(default)]
     pub time: bool,
     /// How large scores are at first.
-    #[serde(default = "one")]
+    #[serde(default = "four")]
     pub scores: f64,
     /// The modulus of `D` at first.
     #[serde(default = "nearly")]
     pub keep: f64,
 }
 
-fn one() -> f64 {
-    1.0
+const fn four() -> f64 {
+    4.0
 }
 
-fn nearly() -> f64 {
+const fn nearly() -> f64 {
     0.99
 }
 
 impl PermutationDiagonal {
-    /// Choices alone (no diagonal, nothing added) from a learned state.
-    pub fn new(hidden: usize, matrices: usize) -> Self {
-        let (diagonal, initial) = (Diagonal::One, Initial::Learned);
-        Self { hidden, matrices, diagonal, input: false, initial, time: false, scores: one(), keep: nearly() }
+    /// With a real diagonal, from a learned state to which nothing is added.
+    pub const fn new(hidden: usize, matrices: usize) -> Self {
+        let (diagonal, initial) = (Diagonal::Real, Initial::Learned);
+        Self { hidden, matrices, diagonal, input: false, initial, time: false, scores: four(), keep: nearly() }
     }
 
     /// What is computed, for rows of as many numbers as these have.

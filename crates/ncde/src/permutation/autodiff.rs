@@ -46,8 +46,7 @@ impl<B: PermutationOps, C: CheckpointStrategy> PermutationOps for Autodiff<B, C>
     fn permutation(spec: PermutationDiagonal, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error> {
         let Arrays { dictionary, control, initial, timing } = arrays;
         let parents = [dictionary.node, control.node, initial.node];
-        let arrays =
-            Arrays { dictionary: dictionary.primitive, control: control.primitive, initial: initial.primitive, timing };
+        let arrays = Arrays { dictionary: dictionary.primitive, control: control.primitive, initial: initial.primitive, timing };
         let states = B::permutation(spec, arrays.clone())?;
         let memory = Memory { spec, arrays, states: states.clone() };
         Ok(finish(Reverse.prepare::<C>(parents).compute_bound(), memory, states))

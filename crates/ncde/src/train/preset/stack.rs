@@ -12,8 +12,8 @@ use ncde_kernels::permutation::Diagonal;
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, PermutationDiagonal,
-    Residual, Rows, Scale, Standardise, StructureName, Windows,
+    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over,
+    PermutationDiagonal, Residual, Rows, Scale, Standardise, StructureName, Windows,
 };
 use ncde_signature::Basis;
 
@@ -42,7 +42,7 @@ table! {
         drive: BlockDrive,
         /// What a step is multiplied with: 1/40 by default, 1 for `increments`.
         step: f64,
-        /// What the first row does: it `starts` the state (the default) or `drives` it from a learned one, as all others.
+        /// What the first row does: it `starts` the state (the default) or `drives` it from a learned one, as all others (the default of `permutation-diagonal`).
         first: FirstRow,
         /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse`, `walsh-hadamard` or `permutation-diagonal`.
         structure: StructureName,
@@ -54,9 +54,9 @@ table! {
         epsilon: f64,
         /// The range of the diagonals of `walsh-hadamard`: `tanh` (the default) or `none`.
         bound: Bound,
-        /// How many matrices the choices of `permutation-diagonal` are mixed from; by default as many as tokens, and 8 for numbers.
+        /// How many matrices the choices of `permutation-diagonal` are mixed from; 8 by default.
         matrices: usize,
-        /// The diagonal of `permutation-diagonal`: `one` (the default: choices alone), `real` or `complex`.
+        /// The diagonal of `permutation-diagonal`: `real` (the default), `complex`, or `one`, choices alone.
         diagonal: Diagonal,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
@@ -85,7 +85,7 @@ impl Preset for StackKeys {
         let mut layers = Vec::new();
         let window = if tokens { self.no_windows()? } else { self.windows(facts, &mut layers)? };
         let states = match self.structure {
-            Some(StructureName::PermutationDiagonal) => self.permutation(hidden, facts)?,
+            Some(StructureName::PermutationDiagonal) => self.permutation(hidden)?,
             _ => self.linear(hidden, window, facts)?,
         };
         let usual = if tokens { BlockActivation::Tanh } else { BlockActivation::Glu };
@@ -153,7 +153,7 @@ impl StackKeys {
     }
 
     /// States that rows send to each other.
-    fn permutation(&mut self, hidden: usize, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn permutation(&mut self, hidden: usize) -> Result<Vec<LayerSpec>, Error> {
         let keys = [
             ("drive", self.drive.is_some()),
             ("step", self.step.is_some()),
@@ -166,16 +166,12 @@ impl StackKeys {
             ("init", self.init.is_some()),
         ];
         has_keys(StructureName::PermutationDiagonal, &keys.map(|(key, set)| (key, set, false)))?;
-        let usual = match facts.signal.rows {
-            Rows::Tokens { vocabulary } => vocabulary,
-            _ => 8,
-        };
         let first = *self.first.get_or_insert(FirstRow::Drives);
+        let matrices = at_least("model.matrices", *self.matrices.get_or_insert(8), 1)?;
         Ok(permutations(&PermutationDiagonal {
-            matrices: at_least("model.matrices", *self.matrices.get_or_insert(usual), 1)?,
-            diagonal: *self.diagonal.get_or_insert(Diagonal::One),
+            diagonal: *self.diagonal.get_or_insert(Diagonal::Real),
             initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
-            ..PermutationDiagonal::new(hidden, usual)
+            ..PermutationDiagonal::new(hidden, matrices)
         }))
     }
 
