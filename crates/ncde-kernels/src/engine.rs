@@ -3,6 +3,7 @@
 
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::neural::{self, Exploded, Outputs, Solve};
+use crate::permutation::{self, PermutationDiagonal};
 use crate::scan::{self, Scan};
 
 ncde_simd::engine! {
@@ -24,4 +25,9 @@ ncde_simd::engine! {
         = neural::forward;
     fn neural_backward(solve: &Solve, input: &neural::Input<'_, Self>, states: &[Self], outputs: Outputs<'_>, gradient: &[Self],
         gradients: &mut neural::Gradients<Self>) = neural::backward;
+    fn permutation_forward(spec: &PermutationDiagonal, input: &permutation::Input<'_, Self>) -> Vec<Self> = permutation::forward;
+    fn permutation_backward(spec: &PermutationDiagonal, input: &permutation::Input<'_, Self>, states: &[Self], gradient: &[Self])
+        -> permutation::Gradients<Self> = permutation::backward;
+    #[always(f32)]
+    fn permutation_push(stream: &mut permutation::Stream<Self>, state: &[Self], control: &[Self], dt: f64) = permutation::push;
 }

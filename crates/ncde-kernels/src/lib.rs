@@ -1,4 +1,4 @@
-//! The numerical hearts of `ncde`: structured linear flows, whole solves of neural CDEs, elementwise scans,
+//! The numerical hearts of `ncde`: structured linear flows, whole solves of neural CDEs, elementwise scans, permutation-diagonal recurrences,
 //! each a forward and a hand-written reverse pass, on slices.
 //!
 //! # The feature `precompiled`
@@ -12,6 +12,7 @@ mod error;
 mod hadamard;
 mod linear;
 pub mod neural;
+pub mod permutation;
 mod pool;
 mod product;
 pub mod scan;

@@ -10,6 +10,7 @@ mod linear_stream;
 mod linear_words;
 mod neural;
 mod orthogonality;
+mod permutation;
 mod scan;
 mod thesis_log_ode;
 mod thesis_series;

@@ -5,6 +5,7 @@
 //! | [`signature`] | the signature and log-signature of a batch of paths, as a differentiable operation |
 //! | [`linear`] | the recurrence of a linear controlled differential equation, as a differentiable operation |
 //! | [`neural`] | the whole solve of a neural controlled differential equation, as a differentiable operation |
+//! | [`permutation`] | the recurrence of one-hot columns times a diagonal, as a differentiable operation |
 //! | [`dense`] | linear layers, activations, norms and updates of weights, fused |
 //! | [`layer`] | the layers of a model on batches of series, with gradients |
 //! | [`graph`] | the lock around what differentiates |
@@ -52,6 +53,7 @@ pub mod layer;
 pub mod linear;
 pub mod neural;
 mod operation;
+pub mod permutation;
 pub mod signature;
 pub mod train;
 

@@ -31,13 +31,13 @@ pub(super) fn refused(what: &'static str) -> impl Fn(ncde_kernels::Error) -> Fai
 }
 
 impl FieldArgs {
-    fn structure(&self) -> StructureSpec {
-        self.structure.spec(self.block, self.rank, EPSILON, Bound::None)
+    fn structure(&self) -> Result<StructureSpec, Failure> {
+        Ok(self.structure.spec(self.block, self.rank, EPSILON, Bound::None)?)
     }
 
     /// The field.
     pub(super) fn field(&self, what: &'static str) -> Result<Field, Failure> {
-        let structure = self.structure();
+        let structure = self.structure()?;
         let size = self.hidden * self.hidden;
         let mask: Option<Vec<f32>> = structure.entries(self.hidden)?.map(|entries| {
             let of = |k: u64| {
@@ -53,7 +53,7 @@ impl FieldArgs {
 
     /// Parameters as the thesis draws them in practice.
     pub(super) fn parameters<T: Float>(&self, field: &Field) -> Result<Vec<T>, Failure> {
-        let init = self.structure().init(Scale::Scaled { deviation: DEVIATION }, field)?;
+        let init = self.structure()?.init(Scale::Scaled { deviation: DEVIATION }, field)?;
         let all = (0..field.channels()).flat_map(|_| init.iter().cloned()).collect();
         let weight = Weight::trained("a", [field.parameters()], Init::Pieces(all));
         Ok(weight.draw(&Stream::new(PARAMETERS, 0)).into_iter().map(|x| T::from_f64(f64::from(x))).collect())

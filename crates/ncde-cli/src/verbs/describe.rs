@@ -72,6 +72,9 @@ pub(super) fn layer(spec: &LayerSpec) -> String {
             }
         }
         LayerSpec::LinearCde(own) => format!("{} states that the path moves linearly", own.hidden),
+        LayerSpec::PermutationDiagonal(own) => {
+            format!("{} states that each row sends to each other, by one of {} mixed choices", own.hidden, own.matrices)
+        }
         LayerSpec::NeuralCde(own) => {
             let kind = match own.kind {
                 NeuralKind::Ncde => "a network for each channel",

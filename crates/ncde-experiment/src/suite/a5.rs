@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ncde_kernels::Bound;
 use ncde_report::plot::{Axis, Spacing};
 use ncde_report::statistics::Better;
-use ncde_runtime::layer::StructureSpec;
+use ncde_runtime::layer::{PermutationDiagonal, StructureSpec};
 use serde_json::json;
 
 use super::tokens::{ACCURACY, Recipe, TIME};
@@ -49,6 +49,10 @@ pub(super) fn rows(budget: Budget) -> Vec<Row> {
         Row::new("dplr", of(64, 205), StructureSpec::Dplr { rank: 2 }),
         Row::new("sparse", of(64, 128), StructureSpec::Sparse { epsilon: 3.0 / 7.0 }),
         Row::new("walsh-hadamard", of(256, 1024), budget.of(UNBOUNDED, WALSH_HADAMARD)),
+        Row::permutation(
+            "permutation-diagonal",
+            PermutationDiagonal { scores: 8.0, ..PermutationDiagonal::new(of(64, 128), 60) },
+        ),
     ]
 }
 
@@ -139,6 +143,7 @@ fn differences(budget: Budget) -> Vec<String> {
          the parts are the first 80 % and the rest of that order (split seed 1234)."
             .into(),
         "The low-rank part of dplr is linear in the increment, as in the thesis's text; its code on tokens is quadratic.".into(),
+        "permutation-diagonal is not in the thesis; one layer was published to be enough at all lengths since (PD-SSM).".into(),
         "diagonal-dense is in the thesis's figure, but not in its public code on tokens; here it is trained like the others.".into(),
     ];
     if budget == Budget::Quick {

@@ -121,7 +121,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let own = read()?.windows(&cut);
                 Ok(InParts { data: own.data, validation: own.validation, test: own.test })
             });
-            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), config, said.clone(), data));
+            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), (config, request.steps), said.clone(), data));
         }
     }
     Ok(Plan {

@@ -68,11 +68,12 @@ pub(super) fn job(
 /// A job on data whose parts are known by the ids of cases.
 pub(super) fn job_in_parts(
     (model, task, seed): (String, String, u64),
-    mut config: Config,
+    (mut config, steps): (Config, Option<usize>),
     said: serde_json::Value,
     data: Rc<dyn Fn() -> Result<InParts, Error>>,
 ) -> Job {
     config.train.seed = Some(seed);
+    config.train.steps = steps.or(config.train.steps);
     let settings = serde_json::json!({"config": config.to_toml(), "data": said});
     let name = format!("{model} on {task}, seed {seed}");
     let work = move |control: &mut Control<'_>| {

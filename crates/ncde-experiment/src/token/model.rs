@@ -3,12 +3,15 @@
 //! ```text
 //! embedding -> (y = SLiCE(x) + x, z = y + tanh(W y + c), norm, dropout) x blocks -> linear,   domega = scale (1, x_t)
 //! ```
+//!
+//! In the place of the `SLiCE` a permutation-diagonal recurrence may stand.
 
-use ncde::train::{BlockActivation, stacked};
+use ncde::train::{BlockActivation, permutations, stacked_on};
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Drive, Embedding, Initial, InputTerm, Linear, LinearCde, Over, Pool, Rows, Scale, Signal, Stability, StructureSpec,
+    Drive, Embedding, Initial, InputTerm, Linear, LinearCde, Over, PermutationDiagonal, Pool, Rows, Scale, Signal, Stability,
+    StructureSpec,
 };
 use serde::Serialize;
 
@@ -20,15 +23,30 @@ pub struct Row {
     /// As it is written.
     pub name: &'static str,
     /// The structure of the matrices.
-    pub structure: StructureSpec,
+    pub structure: Matrices,
     /// The number of states.
     pub hidden: usize,
+}
+
+/// The structure of the matrices.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Matrices {
+    /// Of a linear field.
+    Linear(StructureSpec),
+    /// One-hot by columns times a diagonal, both chosen by the token.
+    Permutation(PermutationDiagonal),
 }
 
 impl Row {
     /// A row of this name.
     pub const fn new(name: &'static str, hidden: usize, structure: StructureSpec) -> Self {
-        Self { name, structure, hidden }
+        Self { name, structure: Matrices::Linear(structure), hidden }
+    }
+
+    /// A row of permutation-diagonal matrices.
+    pub const fn permutation(name: &'static str, layer: PermutationDiagonal) -> Self {
+        Self { name, hidden: layer.hidden, structure: Matrices::Permutation(layer) }
     }
 }
 
@@ -78,10 +96,26 @@ const FORGET: f64 = 1e-3;
 impl Slice {
     /// The layers, and the rows they take.
     pub fn layers(&self, row: &Row, source: &dyn Source) -> (Vec<LayerSpec>, Signal) {
+        let states = match &row.structure {
+            Matrices::Linear(structure) => vec![self.linear(row.hidden, structure)],
+            Matrices::Permutation(layer) => permutations(layer),
+        };
+        let mut layers = vec![LayerSpec::Embedding(Embedding { width: row.hidden })];
+        layers.extend(stacked_on(self.blocks, &states, row.hidden, BlockActivation::Tanh, self.dropout));
+        if !source.tags() {
+            layers.push(LayerSpec::Pool(Pool { over: Over::Last }));
+        }
+        layers.push(LayerSpec::Linear(Linear { outputs: source.classes() }));
+        let signal = Signal { rows: Rows::Tokens { vocabulary: source.vocabulary() }, statics: 0, pooled: false };
+        (layers, signal)
+    }
+
+    /// A recurrence that tokens drive linearly.
+    fn linear(&self, hidden: usize, structure: &StructureSpec) -> LayerSpec {
         let (transition, stability) = self.flow.parts();
-        let cde = LinearCde {
-            hidden: row.hidden,
-            structure: row.structure.clone(),
+        LayerSpec::LinearCde(LinearCde {
+            hidden,
+            structure: structure.clone(),
             drive: Drive::Tokens {},
             input: InputTerm::None,
             initial: Initial::First,
@@ -90,14 +124,6 @@ impl Slice {
             init: Scale::Scaled { deviation: self.init },
             forget: None,
             stability,
-        };
-        let mut layers = vec![LayerSpec::Embedding(Embedding { width: row.hidden })];
-        layers.extend(stacked(self.blocks, &cde, BlockActivation::Tanh, self.dropout));
-        if !source.tags() {
-            layers.push(LayerSpec::Pool(Pool { over: Over::Last }));
-        }
-        layers.push(LayerSpec::Linear(Linear { outputs: source.classes() }));
-        let signal = Signal { rows: Rows::Tokens { vocabulary: source.vocabulary() }, statics: 0, pooled: false };
-        (layers, signal)
+        })
     }
 }

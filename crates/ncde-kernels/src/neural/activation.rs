@@ -114,14 +114,14 @@ impl<T: Float> Kernel for Finish<'_, T> {
 }
 
 /// A function with its derivatives; what is not used is not computed.
-trait Function {
+pub(crate) trait Function {
     fn at<T: Float>(z: T) -> [T; 3];
 }
 
 struct Silu;
 struct Relu;
 struct Tanh;
-struct Softplus;
+pub(crate) struct Softplus;
 struct Identity;
 
 impl Function for Silu {

@@ -21,7 +21,7 @@
 //! | `tape`, `packed`, `buffer` | what stages keep; parameters in the order in which they are read; memory on cache lines |
 //! | `product`, `activation` | the matrix products; functions with two derivatives |
 
-mod activation;
+pub(crate) mod activation;
 mod buffer;
 mod collect;
 mod field;

@@ -9,6 +9,7 @@
 //! | --- | --- | --- |
 //! | `windows` | `row_k = (log S^N over window k, knot at its end)`, or the increments of the window | `windows` |
 //! | `linear-cde` | `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k` | `linear_cde`, with `structure`, `drive`, `plan`, `flow` |
+//! | `permutation-diagonal` | `h_k = P(x_k) D(x_k) h_{k-1} + B x_k`, `P` one-hot by columns, `D` diagonal | `permutation_diagonal` |
 //! | `neural-cde` | `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k` | `neural_cde` |
 //! | `reservoir` | `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)` | `reservoir` |
 //! | `memory` | `row_t = (Legendre memories of each number about its present value)` | `memory` |
@@ -41,6 +42,7 @@ mod linear;
 mod linear_cde;
 mod memory;
 mod neural_cde;
+mod permutation_diagonal;
 mod plan;
 mod pool;
 mod random_features;
@@ -71,6 +73,7 @@ pub use linear::Linear;
 pub use linear_cde::{Forget, LinearCde, Prepared};
 pub use memory::Memory;
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
+pub use permutation_diagonal::PermutationDiagonal;
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
 pub use random_features::RandomFeatures;
@@ -206,6 +209,8 @@ registry! {
     Windows(Windows),
     /// A structured Linear NCDE.
     LinearCde(LinearCde),
+    /// States that a row sends to each other.
+    PermutationDiagonal(PermutationDiagonal),
     /// An NCDE, an NRDE or a Log-NCDE.
     NeuralCde(NeuralCde),
     /// Pooled responses to fixed memories.

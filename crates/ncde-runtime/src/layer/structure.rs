@@ -73,7 +73,7 @@ pub enum StructureSpec {
     },
 }
 
-/// The name of a structure.
+/// The name of a structure: the seven of linear fields, and that of a layer of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "as the structures above")]
@@ -85,6 +85,7 @@ pub enum StructureName {
     Dplr,
     Sparse,
     WalshHadamard,
+    PermutationDiagonal,
 }
 
 impl StructureName {
@@ -97,6 +98,7 @@ impl StructureName {
         ("dplr", Self::Dplr),
         ("sparse", Self::Sparse),
         ("walsh-hadamard", Self::WalshHadamard),
+        ("permutation-diagonal", Self::PermutationDiagonal),
     ];
 
     /// As it is written.
@@ -104,9 +106,12 @@ impl StructureName {
         Self::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
     }
 
-    /// The structure with its sizes, of which it takes those it has.
-    pub fn spec(self, block: usize, rank: usize, epsilon: f64, bound: Bound) -> StructureSpec {
-        match self {
+    /// The structure of a linear field with its sizes, of which it takes those it has.
+    ///
+    /// # Errors
+    /// If it is no structure of linear fields, but the layer [`PermutationDiagonal`](super::PermutationDiagonal).
+    pub fn spec(self, block: usize, rank: usize, epsilon: f64, bound: Bound) -> Result<StructureSpec, Error> {
+        Ok(match self {
             Self::Block => StructureSpec::Block { block },
             Self::Dense => StructureSpec::Dense {},
             Self::Diagonal => StructureSpec::Diagonal {},
@@ -114,7 +119,13 @@ impl StructureName {
             Self::Dplr => StructureSpec::Dplr { rank },
             Self::Sparse => StructureSpec::Sparse { epsilon },
             Self::WalshHadamard => StructureSpec::WalshHadamard { bound },
-        }
+            Self::PermutationDiagonal => {
+                return refuse(
+                    "structure",
+                    "`permutation-diagonal`, whose matrices a path does not drive linearly; use it in a `stack`, or a layer of that name",
+                );
+            }
+        })
     }
 }
 

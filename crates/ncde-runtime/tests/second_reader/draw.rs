@@ -156,6 +156,11 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
                 _ => flow(dice, layers, given),
             }
         }
+        3 if dice.chance(0.3) => {
+            let (layer, width) = permutation_diagonal(dice);
+            layers.push(layer);
+            *given = given.with(width);
+        }
         3 | 4 => {
             let width = states(dice);
             layers.push(driven(dice, given, width));
@@ -438,6 +443,23 @@ fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &Value) -> V
         layer["stability"] = json!({"kind": "contractive", "rate": 0.1 + dice.uniform()});
     }
     layer
+}
+
+/// A permutation-diagonal layer that rows drive, and the numbers of its states.
+fn permutation_diagonal(dice: &mut Dice) -> (Value, usize) {
+    let (hidden, diagonal) = (dice.whole(1, 6), dice.one_of(&["one", "real", "complex"]));
+    let mut layer = json!({
+        "layer": "permutation-diagonal", "hidden": hidden, "matrices": dice.whole(1, 4), "initial": dice.one_of(&["first", "learned"]),
+    });
+    if diagonal != "complex" || dice.chance(0.7) {
+        layer["diagonal"] = diagonal.into();
+    }
+    for key in ["input", "time"] {
+        if dice.chance(0.5) {
+            layer[key] = dice.chance(0.7).into();
+        }
+    }
+    (layer, if diagonal == "complex" { 2 * hidden } else { hidden })
 }
 
 /// The last four are of two that read the path where an `ncde` does not know it; twice, as they are drawn for the others alone.

@@ -8,6 +8,7 @@ mod algebra;
 mod draw;
 mod linear;
 mod neural;
+mod permutation;
 mod reader;
 mod reservoir;
 

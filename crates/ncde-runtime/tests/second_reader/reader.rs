@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::algebra::{self, Element, Matrix};
 use super::linear::linear_cde;
 use super::neural::{self, Field};
+use super::permutation::permutation_diagonal;
 use super::reservoir::{memory, reservoir};
 
 /// Weights by name.
@@ -147,6 +148,7 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
     match text(&spec["layer"]) {
         "windows" => windows(spec, rows),
         "linear-cde" => rows.with(linear_cde(spec, own, rows)),
+        "permutation-diagonal" => rows.with(permutation_diagonal(spec, own, rows)),
         "neural-cde" => rows.with(neural_cde(spec, own, rows)),
         "reservoir" => rows.with(reservoir(spec, own, rows)),
         "memory" => rows.with(memory(spec, rows)),
@@ -224,7 +226,7 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
 }
 
 /// `W^T x + b`, `W` of shape `[inputs, outputs]`.
-fn affine(x: &[f64], weight: &[f64], bias: &[f64]) -> Vec<f64> {
+pub(crate) fn affine(x: &[f64], weight: &[f64], bias: &[f64]) -> Vec<f64> {
     let n = bias.len();
     assert_eq!(weight.len(), x.len() * n);
     (0..n).map(|j| bias[j] + x.iter().enumerate().map(|(i, x)| x * weight[i * n + j]).sum::<f64>()).collect()

@@ -21,6 +21,7 @@ mod linear_cde;
 mod network;
 mod neural_cde;
 mod optimiser;
+mod permutation_diagonal;
 mod pool;
 mod random_features;
 mod residual;
@@ -47,11 +48,12 @@ use crate::dense::DenseOps;
 use crate::linear::LinearOps;
 use crate::neural::NeuralOps;
 use crate::operation;
+use crate::permutation::PermutationOps;
 use crate::signature::SignatureOps;
 
 /// A backend that layers run on: one with all our operations.
-pub trait LayerBackend: DenseOps + LinearOps + NeuralOps + SignatureOps {}
-impl<B: DenseOps + LinearOps + NeuralOps + SignatureOps> LayerBackend for B {}
+pub trait LayerBackend: DenseOps + LinearOps + NeuralOps + PermutationOps + SignatureOps {}
+impl<B: DenseOps + LinearOps + NeuralOps + PermutationOps + SignatureOps> LayerBackend for B {}
 
 /// What all layers of a pass share.
 #[derive(Debug, Clone)]
@@ -126,6 +128,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
     Ok(match spec {
         LayerSpec::Windows(layer) => Box::new(windows::WindowsBatch::new(layer, input)?),
         LayerSpec::LinearCde(layer) => Box::new(linear_cde::LinearCdeBatch::new(layer, input, fixed)?),
+        LayerSpec::PermutationDiagonal(layer) => Box::new(permutation_diagonal::PermutationBatch::new(layer, input)?),
         LayerSpec::NeuralCde(layer) => Box::new(neural_cde::NeuralCdeBatch::new(layer, input)?),
         LayerSpec::Reservoir(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
         LayerSpec::RandomFeatures(_) => Box::new(random_features::RandomFeaturesBatch),

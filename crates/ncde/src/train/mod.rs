@@ -71,7 +71,7 @@ pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
     TaskName,
 };
-pub use preset::{presets, stacked};
+pub use preset::{permutations, presets, stacked, stacked_on};
 pub use run::Run;
 pub use score::score;
 pub use settings::Settings;

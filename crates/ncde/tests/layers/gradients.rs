@@ -56,9 +56,28 @@ fn is_cut(layers: &[LayerSpec]) -> bool {
     layers.iter().any(|layer| matches!(layer, LayerSpec::Reservoir(_) | LayerSpec::Memory(_)) || is_cut(layer.layer().inside()))
 }
 
+/// The last layer that chooses, and whether rows decide what: a choice is passed straight through, and has no differences. (Those of its soft surrogate
+/// are with the kernel's tests.)
+fn choice(layers: &[LayerSpec]) -> Option<(usize, bool)> {
+    fn of(layer: &LayerSpec) -> Option<bool> {
+        match layer {
+            LayerSpec::PermutationDiagonal(own) => Some(own.matrices > 1),
+            _ => layer.layer().inside().iter().find_map(of),
+        }
+    }
+    layers.iter().enumerate().rev().find_map(|(i, layer)| of(layer).map(|by_rows| (i, by_rows)))
+}
+
+/// Whether a weight acts through a choice.
+fn chooses(name: &str, last: usize) -> bool {
+    let place = name.split('.').nth(1).and_then(|i| i.parse::<usize>().ok());
+    name.ends_with(".select") || name.ends_with(".dictionary") || place.is_some_and(|place| place < last)
+}
+
 fn check(sample: &Sample, rows: &Rows<B>, data: &Data) {
     let mut network = sample.network::<B>();
-    let cut = is_cut(&sample.layers);
+    let chosen = choice(&sample.layers);
+    let cut = is_cut(&sample.layers) || chosen.is_some_and(|(_, by_rows)| by_rows);
     if cut && network.parameters() == 0 {
         return;
     }
@@ -79,7 +98,8 @@ fn check(sample: &Sample, rows: &Rows<B>, data: &Data) {
         rows: point.rows.clone().detach(),
         statics: point.statics.clone().map(Tensor::detach),
     };
-    for (i, name) in names.iter().enumerate().filter(|(i, _)| trained[*i]) {
+    let smooth = |name: &str| !chosen.is_some_and(|(last, _)| chooses(name, last));
+    for (i, name) in names.iter().enumerate().filter(|(i, name)| trained[*i] && smooth(name)) {
         let what = format!("{}, `{name}`", sample.name);
         let gradient = point.weights[i].grad(&gradients).unwrap_or_else(|| panic!("{what} has no gradient"));
         let size = along(&what, numbers(gradient), &mut |direction, by| {

@@ -48,6 +48,7 @@ macro_rules! every {
 every!(
     Windows,
     LinearCde,
+    PermutationDiagonal,
     NeuralCde,
     Reservoir,
     Memory,

@@ -108,7 +108,7 @@ pub(crate) fn drives() -> Vec<Value> {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Sample> {
-    [windows(), linear_cdes(), other_drives(), neural_cdes(), reservoirs(), memories(), rows(), deep()].concat()
+    [windows(), linear_cdes(), other_drives(), permutations(), neural_cdes(), reservoirs(), memories(), rows(), deep()].concat()
 }
 
 fn windows() -> Vec<Sample> {
@@ -211,6 +211,42 @@ fn other_drives() -> Vec<Sample> {
         let more = json!({"drive": {"kind": "increments", "time": true}, "input": "values", "transition": "euler"});
         all.push(sample(format!("linear-cde {structure}, euler"), numbers(1, 0), json!([cde(hidden, structure, more)])));
     }
+    all
+}
+
+/// States that a row sends to each other; with one matrix the choice does not depend on the row.
+fn permutations() -> Vec<Sample> {
+    let layer = |hidden: usize, matrices: usize, more: Value| {
+        with(&json!({"layer": "permutation-diagonal", "hidden": hidden, "matrices": matrices, "initial": "learned"}), more)
+    };
+    let mut all = Vec::new();
+    for diagonal in ["one", "real", "complex"] {
+        for (matrices, more) in [
+            (1, json!({"initial": "first"})),
+            (1, json!({"input": true, "time": true})),
+            (3, json!({"initial": "first", "input": true, "time": true, "keep": 0.8})),
+            (3, json!({"scores": 2.0})),
+        ] {
+            let more = with(&more, json!({"diagonal": diagonal}));
+            let name = format!("permutation-diagonal of {matrices}, {more}");
+            all.push(sample(name.clone(), numbers(3, 2), json!([layer(5, matrices, more.clone())])));
+            all.push(sample(format!("{name}, windows"), numbers(2, 1), json!([log(3, 2, "lyndon"), layer(4, matrices, more)])));
+        }
+    }
+    let residual = |layers: Value| json!({"layer": "residual", "layers": layers});
+    all.push(sample("permutation-diagonal of one state", numbers(1, 0), json!([layer(1, 1, json!({"input": true}))])));
+    all.push(sample(
+        "permutation-diagonal stack",
+        tokens(5),
+        json!([
+            {"layer": "embedding", "width": 4},
+            residual(json!([layer(3, 5, json!({"input": true})), linear(4)])),
+            norm(true),
+            residual(json!([layer(4, 2, json!({"diagonal": "real"}))])),
+            pool("last"),
+            linear(2)
+        ]),
+    ));
     all
 }
 

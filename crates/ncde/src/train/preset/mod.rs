@@ -27,7 +27,7 @@ use super::Error;
 use super::config::{Keys, ModelConfig, TrainConfig};
 use super::settings::{at_least, refuse};
 pub(super) use signature::usual_depth;
-pub use stack::stacked;
+pub use stack::{permutations, stacked, stacked_on};
 
 /// What the defaults of a model depend on; all of it from the training part.
 #[derive(Debug, Clone)]

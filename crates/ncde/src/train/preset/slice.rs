@@ -74,9 +74,7 @@ pub(super) fn structure(
         ("epsilon", epsilon.is_some(), is(&[StructureName::Sparse])),
         ("bound", bound.is_some(), is(&[StructureName::WalshHadamard])),
     ];
-    if let Some((key, ..)) = keys.iter().find(|(_, set, has)| *set && !has) {
-        return refuse(&format!("model.{key}"), format!("set, but the structure `{}` has none; leave it out", name.as_str()));
-    }
+    has_keys(name, &keys)?;
     let own = |i: usize| keys[i].2;
     let blocks = if name == StructureName::Block { 4 } else { 16.min(hidden) };
     Ok(name.spec(
@@ -84,7 +82,17 @@ pub(super) fn structure(
         filled(rank, own(1), 4),
         filled(epsilon, own(2), 0.5),
         filled(bound, own(3), Bound::Tanh),
-    ))
+    )?)
+}
+
+/// Refuses keys that are set, but that a structure does not have.
+pub(super) fn has_keys(name: StructureName, keys: &[(&str, bool, bool)]) -> Result<(), Error> {
+    match keys.iter().find(|(_, set, has)| *set && !has) {
+        None => Ok(()),
+        Some((key, ..)) => {
+            refuse(&format!("model.{key}"), format!("set, but the structure `{}` has none; leave it out", name.as_str()))
+        }
+    }
 }
 
 /// Of a flow over series that last so long: what is contractive forgets at least at the rate of the longest.

@@ -8,16 +8,17 @@
 //! windows and their last observations, standardised, through a linear layer; flows are contractive there, as a free one that is driven by hundreds of rows explodes with its first weights.
 
 use ncde_kernels::neural::Activation as Pointwise;
+use ncde_kernels::permutation::Diagonal;
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, Residual,
-    Rows, Scale, Standardise, StructureName, Windows,
+    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over,
+    PermutationDiagonal, Residual, Rows, Scale, Standardise, StructureName, Windows,
 };
 use ncde_signature::Basis;
 
 use super::head::read;
-use super::slice::{stability, structure};
+use super::slice::{has_keys, stability, structure};
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
@@ -41,9 +42,9 @@ table! {
         drive: BlockDrive,
         /// What a step is multiplied with: 1/40 by default, 1 for `increments`.
         step: f64,
-        /// What the first row does: it `starts` the state (the default) or `drives` it from a learned one, as all others.
+        /// What the first row does: it `starts` the state (the default) or `drives` it from a learned one, as all others (the default of `permutation-diagonal`).
         first: FirstRow,
-        /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`.
+        /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse`, `walsh-hadamard` or `permutation-diagonal`.
         structure: StructureName,
         /// The size of blocks (4), or of the dense block behind a diagonal (16).
         block: usize,
@@ -53,6 +54,10 @@ table! {
         epsilon: f64,
         /// The range of the diagonals of `walsh-hadamard`: `tanh` (the default) or `none`.
         bound: Bound,
+        /// How many matrices the choices of `permutation-diagonal` are mixed from; 8 by default.
+        matrices: usize,
+        /// The diagonal of `permutation-diagonal`: `real` (the default), `complex`, or `one`, choices alone.
+        diagonal: Diagonal,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
         /// Whether flows may expand: `free` (the default for tokens), or `contractive`, never, which needs `exp` and blocks (the default for numbers).
@@ -72,42 +77,16 @@ impl Preset for StackKeys {
     fn layers(&mut self, _: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
         let blocks = at_least("model.blocks", *self.blocks.get_or_insert(2), 1)?;
-        let drive = *self.drive.get_or_insert(BlockDrive::Tokens);
-        let usual = if drive == BlockDrive::Tokens { 1.0 / 40.0 } else { 1.0 };
-        let scale = positive("model.step", *self.step.get_or_insert(usual))?;
-        let first = *self.first.get_or_insert(FirstRow::Starts);
         let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
         let rate = *self.dropout.get_or_insert(if tokens { 0.0 } else { 0.1 });
         if !(0.0..1.0).contains(&rate) {
             return refuse("model.dropout", format!("{rate}; it is a share, from 0 to below 1"));
         }
-        let structure =
-            structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
-        let may_contract = {
-            use StructureName::{Block, Dense, Diagonal, DiagonalDense};
-            self.transition.is_none_or(|transition| transition == Transition::Exp)
-                && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
-        };
-        let usual = if !tokens && may_contract { StabilityName::Contractive } else { StabilityName::Free };
-        let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
         let mut layers = Vec::new();
         let window = if tokens { self.no_windows()? } else { self.windows(facts, &mut layers)? };
-        // The constant of tokens counts rows.
-        let longest = match drive {
-            BlockDrive::Tokens => facts.lengths.last().map_or(1.0, |&rows| rows.div_ceil(window) as f64),
-            BlockDrive::Increments => facts.clock.longest,
-        };
-        let cde = LinearCde {
-            hidden,
-            structure,
-            drive: if drive == BlockDrive::Tokens { Drive::Tokens {} } else { Drive::Increments { time: true } },
-            input: InputTerm::None,
-            initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
-            transition: *self.transition.get_or_insert(Transition::Exp),
-            scale,
-            init: Scale::Scaled { deviation: positive("model.init", *self.init.get_or_insert(1.0))? },
-            forget: None,
-            stability: stability(contractive, scale * longest),
+        let states = match self.structure {
+            Some(StructureName::PermutationDiagonal) => self.permutation(hidden)?,
+            _ => self.linear(hidden, window, facts)?,
         };
         let usual = if tokens { BlockActivation::Tanh } else { BlockActivation::Glu };
         let activation = *self.block_activation.get_or_insert(usual);
@@ -126,13 +105,76 @@ impl Preset for StackKeys {
         if width != hidden {
             layers.push(linear(hidden));
         }
-        layers.extend(stacked(blocks, &cde, activation, rate));
+        layers.extend(stacked_on(blocks, &states, hidden, activation, rate));
         self.readout.get_or_insert(if tokens { Over::Last } else { Over::Mean });
         read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)
     }
 }
 
 impl StackKeys {
+    /// States that the path moves linearly.
+    fn linear(&mut self, hidden: usize, window: usize, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        let drive = *self.drive.get_or_insert(BlockDrive::Tokens);
+        let usual = if drive == BlockDrive::Tokens { 1.0 / 40.0 } else { 1.0 };
+        let scale = positive("model.step", *self.step.get_or_insert(usual))?;
+        let first = *self.first.get_or_insert(FirstRow::Starts);
+        let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
+        let structure =
+            structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
+        let may_contract = {
+            use StructureName::{Block, Dense, Diagonal, DiagonalDense};
+            self.transition.is_none_or(|transition| transition == Transition::Exp)
+                && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
+        };
+        let usual = if !tokens && may_contract { StabilityName::Contractive } else { StabilityName::Free };
+        let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
+        has_keys(
+            self.structure.unwrap_or(StructureName::Block),
+            &[("matrices", self.matrices.is_some(), false), ("diagonal", self.diagonal.is_some(), false)],
+        )?;
+        // The constant of tokens counts rows.
+        let longest = match drive {
+            BlockDrive::Tokens => facts.lengths.last().map_or(1.0, |&rows| rows.div_ceil(window) as f64),
+            BlockDrive::Increments => facts.clock.longest,
+        };
+        let cde = LinearCde {
+            hidden,
+            structure,
+            drive: if drive == BlockDrive::Tokens { Drive::Tokens {} } else { Drive::Increments { time: true } },
+            input: InputTerm::None,
+            initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
+            transition: *self.transition.get_or_insert(Transition::Exp),
+            scale,
+            init: Scale::Scaled { deviation: positive("model.init", *self.init.get_or_insert(1.0))? },
+            forget: None,
+            stability: stability(contractive, scale * longest),
+        };
+        Ok(vec![LayerSpec::LinearCde(cde)])
+    }
+
+    /// States that rows send to each other.
+    fn permutation(&mut self, hidden: usize) -> Result<Vec<LayerSpec>, Error> {
+        let keys = [
+            ("drive", self.drive.is_some()),
+            ("step", self.step.is_some()),
+            ("block", self.block.is_some()),
+            ("rank", self.rank.is_some()),
+            ("epsilon", self.epsilon.is_some()),
+            ("bound", self.bound.is_some()),
+            ("transition", self.transition.is_some()),
+            ("stability", self.stability.is_some()),
+            ("init", self.init.is_some()),
+        ];
+        has_keys(StructureName::PermutationDiagonal, &keys.map(|(key, set)| (key, set, false)))?;
+        let first = *self.first.get_or_insert(FirstRow::Drives);
+        let matrices = at_least("model.matrices", *self.matrices.get_or_insert(8), 1)?;
+        Ok(permutations(&PermutationDiagonal {
+            diagonal: *self.diagonal.get_or_insert(Diagonal::Real),
+            initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
+            ..PermutationDiagonal::new(hidden, matrices)
+        }))
+    }
+
     /// Tokens are rows as they are.
     fn no_windows(&self) -> Result<usize, Error> {
         match [("model.window", self.window), ("model.depth", self.depth)].into_iter().find(|(_, own)| own.is_some()) {
@@ -164,14 +206,25 @@ impl StackKeys {
 /// assert_eq!(stacked(2, &cde, BlockActivation::Tanh, 0.1).len(), 8);
 /// ```
 pub fn stacked(blocks: usize, cde: &LinearCde, activation: BlockActivation, dropout: f64) -> Vec<LayerSpec> {
+    stacked_on(blocks, &[LayerSpec::LinearCde(cde.clone())], cde.hidden, activation, dropout)
+}
+
+/// The same with any layers that make rows of `width` numbers from such rows in the place of the recurrence.
+pub fn stacked_on(
+    blocks: usize,
+    states: &[LayerSpec],
+    width: usize,
+    activation: BlockActivation,
+    dropout: f64,
+) -> Vec<LayerSpec> {
     let (wide, function) = match activation {
-        BlockActivation::Tanh => (cde.hidden, Function::Each(Pointwise::Tanh)),
-        BlockActivation::Glu => (2 * cde.hidden, Function::Glu),
+        BlockActivation::Tanh => (width, Function::Each(Pointwise::Tanh)),
+        BlockActivation::Glu => (2 * width, Function::Glu),
     };
     let block = || {
         let mix = vec![LayerSpec::Linear(Linear { outputs: wide }), LayerSpec::Activation(Activation { function })];
         let mut layers = vec![
-            LayerSpec::Residual(Residual { layers: vec![LayerSpec::LinearCde(cde.clone())] }),
+            LayerSpec::Residual(Residual { layers: states.to_vec() }),
             LayerSpec::Residual(Residual { layers: mix }),
             LayerSpec::LayerNorm(LayerNorm { affine: true }),
         ];
@@ -179,4 +232,11 @@ pub fn stacked(blocks: usize, cde: &LinearCde, activation: BlockActivation, drop
         layers
     };
     (0..blocks).flat_map(|_| block()).collect()
+}
+
+/// A permutation-diagonal recurrence on rows of as many numbers as it has states: complex ones go through a linear layer.
+pub fn permutations(layer: &PermutationDiagonal) -> Vec<LayerSpec> {
+    let mut layers = vec![LayerSpec::PermutationDiagonal(layer.clone())];
+    layers.extend((layer.width() != layer.hidden).then_some(LayerSpec::Linear(Linear { outputs: layer.hidden })));
+    layers
 }

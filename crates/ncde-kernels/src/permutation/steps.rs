@@ -1,0 +1,373 @@
+//! Steps of a series forwards and back, and the three phases that make chunks of them a whole: each chunk's product and its end from zero; the state at the
+//! start of each chunk, one after another; each chunk again, from its start. In reverse the same, from the last chunk to the first.
+
+use std::ops::Range;
+
+use ncde_simd::{Float, Kernel, Simd, dispatch_for};
+use rayon::prelude::*;
+
+use super::choice::{Choices, Room, Unchoose};
+use super::map::{compose, gather, scaled, scatter};
+use super::{Diagonal, Gradients, Input, PermutationDiagonal};
+
+/// The most parts that the gradient of the dictionary is summed in; they are added in order, so threads do not matter.
+const MOST_SHARDS: usize = 16;
+
+/// All steps, ready to be taken.
+struct Walk<'a, T> {
+    spec: &'a PermutationDiagonal,
+    input: &'a Input<'a, T>,
+    choices: Choices,
+    /// `D`, `[batch, length, width]`.
+    scale: Vec<T>,
+}
+
+/// `D` of the steps of one series.
+struct Scales<'a, T> {
+    spec: &'a PermutationDiagonal,
+    input: &'a Input<'a, T>,
+    series: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Scales<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { spec, input, series, out } = self;
+        for (t, out) in out.chunks_exact_mut(spec.width()).enumerate().take(input.steps(series)) {
+            let row = series * input.length + t;
+            spec.diagonal.scale(spec.raw(input, row), input.span(row), out);
+        }
+    }
+}
+
+/// The gradient of what `D` of the steps of one series is made from, in place of that of `D`; both have as many numbers.
+struct ScalesBack<'a, T> {
+    walk: &'a Walk<'a, T>,
+    series: usize,
+    d_scale: &'a [T],
+    d_control: &'a mut [T],
+}
+
+impl<T: Float> Kernel for ScalesBack<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { walk: Walk { spec, input, scale, .. }, series, d_scale, d_control } = self;
+        let (width, columns, raw) = (spec.width(), spec.columns(), spec.diagonal.raw(spec.hidden));
+        for t in 0..input.steps(series) {
+            let row = series * input.length + t;
+            let (own, out) = (&d_scale[t * width..][..width], &mut d_control[t * columns + spec.matrices..][..raw]);
+            spec.diagonal.scale_back(spec.raw(input, row), input.span(row), [&scale[row * width..][..width], own], out);
+        }
+    }
+}
+
+impl PermutationDiagonal {
+    /// The numbers of the diagonal of a step.
+    fn raw<'a, T>(&self, input: &Input<'a, T>, row: usize) -> &'a [T] {
+        &input.control[row * self.columns() + self.matrices..][..self.diagonal.raw(self.hidden)]
+    }
+
+    /// The input of a step.
+    fn affine<'a, T>(&self, input: &Input<'a, T>, row: usize) -> Option<&'a [T]> {
+        self.input.then(|| &input.control[(row + 1) * self.columns() - self.width()..][..self.width()])
+    }
+}
+
+/// The product of the matrices of a chunk, and its end from zero.
+struct Chunk<T> {
+    to: Vec<u32>,
+    scale: Vec<T>,
+    end: Vec<T>,
+}
+
+impl<T: Float> Chunk<T> {
+    fn identity(spec: &PermutationDiagonal) -> Self {
+        let mut scale = vec![T::ZERO; spec.width()];
+        scale[..spec.hidden].fill(T::ONE);
+        Self { to: (0..spec.hidden as u32).collect(), scale, end: vec![T::ZERO; spec.width()] }
+    }
+}
+
+impl<'a, T: Float> Walk<'a, T> {
+    fn new(spec: &'a PermutationDiagonal, input: &'a Input<'a, T>) -> Self {
+        let series = input.length * spec.width();
+        let mut scale = vec![T::ZERO; input.batch * series];
+        scale.par_chunks_exact_mut(series).enumerate().for_each(|(series, out)| {
+            dispatch_for::<T, _>(Scales { spec, input, series, out });
+        });
+        Self { spec, input, choices: Choices::new(spec, input), scale }
+    }
+
+    /// The matrix of a step.
+    fn map(&self, row: usize) -> (&[u32], &[T]) {
+        let (hidden, width) = (self.spec.hidden, self.spec.width());
+        (&self.choices.to[self.choices.of[row] as usize * hidden..][..hidden], &self.scale[row * width..][..width])
+    }
+
+    /// `out = A h + b`.
+    fn step(&self, row: usize, h: &[T], out: &mut [T]) {
+        match self.spec.affine(self.input, row) {
+            Some(b) => out.copy_from_slice(b),
+            None => out.fill(T::ZERO),
+        }
+        let (to, scale) = self.map(row);
+        scatter(self.spec.diagonal.numbers(), to, scale, h, out);
+    }
+
+    /// The states after some steps of a series.
+    fn run(&self, series: usize, steps: Range<usize>, start: &[T], states: &mut [T]) {
+        let mut before = start;
+        for (t, state) in steps.zip(states.chunks_exact_mut(start.len())) {
+            self.step(series * self.input.length + t, before, state);
+            before = state;
+        }
+    }
+
+    /// The steps of a chunk that count.
+    fn steps(&self, series: usize, chunk: usize, size: usize) -> Range<usize> {
+        let own = self.input.steps(series);
+        (chunk * size).min(own)..((chunk + 1) * size).min(own)
+    }
+
+    /// The product of a chunk and its end from zero.
+    fn chunk(&self, series: usize, steps: Range<usize>) -> Chunk<T> {
+        let mut own = Chunk::identity(self.spec);
+        let mut next = own.end.clone();
+        for t in steps {
+            let row = series * self.input.length + t;
+            compose(self.spec.diagonal.numbers(), self.map(row), (&mut own.to, &mut own.scale));
+            self.step(row, &own.end, &mut next);
+            std::mem::swap(&mut own.end, &mut next);
+        }
+        own
+    }
+
+    /// The product of a chunk and what goes back from it if nothing comes from behind.
+    fn chunk_back(&self, series: usize, steps: Range<usize>, gradient: &[T]) -> Chunk<T> {
+        let (width, numbers) = (self.spec.width(), self.spec.diagonal.numbers());
+        let mut own = Chunk::identity(self.spec);
+        for t in steps.clone() {
+            compose(numbers, self.map(series * self.input.length + t), (&mut own.to, &mut own.scale));
+        }
+        let mut g = own.end.clone();
+        for t in steps.rev() {
+            let row = series * self.input.length + t;
+            let w = &gradient[row * width..][..width];
+            g.iter_mut().zip(w.iter().zip(&own.end)).for_each(|(g, (&w, &r))| *g = w + r);
+            gather(numbers, self.map(row), &g, None, &mut own.end);
+        }
+        own
+    }
+}
+
+/// The states after each step; the input has been checked.
+pub(crate) fn forward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>) -> Vec<T> {
+    let (walk, width) = (Walk::new(spec, input), spec.width());
+    let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
+    let chunks = input.length.div_ceil(size);
+    let starts = if chunks == 1 {
+        input.initial.to_vec()
+    } else {
+        let all: Vec<Chunk<T>> = (0..input.batch * chunks)
+            .into_par_iter()
+            .map(|i| walk.chunk(i / chunks, walk.steps(i / chunks, i % chunks, size)))
+            .collect();
+        let numbers = spec.diagonal.numbers();
+        let mut starts = Vec::with_capacity(input.batch * chunks * width);
+        for (own, initial) in all.chunks_exact(chunks).zip(input.initial.chunks_exact(width)) {
+            let mut carry = initial.to_vec();
+            for Chunk { to, scale, end } in own {
+                starts.extend_from_slice(&carry);
+                let mut next = end.clone();
+                scatter(numbers, to, scale, &carry, &mut next);
+                carry = next;
+            }
+        }
+        starts
+    };
+    let mut states = vec![T::ZERO; input.batch * series];
+    let pieces = cut(&mut states, series, size * width);
+    pieces.into_par_iter().zip(starts.par_chunks_exact(width)).enumerate().for_each(|(i, (states, start))| {
+        let steps = walk.steps(i / chunks, i % chunks, size);
+        walk.run(i / chunks, steps, start, states);
+    });
+    for (b, states) in states.chunks_exact_mut(series).enumerate() {
+        let own = input.steps(b) * width;
+        let (known, past) = states.split_at_mut(own);
+        past.chunks_exact_mut(width).for_each(|state| state.copy_from_slice(&known[own - width..]));
+    }
+    states
+}
+
+/// What the reverse pass of a chunk fills.
+struct Filled<'a, T> {
+    /// `g_t`, `D_t h_{t-1}` and the gradient of `D_t`, `[steps, width]`.
+    g: &'a mut [T],
+    u: &'a mut [T],
+    d_scale: &'a mut [T],
+}
+
+/// The gradients; the input has been checked.
+pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
+    let (walk, width, numbers) = (Walk::new(spec, input), spec.width(), spec.diagonal.numbers());
+    let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
+    let chunks = input.length.div_ceil(size);
+    // What is repeated past the end of a series is its last state.
+    let last = |b: usize| {
+        let mut sum = vec![T::ZERO; width];
+        for w in gradient[b * series..(b + 1) * series].chunks_exact(width).skip(input.steps(b)) {
+            sum.iter_mut().zip(w).for_each(|(sum, &w)| *sum += w);
+        }
+        sum
+    };
+    let mut carries = vec![T::ZERO; input.batch * chunks * width];
+    if chunks == 1 {
+        carries.par_chunks_exact_mut(width).enumerate().for_each(|(b, carry)| carry.copy_from_slice(&last(b)));
+    } else {
+        let all: Vec<Chunk<T>> = (0..input.batch * chunks)
+            .into_par_iter()
+            .map(|i| walk.chunk_back(i / chunks, walk.steps(i / chunks, i % chunks, size), gradient))
+            .collect();
+        for (b, carries) in carries.chunks_exact_mut(chunks * width).enumerate() {
+            let (mut carry, mut next) = (last(b), vec![T::ZERO; width]);
+            for (Chunk { to, scale, end }, place) in
+                all[b * chunks..(b + 1) * chunks].iter().zip(carries.chunks_exact_mut(width)).rev()
+            {
+                place.copy_from_slice(&carry);
+                gather(numbers, (to, scale), &carry, None, &mut next);
+                carry.iter_mut().zip(next.iter().zip(end)).for_each(|(carry, (&next, &end))| *carry = next + end);
+            }
+        }
+    }
+    let zeros = || vec![T::ZERO; input.batch * series];
+    let (mut g, mut u, mut d_scale) = (zeros(), zeros(), zeros());
+    let piece = size * width;
+    let (gs, us, ds) = (cut(&mut g, series, piece), cut(&mut u, series, piece), cut(&mut d_scale, series, piece));
+    let all = gs.into_par_iter().zip(us).zip(ds).zip(carries.par_chunks_exact_mut(width)).enumerate();
+    all.for_each(|(i, (((g, u), d_scale), r))| {
+        let (b, steps) = (i / chunks, walk.steps(i / chunks, i % chunks, size));
+        let filled = Filled { g, u, d_scale };
+        walk.reverse(b, steps, states, gradient, r, filled);
+    });
+    let initial = carries.chunks_exact(chunks * width).flat_map(|own| &own[..width]).copied().collect();
+    let mut control = vec![T::ZERO; input.control.len()];
+    let own = control.par_chunks_exact_mut(input.length * spec.columns()).zip(d_scale.par_chunks_exact(series));
+    own.zip(g.par_chunks_exact(series)).enumerate().for_each(|(series, ((d_control, d_scale), g))| {
+        if spec.diagonal != Diagonal::One {
+            dispatch_for::<T, _>(ScalesBack { walk: &walk, series, d_scale, d_control });
+        }
+        if spec.input {
+            for (g, own) in g.chunks_exact(width).zip(d_control.chunks_exact_mut(spec.columns())) {
+                own[spec.columns() - width..].copy_from_slice(g);
+            }
+        }
+    });
+    let dictionary = walk.unchoose(&g, &u, &mut control);
+    Gradients { dictionary, control, initial }
+}
+
+impl<T: Float> Walk<'_, T> {
+    /// The steps of a chunk back; `r` goes from what comes from behind to what goes on to the state before.
+    fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: Filled<'_, T>) {
+        let (width, numbers, first) = (self.spec.width(), self.spec.diagonal.numbers(), steps.start);
+        for t in steps.rev() {
+            let (row, own) = (series * self.input.length + t, (t - first) * width..(t - first + 1) * width);
+            let before = match t {
+                0 => &self.input.initial[series * width..][..width],
+                _ => &states[(row - 1) * width..][..width],
+            };
+            let (g, w) = (&mut filled.g[own.clone()], &gradient[row * width..][..width]);
+            g.iter_mut().zip(w.iter().zip(&*r)).for_each(|(g, (&w, &r))| *g = w + r);
+            let (to, scale) = self.map(row);
+            scaled(numbers, scale, before, &mut filled.u[own.clone()]);
+            gather(numbers, (to, scale), g, Some((before, &mut filled.d_scale[own])), r);
+        }
+    }
+
+    /// The gradient of the dictionary; those of scores go to their places in that of the control.
+    fn unchoose(&self, g: &[T], u: &[T], control: &mut [T]) -> Vec<T> {
+        let (spec, input, width) = (self.spec, self.input, self.spec.width());
+        let (matrices, columns) = (spec.matrices, spec.columns());
+        let mut rows = vec![Vec::new(); self.choices.steps.len()];
+        for b in 0..input.batch {
+            for row in b * input.length..b * input.length + input.steps(b) {
+                rows[self.choices.of[row] as usize].push(row);
+            }
+        }
+        let shards = shards(&rows.iter().map(|rows| rows.len() + 1).collect::<Vec<_>>());
+        let work = |shard: Range<usize>| {
+            let mut room = Room::new(spec);
+            let (mut own, mut sum) = (vec![T::ZERO; spec.hidden * spec.hidden], vec![T::ZERO; spec.hidden * spec.hidden]);
+            let mut d_dictionary = vec![T::ZERO; spec.dictionary()];
+            let mut all = Vec::new();
+            for map in shard {
+                let steps = rows[map].iter().map(|&row| (&g[row * width..][..width], &u[row * width..][..width]));
+                let steps: Vec<(&[T], &[T])> = steps.collect();
+                let mut d_scores = vec![T::ZERO; steps.len() * matrices];
+                let scores = &input.control[self.choices.steps[map] * columns..][..matrices];
+                dispatch_for::<T, _>(Unchoose {
+                    dictionary: input.dictionary,
+                    scores,
+                    room: &mut room,
+                    steps: &steps,
+                    own: &mut own,
+                    sum: &mut sum,
+                    d_dictionary: &mut d_dictionary,
+                    d_scores: &mut d_scores,
+                });
+                all.push(d_scores);
+            }
+            (d_dictionary, all)
+        };
+        let done: Vec<(Vec<T>, Vec<Vec<T>>)> = shards.clone().into_par_iter().map(work).collect();
+        let mut dictionary = vec![T::ZERO; spec.dictionary()];
+        for (shard, (own, scores)) in shards.into_iter().zip(done) {
+            dictionary.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            for (rows, scores) in rows[shard].iter().zip(scores) {
+                for (&row, own) in rows.iter().zip(scores.chunks_exact(matrices)) {
+                    control[row * columns..][..matrices].copy_from_slice(own);
+                }
+            }
+        }
+        dictionary
+    }
+}
+
+/// Pieces of each series; the last one of a series may be shorter.
+fn cut<T>(values: &mut [T], series: usize, piece: usize) -> Vec<&mut [T]> {
+    values.chunks_exact_mut(series).flat_map(|own| own.chunks_mut(piece)).collect()
+}
+
+/// At most [`MOST_SHARDS`] consecutive ranges of about the same work.
+fn shards(work: &[usize]) -> Vec<Range<usize>> {
+    let share = work.iter().sum::<usize>().div_ceil(MOST_SHARDS).max(1);
+    let (mut all, mut start, mut own) = (Vec::new(), 0, 0);
+    for (i, work) in work.iter().enumerate() {
+        own += work;
+        if own >= share {
+            all.push(start..i + 1);
+            (start, own) = (i + 1, 0);
+        }
+    }
+    if start < work.len() {
+        all.push(start..work.len());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_all_and_few() {
+        for work in [vec![], vec![1], vec![5; 3], vec![1; 100], vec![90, 1, 1, 1, 90, 2], (1..200).collect()] {
+            let all = shards(&work);
+            assert!(all.len() <= MOST_SHARDS, "{all:?}");
+            assert!(all.into_iter().flatten().eq(0..work.len()));
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! The permutation-diagonal recurrence: full matrices, finite differences, chunks, streams, threads.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use crate::common;
+
+use common::{assert_close, assert_gradient, dot, narrow, uniform, wide};
+use ncde_kernels::permutation::{ColumnMap, Diagonal, Gradients, Input, PermutationDiagonal, Stream};
+use ncde_kernels::scan::Numbers;
+use ncde_kernels::{Error, Float, Mode};
+use proptest::prelude::*;
+
+type Complex = [f64; 2];
+
+fn times(x: Complex, y: Complex) -> Complex {
+    [x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]]
+}
+
+#[derive(Clone)]
+struct Case {
+    spec: PermutationDiagonal,
+    input: bool,
+    batch: usize,
+    length: usize,
+    dictionary: Vec<f64>,
+    control: Vec<f64>,
+    initial: Vec<f64>,
+    spans: Option<Vec<f64>>,
+    lengths: Option<Vec<usize>>,
+    weights: Vec<f64>,
+}
+
+/// Numbers that `f32` holds exactly.
+fn drawn(seed: u64, count: usize, factor: f64) -> Vec<f64> {
+    uniform(seed, count).into_iter().map(|x| f64::from((factor * x) as f32)).collect()
+}
+
+impl Case {
+    fn new(seed: u64, diagonal: Diagonal, input: bool, [batch, length, hidden, matrices]: [usize; 4]) -> Self {
+        let spec = PermutationDiagonal::new(hidden, matrices, diagonal);
+        let spec = if input { spec.with_input() } else { spec };
+        Self {
+            spec,
+            input,
+            batch,
+            length,
+            dictionary: drawn(seed, spec.dictionary(), 4.0),
+            control: drawn(seed + 1, batch * length * spec.columns(), 4.0),
+            initial: drawn(seed + 2, batch * spec.width(), 2.0),
+            spans: None,
+            lengths: None,
+            weights: drawn(seed + 3, batch * length * spec.width(), 2.0),
+        }
+    }
+
+    /// Ragged, with times, and few distinct rows of scores.
+    fn harder(mut self) -> Self {
+        let (columns, matrices, batch, length) = (self.spec.columns(), self.spec.matrices(), self.batch, self.length);
+        self.spans = Some(uniform(9, batch * length).into_iter().map(|x| 1.0 + x).collect());
+        self.lengths = Some((0..batch).map(|b| 1 + (b * 7 + length - 1) % length).collect());
+        for row in 0..batch * length {
+            self.control.copy_within(row % 3 * columns..row % 3 * columns + matrices, row * columns);
+        }
+        self
+    }
+
+    fn arrays(&self) -> Input<'_, f64> {
+        Input {
+            batch: self.batch,
+            length: self.length,
+            dictionary: &self.dictionary,
+            control: &self.control,
+            initial: &self.initial,
+            spans: self.spans.as_deref(),
+            lengths: self.lengths.as_deref(),
+        }
+    }
+
+    fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
+        let (dictionary, control, initial): (Vec<T>, Vec<T>, Vec<T>) =
+            (narrow(&self.dictionary), narrow(&self.control), narrow(&self.initial));
+        let Input { batch, length, spans, lengths, .. } = self.arrays();
+        let input = Input { batch, length, dictionary: &dictionary, control: &control, initial: &initial, spans, lengths };
+        let states = self.spec.forward(&input).unwrap();
+        let of = self.spec.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
+        let of = Gradients { dictionary: wide(&of.dictionary), control: wide(&of.control), initial: wide(&of.initial) };
+        (wide(&states), of)
+    }
+
+    /// `S`, the soft-max of the columns of the matrix that scores mix: `[H, H]`, column after column.
+    fn soft(&self, row: usize) -> Vec<f64> {
+        let softmax = |x: &[f64]| {
+            let most = x.iter().copied().fold(f64::MIN, f64::max);
+            let e: Vec<f64> = x.iter().map(|x| (x - most).exp()).collect();
+            let sum: f64 = e.iter().sum();
+            e.into_iter().map(|x| x / sum).collect::<Vec<_>>()
+        };
+        let hidden = self.spec.hidden();
+        let s = softmax(&self.control[row * self.spec.columns()..][..self.spec.matrices()]);
+        let entry = |e: usize| s.iter().zip(self.dictionary.chunks(hidden * hidden)).map(|(s, m)| s * m[e]).sum::<f64>();
+        let mixed: Vec<f64> = (0..hidden * hidden).map(entry).collect();
+        mixed.chunks(hidden).flat_map(softmax).collect()
+    }
+
+    /// `P`, one-hot by columns.
+    fn hard(&self, row: usize) -> Vec<f64> {
+        let hidden = self.spec.hidden();
+        let mut all = self.soft(row);
+        for column in all.chunks_mut(hidden) {
+            let best = (0..hidden).fold(0, |best, i| if column[i] > column[best] { i } else { best });
+            column.iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(u8::from(i == best)));
+        }
+        all
+    }
+
+    /// Full matrices, with `P` of each step as given, column after column.
+    fn reference(&self, p: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+        let (hidden, width, columns) = (self.spec.hidden(), self.spec.width(), self.spec.columns());
+        let complex = width > hidden;
+        let pair = |x: &[f64], j: usize| [x[j], if complex { x[hidden + j] } else { 0.0 }];
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let mut states = Vec::new();
+        for b in 0..self.batch {
+            let mut h: Vec<Complex> = (0..hidden).map(|j| pair(&self.initial[b * width..][..width], j)).collect();
+            for t in 0..self.length {
+                let row = b * self.length + t;
+                if t < self.lengths.as_ref().map_or(self.length, |lengths| lengths[b]) {
+                    let own = &self.control[row * columns..][..columns];
+                    let raw = &own[self.spec.matrices()..];
+                    let dt = self.spans.as_ref().map_or(1.0, |spans| spans[row]);
+                    let d = |j: usize| match self.spec.diagonal() {
+                        Diagonal::One => [1.0, 0.0],
+                        Diagonal::Real => [sigmoid(raw[j]).powf(dt), 0.0],
+                        Diagonal::Complex => {
+                            let (m, phase) = (sigmoid(raw[j]).powf(dt), std::f64::consts::TAU * dt * sigmoid(raw[hidden + j]));
+                            [m * phase.cos(), m * phase.sin()]
+                        }
+                    };
+                    let p = p(row);
+                    let mut next: Vec<Complex> =
+                        (0..hidden).map(|i| if self.input { pair(&own[columns - width..], i) } else { [0.0; 2] }).collect();
+                    for (j, &h) in h.iter().enumerate() {
+                        let u = times(d(j), h);
+                        for (i, next) in next.iter_mut().enumerate() {
+                            *next = [next[0] + p[j * hidden + i] * u[0], next[1] + p[j * hidden + i] * u[1]];
+                        }
+                    }
+                    h = next;
+                }
+                states.extend(h.iter().map(|h| h[0]));
+                states.extend(h.iter().filter(|_| complex).map(|h| h[1]));
+            }
+        }
+        states
+    }
+
+    fn name(&self) -> String {
+        format!("{:?}, batch {}, length {}, lengths {:?}", self.spec, self.batch, self.length, self.lengths)
+    }
+}
+
+const KINDS: [Diagonal; 3] = [Diagonal::One, Diagonal::Real, Diagonal::Complex];
+
+/// Odd shapes of every kind: batch, length, states, matrices.
+fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for diagonal in KINDS {
+        for input in [false, true] {
+            for shape in [[1, 1, 1, 1], [2, 3, 2, 1], [1, 7, 5, 3], [3, 5, 3, 2], [2, 4, 17, 4]] {
+                let case = Case::new(1, diagonal, input, shape);
+                all.extend([case.clone(), case.harder()]);
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn states_are_those_of_full_matrices() {
+    for case in cases() {
+        let right = case.reference(|row| case.hard(row));
+        assert_close(&case.name(), &case.run::<f64>().0, &right, 1e-13);
+        assert_close(&case.name(), &case.run::<f32>().0, &right, 2e-6);
+    }
+}
+
+#[test]
+fn gradients_are_those_of_the_soft_surrogate() {
+    for case in cases() {
+        let (_, of) = case.run::<f64>();
+        // `P + S - S_0`: hard in value, soft in its derivative.
+        let rows = case.batch * case.length;
+        let shift: Vec<Vec<f64>> =
+            (0..rows).map(|row| case.hard(row).iter().zip(case.soft(row)).map(|(p, s)| p - s).collect()).collect();
+        let loss = |case: &Case| {
+            let states = case.reference(|row| case.soft(row).iter().zip(&shift[row]).map(|(s, by)| s + by).collect());
+            dot(&states, &case.weights)
+        };
+        let name = case.name();
+        assert_gradient(&format!("{name}: dictionary"), &case.dictionary, &of.dictionary, |x| {
+            loss(&Case { dictionary: x.to_vec(), ..case.clone() })
+        });
+        assert_gradient(&format!("{name}: control"), &case.control, &of.control, |x| {
+            loss(&Case { control: x.to_vec(), ..case.clone() })
+        });
+        assert_gradient(&format!("{name}: initial"), &case.initial, &of.initial, |x| {
+            loss(&Case { initial: x.to_vec(), ..case.clone() })
+        });
+    }
+}
+
+#[test]
+fn what_is_differentiable_has_the_gradient_of_the_recurrence_itself() {
+    for case in cases() {
+        let (_, of) = case.run::<f64>();
+        let loss = |case: &Case| dot(&case.spec.forward(&case.arrays()).unwrap(), &case.weights);
+        // Scores stay, so does every choice.
+        let columns = case.spec.columns();
+        let is_score = |i: usize| i % columns < case.spec.matrices();
+        let free: Vec<usize> = (0..case.control.len()).filter(|&i| !is_score(i)).collect();
+        let (x, df): (Vec<f64>, Vec<f64>) = free.iter().map(|&i| (case.control[i], of.control[i])).unzip();
+        assert_gradient(&format!("{}: diagonal and input", case.name()), &x, &df, |x| {
+            let mut moved = case.clone();
+            free.iter().zip(x).for_each(|(&i, &x)| moved.control[i] = x);
+            loss(&moved)
+        });
+        assert_gradient(&format!("{}: initial", case.name()), &case.initial, &of.initial, |x| {
+            loss(&Case { initial: x.to_vec(), ..case.clone() })
+        });
+    }
+}
+
+#[track_caller]
+fn compare(name: &str, seen: &(Vec<f64>, Gradients<f64>), right: &(Vec<f64>, Gradients<f64>), tolerance: f64) {
+    assert_close(&format!("{name}: states"), &seen.0, &right.0, tolerance);
+    assert_close(&format!("{name}: dictionary"), &seen.1.dictionary, &right.1.dictionary, tolerance);
+    assert_close(&format!("{name}: control"), &seen.1.control, &right.1.control, tolerance);
+    assert_close(&format!("{name}: initial"), &seen.1.initial, &right.1.initial, tolerance);
+}
+
+#[test]
+fn parallel_is_recurrent() {
+    for diagonal in KINDS {
+        for (length, hidden) in [(1, 3), (7, 1), (9, 5), (100, 4)] {
+            for chunk in [1, 3, 8, 1000] {
+                let case = Case::new(3, diagonal, true, [2, length, hidden, 3]);
+                for case in [case.clone(), case.harder()] {
+                    let with = |mode: Mode| Case { spec: case.spec.with_mode(mode).with_chunk(chunk), ..case.clone() };
+                    let right = with(Mode::Recurrent).run::<f64>();
+                    compare(&with(Mode::Parallel).name(), &with(Mode::Parallel).run::<f64>(), &right, 1e-12);
+                    compare(&with(Mode::Parallel).name(), &with(Mode::Parallel).run::<f32>(), &right, 2e-4);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    for diagonal in KINDS {
+        for mode in [Mode::Recurrent, Mode::Parallel] {
+            let mut case = Case::new(4, diagonal, true, [5, 41, 6, 3]).harder();
+            // Some rows of scores differ from all others.
+            let columns = case.spec.columns();
+            (0..205).step_by(3).for_each(|row| case.control[row * columns] += row as f64 / 64.0);
+            case.spec = case.spec.with_mode(mode).with_chunk(8);
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| (case.run::<f32>(), case.run::<f64>()))
+            };
+            let one = run(1);
+            assert!(one == run(2), "2 threads, {}", case.name());
+            assert!(one == run(5), "5 threads, {}", case.name());
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_the_recurrence() {
+    for diagonal in KINDS {
+        for input in [false, true] {
+            let case = Case::new(5, diagonal, input, [1, 9, 5, 3]);
+            let case = Case { spans: Some((0..9).map(|t| 0.25 * t as f64).collect()), ..case };
+            let states = case.spec.forward(&case.arrays()).unwrap();
+            let mut stream = Stream::new(case.spec, &case.dictionary).unwrap();
+            let (mut state, columns) = (case.initial.clone(), case.spec.columns());
+            for (t, right) in states.chunks(case.spec.width()).enumerate() {
+                stream.push(&mut state, &case.control[t * columns..][..columns], 0.25 * t as f64).unwrap();
+                assert_eq!(state, right, "step {t}, {}", case.name());
+            }
+        }
+    }
+}
+
+/// A map and a state from any numbers.
+fn map(numbers: Numbers, to: &[usize], scale: &[f64]) -> ColumnMap<f64> {
+    let hidden = to.len();
+    let to = to.iter().map(|to| (to % hidden) as u32).collect();
+    ColumnMap::new(numbers, to, scale[..numbers.parts() * hidden].to_vec()).unwrap()
+}
+
+proptest! {
+    /// The product of two such matrices is another one: one entry a column, and it does what the two do.
+    #[test]
+    fn products_stay_in_the_structure(
+        (a, b, h) in (1_usize..9).prop_flat_map(|n| {
+            let numbers = || prop::collection::vec(-2.0..2.0_f64, 2 * n);
+            ((prop::collection::vec(0..n, n), numbers()), (prop::collection::vec(0..n, n), numbers()), numbers())
+        }),
+        complex in any::<bool>(),
+    ) {
+        let numbers = if complex { Numbers::Complex } else { Numbers::Real };
+        let (a, b) = (map(numbers, &a.0, &a.1), map(numbers, &b.0, &b.1));
+        let h = &h[..b.scale().len()];
+        let product = a.after(&b).unwrap();
+        prop_assert_eq!(product.to().len(), b.to().len());
+        let (seen, right) = (product.apply(h).unwrap(), a.apply(&b.apply(h).unwrap()).unwrap());
+        for (seen, right) in seen.iter().zip(&right) {
+            prop_assert!((seen - right).abs() <= 1e-12, "{} {}", seen, right);
+        }
+    }
+
+    /// Products are associative, which a scan rests on.
+    #[test]
+    fn products_are_associative(maps in prop::collection::vec((prop::collection::vec(0_usize..6, 6), prop::collection::vec(-2.0..2.0_f64, 12)), 3)) {
+        let [a, b, c] = [0, 1, 2].map(|i| map(Numbers::Complex, &maps[i].0, &maps[i].1));
+        let (left, right) = (a.after(&b).unwrap().after(&c).unwrap(), a.after(&b.after(&c).unwrap()).unwrap());
+        prop_assert_eq!(left.to(), right.to());
+        for (left, right) in left.scale().iter().zip(right.scale()) {
+            prop_assert!((left - right).abs() <= 1e-12);
+        }
+    }
+}
+
+#[test]
+fn errors() {
+    let case = Case::new(6, Diagonal::Complex, true, [2, 3, 4, 2]);
+    let message = |case: &Case| case.spec.forward(&case.arrays()).unwrap_err().to_string();
+    let start = "the permutation-diagonal recurrence: ";
+    let wrong = Case { batch: 0, ..case.clone() };
+    assert_eq!(message(&wrong), format!("{start}the batch has size 0; at least 1 is needed"));
+    let wrong = Case { dictionary: vec![0.0; 31], ..case.clone() };
+    assert_eq!(message(&wrong), format!("{start}the dictionary holds 31 numbers, but 32 = 2 matrices of 4 x 4 are needed"));
+    let wrong = Case { control: vec![0.0; 7], ..case.clone() };
+    let tail = "108 = batch 2 x length 3 x 18 columns are needed";
+    assert_eq!(message(&wrong), format!("{start}the control holds 7 numbers, but {tail}"));
+    let wrong = Case { initial: vec![0.0; 7], ..case.clone() };
+    assert_eq!(message(&wrong), format!("{start}the initial state holds 7 numbers, but 16 = batch 2 x 8 numbers are needed"));
+    let wrong = Case { lengths: Some(vec![1, 4]), ..case.clone() };
+    assert!(matches!(wrong.spec.forward(&wrong.arrays()), Err(Error::Length { series: 1, length: 4, longest: 3, .. })));
+    let mut wrong = case.clone();
+    wrong.control[18 + 5] = f64::NAN;
+    let place = "series 0, step 1, column 5; remove or fill such values first";
+    assert_eq!(message(&wrong), format!("{start}the control holds NaN at {place}"));
+    // Padding is not looked at.
+    wrong.lengths = Some(vec![1, 3]);
+    assert!(wrong.spec.forward(&wrong.arrays()).is_ok());
+    let mut wrong = Case::new(6, Diagonal::One, true, [2, 3, 4, 2]);
+    wrong.control.iter_mut().for_each(|x| *x = 1.5e308);
+    assert!(matches!(wrong.spec.forward(&wrong.arrays()), Err(Error::Exploded { structure: "permutation-diagonal", .. })));
+
+    let text = ColumnMap::new(Numbers::Real, vec![0, 2], vec![1.0, 1.0]).unwrap_err().to_string();
+    assert_eq!(text, "permutation-diagonal: column 1 goes to row 2, but there are 2, counted from 0");
+    let (small, large) = (map(Numbers::Real, &[0], &[1.0]), map(Numbers::Real, &[0, 1], &[1.0, 1.0]));
+    let text = small.after(&large).unwrap_err().to_string();
+    assert_eq!(text, "permutation-diagonal: a product of 1 real columns and 2 real columns; both must be the same");
+}
