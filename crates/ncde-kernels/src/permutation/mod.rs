@@ -56,10 +56,8 @@ pub use stream::Stream;
 pub(crate) use steps::{backward, forward};
 pub(crate) use stream::push;
 
+use crate::scan::scanned;
 use crate::{Error, Float, Mode};
-
-/// With fewer series than this, long ones are cut into chunks.
-const FEW_SERIES: usize = 8;
 
 /// The recurrence of `hidden` states and `matrices` in the dictionary.
 ///
@@ -140,12 +138,7 @@ impl PermutationDiagonal {
 
     /// The steps of a chunk for these shapes; all of them where there is no parallel mode. Threads do not matter.
     fn plan(&self, batch: usize, length: usize) -> usize {
-        match self.mode {
-            Mode::Recurrent => length,
-            Mode::Parallel => self.chunk.min(length),
-            Mode::Auto if batch < FEW_SERIES && length >= 4 * self.chunk => self.chunk,
-            Mode::Auto => length,
-        }
+        scanned(self.mode, self.chunk, batch, length)
     }
 
     /// The states after each step. Past the length of a series its last state is repeated.

@@ -56,6 +56,16 @@ impl Numbers {
 /// With fewer series than this, long ones are cut into chunks.
 const FEW_SERIES: usize = 8;
 
+/// The steps of a chunk of a scan over few numbers a step.
+pub(crate) fn scanned(mode: Mode, chunk: usize, batch: usize, length: usize) -> usize {
+    match mode {
+        Mode::Recurrent => length,
+        Mode::Parallel => chunk.min(length),
+        Mode::Auto if batch < FEW_SERIES && length >= 4 * chunk => chunk,
+        Mode::Auto => length,
+    }
+}
+
 /// The recurrence `h_t = a_t h_{t-1} + b_t` of `width` numbers.
 ///
 /// ```
@@ -122,12 +132,7 @@ impl Scan {
 
     /// The steps of a chunk for these shapes; all of them where there is no parallel mode. Threads do not matter.
     pub(crate) fn plan(&self, batch: usize, length: usize) -> usize {
-        match self.mode {
-            Mode::Recurrent => length,
-            Mode::Parallel => self.chunk.min(length),
-            Mode::Auto if batch < FEW_SERIES && length >= 4 * self.chunk => self.chunk,
-            Mode::Auto => length,
-        }
+        scanned(self.mode, self.chunk, batch, length)
     }
 
     /// The states after each step.
