@@ -62,14 +62,7 @@ fn settings(budget: Budget, model: &str) -> String {
         "ncde" => format!("name = \"ncde\"\n{field}"),
         model if neural => format!("name = \"{model}\"\n{field}{window}solver_steps = 1\n"),
         structure => {
-            let size = match structure {
-                "block" => "block = 4\n".to_owned(),
-                "diagonal-dense" => format!("block = {}\n", 16.min(hidden)),
-                "dplr" => "rank = 4\n".into(),
-                "sparse" => format!("epsilon = {}\n", 1.0 + 0.1_f64.ln() / (hidden as f64).ln()),
-                "walsh-hadamard" => "bound = \"none\"\n".into(),
-                _ => String::new(),
-            };
+            let size = trained::structured(structure, hidden);
             // All brackets of diagonal matrices vanish.
             let window = if structure == "diagonal" { window.replace("depth = 2", "depth = 1") } else { window.into() };
             format!(
@@ -121,7 +114,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let own = read()?.windows(&cut);
                 Ok(InParts { data: own.data, validation: own.validation, test: own.test })
             });
-            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), config, said.clone(), data));
+            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), config, &said, data));
         }
     }
     Ok(Plan {
