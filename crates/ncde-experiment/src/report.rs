@@ -7,7 +7,7 @@ use ncde_report::{Column, Page, latex_paragraph, latex_table, markdown_table};
 
 use crate::plan::{Metric, Plan};
 use crate::record::Record;
-use crate::standing::standing;
+use crate::standing::{Standing, standing};
 use crate::table::{Table, names, tables};
 
 /// A plot, and the names of its colours in order.
@@ -77,7 +77,7 @@ pub fn latex(plan: &Plan, records: &[Record]) -> String {
         let caption = format!("{}: {title}. Mean and population deviation over seeds; the best of a column is bold.", plan.title);
         let _ = write!(text, "\n{}", latex_table(&caption, &header, rows));
     }
-    for words in standing(plan, records).iter().flat_map(|own| own.words()) {
+    for words in standing(plan, records).iter().flat_map(Standing::words) {
         let _ = write!(text, "\n{}", latex_paragraph(&words));
     }
     text
@@ -111,7 +111,7 @@ fn sections(plan: &Plan, records: &[Record]) -> Vec<(&'static str, Vec<String>)>
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     let mut differences = plan.differences.clone();
     differences.push(format!("{} runs took {seconds:.0} s in all.", records.len()));
-    let tests = standing(plan, records).map_or_else(Vec::new, |own| own.words());
+    let tests = standing(plan, records).as_ref().map_or_else(Vec::new, Standing::words);
     let all = [("What was found", (plan.findings)(records)), ("Statistics", tests), ("How it was done", differences)];
     all.into_iter().filter(|(_, points)| !points.is_empty()).collect()
 }

@@ -24,7 +24,7 @@ fn levels(windows: usize) -> impl Iterator<Item = usize> {
 pub(crate) fn add(increments: &mut [f32], windows: usize, [from, to]: [f64; 2], moved: impl Iterator<Item = f32>) {
     let count = windows as f64;
     let (begin, end) = (from * count, to * count);
-    if !(begin < count) {
+    if begin >= count {
         return;
     }
     let first = begin.max(0.0) as usize;

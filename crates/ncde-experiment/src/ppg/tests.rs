@@ -49,9 +49,6 @@ fn long_strings_are_passed_over_and_missing_ones_told() {
 #[test]
 fn what_python_would_call_is_not_called() {
     // os.system("...") is a note of a call, and no array.
-    let text = b"(dp0\nS'label'\np1\ncos\nsystem\np2\n(S'true'\ntR.s.";
-    let message = Pickle::read(text.as_slice(), 100).map(|_| ()).unwrap_err();
-    assert!(message.contains("takes a value"), "{message}");
     let pickle = Pickle::read(b"(dp0\nS'label'\np1\ncos\nsystem\np2\n(S'true'\np3\ntRs.".as_slice(), 100).unwrap();
     let label = pickle.entry(pickle.root(), "label").unwrap();
     assert!(matches!(pickle.node(label), Node::Object { state: None, .. }));
@@ -149,8 +146,8 @@ fn parts_are_contiguous_and_windows_stay_inside_one() {
         orders.insert(spans.iter().map(|span| span.2).collect::<Vec<_>>());
     }
     // The order is drawn, and the same again.
-    assert!(orders.len() > 2 && cut.windows(&people) == own);
-    assert_ne!(Cut { seed: 1, ..cut }.windows(&people).test, Vec::<String>::new());
+    assert!(orders.len() > 2 && cut.windows(&people).data.cases == own.data.cases);
+    assert!(Cut { seed: 1, ..cut }.windows(&people).data.cases != own.data.cases);
 }
 
 #[test]

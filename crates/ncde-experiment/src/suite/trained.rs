@@ -29,6 +29,19 @@ pub(super) const MEMORY: Metric =
 /// What learning curves show.
 pub(super) const VALIDATION: Metric = Metric { title: "validation accuracy (%)", ..ACCURACY };
 
+/// The settings of a structure that the thesis has for series of this many states.
+pub(super) fn structured(structure: &str, hidden: usize) -> String {
+    match structure {
+        "block" => "block = 4\n".into(),
+        "diagonal-dense" => format!("block = {}\n", 16.min(hidden)),
+        "dplr" => "rank = 4\n".into(),
+        // A tenth of the entries.
+        "sparse" => format!("epsilon = {}\n", 1.0 + 0.1_f64.ln() / (hidden as f64).ln()),
+        "walsh-hadamard" => "bound = \"none\"\n".into(),
+        _ => String::new(),
+    }
+}
+
 /// Data to train on and, where it is by itself, to test on.
 pub(super) type Data = (Dataset, Option<Dataset>);
 
@@ -69,7 +82,7 @@ pub(super) fn job(
 pub(super) fn job_in_parts(
     (model, task, seed): (String, String, u64),
     (mut config, steps): (Config, Option<usize>),
-    said: serde_json::Value,
+    said: &serde_json::Value,
     data: Rc<dyn Fn() -> Result<InParts, Error>>,
 ) -> Job {
     config.train.seed = Some(seed);

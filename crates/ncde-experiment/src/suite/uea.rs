@@ -97,15 +97,7 @@ fn settings(budget: Budget, model: &str, set: &Selected) -> String {
         structure => {
             // All brackets of diagonal matrices vanish, so published ones have depth 1.
             let depth = if structure == "diagonal" { 1 } else { depth };
-            let size = match structure {
-                "block" => "block = 4\n".to_owned(),
-                "diagonal-dense" => format!("block = {}\n", 16.min(hidden)),
-                "dplr" => "rank = 4\n".into(),
-                // A tenth of the entries.
-                "sparse" => format!("epsilon = {}\n", 1.0 + 0.1_f64.ln() / (hidden as f64).ln()),
-                "walsh-hadamard" => "bound = \"none\"\n".into(),
-                _ => String::new(),
-            };
+            let size = trained::structured(structure, hidden);
             format!(
                 "name = \"slice\"\nstructure = \"{structure}\"\n{size}init = 0.25\nlog_scale = {log_scale}\ntransition = \"euler\"\nhidden = {hidden}\n\
                  depth = {depth}\nwindow = {window}\ninput = false\nforget = false\nreadout = \"mean\"\n{plain}"
