@@ -1,4 +1,5 @@
 //! Searches over settings, as a user does them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use crate::common;
 
