@@ -56,6 +56,27 @@ fn a_lock_is_held_once_and_goes_with_its_owner() {
 }
 
 #[test]
+fn who_waits_for_a_lock_gets_it_when_it_is_let_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("claim");
+    let held = Lock::on(&path).unwrap();
+    assert!(held.is_some() && Lock::on(&path).unwrap().is_none());
+    let (send, receive) = std::sync::mpsc::channel();
+    let waiting = std::thread::spawn(move || {
+        let lock = Lock::wait_on(&path).unwrap();
+        send.send(()).unwrap();
+        lock
+    });
+    assert!(receive.recv_timeout(std::time::Duration::from_millis(100)).is_err(), "it did not wait");
+    drop(held);
+    receive.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+    let lock = waiting.join().unwrap();
+    assert!(Lock::on(&folder.path().join("claim")).unwrap().is_none());
+    drop(lock);
+    assert!(Lock::on(&folder.path().join("claim")).unwrap().is_some());
+}
+
+#[test]
 fn folders_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
     assert!(read_plain(folder.path()).unwrap_err().to_string().contains("a folder"));

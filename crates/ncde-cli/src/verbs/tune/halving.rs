@@ -29,12 +29,21 @@ struct Decided {
     trials: Vec<Scored>,
 }
 
+/// What a trial reached.
 #[derive(Serialize, Deserialize)]
-struct Scored {
+pub(super) struct Scored {
     /// Its place, from 0.
     trial: usize,
     /// The metric over its runs: mean, deviation and how many; none if one failed.
     value: Option<(f64, f64, usize)>,
+    /// The mean of the loss, by which ties are broken.
+    pub(super) loss: Option<f64>,
+}
+
+impl Scored {
+    pub(super) fn mean(&self) -> Option<Mean> {
+        self.value.map(|(mean, deviation, seeds)| Mean { mean, deviation, seeds })
+    }
 }
 
 impl Rungs {
@@ -49,11 +58,10 @@ impl Rungs {
     }
 
     /// The last rung that a trial has finished, and what it reached there.
-    pub(super) fn last_of(&self, trial: usize) -> Option<(usize, Option<Mean>)> {
-        self.rungs.iter().enumerate().rev().find_map(|(rung, decided)| {
-            let own = decided.trials.iter().find(|scored| scored.trial == trial)?;
-            Some((rung, own.value.map(|(mean, deviation, seeds)| Mean { mean, deviation, seeds })))
-        })
+    pub(super) fn last_of(&self, trial: usize) -> Option<(usize, &Scored)> {
+        let of = |decided: &'_ Decided| decided.trials.iter().position(|scored| scored.trial == trial);
+        let rungs = self.rungs.iter().enumerate().rev();
+        rungs.filter_map(|(rung, decided)| Some((rung, &decided.trials[of(decided)?]))).next()
     }
 
     /// Who goes on after a rung.
@@ -85,6 +93,7 @@ pub(super) fn work(pool: &Pool<'_>, sweep: &Sweep, progress: &mut Progress<'_>) 
         let scored = |row: super::standings::Row| Scored {
             trial: row.standing.trial,
             value: row.mean.map(|mean| (mean.mean, mean.deviation, mean.seeds)),
+            loss: row.standing.loss,
         };
         let trials = ranked(rows, &sweep.metric).into_iter().map(scored).collect();
         decided.rungs.push(Decided { steps: rung.steps, trials });

@@ -35,7 +35,7 @@ pub(super) fn value(record: &RunRecord, metric: &str) -> Option<f64> {
 /// A trial as it is.
 fn row(folder: &Folder, sweep: &Sweep, trial: usize, steps: Option<usize>) -> Result<(Row, Vec<RunRecord>), Failure> {
     let mut row = Row {
-        standing: Standing { trial, rung: 0, value: None, parameters: 0 },
+        standing: Standing { trial, rung: 0, value: None, loss: None, parameters: 0 },
         mean: None,
         steps: 0,
         seconds: 0.0,
@@ -74,6 +74,8 @@ pub(super) fn score(folder: &Folder, sweep: &Sweep, trial: usize, steps: Option<
         let values: Vec<f64> = records.iter().filter_map(|record| value(record, &sweep.metric)).collect();
         row.mean = Mean::of(&values);
         row.standing.value = row.mean.map(|mean| mean.mean);
+        let losses: Option<Vec<f64>> = records.iter().map(|record| value(record, "loss")).collect();
+        row.standing.loss = losses.and_then(|losses| Mean::of(&losses)).map(|mean| mean.mean);
     }
     Ok(row)
 }
@@ -86,9 +88,11 @@ pub(super) fn all(folder: &Folder, sweep: &Sweep) -> Result<Vec<Row>, Failure> {
         let mut row = score(folder, sweep, trial, None)?;
         if !sweep.rungs.is_empty() {
             // Only what was measured at the end of a rung counts.
-            (row.mean, row.standing.value) = (None, None);
-            if let Some((rung, mean)) = decided.last_of(trial) {
-                (row.standing.rung, row.mean, row.standing.value) = (rung, mean, mean.map(|mean| mean.mean));
+            (row.mean, row.standing) = (None, Standing { value: None, loss: None, ..row.standing });
+            if let Some((rung, scored)) = decided.last_of(trial) {
+                row.mean = scored.mean();
+                let value = row.mean.map(|mean| mean.mean);
+                row.standing = Standing { rung, value, loss: scored.loss, ..row.standing };
             }
         }
         rows.push(row);
