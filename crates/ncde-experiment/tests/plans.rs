@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ncde::train::Device;
-use ncde_experiment::token::{A5, Fit, Flow, Kept, Lengths, Rates, Row, Slice, Source, accuracy, fit};
+use ncde_experiment::token::{A5, Fit, Flow, Formal, Kept, Language, Lengths, Rates, Row, Slice, Source, accuracy, fit};
 use ncde_experiment::{Budget, Control, EXPERIMENTS, Error, Request, find};
-use ncde_runtime::layer::StructureSpec;
+use ncde_runtime::layer::{PermutationDiagonal, StructureSpec};
 
 #[test]
 fn every_experiment_has_a_plan_at_every_budget() {
@@ -142,7 +142,7 @@ fn recordings_that_are_missing_say_where_to_get_them_or_are_drawn() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut say = |_: &str, _: f64| {};
     let out = folder.path().join("run");
-    let error = (plan.jobs[0].work)(&mut Control::new(&stop, &out, &mut say)).unwrap_err().to_string();
+    let error = (plan.jobs[0].work)(&mut Control::new((Device::Cpu, &stop), &out, &mut say)).unwrap_err().to_string();
     assert!(error.contains("S1.pkl") && error.contains("ends at byte 0"), "{error}");
 }
 
@@ -155,7 +155,7 @@ fn a_short_run_on_drawn_recordings() {
         let stop = stop.clone();
         move |words: &str, _: f64| stop.store(words.starts_with("step 2 "), Ordering::Relaxed)
     };
-    let seen = (plan.jobs[0].work)(&mut Control::new(&stop, folder.path(), &mut stop_soon)).unwrap();
+    let seen = (plan.jobs[0].work)(&mut Control::new((Device::Cpu, &stop), folder.path(), &mut stop_soon)).unwrap();
     assert!(seen.is_none() && folder.path().join("parts.json").exists());
 }
 
@@ -201,4 +201,17 @@ fn training_on_words_is_a_function_of_its_seed() {
     let one_by_one: f64 = words.iter().map(|word| accuracy(&*once.network, std::slice::from_ref(word)).unwrap()).sum();
     assert!((accuracy(&*once.network, &words).unwrap() - one_by_one / 50.0).abs() < 1e-12);
     assert_eq!(once.accuracy(), accuracy(&*once.network, &words).unwrap());
+}
+
+/// A choice is learned through: trained on words up to 12, parity of words of 40 to 256.
+#[test]
+fn permutations_learn_parity() {
+    let source = Formal { language: Language::Parity, batch: 32, seed: 0, train: [3, 12], held_out: [40, 256] };
+    let row = Row::permutation("permutation-diagonal", PermutationDiagonal::new(8, 4));
+    let slice = Slice { blocks: 1, scale: 1.0, init: 1.0, dropout: 0.0, flow: Flow::Euler };
+    let (layers, signal) = slice.layers(&row, &source);
+    let rates = Rates { most: 1e-2, least: 1e-5, warm_up: 0.05 };
+    let how = Fit { steps: 600, rates, decay: 0.01, clip: 1.0, penalty: 0.0, look: 50, held_out: 64, enough: 0.98, seed: 0 };
+    let fitted = fit((&layers, &signal), &source, &how, (Device::Cpu, &AtomicBool::new(false), None), &mut |_, _, _| {}).unwrap();
+    assert!(fitted.accuracy() > 0.98, "{:?}", fitted.curve);
 }

@@ -27,7 +27,7 @@ fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
 
 #[test]
 fn the_saved_model_says_what_the_trained_one_said() {
-    let cases: [&[&str]; 23] = [
+    let cases: [&[&str]; 24] = [
         &[],
         &["window=7", "depth=3"],
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
@@ -51,6 +51,7 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["stability=contractive", "window=3"],
         &["stability=contractive", "structure=diagonal-dense", "block=3", "log_scale=0.5"],
         &["name=stack", "blocks=1", "stability=contractive", "structure=dense"],
+        &["name=stack", "blocks=1", "structure=permutation-diagonal", "matrices=3", "diagonal=complex"],
     ];
     for settings in cases {
         let mut own = config(settings);
@@ -144,6 +145,10 @@ fn what_cannot_be_trained_on_is_told() {
     assert!(message(&["name=ncde", "window=4"], small()).contains("one observation at a time; use `log-ncde`"));
     assert!(message(&["name=log-ncde", "depth=2", "activation=relu"], small()).contains("use `silu`"));
     assert!(message(&["structure=dplr", "block=4"], small()).contains("the structure `dplr` has none"));
+    assert!(message(&["structure=permutation-diagonal"], small()).contains("use it in a `stack`"));
+    assert!(message(&["name=stack", "matrices=4"], small()).contains("the structure `block` has none"));
+    let permutation = ["name=stack", "structure=permutation-diagonal", "transition=euler"];
+    assert!(message(&permutation, small()).contains("the structure `permutation-diagonal` has none"));
     assert!(message(&["structure=dense", "forget=true"], small()).contains("no diagonal of their own"));
     assert!(message(&["forget=true", "time=false"], small()).contains("states forget with time"));
     assert!(message(&["stability=contractive", "time=false"], small()).contains("states forget with time"));
@@ -362,6 +367,8 @@ fn tokens_are_embedded_and_a_model_of_numbers_refuses_them() {
     let record = train(&["name=stack", "blocks=1", "block=2"], data.clone()).unwrap().record;
     let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
     assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
+    let chosen = ["name=stack", "blocks=1", "structure=permutation-diagonal"];
+    assert!(train(&chosen, data.clone()).is_ok());
     assert!(train(&["name=slice"], data.clone()).unwrap_err().to_string().contains("the data are tokens; use `stack`"));
     assert!(train(&["name=stack", "time=true"], data).unwrap_err().to_string().contains("the data are tokens"));
 }

@@ -249,8 +249,7 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
     let all = gs.into_par_iter().zip(us).zip(ds).zip(carries.par_chunks_exact_mut(width)).enumerate();
     all.for_each(|(i, (((g, u), d_scale), r))| {
         let (b, steps) = (i / chunks, walk.steps(i / chunks, i % chunks, size));
-        let filled = Filled { g, u, d_scale };
-        walk.reverse(b, steps, states, gradient, r, filled);
+        walk.reverse(b, steps, states, gradient, r, &mut Filled { g, u, d_scale });
     });
     let initial = carries.chunks_exact(chunks * width).flat_map(|own| &own[..width]).copied().collect();
     let mut control = vec![T::ZERO; input.control.len()];
@@ -271,7 +270,7 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
 
 impl<T: Float> Walk<'_, T> {
     /// The steps of a chunk back; `r` goes from what comes from behind to what goes on to the state before.
-    fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: Filled<'_, T>) {
+    fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: &mut Filled<'_, T>) {
         let (width, numbers, first) = (self.spec.width(), self.spec.diagonal.numbers(), steps.start);
         for t in steps.rev() {
             let (row, own) = (series * self.input.length + t, (t - first) * width..(t - first + 1) * width);

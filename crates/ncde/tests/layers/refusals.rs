@@ -42,6 +42,11 @@ fn a_misplaced_layer_is_named_by_its_place() {
             json!([{"layer": "beside", "coordinates": 1, "layers": [linear(2)]}]),
             "`layers.0 (beside)`: it takes windows; put `windows` right before it",
         ),
+        (
+            tokens(5),
+            json!([{"layer": "permutation-diagonal", "hidden": 2, "matrices": 2, "initial": "first"}]),
+            "`layers.0 (permutation-diagonal)`: it is given tokens; put an `embedding` before it",
+        ),
         (tokens(5), json!([linear(2)]), "`layers.0 (linear)`: it is given tokens; put an `embedding` before it"),
         (tokens(5), json!([windows()]), "`layers.0 (windows)`: it is given tokens; put an `embedding` before it"),
         (
