@@ -187,7 +187,7 @@ fn training_on_words_is_a_function_of_its_seed() {
     let kept = |settings| Some(Kept { directory: folder.path(), settings });
     let mut steps = 0;
     let part = fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("a")), &mut |step, _, _| {
-        stop.store(step == 7, Ordering::Relaxed)
+        stop.store(step == 7, Ordering::Relaxed);
     });
     assert!(part.unwrap().stopped);
     stop.store(false, Ordering::Relaxed);
