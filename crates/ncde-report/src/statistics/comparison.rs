@@ -14,6 +14,9 @@ use super::{Better, Error, Friedman, average_ranks, friedman, holm};
 /// The level of all tests.
 pub const LEVEL: f64 = 0.05;
 
+/// The most pairs that are listed in a sentence.
+const LISTED: usize = 10;
+
 /// Two models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
@@ -112,7 +115,10 @@ impl Comparison {
         } else if differing.is_empty() {
             format!("{how}: no pair differs at the {LEVEL} level.")
         } else {
-            format!("{how}: at the {LEVEL} level {} differ: {}.", differing.len(), differing.join("; "))
+            let more = differing.len().saturating_sub(LISTED);
+            let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let listed = differing[..differing.len() - more].join("; ");
+            format!("{how}: at the {LEVEL} level {} differ: {listed}{rest}.", differing.len())
         });
         all
     }
