@@ -78,9 +78,12 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
         let mut states = if first == 1 { vec![start.clone()] } else { Vec::new() };
         if length > first {
             // No time has passed before the first row.
-            let own = |own: &[f64]| {
-                let before = (first == 0).then_some(0.0);
-                before.into_iter().chain(own[..length - 1].iter().copied()).collect::<Vec<f64>>()
+            let own = |spans: &[f64]| {
+                let of = |b: usize| {
+                    let before = (first == 0).then_some(0.0);
+                    before.into_iter().chain(spans[b * all..][..length - 1].iter().copied()).collect::<Vec<f64>>()
+                };
+                (0..batch).flat_map(of).collect()
             };
             let lengths: Vec<usize> = rows.places.lengths.iter().map(|own| own - first).collect();
             let mut moves = part(trunk, 1, first, length - first);
@@ -88,10 +91,8 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
                 // A series of one row, which sets its state, takes one step that nobody sees.
                 moves = clear_padding(moves, &lengths, length - first);
             }
-            let timing = Timing {
-                spans: spans.as_ref().map(|spans| spans.chunks_exact(all.max(1)).flat_map(own).collect()),
-                lengths: Some(lengths.into_iter().map(|own| own.max(1)).collect()),
-            };
+            let timing =
+                Timing { spans: spans.as_deref().map(own), lengths: Some(lengths.into_iter().map(|own| own.max(1)).collect()) };
             states.push(self.run(moves, start, weights, timing)?);
         }
         let states = if states.len() == 1 { states.remove(0) } else { Tensor::cat(states, 1) };
