@@ -66,6 +66,8 @@ fn quick(row: &str) -> (f64, f64, usize) {
         "dplr" => (0.2, 1e-2, 4000),
         "sparse" => (0.4, 1e-2, 4000),
         "walsh-hadamard" => (0.3, 2e-2, 8000),
+        // Choices learn late.
+        "permutation-diagonal" => (0.15, 1e-2, 12_000),
         _ => (0.15, 1e-2, 4000),
     }
 }
@@ -148,7 +150,7 @@ fn differences(budget: Budget) -> Vec<String> {
     ];
     if budget == Budget::Quick {
         all.push(
-            "Cut: length 8 alone, one block alone, 64 words a step instead of 256, at most 4000 steps (walsh-hadamard 8000) instead of a \
+            "Cut: length 8 alone, one block alone, 64 words a step instead of 256, at most 4000 steps (walsh-hadamard 8000, permutation-diagonal 12,000) instead of a \
              million, 1000 words to validate; no dropout and no penalty; rate 1e-2 (walsh-hadamard 2e-2) instead of 1e-3, gradients of norm at most 1; \
              256 parameters a matrix or about that instead of 1024 (dense excepted), increments times 0.15 to 0.4 instead of 1/40, diagonals of walsh-hadamard \
              without a bound."
