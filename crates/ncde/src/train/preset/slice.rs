@@ -19,7 +19,7 @@ table! {
     pub(in crate::train) SliceKeys {
         /// The number of hidden states; 64 by default.
         hidden: usize,
-        /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`.
+        /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`; `permutation-diagonal` is for `stack` alone.
         structure: StructureName,
         /// The size of blocks (4), or of the dense block behind a diagonal (16).
         block: usize,
