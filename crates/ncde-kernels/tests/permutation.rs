@@ -279,7 +279,7 @@ fn a_stream_is_the_recurrence() {
     for diagonal in KINDS {
         for input in [false, true] {
             let case = Case::new(5, diagonal, input, [1, 9, 5, 3]);
-            let case = Case { spans: Some((0..9).map(|t| 0.25 * t as f64).collect()), ..case };
+            let case = Case { spans: Some((0..9).map(|t| 0.25 * f64::from(t)).collect()), ..case };
             let states = case.spec.forward(&case.arrays()).unwrap();
             let mut stream = Stream::new(case.spec, &case.dictionary).unwrap();
             let (mut state, columns) = (case.initial.clone(), case.spec.columns());

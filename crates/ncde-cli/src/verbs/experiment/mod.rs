@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
         let plan = entry.plan(&request)?;
         let mut progress = Progress::new(plan.jobs.len());
         let records = run_plan((entry.name, args.budget, device), &plan, &directory, args.resume, &stop, &mut |event| {
-            progress.show(&event)
+            progress.show(&event);
         });
         progress.finish();
         let records = records.map_err(|error| match error {
