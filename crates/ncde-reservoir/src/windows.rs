@@ -85,7 +85,8 @@ mod tests {
         for factor in [1.0, -2.0] {
             for level in [32, 16] {
                 for w in 0..level {
-                    let wanted = factor * (at((w + 1) as f64 / level as f64) - at(w as f64 / level as f64));
+                    let edge = |w: i32| f64::from(w) / f64::from(level);
+                    let wanted = factor * (at(edge(w + 1)) - at(edge(w)));
                     assert!((f64::from(features[place]) - wanted).abs() < 1e-5, "{level} {w}: {} {wanted}", features[place]);
                     place += 1;
                 }
