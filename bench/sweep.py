@@ -2,8 +2,8 @@
 """A search with a real engine on one machine, a worker killed on the way: is anything lost, or done twice?
 
     cargo build --release -p ncde-cli
-    python3 -m venv /tmp/hq && /tmp/hq/bin/pip install hyperqueue
-    /tmp/hq/bin/python bench/sweep.py hyperqueue
+    python3 -m venv ../hq && ../hq/bin/pip install hyperqueue      (outside the repository)
+    ../hq/bin/python bench/sweep.py hyperqueue
 
     apt-get install slurm-wlm munge
     python3 bench/sweep.py slurm                (as root: it starts munged, slurmctld and two slurmd of its own)

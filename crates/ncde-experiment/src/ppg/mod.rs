@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `pickle` | a restricted reader of pickles, which runs nothing |
+//! | `pickle`, `bytes` | a restricted reader of pickles, which runs nothing; the strings and numbers they are made of |
 //! | `array` | numpy arrays in them |
 //! | `recording` | one person's signals on one grid |
 //! | `windows` | [`Cut`]: parts by time, windows, scaling |
@@ -15,6 +15,7 @@
 //! A. Reiss, I. Indlekofer, P. Schmidt and K. Van Laerhoven, *Deep PPG: large-scale heart rate estimation with convolutional neural networks*, Sensors 19 (2019).
 
 mod array;
+mod bytes;
 mod pickle;
 mod recording;
 mod synthetic;

@@ -5,16 +5,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on stops")]
 
 mod algebra;
+mod dice;
 mod draw;
 mod linear;
 mod neural;
 mod permutation;
 mod reader;
 mod reservoir;
+mod states;
 
 use std::collections::BTreeMap;
 
-use draw::Dice;
+use dice::Dice;
 use ncde_runtime::layer::Role;
 use ncde_runtime::random::Stream;
 use ncde_runtime::{Model, ModelSpec, NamedWeight, Prediction, Weights};
