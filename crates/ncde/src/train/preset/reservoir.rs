@@ -126,7 +126,7 @@ impl Preset for ReservoirKeys {
             families: vec![Family { groups, pools: POOLS.to_vec() }; FAMILIES],
         };
         let spans = between((usual / 16.0).max(gap), usual, 4);
-        // As many windows as a usual series has observations, or fewer where there are many channels.
+        // No more windows than the longest series has observations, and fewer where there are many channels.
         let fit = MOST_WINDOWS.min(MOST_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
         let windows = if fit < FEWEST_WINDOWS { 0 } else { 1 << fit.ilog2() };
         let areas = facts.width().min(MOST_AREAS);

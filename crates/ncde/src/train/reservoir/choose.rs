@@ -78,23 +78,9 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
     tried.extend(beside.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect::<Vec<_>>());
-    let least = |one: Option<Choice>, other: Choice| match one {
-        Some(one) if one.fit.error <= other.fit.error => Some(one),
-        _ => Some(other),
-    };
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
-    let (placed, free): (Vec<Choice>, Vec<Choice>) = tried.into_iter().partition(|choice| choice.mix[rest + WINDOWS] > 0.0);
-    let (placed, free) = (placed.into_iter().fold(None, least), free.into_iter().fold(None, least));
-    let best = match (placed, free) {
-        (Some(placed), Some(free)) => {
-            if placed.fit.error < WORTH * free.fit.error {
-                placed
-            } else {
-                free
-            }
-        }
-        (one, other) => one.or(other)?,
-    };
+    let judged = |choice: &Choice| choice.fit.error / if choice.mix[rest + WINDOWS] > 0.0 { WORTH } else { 1.0 };
+    let best = tried.into_iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
     // What looks best on few cases is best by luck as well: shares of time of all families get half the say, where that costs little.
     let shares = mix(blocks, |_, p| p == 0, [0.0; 4]);
     let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
