@@ -12,6 +12,9 @@ pub(crate) const LANES: usize = 16;
 /// Rows that are moved before anything else happens: what is computed from them stays in the first cache.
 pub(crate) const CHUNK: usize = 32;
 
+/// The usual order of memories of responses.
+pub(crate) const USUAL_ORDER: usize = 9;
+
 /// Whole registers of lanes that hold so many signals.
 pub(crate) fn padded(signals: usize) -> usize {
     signals.next_multiple_of(LANES)
@@ -62,13 +65,27 @@ impl Kernel for Move<'_> {
         for l in 0..width {
             let (x0, x1) = (from[q * width + l], signals[l]);
             let change = simd.sub_f32s(x1, x0);
-            for i in 0..q {
-                let mut sum = simd.mul_f32s(simd.splat_f32s(flow.value[i]), x0);
-                sum = simd.mul_add_e_f32s(simd.splat_f32s(flow.change[i]), change, sum);
-                for (j, &entry) in flow.state[i * q..(i + 1) * q].iter().enumerate() {
-                    sum = simd.mul_add_e_f32s(simd.splat_f32s(entry), from[j * width + l], sum);
+            let start = |i: usize| {
+                let held = simd.mul_f32s(simd.splat_f32s(flow.value[i]), x0);
+                simd.mul_add_e_f32s(simd.splat_f32s(flow.change[i]), change, held)
+            };
+            let entries = flow.state.chunks_exact(q.max(1));
+            if q == USUAL_ORDER {
+                // All of it in registers, and the loop unrolled.
+                let memory: [S::f32s; USUAL_ORDER] = std::array::from_fn(|j| from[j * width + l]);
+                for (i, entries) in entries.enumerate() {
+                    let mut sum = start(i);
+                    for j in 0..USUAL_ORDER {
+                        sum = simd.mul_add_e_f32s(simd.splat_f32s(entries[j]), memory[j], sum);
+                    }
+                    to[i * width + l] = sum;
                 }
-                to[i * width + l] = sum;
+            } else {
+                for (i, entries) in entries.enumerate() {
+                    let each = entries.iter().zip(from[l..].iter().step_by(width));
+                    let sum = each.fold(start(i), |sum, (&entry, &m)| simd.mul_add_e_f32s(simd.splat_f32s(entry), m, sum));
+                    to[i * width + l] = sum;
+                }
             }
             to[q * width + l] = x1;
         }

@@ -91,22 +91,21 @@ impl Kept {
 }
 
 /// Takes a few rows into the sums of a group of responses on one signal; `RUNS` and `REST` say which of them.
-pub(crate) struct Pool<'a, const RUNS: bool, const REST: bool> {
+struct Pool<'a, const RUNS: bool, const REST: bool> {
     /// `[q + 1, LANES]`.
-    pub(crate) taps: &'a [f32],
+    taps: &'a [f32],
     /// `[CUTS, LANES]`.
-    pub(crate) cuts: &'a [f32],
+    cuts: &'a [f32],
     /// The memories of each row, `[rows, q + 1, width]`.
-    pub(crate) memories: &'a [f32],
-    pub(crate) width: usize,
-    pub(crate) signal: usize,
-    pub(crate) beats: &'a [Beat],
+    memories: &'a [f32],
+    width: usize,
+    signal: usize,
+    beats: &'a [Beat],
     /// `[CUTS, numbers kept, LANES]`.
-    pub(crate) kept: &'a mut [f32],
+    kept: &'a mut [f32],
 }
 
-impl<const RUNS: bool, const REST: bool> Kernel for Pool<'_, RUNS, REST> {
-    type Output = ();
+impl<const RUNS: bool, const REST: bool> Pool<'_, RUNS, REST> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { taps, cuts, memories, width, signal, beats, kept } = self;
@@ -126,10 +125,13 @@ impl<const RUNS: bool, const REST: bool> Kernel for Pool<'_, RUNS, REST> {
                 }
             }
             for (memory, beat) in memories.chunks_exact(size).zip(beats) {
-                let mut r = zero;
-                for (i, &m) in memory[signal..].iter().step_by(width).enumerate() {
-                    r = simd.mul_add_e_f32s(simd.splat_f32s(m), taps[i * registers + l], r);
-                }
+                let r = match taps.len() / registers {
+                    USUAL_TAPS => response::<S, USUAL_TAPS>(simd, &taps[l..], registers, &memory[signal..], width),
+                    _ => {
+                        let all = memory[signal..].iter().step_by(width).zip(taps[l..].iter().step_by(registers));
+                        all.fold(zero, |r, (&m, &tap)| simd.mul_add_e_f32s(simd.splat_f32s(m), tap, r))
+                    }
+                };
                 let (weight, fade) = (simd.splat_f32s(beat.weight), simd.splat_f32s(beat.fade));
                 for j in 0..CUTS {
                     let [share, run, longest, sum, age] = state[j];
@@ -157,6 +159,64 @@ impl<const RUNS: bool, const REST: bool> Kernel for Pool<'_, RUNS, REST> {
     }
 }
 
+/// Taps of the usual order of memories, for which the loop is unrolled.
+const USUAL_TAPS: usize = crate::memory::USUAL_ORDER + 1;
+
+/// `sum_i w_i m_i`, for a register of responses.
+#[inline(always)]
+fn response<S: Simd, const N: usize>(simd: S, taps: &[S::f32s], registers: usize, memory: &[f32], width: usize) -> S::f32s {
+    let (taps, memory) = (&taps[..(N - 1) * registers + 1], &memory[..(N - 1) * width + 1]);
+    let mut r = simd.splat_f32s(0.0);
+    for i in 0..N {
+        r = simd.mul_add_e_f32s(simd.splat_f32s(memory[i * width]), taps[i * registers], r);
+    }
+    r
+}
+
+/// Takes a few rows into the sums of all groups of responses of a span.
+pub(crate) struct PoolAll<'a> {
+    /// `[groups, q + 1, LANES]`.
+    pub(crate) taps: &'a [f32],
+    /// `[groups, CUTS, LANES]`.
+    pub(crate) cuts: &'a [f32],
+    /// The memories of each row, `[rows, q + 1, width]`.
+    pub(crate) memories: &'a [f32],
+    pub(crate) width: usize,
+    /// Of groups that wait (1) and that do not (0).
+    pub(crate) beats: &'a [Vec<Beat>; 2],
+    /// Which groups do.
+    pub(crate) waits: &'a [usize],
+    /// What is kept of each.
+    pub(crate) kinds: &'a [Kept],
+    pub(crate) kept: &'a mut [f32],
+}
+
+impl Kernel for PoolAll<'_> {
+    type Output = ();
+    // One call for all groups: a call for each would take as long as its work.
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { taps, cuts, memories, width, beats, waits, kinds, kept } = self;
+        let mut rest = kept;
+        let groups = taps.chunks_exact((taps.len() / kinds.len().max(1)).max(1)).zip(cuts.chunks_exact(CUTS * LANES));
+        for (signal, ((taps, cuts), (kind, &waits))) in groups.zip(kinds.iter().zip(waits)).enumerate() {
+            let (kept, after) = rest.split_at_mut(kind.numbers());
+            rest = after;
+            let beats = &beats[waits][..];
+            macro_rules! pool {
+                ($runs:literal, $rest:literal) => {
+                    Pool::<$runs, $rest> { taps, cuts, memories, width, signal, beats, kept }.run(simd)
+                };
+            }
+            match kind {
+                Kept::Shares => pool!(false, false),
+                Kept::Runs => pool!(true, false),
+                Kept::All => pool!(true, true),
+            }
+        }
+    }
+}
+
 /// The response of each row alone, `[rows, LANES]`, for thresholds to be found from.
 pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usize, out: &mut Vec<[f32; LANES]>) {
     for memory in memories.chunks_exact(taps.len() / LANES * width) {
@@ -168,31 +228,51 @@ pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usiz
     }
 }
 
-/// One way of pooling, of all thresholds and responses of a group, where all rows weigh `total`.
-pub(crate) fn pooled(kept: &[f32], total: f32, pool: Pooling, out: &mut Vec<f32>) {
-    let per = |x: f32, y: f32| if y > 0.0 { x / y } else { 0.0 };
-    let inverse = per(1.0, total);
-    let first = out.len();
-    out.resize(first + CUTS * LANES, 0.0);
-    // Registers of fixed size, and a multiplication each: this is most of what a prediction reads.
-    let (out, _) = out[first..].as_chunks_mut::<LANES>();
-    let (kept, _) = kept.as_chunks::<LANES>();
-    for (cut, out) in kept.chunks_exact(kept.len() / CUTS).zip(out) {
-        match (pool, cut) {
-            (Pooling::Share, [share, ..]) => out.iter_mut().zip(share).for_each(|(y, x)| *y = x * inverse),
-            (Pooling::Longest, [_, _, longest, ..]) => {
-                out.iter_mut().zip(longest).for_each(|(y, x)| *y = (x * inverse).min(1.0));
-            }
-            (Pooling::Mean, [share, _, _, sum, ..]) => {
-                out.iter_mut().zip(sum.iter().zip(share)).for_each(|(y, (&x, &share))| *y = per(x, share));
-            }
-            (Pooling::Place, [share, _, _, _, age]) => {
-                for (y, (&x, &share)) in out.iter_mut().zip(age.iter().zip(share)).filter(|(_, (_, share))| **share > 0.0) {
-                    *y = (1.0 - per(per(x, share), total)).max(0.0);
+/// One way of pooling, of all thresholds and responses of some groups of a span that keep the same.
+pub(crate) struct Pooled<'a> {
+    /// `[groups, numbers kept]`.
+    pub(crate) kept: &'a [f32],
+    /// What all rows weigh, for groups that wait (1) and that do not (0).
+    pub(crate) totals: [f32; 2],
+    /// Which groups do.
+    pub(crate) waits: &'a [usize],
+    pub(crate) pool: Pooling,
+    /// `[groups, CUTS, LANES]`.
+    pub(crate) out: &'a mut [f32],
+}
+
+impl Kernel for Pooled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { kept, totals, waits, pool, out } = self;
+        let each = kept.chunks_exact((kept.len() / waits.len().max(1)).max(1)).zip(out.chunks_exact_mut(CUTS * LANES));
+        each.zip(waits).for_each(|((kept, out), &waits)| pool.of(kept, totals[waits], out));
+    }
+}
+
+impl Pooling {
+    /// Of all thresholds and responses of a group, where all rows weigh `total`.
+    #[inline(always)]
+    fn of(self, kept: &[f32], total: f32, out: &mut [f32]) {
+        let per = |x: f32, y: f32| if y > 0.0 { x / y } else { 0.0 };
+        let inverse = per(1.0, total);
+        // Registers of fixed size, and a multiplication each: this is most of what a prediction reads.
+        let (out, _) = out.as_chunks_mut::<LANES>();
+        let (kept, _) = kept.as_chunks::<LANES>();
+        for (cut, out) in kept.chunks_exact(kept.len() / CUTS).zip(out) {
+            match (self, cut) {
+                (Pooling::Share, [share, ..]) => *out = std::array::from_fn(|l| share[l] * inverse),
+                (Pooling::Longest, [_, _, longest, ..]) => *out = std::array::from_fn(|l| (longest[l] * inverse).min(1.0)),
+                (Pooling::Mean, [share, _, _, sum, ..]) => *out = std::array::from_fn(|l| per(sum[l], share[l])),
+                (Pooling::Place, [share, _, _, _, age]) => {
+                    let place = |l: usize| if share[l] > 0.0 { (1.0 - per(per(age[l], share[l]), total)).max(0.0) } else { 0.0 };
+                    *out = std::array::from_fn(place);
                 }
+                // What is asked for is kept.
+                _ => {}
             }
-            // What is asked for is kept.
-            _ => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
 use crate::memory::{CHUNK, Flows, Remember, padded};
-use crate::pool::{Beat, CUTS, Kept, LANES, Pool, Pooling, beat, pooled, respond};
+use crate::pool::{Beat, CUTS, Kept, LANES, PoolAll, Pooled, Pooling, beat, respond};
 
 /// Responses whose functionals are drawn in the same way; a group is 16 of them on one signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,25 +176,17 @@ impl Responses {
                 beat(&mut totals[waits], gap)
             }));
         }
-        let groups = self.shape.groups();
-        let mut rest = kept;
-        for g in 0..groups {
-            let (kept, after) = rest.split_at_mut(self.kept[g].numbers());
-            rest = after;
-            let place = s * groups + g;
-            let (taps, cuts) = (self.taps_of(place), &self.cuts[place * CUTS * LANES..(place + 1) * CUTS * LANES]);
-            let (memories, width, beats) = (&memories[size..(n + 1) * size], self.width(), &beats[self.waits[g]][..]);
-            macro_rules! pool {
-                ($runs:literal, $rest:literal) => {
-                    dispatch(Pool::<$runs, $rest> { taps, cuts, memories, width, signal: g, beats, kept })
-                };
-            }
-            match self.kept[g] {
-                Kept::Shares => pool!(false, false),
-                Kept::Runs => pool!(true, false),
-                Kept::All => pool!(true, true),
-            }
-        }
+        let (taps, cuts) = (self.taps.len() / self.shape.spans.len(), self.cuts.len() / self.shape.spans.len());
+        dispatch(PoolAll {
+            taps: &self.taps[s * taps..(s + 1) * taps],
+            cuts: &self.cuts[s * cuts..(s + 1) * cuts],
+            memories: &memories[size..(n + 1) * size],
+            width: self.width(),
+            beats,
+            waits: &self.waits,
+            kinds: &self.kept,
+            kept,
+        });
     }
 
     fn taps_of(&self, place: usize) -> &[f32] {
@@ -226,22 +218,26 @@ impl Responses {
         });
     }
 
-    /// The features of a series: family after family, and for each a way of pooling after the other.
+    /// The features of a series, behind what is in `out`: family after family, and for each a way of pooling after the other.
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
+        let before = out.len();
+        out.resize(before + self.shape.features(), 0.0);
+        let mut out = &mut out[before..];
         let mut first = 0;
         for family in &self.shape.families {
+            let groups = first..first + family.groups;
+            first = groups.end;
+            let numbers = |groups: &[Kept]| groups.iter().map(|kept| kept.numbers()).sum::<usize>();
+            let from = 2 + (self.legendre.order() + 1) * self.width() + numbers(&self.kept[..groups.start]);
+            let to = from + numbers(&self.kept[groups.clone()]);
             for &pool in &family.pools {
                 for state in state.chunks_exact(self.span_state()) {
-                    let mut from = 2 + (self.legendre.order() + 1) * self.width();
-                    from += self.kept[..first].iter().map(|kept| kept.numbers()).sum::<usize>();
-                    for g in first..first + family.groups {
-                        let kept = &state[from..from + self.kept[g].numbers()];
-                        from += kept.len();
-                        pooled(kept, state[self.waits[g]], pool, out);
-                    }
+                    let (own, after) = out.split_at_mut(family.groups * CUTS * LANES);
+                    out = after;
+                    let (totals, waits) = ([state[0], state[1]], &self.waits[groups.clone()]);
+                    dispatch(Pooled { kept: &state[from..to], totals, waits, pool, out: own });
                 }
             }
-            first += family.groups;
         }
     }
 

@@ -261,7 +261,7 @@ impl Model {
     /// # Errors
     /// If it is not.
     pub fn check(&self, series: &Series) -> Result<(), Error> {
-        let outputs = self.spec.task.outputs(self.spec.channels.len());
+        let outputs = self.spec.members() * self.spec.task.outputs(self.spec.channels.len());
         let came_out = series.track.observations > 0 && series.open.is_none();
         let sizes = [
             ("channels", series.track.knot.len(), self.spec.preparation.width()),
@@ -300,16 +300,39 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 impl ModelSpec {
     /// From the outputs of a model to what they say of a series that stands there.
     fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
+        let each = outputs.chunks_exact((outputs.len() / self.members()).max(1));
         match &self.task {
             Task::Classification { .. } => {
-                let probabilities = softmax(outputs);
-                let class = (0..outputs.len()).fold(0, |best, i| if outputs[i] > outputs[best] { i } else { best });
+                let probabilities = mean(each.map(softmax));
+                // Of one member the outputs decide: probabilities may round to the same.
+                let scores = if self.members() == 1 { outputs } else { &probabilities };
+                let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
                 Prediction::Class { class, probabilities }
             }
-            Task::Regression { scaling, .. } => Prediction::Value(scaling.undo(outputs.first().copied().unwrap_or(f64::NAN))),
-            Task::Forecast(forecast) => Prediction::Values(forecast.values(outputs, &self.preparation, track)),
+            Task::Regression { scaling, .. } => {
+                let value = mean(each.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
+                Prediction::Value(scaling.undo(value))
+            }
+            Task::Forecast(forecast) => {
+                Prediction::Values(forecast.values(&mean(each.map(<[f64]>::to_vec)), &self.preparation, track))
+            }
         }
     }
+}
+
+/// The mean of what members of a model say; that of one is what it says, to the last bit.
+pub fn mean(each: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
+    let (mut count, mut sum) = (0.0, Vec::new());
+    for own in each {
+        count += 1.0;
+        if sum.is_empty() {
+            sum = own;
+        } else {
+            sum.iter_mut().zip(own).for_each(|(sum, y)| *sum += y);
+        }
+    }
+    sum.iter_mut().for_each(|sum| *sum /= count);
+    sum
 }
 
 /// `e^{y_i} / sum_j e^{y_j}`.

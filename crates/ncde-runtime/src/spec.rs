@@ -127,13 +127,18 @@ impl ModelSpec {
     /// The layers in a few words: `windows, beside [linear-cde, layer-norm], linear, activation, pool, linear`.
     pub fn detail(&self) -> String {
         fn list(layers: &[LayerSpec]) -> String {
-            let one = |spec: &LayerSpec| match spec.layer().inside() {
+            let one = |spec: &LayerSpec| match &spec.layer().inside()[..] {
                 [] => spec.name(),
-                inside => format!("{} [{}]", spec.name(), list(inside)),
+                inside => format!("{} [{}]", spec.name(), inside.iter().map(|own| list(own)).collect::<Vec<_>>().join(" | ")),
             };
             layers.iter().map(one).collect::<Vec<_>>().join(", ")
         }
         list(&self.layers)
+    }
+
+    /// How many members vote, whose outputs lie behind each other: the lists of a `parallel` at the end, or one.
+    pub fn members(&self) -> usize {
+        if let Some(LayerSpec::Parallel(last)) = self.layers.last() { last.layers.len() } else { 1 }
     }
 
     /// All weights in order, by name: `layers.2.a`.
@@ -214,8 +219,9 @@ impl ModelSpec {
         let problem = match (at, output.pooled) {
             (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),
             (At::Steps, true) => "a prediction at every observation is asked for, so that there can be no `pool`".to_owned(),
-            _ if output.width() != self.task.outputs(channels) => {
-                format!("{} numbers come out, but the task needs {}", output.width(), self.task.outputs(channels))
+            _ if output.width() != self.members() * self.task.outputs(channels) => {
+                let each = if self.members() == 1 { "" } else { " of each member" };
+                format!("{} numbers come out, but the task needs {}{each}", output.width(), self.task.outputs(channels))
             }
             _ => return Ok(()),
         };

@@ -27,7 +27,7 @@ fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
 
 #[test]
 fn the_saved_model_says_what_the_trained_one_said() {
-    let cases: [&[&str]; 24] = [
+    let cases: [&[&str]; 25] = [
         &[],
         &["window=7", "depth=3"],
         &["input=false", "forget=false", "norm=false", "skip=false", "head_layers=0"],
@@ -42,7 +42,8 @@ fn the_saved_model_says_what_the_trained_one_said() {
         &["name=log-ncde", "depth=2", "window=5", "solver_steps=3", "init=0.5", "skip=false"],
         &["name=log-ncde", "depth=3", "window=20", "init=0.5", "field_width=8", "hidden=4"],
         &["name=signature"],
-        &["name=stack", "blocks=2", "block=2"],
+        &["name=stack", "blocks=2", "block=2", "members=1"],
+        &["name=stack", "blocks=1", "members=3", "window=4"],
         &["name=stack", "blocks=1", "drive=increments", "block_activation=glu", "readout=mean", "dropout=0.1"],
         &["name=stack", "blocks=1", "first=drives", "structure=dense", "transition=euler", "step=0.1"],
         &["structure=sparse", "epsilon=0.3", "input=false"],

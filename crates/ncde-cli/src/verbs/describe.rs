@@ -111,6 +111,7 @@ pub(super) fn layer(spec: &LayerSpec) -> String {
         LayerSpec::Standardise(_) => "mean 0 and variance 1 over the training data".into(),
         LayerSpec::Dropout(own) => format!("leaves out a share of {} in training alone", own.rate),
         LayerSpec::Residual(_) => "what comes in is added to what these make of it".into(),
+        LayerSpec::Parallel(own) => format!("the same rows through {} lists of layers, each for itself", own.layers.len()),
         LayerSpec::Beside(_) => "what comes in stands beside what these make of it".into(),
         LayerSpec::Convolution(own) => format!("a weighted sum of the last {} rows, channel by channel", own.size),
         LayerSpec::Pool(own) => match own.over {

@@ -1,6 +1,6 @@
 //! `ncde inspect`: what a saved model is.
 
-use ncde_runtime::layer::{NeuralCde, Signal, generic_field};
+use ncde_runtime::layer::{NeuralCde, Signal, generic_field, place_inside};
 use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task};
 use ncde_solve::lip;
 
@@ -137,8 +137,12 @@ fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io:
     if !settings.is_empty() {
         writeln!(out, "{:6} {settings}", "")?;
     }
-    for (i, inside) in spec.layer().inside().iter().enumerate() {
-        list(out, &format!("{place}.{i}"), inside)?;
+    let lists = spec.layer().inside();
+    for (l, inside) in lists.iter().enumerate() {
+        let place = if lists.len() == 1 { place.to_owned() } else { format!("{place}.{l}") };
+        for (i, spec) in inside.iter().enumerate() {
+            list(out, &format!("{place}.{i}"), spec)?;
+        }
     }
     Ok(())
 }
@@ -157,7 +161,10 @@ fn bounds(model: &Model) -> Result<Vec<LipBound>, Failure> {
             if let LayerSpec::NeuralCde(neural) = spec {
                 all.push((place.clone(), neural.clone(), signal.clone()));
             }
-            visit(spec.layer().inside(), &signal, &format!("{place}.layers."), all)?;
+            let lists = spec.layer().inside();
+            for (l, list) in lists.iter().enumerate() {
+                visit(list, &signal, &place_inside(&place, l, lists.len()), all)?;
+            }
             signal = spec.layer().output(&signal)?;
         }
         Ok(())

@@ -55,7 +55,7 @@ fn settings(budget: Budget, model: &str) -> String {
     let plain = "norm = false\nskip = false\nhead_layers = 0\n";
     let field = format!("field_layers = {layers}\nfield_width = {width}\n{plain}");
     let body = match model {
-        "stack" => "name = \"stack\"\ndrive = \"increments\"\n".into(),
+        "stack" => "name = \"stack\"\nmembers = 1\ndrive = \"increments\"\n".into(),
         "ncde" => format!("name = \"ncde\"\n{field}"),
         model if neural => format!("name = \"{model}\"\n{field}{window}solver_steps = 1\n"),
         // Over thousands of heartbeats a flow that can grow does: exact flows of blocks that never expand, the preset's own choice for labels at steps.

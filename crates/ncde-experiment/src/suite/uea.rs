@@ -80,7 +80,9 @@ fn settings(budget: Budget, model: &str, set: &Selected) -> String {
     let plain = "norm = false\nskip = false\nhead_layers = 0\n";
     let body = match model {
         "stack" => {
-            format!("name = \"stack\"\nhidden = {hidden}\ndrive = \"increments\"\ntransition = \"euler\"\nreadout = \"mean\"\n")
+            format!(
+                "name = \"stack\"\nmembers = 1\nhidden = {hidden}\ndrive = \"increments\"\ntransition = \"euler\"\nreadout = \"mean\"\n"
+            )
         }
         "ncde" => format!(
             "name = \"ncde\"\nhidden = {hidden}\nfield_layers = {layers}\nfield_width = {width}\nreadout = \"last\"\n{plain}"

@@ -117,7 +117,7 @@ impl Layer for Activation {
         Ok(input.with_width(self.function.width(width)))
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let width = input.width();
         Ok(Box::new(ActivationStep { function: self.function, x: Vec::new(), y: vec![0.0; self.function.width(width)] }))
     }

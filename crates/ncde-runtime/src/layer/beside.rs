@@ -51,13 +51,13 @@ impl Layer for Beside {
         Ok(vec![Weight::trained("scale", [self.coordinates], Init::Constant(1.0)).with_role(Role::Fitted)])
     }
 
-    fn inside(&self) -> &[LayerSpec] {
-        &self.layers
+    fn inside(&self) -> Vec<&[LayerSpec]> {
+        vec![&self.layers]
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, chain: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, mut inside: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let (channels, coordinates, ..) = input.windows("beside")?;
-        let Some(chain) = chain else { return refuse("layers", "none; at least 1 is needed") };
+        let Some(chain) = inside.pop() else { return refuse("layers", "none; at least 1 is needed") };
         let knot = self.of_knot(channels);
         Ok(Box::new(BesideStep { chain, scale: weights.take("scale")?, knot: coordinates + knot.start..coordinates + knot.end }))
     }

@@ -38,17 +38,25 @@ pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, room: &mut
         let (layer, place) = (spec.layer(), format!("{place}{i}"));
         let named = |e: Error| e.at(&place, &spec.name());
         room.take(layer.demand(&signal)).map_err(named)?;
-        match fits(layer.inside(), &signal, &format!("{place}.layers."), room) {
-            Err(error) if room.exceeded => return Err(error),
-            // What else is wrong inside is told by the layer, as it sees it.
-            _ => {}
+        let lists = layer.inside();
+        for (l, list) in lists.iter().enumerate() {
+            match fits(list, &signal, &place_inside(&place, l, lists.len()), room) {
+                Err(error) if room.exceeded => return Err(error),
+                // What else is wrong inside is told by the layer, as it sees it.
+                _ => {}
+            }
         }
         signal = layer.output(&signal).map_err(named)?;
     }
     Ok(signal)
 }
 
-/// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
+/// The place of one of the lists inside a layer: `layers.1.layers.`, and of one among several `layers.1.layers.0.`.
+pub fn place_inside(layer: &str, list: usize, lists: usize) -> String {
+    if lists == 1 { format!("{layer}.layers.") } else { format!("{layer}.layers.{list}.") }
+}
+
+/// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer [inside another](place_inside).
 ///
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
@@ -60,7 +68,10 @@ pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<
         let layer = spec.layer();
         let own = layer.weights(signal).map_err(|e| e.at(&format!("{place}{i}"), &spec.name()))?;
         all.extend(own.into_iter().map(|weight| Weight { name: format!("{place}{i}.{}", weight.name), ..weight }));
-        all.extend(weights(layer.inside(), signal, &format!("{place}{i}.layers."))?);
+        let lists = layer.inside();
+        for (l, list) in lists.iter().enumerate() {
+            all.extend(weights(list, signal, &place_inside(&format!("{place}{i}"), l, lists.len()))?);
+        }
     }
     Ok(all)
 }
@@ -93,17 +104,24 @@ impl Chain {
             for weight in layer.weights(signal).map_err(named)? {
                 values.insert(&weight.name, weights.take(&format!("{place}.{}", weight.name), &weight.shape)?);
             }
-            let inside = match layer.inside() {
-                [] => None,
-                inside => Some(Self::new(inside, signal, &format!("{place}.layers."), weights)?),
-            };
+            let lists = layer.inside();
+            let inside =
+                lists.iter().enumerate().map(|(l, list)| Self::new(list, signal, &place_inside(&place, l, lists.len()), weights));
+            let inside = inside.collect::<Result<Vec<_>, _>>()?;
             let wide = signal.width() >= MANY_INPUTS;
             let step = match (spec, handed_on.take(), layers.get(i + 1)) {
                 (LayerSpec::Standardise(_), _, Some(LayerSpec::Linear(_))) if wide => {
                     handed_on = Some(values);
                     Box::new(Identity)
                 }
-                (_, Some(mut standardise), _) => Linear::step_behind(&mut standardise, &mut values)?,
+                (_, Some(mut standardise), _) => {
+                    let readout = Linear::behind(&mut standardise, &mut values)?;
+                    let left = match steps.iter_mut().rev().find(|step| !step.is_identity()) {
+                        Some(before) => before.read_by(readout),
+                        None => Some(readout),
+                    };
+                    left.map_or(Box::new(Identity) as Box<dyn Step>, |readout| Box::new(readout))
+                }
                 _ => layer.step(signal, &mut values, inside).map_err(named)?,
             };
             end = end.plus(step.memory());

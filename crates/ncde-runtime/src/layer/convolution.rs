@@ -32,7 +32,7 @@ impl Layer for Convolution {
         Ok(vec![Weight::trained("weight", [self.size, width], init.clone()), Weight::trained("bias", [width], init)])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         Ok(Box::new(ConvolutionStep { weight, bias, width: input.width() }))
     }

@@ -22,7 +22,7 @@ impl Layer for Dropout {
         Ok(input.with_width(input.numbers("dropout")?))
     }
 
-    fn step(&self, _: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(Identity))
     }
 }

@@ -41,7 +41,7 @@ impl Layer for Embedding {
         Ok(vec![Weight::trained("weight", shape, Init::Normal(1.0)).with_role(Role::Undecayed)])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let vocabulary = Self::vocabulary(input)?;
         Ok(Box::new(EmbeddingStep { weight: weights.take("weight")?, width: self.width, vocabulary }))
     }

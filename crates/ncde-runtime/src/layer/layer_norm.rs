@@ -32,7 +32,7 @@ impl Layer for LayerNorm {
         Ok(if self.affine { vec![weight("gain", 1.0), weight("offset", 0.0)] } else { Vec::new() })
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let affine = if self.affine { Some([weights.take("gain")?, weights.take("offset")?]) } else { None };
         Ok(Box::new(NormStep { affine, x: vec![0.0; input.width()] }))
     }

@@ -40,21 +40,21 @@ impl Layer for Linear {
         ])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         let inputs = weight.len() / bias.len().max(1);
         if inputs >= MANY_INPUTS {
-            return Ok(Box::new(ColumnsStep::new(&weight, bias, vec![0.0; inputs], &vec![1.0; inputs])));
+            return Ok(Box::new(Columns::new(&weight, bias, vec![0.0; inputs], &vec![1.0; inputs])));
         }
         Ok(Box::new(LinearStep { y: bias.clone(), weight, bias }))
     }
 }
 
 impl Linear {
-    /// The step of a `standardise` with these weights and of this layer behind it: one pass over the row instead of three.
-    pub(super) fn step_behind(standardise: &mut Values, weights: &mut Values) -> Result<Box<dyn Step>, Error> {
+    /// A `standardise` with these weights and this layer behind it: one pass over the row instead of three.
+    pub(super) fn behind(standardise: &mut Values, weights: &mut Values) -> Result<Columns, Error> {
         let (shift, factor) = (standardise.take("shift")?, standardise.take("factor")?);
-        Ok(Box::new(ColumnsStep::new(&weights.take("weight")?, weights.take("bias")?, shift, &factor)))
+        Ok(Columns::new(&weights.take("weight")?, weights.take("bias")?, shift, &factor))
     }
 }
 
@@ -78,47 +78,67 @@ impl Step for LinearStep {
 /// From so many inputs on, an output is a product of two long vectors: rows of a few outputs do not fill a register.
 pub(super) const MANY_INPUTS: usize = 2048;
 
-/// `y = (W f)^T (x - m) + b`.
+/// Outputs that are products of long vectors each: `y = (W f)^T (x - m) + b`.
 #[derive(Debug)]
-struct ColumnsStep {
+pub struct Columns {
     columns: Vec<Vec<f32>>,
     bias: Vec<f32>,
     shift: Vec<f32>,
     x: Vec<f32>,
 }
 
-impl ColumnsStep {
+impl Columns {
     fn new(weight: &[f32], bias: Vec<f32>, shift: Vec<f32>, factor: &[f32]) -> Self {
         let column = |o: usize| weight.iter().skip(o).step_by(bias.len()).zip(factor).map(|(w, f)| w * f).collect();
         Self { columns: (0..bias.len()).map(column).collect(), bias, shift, x: Vec::new() }
     }
+
+    /// What comes out for `x`, which is used up.
+    pub(super) fn read(&self, x: &mut [f32], out: &mut Vec<f64>) {
+        dispatch(Shift { shift: &self.shift, x });
+        out.clear();
+        out.extend(self.columns.iter().zip(&self.bias).map(|(column, bias)| f64::from(dispatch(Dot(x, column)) + bias)));
+    }
 }
 
-impl Step for ColumnsStep {
+impl Step for Columns {
     fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.x.resize(self.shift.len(), 0.0);
-        dispatch(Shifted { row: row.values, shift: &self.shift, x: &mut self.x });
-        out.clear();
-        out.extend(self.columns.iter().zip(&self.bias).map(|(column, bias)| f64::from(dispatch(Dot(&self.x, column)) + bias)));
+        let mut x = std::mem::take(&mut self.x);
+        x.resize(row.values.len(), 0.0);
+        dispatch(Narrowed { row: row.values, x: &mut x });
+        self.read(&mut x, out);
+        self.x = x;
         Ok(true)
     }
 }
 
-/// `x - m` in single precision.
-struct Shifted<'a> {
+/// The same numbers in single precision.
+struct Narrowed<'a> {
     row: &'a [f64],
-    shift: &'a [f32],
     x: &'a mut [f32],
 }
 
-impl Kernel for Shifted<'_> {
+impl Kernel for Narrowed<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        for ((x, &value), m) in self.x.iter_mut().zip(self.row).zip(self.shift) {
-            *x = value as f32 - m;
-        }
+        self.x.iter_mut().zip(self.row).for_each(|(x, &value)| *x = value as f32);
+    }
+}
+
+/// `x - m`.
+struct Shift<'a> {
+    shift: &'a [f32],
+    x: &'a mut [f32],
+}
+
+impl Kernel for Shift<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        self.x.iter_mut().zip(self.shift).for_each(|(x, m)| *x -= m);
     }
 }
 

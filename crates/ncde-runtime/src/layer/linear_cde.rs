@@ -284,7 +284,7 @@ impl Layer for LinearCde {
         Ok(all)
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let mask = self.structure.entries(self.hidden)?.map(|_| weights.take("mask")).transpose()?;
         let prepared = self.prepare(input, mask.as_deref())?;
         Ok(Box::new(LinearStep::new(self, input, &prepared, weights)?))

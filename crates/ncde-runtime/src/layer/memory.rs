@@ -63,7 +63,7 @@ impl Layer for Memory {
         Ok(input.with_width(features * width + if self.values { width + input.statics } else { 0 }))
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let changes = Changes::new(self.order, self.spans.clone(), input.width());
         Ok(Box::new(MemoryStep {
             changes,

@@ -22,6 +22,7 @@
 //! | `standardise` | `y = s (x - m)`, fitted on training data | `standardise` |
 //! | `dropout` | nothing in a prediction | `dropout` |
 //! | `residual` | `y = x + f(x)`, `f` a list of layers | `residual` |
+//! | `parallel` | `y = (f_1(x), ..., f_n(x))`, each `f` a list of layers; at the end of a model: members that vote | `parallel` |
 //! | `beside` | `y = (f(x), s x_1..n, knot)`: what a head sees beside a state | `beside` |
 //! | `convolution` | `y_t = sum_{j<k} w_j x_{t-j} + b`, each channel by itself | `convolution` |
 //! | `pool` | the last row of a series, or the mean of all | `pool` |
@@ -42,6 +43,7 @@ mod linear;
 mod linear_cde;
 mod memory;
 mod neural_cde;
+mod parallel;
 mod permutation_diagonal;
 mod plan;
 mod pool;
@@ -62,17 +64,18 @@ use serde::{Deserialize, Serialize};
 
 pub use activation::{Activation, Function};
 pub use beside::Beside;
-pub use chain::{Chain, Ended, weights};
+pub use chain::{Chain, Ended, place_inside, weights};
 pub use convolution::Convolution;
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use kept::{Kept, Share, Size};
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
-pub use linear::Linear;
+pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
 pub use memory::Memory;
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
+pub use parallel::Parallel;
 pub use permutation_diagonal::PermutationDiagonal;
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
@@ -122,16 +125,16 @@ pub trait Layer: Debug {
         Ok(Vec::new())
     }
 
-    /// The layers inside it.
-    fn inside(&self) -> &[LayerSpec] {
-        &[]
+    /// The lists of layers inside it.
+    fn inside(&self) -> Vec<&[LayerSpec]> {
+        Vec::new()
     }
 
-    /// One row at a time, with its weights; `inside` are the layers inside it.
+    /// One row at a time, with its weights; `inside` are the lists of layers inside it.
     ///
     /// # Errors
     /// If the settings make no sense, or the weights are none for them.
-    fn step(&self, input: &Signal, weights: &mut Values, inside: Option<Chain>) -> Result<Box<dyn Step>, Error>;
+    fn step(&self, input: &Signal, weights: &mut Values, inside: Vec<Chain>) -> Result<Box<dyn Step>, Error>;
 }
 
 /// A layer that takes one row at a time. What it remembers of a series is a fixed count of numbers that the caller keeps.
@@ -144,6 +147,11 @@ pub trait Step: Debug + Send + Sync {
     /// Whether it hands on every row as it is and remembers nothing, so that it can be left out.
     fn is_identity(&self) -> bool {
         false
+    }
+
+    /// Takes over a linear layer that reads its rows, if it has them in single precision and can hand on what comes out instead; else the layer comes back.
+    fn read_by(&mut self, readout: Columns) -> Option<Columns> {
+        Some(readout)
     }
 
     /// Takes the next row. If that makes a row to hand on, it is in `out` and the answer is yes; an open window answers no.
@@ -237,6 +245,8 @@ registry! {
     Residual(Residual),
     /// A list of layers, with what they were given beside what they make of it.
     Beside(Beside),
+    /// Lists of layers, each given the same rows.
+    Parallel(Parallel),
     /// A causal convolution of each channel by itself.
     Convolution(Convolution),
     /// The last row, or the mean of all.

@@ -204,7 +204,7 @@ impl Layer for NeuralCde {
         ])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let (channels, _, coordinates) = self.sizes(input)?;
         let network = self.network(input)?;
         weights.take("radius")?;

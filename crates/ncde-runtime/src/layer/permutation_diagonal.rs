@@ -136,7 +136,7 @@ impl Layer for PermutationDiagonal {
         Ok(all)
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let kernel = self.prepare(input)?;
         let raw = self.diagonal.raw(self.hidden) > 0;
         let select = weights.take("select")?;

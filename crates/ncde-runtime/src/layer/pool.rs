@@ -31,7 +31,7 @@ impl Layer for Pool {
         Ok(Signal { pooled: true, ..input.with_width(width) })
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(PoolStep { over: self.over, width: input.width() }))
     }
 }

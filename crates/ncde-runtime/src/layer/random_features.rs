@@ -34,7 +34,7 @@ impl Layer for RandomFeatures {
         ])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         Ok(Box::new(RandomStep { y: bias.clone(), weight, bias }))
     }

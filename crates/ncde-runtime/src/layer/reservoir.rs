@@ -12,7 +12,7 @@ use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MOST, MOST_NUMBERS, product, refuse};
-use super::{Chain, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Chain, Columns, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
 /// A reservoir.
@@ -71,6 +71,7 @@ impl Reservoir {
             responses: Responses::new(self.responses.clone(), input.width(), &mix, taps, cuts),
             summary: Summary::new(self.summary.clone(), input.width()),
             horizon: self.horizon,
+            readout: None,
             scratch: Default::default(),
         })
     }
@@ -159,7 +160,7 @@ impl Layer for Reservoir {
         ])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(self.engine(input, weights)?))
     }
 }
@@ -170,6 +171,8 @@ struct Engine {
     responses: Responses,
     summary: Summary,
     horizon: f64,
+    /// What reads the features, if they are not handed on themselves.
+    readout: Option<Columns>,
     scratch: EngineScratch,
 }
 
@@ -224,22 +227,34 @@ impl Engine {
         self.summary.push(rest, rows, summary);
     }
 
-    /// The features of the series as it is, statics last.
+    /// The features of the series as it is, statics last, or what is read from them.
     fn read(&mut self, state: &[f32], statics: &[f64], out: &mut Vec<f64>) {
         let features = &mut self.scratch.features;
         let (pools, rest) = state.split_at(self.responses.state());
         features.clear();
         self.responses.read(pools, features);
         self.summary.read(rest, features);
-        out.resize(features.len(), 0.0);
-        dispatch(Widened { narrow: features, wide: out });
-        out.extend(statics.iter().map(|&x| f64::from(x as f32)));
+        features.extend(statics.iter().map(|&x| x as f32));
+        match &self.readout {
+            Some(readout) => readout.read(features, out),
+            None => {
+                out.resize(features.len(), 0.0);
+                dispatch(Widened { narrow: features, wide: out });
+            }
+        }
     }
 }
 
 impl Step for Engine {
     fn memory(&self) -> Size {
         Size { wide: HEAD, narrow: self.responses.state() + self.summary.state() }
+    }
+
+    fn read_by(&mut self, readout: Columns) -> Option<Columns> {
+        match self.readout {
+            Some(_) => Some(readout),
+            None => self.readout.replace(readout),
+        }
     }
 
     fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {

@@ -26,12 +26,12 @@ impl Layer for Residual {
         Ok(output)
     }
 
-    fn inside(&self) -> &[LayerSpec] {
-        &self.layers
+    fn inside(&self) -> Vec<&[LayerSpec]> {
+        vec![&self.layers]
     }
 
-    fn step(&self, _: &Signal, _: &mut Values, inside: Option<Chain>) -> Result<Box<dyn Step>, Error> {
-        let chain = inside.ok_or_else(|| misplaced("residual", "it has no layers inside"))?;
+    fn step(&self, _: &Signal, _: &mut Values, mut inside: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+        let chain = inside.pop().ok_or_else(|| misplaced("residual", "it has no layers inside"))?;
         Ok(Box::new(ResidualStep { chain }))
     }
 }
@@ -42,11 +42,15 @@ pub(super) fn inside(name: &'static str, layers: &[LayerSpec], input: &Signal) -
         return Err(misplaced(name, "it has no layers inside"));
     }
     let output = signals(layers, input, "layers.")?.pop().unwrap_or_else(|| input.clone());
-    let windows = layers.iter().any(|layer| matches!(layer, LayerSpec::Windows(_)));
-    if windows || output.pooled != input.pooled {
+    if has_windows(layers) || output.pooled != input.pooled {
         return Err(misplaced(name, "the layers inside must hand on a row for each row; put `windows` and `pool` outside"));
     }
     Ok(output)
+}
+
+/// Whether layers make windows of rows, so that not every row makes one.
+pub(super) fn has_windows(layers: &[LayerSpec]) -> bool {
+    layers.iter().any(|layer| matches!(layer, LayerSpec::Windows(_)))
 }
 
 #[derive(Debug)]

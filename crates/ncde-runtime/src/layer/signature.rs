@@ -37,7 +37,7 @@ impl Layer for SignatureFeatures {
         Ok(input.with_width(input.width() + input.statics + transform.len()))
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let online = Online::new(&self.transform(input)?);
         Ok(Box::new(SignatureStep { length: online.fresh().state.len(), online, width: input.width() }))
     }

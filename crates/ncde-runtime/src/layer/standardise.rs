@@ -26,7 +26,7 @@ impl Layer for Standardise {
         Ok(vec![weight("shift", 0.0), weight("factor", 1.0)])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(StandardiseStep { shift: weights.take("shift")?, factor: weights.take("factor")? }))
     }
 }

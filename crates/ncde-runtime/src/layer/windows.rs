@@ -92,7 +92,7 @@ impl Layer for Windows {
         Ok(Signal { rows: Rows::Windows { channels, coordinates, form: self.form, window: self.window }, ..input.clone() })
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Option<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
         let d = input.width();
         let content = match self.form {
             // Level 1 is a difference: no algebra is needed.

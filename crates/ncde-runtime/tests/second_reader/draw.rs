@@ -71,14 +71,18 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
         }
         sequence(dice, &mut layers, &mut given);
     }
-    if at == "end" {
-        layers.push(json!({"layer": "pool", "over": dice.one_of(&["last", "mean"])}));
-        given = Given { pooled: true, ..given.with(given.width) };
+    if dice.chance(0.2) {
+        let lists = (0..dice.whole(1, 3)).map(|_| {
+            let mut list = if dice.chance(0.5) { inside(dice, &given, 3) } else { Vec::new() };
+            let mut given = if list.is_empty() { given.clone() } else { given.with(3) };
+            read(dice, &mut list, &mut given, at, outputs);
+            list
+        });
+        let lists: Vec<Vec<Value>> = lists.collect();
+        layers.push(json!({"layer": "parallel", "layers": lists}));
+    } else {
+        read(dice, &mut layers, &mut given, at, outputs);
     }
-    for _ in 0..dice.whole(0, 2) {
-        plain(dice, &mut layers, &mut given);
-    }
-    layers.push(json!({"layer": "linear", "outputs": outputs}));
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>();
     let mut model = json!({
         "format": 2, "ncde": "0.1.0", "name": "layers", "weights": {"bytes": 0, "crc32": 0},
@@ -89,6 +93,18 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
         model["vocabulary"] = names("token", dice.whole(2, 5)).into();
     }
     model
+}
+
+/// From rows to outputs.
+fn read(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given, at: &str, outputs: usize) {
+    if at == "end" {
+        layers.push(json!({"layer": "pool", "over": dice.one_of(&["last", "mean"])}));
+        *given = Given { pooled: true, ..given.with(given.width) };
+    }
+    for _ in 0..dice.whole(0, 2) {
+        plain(dice, layers, given);
+    }
+    layers.push(json!({"layer": "linear", "outputs": outputs}));
 }
 
 /// A forecast of one horizon or of several, with or without what does not change it.

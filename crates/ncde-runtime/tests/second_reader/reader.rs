@@ -84,13 +84,23 @@ fn outputs(model: &Value, weights: &Weights, statics: &[Option<f64>], series: &[
 
 fn prediction(model: &Value, y: &[f64], series: &[Observation]) -> Vec<f64> {
     let task = &model["task"];
-    match text(&task["kind"]) {
-        "classification" => {
+    let last = model["layers"].as_array().unwrap().last().unwrap();
+    let members = if last["layer"] == "parallel" { last["layers"].as_array().unwrap().len() } else { 1 };
+    let outputs = y.len() / members;
+    let mean = |of: &dyn Fn(&[f64]) -> Vec<f64>| -> Vec<f64> {
+        let each: Vec<Vec<f64>> = (0..members).map(|m| of(&y[m * outputs..(m + 1) * outputs])).collect();
+        (0..outputs).map(|k| each.iter().map(|own| own[k]).sum::<f64>() / members as f64).collect()
+    };
+    if text(&task["kind"]) == "classification" {
+        return mean(&|y| {
             // Logits of thousands have exponentials beyond `f64`, but only their differences count.
             let most = y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let sum: f64 = y.iter().map(|y| (y - most).exp()).sum();
             y.iter().map(|y| (y - most).exp() / sum).collect()
-        }
+        });
+    }
+    let y = mean(&|y| y.to_vec());
+    match text(&task["kind"]) {
         "regression" => vec![unscale(&task["scaling"], y[0])],
         "forecast" => {
             let scalings = model["preparation"]["channels"].as_array().unwrap();
@@ -188,6 +198,16 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
             let f = inside();
             let sum = |(x, y): (&Vec<f64>, &Vec<f64>)| x.iter().zip(y).map(|(x, y)| x + y).collect();
             rows.with(rows.values.iter().zip(&f.values).map(sum).collect())
+        }
+        "parallel" => {
+            let lists = spec["layers"].as_array().unwrap();
+            let place = |l: usize| match lists.len() {
+                1 => format!("{}.layers", own.place),
+                _ => format!("{}.layers.{l}", own.place),
+            };
+            let each: Vec<Rows> = lists.iter().enumerate().map(|(l, list)| chain(list, &place(l), own.weights, rows)).collect();
+            let row = |t: usize| each.iter().flat_map(|own| own.values[t].iter().copied()).collect();
+            each[0].with((0..each[0].values.len()).map(row).collect())
         }
         "beside" => {
             let (f, coordinates) = (inside(), rows.windows.as_ref().unwrap().0);

@@ -21,6 +21,7 @@ mod linear_cde;
 mod network;
 mod neural_cde;
 mod optimiser;
+mod parallel;
 mod permutation_diagonal;
 mod pool;
 mod random_features;
@@ -142,6 +143,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Dropout(layer) => Box::new(dropout::DropoutBatch { rate: layer.rate }),
         LayerSpec::Residual(_) => Box::new(residual::ResidualBatch),
         LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
+        LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
         LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
     })

@@ -21,9 +21,9 @@ struct Chain<B: LayerBackend> {
 #[derive(Debug)]
 struct Placed<B: LayerBackend> {
     layer: Box<dyn Batch<B>>,
-    /// Its own weights, in order; those of the layers inside it follow.
+    /// Its own weights, in order; those of the lists of layers inside it follow.
     weights: Vec<Weight>,
-    inside: Chain<B>,
+    inside: Vec<Chain<B>>,
     /// How many tensors it and those inside it have.
     count: usize,
 }
@@ -33,7 +33,7 @@ struct Placed<B: LayerBackend> {
 pub struct LayerWeights<'a, B: LayerBackend> {
     weights: &'a [Weight],
     tensors: &'a [Tensor<B, 1>],
-    inside: &'a Chain<B>,
+    inside: &'a [Chain<B>],
 }
 
 impl<B: LayerBackend> LayerWeights<'_, B> {
@@ -52,13 +52,38 @@ impl<B: LayerBackend> LayerWeights<'_, B> {
         }
     }
 
-    /// What the layers inside make of rows.
+    /// What the layers inside make of rows, one list after the other.
     ///
     /// # Errors
     /// If one of them fails.
-    pub fn inside(&self, rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
-        self.inside.forward(rows, &self.tensors[self.weights.len()..], context, usize::MAX)
+    pub fn inside(&self, mut rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        for (list, tensors) in lists(self.inside, self.weights, self.tensors) {
+            rows = list.forward(rows, tensors, context, usize::MAX)?;
+        }
+        Ok(rows)
     }
+
+    /// What each list of layers inside makes of the same rows; each draws random numbers of its own.
+    ///
+    /// # Errors
+    /// If one of them fails.
+    pub fn each_inside(&self, rows: &Rows<B>, context: &Context<B>) -> Result<Vec<Rows<B>>, Error> {
+        let all = lists(self.inside, self.weights, self.tensors).enumerate();
+        all.map(|(l, (list, tensors))| list.forward(rows.clone(), tensors, &context.child(l), usize::MAX)).collect()
+    }
+}
+
+/// The lists inside a layer with their tensors, which lie behind its own.
+fn lists<'a, B: LayerBackend>(
+    inside: &'a [Chain<B>],
+    own: &[Weight],
+    tensors: &'a [Tensor<B, 1>],
+) -> impl Iterator<Item = (&'a Chain<B>, &'a [Tensor<B, 1>])> {
+    inside.iter().scan(&tensors[own.len()..], |rest, list| {
+        let (tensors, after) = rest.split_at(list.count());
+        *rest = after;
+        Some((list, tensors))
+    })
 }
 
 impl<B: LayerBackend> Chain<B> {
@@ -74,12 +99,21 @@ impl<B: LayerBackend> Chain<B> {
                     fixed.insert(&weight.name, own.values.clone());
                 }
             }
-            let inside = Self::new(layer.layer().inside(), &signal, &format!("{place}{i}.layers."), values)?;
-            let count = weights.len() + inside.layers.iter().map(|placed| placed.count).sum::<usize>();
+            let lists = layer.layer().inside();
+            let chain = |(l, list): (usize, &&[LayerSpec])| {
+                Self::new(list, &signal, &spec::place_inside(&format!("{place}{i}"), l, lists.len()), values)
+            };
+            let inside = lists.iter().enumerate().map(chain).collect::<Result<Vec<_>, _>>()?;
+            let count = weights.len() + inside.iter().map(Self::count).sum::<usize>();
             all.push(Placed { layer: batch(layer, &signal, &mut fixed)?, weights, inside, count });
             signal = layer.layer().output(&signal)?;
         }
         Ok(Self { layers: all })
+    }
+
+    /// How many tensors its layers have.
+    fn count(&self) -> usize {
+        self.layers.iter().map(|placed| placed.count).sum()
     }
 
     /// Through the first `most` layers.
@@ -102,7 +136,7 @@ impl<B: LayerBackend> Chain<B> {
         for placed in &self.layers {
             let (own, rest) = tensors.split_at(placed.count);
             all.extend(placed.layer.penalty(&placed.own(own), norm));
-            placed.inside.penalties(&own[placed.weights.len()..], norm, all);
+            lists(&placed.inside, &placed.weights, own).for_each(|(list, tensors)| list.penalties(tensors, norm, all));
             tensors = rest;
         }
     }
@@ -133,7 +167,14 @@ pub(crate) fn reached(layers: &[LayerSpec], input: &Signal) -> Result<(), ncde_r
                 });
             }
             let own = layer.layer();
-            walk(own.inside(), signal.clone(), &format!("{place}{i}.layers."), trained)?;
+            // Lists beside each other do not come after each other.
+            let before = trained.clone();
+            let lists = own.inside();
+            for (l, list) in lists.iter().enumerate() {
+                let mut within = before.clone();
+                walk(list, signal.clone(), &spec::place_inside(&format!("{place}{i}"), l, lists.len()), &mut within)?;
+                *trained = trained.take().or(within);
+            }
             if trained.is_none() {
                 *trained = own.weights(&signal)?.iter().find(|w| w.is_trained()).map(|w| format!("{place}{i}.{}", w.name));
             }
@@ -296,11 +337,15 @@ impl<B: LayerBackend> Network<B> {
 }
 
 impl<B: LayerBackend> Chain<B> {
-    /// The layers that are fitted, in the order in which rows come by: for each the places of the layers around it and its own, and its first tensor.
+    /// The layers that are fitted, in the order in which rows come by: for each the places of the layers around it, of the list in each, and its own; and its first tensor.
     fn fitted(&self, around: &[usize], mut first: usize, all: &mut Vec<(Vec<usize>, usize)>) {
         for (i, placed) in self.layers.iter().enumerate() {
             let path = [around, &[i]].concat();
-            placed.inside.fitted(&path, first + placed.weights.len(), all);
+            let mut inside = first + placed.weights.len();
+            for (l, list) in placed.inside.iter().enumerate() {
+                list.fitted(&[&path[..], &[l]].concat(), inside, all);
+                inside += list.count();
+            }
             if placed.layer.fitting().is_some() {
                 all.push((path, first));
             }
@@ -310,17 +355,21 @@ impl<B: LayerBackend> Chain<B> {
 
     /// The layer at such a place.
     fn at(&self, path: &[usize]) -> Option<&Placed<B>> {
-        let (&i, inside) = path.split_first()?;
-        let placed = self.layers.get(i)?;
-        if inside.is_empty() { Some(placed) } else { placed.inside.at(inside) }
+        match path {
+            [i] => self.layers.get(*i),
+            [i, list, inside @ ..] => self.layers.get(*i)?.inside.get(*list)?.at(inside),
+            [] => None,
+        }
     }
 
     /// The rows that come to it.
     fn before(&self, rows: Rows<B>, tensors: &[Tensor<B, 1>], context: &Context<B>, path: &[usize]) -> Result<Rows<B>, Error> {
-        let Some((&i, inside)) = path.split_first() else { return Ok(rows) };
+        let Some(&i) = path.first() else { return Ok(rows) };
         let rows = self.forward(rows, tensors, context, i)?;
         let (first, placed) = (self.layers[..i].iter().map(|placed| placed.count).sum::<usize>(), &self.layers[i]);
-        placed.inside.before(rows, &tensors[first + placed.weights.len()..], &context.child(i), inside)
+        let list = path.get(1).and_then(|&l| lists(&placed.inside, &placed.weights, &tensors[first..]).nth(l));
+        // Nothing random is drawn here, so that lists need no numbers of their own.
+        list.map_or(Ok(rows.clone()), |(list, tensors)| list.before(rows, tensors, &context.child(i), &path[2..]))
     }
 
     /// Forward, with the largest value that each weight of that kind stands for.
@@ -336,7 +385,11 @@ impl<B: LayerBackend> Chain<B> {
         for (i, placed) in self.layers.iter().enumerate() {
             let (own, after) = rest.split_at(placed.count);
             let context = context.child(i);
-            placed.inside.largest(rows.clone(), &own[placed.weights.len()..], first + placed.weights.len(), &context, most)?;
+            let mut inside = first + placed.weights.len();
+            for (list, tensors) in lists(&placed.inside, &placed.weights, own) {
+                list.largest(rows.clone(), tensors, inside, &context, most)?;
+                inside += list.count();
+            }
             rows = placed.layer.forward(rows, &placed.own(own), &context)?;
             if let Some((name, value)) = placed.layer.largest(&rows)
                 && let Some(j) = placed.weights.iter().position(|weight| weight.name == name)

@@ -17,7 +17,7 @@ pub(super) struct BySteps {
 
 impl BySteps {
     pub(super) fn new(spec: &dyn Layer, input: &Signal, fixed: &mut Values) -> Result<Self, Error> {
-        Ok(Self { step: Mutex::new(spec.step(input, fixed, None)?) })
+        Ok(Self { step: Mutex::new(spec.step(input, fixed, Vec::new())?) })
     }
 }
 

@@ -305,7 +305,7 @@ impl Cut<'_> {
     /// The increments of windows, or those of a smooth path: one observation at a time, as a prediction computes them.
     fn increments(&self, knots: &Knots, wanted: &[usize]) -> Result<CaseRows, Error> {
         let input = Signal::values(self.width);
-        let mut step = self.windows.step(&input, &mut ncde_runtime::layer::Values::default(), None)?;
+        let mut step = self.windows.step(&input, &mut ncde_runtime::layer::Values::default(), Vec::new())?;
         let inside = in_windows(wanted.to_vec(), knots.times.len(), self.windows.window);
         let (mut memory, mut out, mut case) = (Kept::new(step.memory()), Vec::new(), CaseRows::default());
         for (t, (&time, values)) in knots.times.iter().zip(knots.values.chunks_exact(self.width)).enumerate() {

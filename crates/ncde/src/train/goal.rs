@@ -3,6 +3,8 @@
 //! ```text
 //! classes:  -sum_i w_i ln (p_i[y_i] + 1e-8),   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
 //! ```
+//!
+//! Of several members it is the mean of their losses, so that each learns by itself, and what they say together is the mean of their probabilities or numbers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, softmax};
+use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean, softmax};
 
 use super::ahead::Ahead;
 use super::names::ClassWeights;
@@ -178,37 +180,42 @@ impl Goal {
     pub(super) fn loss<B: DenseOps>(&self, rows: Rows<B>, cases: &[usize]) -> Result<(Tensor<B, 1>, f64), crate::layer::Error> {
         let (outputs, trunk) = (rows.values, rows.places.trunk);
         let [batch, places, width] = outputs.dims();
+        let members = width / self.outputs;
         let mut weights = vec![0.0_f32; batch * places * width];
         let mut targets = if self.classes { Vec::new() } else { vec![0.0_f32; batch * places * width] };
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
             self.each(case, |place, target| {
-                let at = (b * places + place.index(trunk)) * width;
-                match target {
-                    Target::Class(class) => {
-                        weights[at + class] = self.class_weights[*class] as f32;
-                        sum += self.class_weights[*class];
-                    }
-                    Target::Values(values) => {
-                        for (k, &y) in values.iter().enumerate().filter(|(_, y)| !y.is_nan()) {
-                            targets[at + k] = y;
-                            weights[at + k] = 1.0;
-                            sum += 1.0;
+                let row = (b * places + place.index(trunk)) * width;
+                for at in (row..row + width).step_by(self.outputs) {
+                    match target {
+                        Target::Class(class) => {
+                            weights[at + class] = self.class_weights[*class] as f32;
+                            sum += self.class_weights[*class];
+                        }
+                        Target::Values(values) => {
+                            for (k, &y) in values.iter().enumerate().filter(|(_, y)| !y.is_nan()) {
+                                targets[at + k] = y;
+                                weights[at + k] = 1.0;
+                                sum += 1.0;
+                            }
                         }
                     }
                 }
             });
         }
         let device = outputs.device();
-        let tensor = |values: Vec<f32>| Tensor::<B, 3>::from_data(TensorData::new(values, [batch, places, width]), &device);
-        let weights = tensor(weights);
+        // A row for each member, as if there were so many more places.
+        let shape = [batch, places * members, self.outputs];
+        let tensor = |values: Vec<f32>| Tensor::<B, 3>::from_data(TensorData::new(values, shape), &device);
+        let (weights, outputs) = (tensor(weights), if members == 1 { outputs } else { outputs.reshape(shape) });
         let share = 1.0 / f64::max(sum, 1e-30);
         let loss = if self.classes {
             dense::class_loss(outputs, weights, FLOOR, share)?
         } else {
             ((outputs - tensor(targets)).square() * weights).sum() * share
         };
-        Ok((loss, sum))
+        Ok((loss, sum / members as f64))
     }
 
     /// The outputs of a batch where there is a target, with it.
@@ -218,13 +225,15 @@ impl Goal {
         for (b, &case) in cases.iter().enumerate() {
             self.each(case, |place, target| {
                 let outputs = &values[(b * places + place.index(rows.places.trunk)) * width..][..width];
+                let each = outputs.chunks_exact(self.outputs);
                 match target {
                     Target::Class(class) => {
-                        into.probabilities.extend(softmax(outputs));
+                        into.probabilities.extend(mean(each.map(softmax)));
                         into.classes.push(*class);
                     }
                     Target::Values(wanted) => {
-                        for (&y, &wanted) in outputs.iter().zip(wanted).filter(|(_, wanted)| !wanted.is_nan()) {
+                        let said = mean(each.map(<[f64]>::to_vec));
+                        for (y, &wanted) in said.into_iter().zip(wanted).filter(|(_, wanted)| !wanted.is_nan()) {
                             into.values.push(y);
                             into.truth.push(f64::from(wanted));
                         }
@@ -266,4 +275,40 @@ impl Place {
 /// A number to be predicted; none where there is no label.
 fn number(y: f64, scaling: &Scaling) -> Option<Target> {
     (!y.is_nan()).then(|| Target::Values(vec![scaling.apply(y) as f32]))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn_flex::Flex;
+    use burn_tensor::Distribution;
+
+    use super::*;
+    use crate::layer::Places;
+
+    /// The loss of two members is the mean of theirs, and what they say is the mean of what each says.
+    #[test]
+    fn members_are_taught_and_heard_each_by_itself() {
+        let classes = Known::Labels(vec![(Place::Trunk(0), Target::Class(2))]);
+        let other = Known::Labels(vec![(Place::Trunk(0), Target::Class(0))]);
+        let values = |y: [f32; 3]| Known::Labels(vec![(Place::Trunk(0), Target::Values(y.to_vec()))]);
+        let goals = [(true, vec![classes, other]), (false, vec![values([0.3, f32::NAN, -1.0]), values([2.0, 0.1, 0.0])])];
+        for (classes, targets) in goals {
+            let goal = Goal { outputs: 3, classes, targets, class_weights: vec![0.5, 1.0, 2.0] };
+            let both: Tensor<Flex, 3> = Tensor::random([2, 1, 6], Distribution::Normal(0.0, 1.0), &Default::default());
+            let rows = |values: Tensor<Flex, 3>| Rows { values, places: Places::regular(&[1, 1]).into() };
+            let one = |member: usize| rows(both.clone().narrow(2, 3 * member, 3));
+            let loss = |rows: Rows<Flex>| goal.loss(rows, &[0, 1]).map(|(loss, sum)| (loss.into_scalar(), sum)).unwrap();
+            let ((first, weight), (second, _), whole) = (loss(one(0)), loss(one(1)), loss(rows(both.clone())));
+            assert!((whole.0 - (first + second) / 2.0).abs() < 1e-5 && whole.1 == weight, "{whole:?} {first} {second}");
+            let said = |rows: Rows<Flex>| {
+                let mut said = Predicted::default();
+                goal.collect(&rows, &[0, 1], &mut said);
+                [said.probabilities, said.values].concat()
+            };
+            let (first, second, whole) = (said(one(0)), said(one(1)), said(rows(both.clone())));
+            assert_eq!((whole.len(), first.len()), (if classes { 6 } else { 5 }, whole.len()));
+            let mean = first.iter().zip(&second).map(|(a, b)| (a + b) / 2.0);
+            assert!(whole.iter().zip(mean).all(|(seen, wanted)| (seen - wanted).abs() < 1e-6));
+        }
+    }
 }

@@ -53,7 +53,10 @@ fn along(what: &str, gradient: Vec<f64>, value: &mut dyn FnMut(&[f64], f64) -> f
 
 /// Whether rows and statics go through a reservoir or a memory, which no gradient comes through.
 fn is_cut(layers: &[LayerSpec]) -> bool {
-    layers.iter().any(|layer| matches!(layer, LayerSpec::Reservoir(_) | LayerSpec::Memory(_)) || is_cut(layer.layer().inside()))
+    let cut = |layer: &LayerSpec| {
+        matches!(layer, LayerSpec::Reservoir(_) | LayerSpec::Memory(_)) || layer.layer().inside().into_iter().any(is_cut)
+    };
+    layers.iter().any(cut)
 }
 
 /// The last layer that chooses, and whether rows decide what: a choice is passed straight through, and has no differences. (Those of its soft surrogate
@@ -62,7 +65,7 @@ fn choice(layers: &[LayerSpec]) -> Option<(usize, bool)> {
     fn of(layer: &LayerSpec) -> Option<bool> {
         match layer {
             LayerSpec::PermutationDiagonal(own) => Some(own.matrices > 1),
-            _ => layer.layer().inside().iter().find_map(of),
+            _ => layer.layer().inside().into_iter().flatten().find_map(of),
         }
     }
     layers.iter().enumerate().rev().find_map(|(i, layer)| of(layer).map(|by_rows| (i, by_rows)))

@@ -62,6 +62,7 @@ every!(
     Dropout,
     Residual,
     Beside,
+    Parallel,
     Convolution,
     Pool
 );
@@ -71,7 +72,7 @@ fn every_layer_has_a_sample() {
     fn collect(layers: &[LayerSpec], seen: &mut Vec<&'static str>) {
         for layer in layers {
             seen.push(variant(layer));
-            collect(layer.layer().inside(), seen);
+            layer.layer().inside().into_iter().for_each(|list| collect(list, seen));
         }
     }
     let mut seen = Vec::new();

@@ -84,6 +84,22 @@ fn a_misplaced_layer_is_named_by_its_place() {
             json!([{"layer": "residual", "layers": [linear(2), pool()]}]),
             "`layers.0 (residual)`: the layers inside must hand on a row for each row; put `windows` and `pool` outside",
         ),
+        (numbers(2, 0), json!([{"layer": "parallel", "layers": []}]), "`layers.0 (parallel)`: it has no lists of layers"),
+        (
+            numbers(2, 0),
+            json!([{"layer": "parallel", "layers": [[linear(2)], []]}]),
+            "`layers.0 (parallel)`: list 1 has no layers",
+        ),
+        (
+            numbers(2, 0),
+            json!([{"layer": "parallel", "layers": [[linear(2)], [linear(2), pool()]]}]),
+            "`layers.0 (parallel)`: a `pool` is in some lists and not in others; all are needed, or none",
+        ),
+        (
+            numbers(2, 0),
+            json!([{"layer": "parallel", "layers": [[windows()]]}]),
+            "`layers.0 (parallel)`: the lists must hand on a row for each row; put `windows` before them",
+        ),
         (numbers(2, 0), json!([{"layer": "residual", "layers": []}]), "`layers.0 (residual)`: it has no layers inside"),
         (
             numbers(3, 0),

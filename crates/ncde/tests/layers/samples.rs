@@ -419,12 +419,23 @@ fn deep() -> Vec<Sample> {
     let pooled = [stack.clone(), vec![pool("mean"), linear(2)]].concat();
     let head = json!([{"layer": "signature", "depth": 2}, {"layer": "standardise"}, pool("last"), linear(2)]);
     let beside = json!({"layer": "beside", "coordinates": 2, "layers": [cde(4, block(), json!({"input": "path"})), norm(false)]});
+    let members = json!([
+        [beside.clone(), linear(3), function("silu"), pool("mean"), linear(2)],
+        [{"layer": "standardise"}, linear(4), residual(json!([turn(json!({}))])), pool("last"), linear(2)],
+        [{"layer": "parallel", "layers": [[linear(1)], [linear(3), function("tanh")]]}, pool("mean"), linear(2)],
+    ]);
     let again = json!({"drive": {"kind": "increments", "time": true}, "input": "values"});
     let more = |drive: &str, input: &str| json!({"drive": {"kind": drive}, "input": input});
     vec![
         sample("token stack", tokens(5), json!(stack)),
         sample("token stack, pooled", tokens(5), json!(pooled)),
         sample("signature features", numbers(2, 1), head),
+        sample("members of other kinds", numbers(3, 1), json!([log(3, 2, "lyndon"), {"layer": "parallel", "layers": members}])),
+        sample(
+            "lists in the middle",
+            numbers(2, 0),
+            json!([{"layer": "parallel", "layers": [[linear(2)], [norm(true)]]}, linear(3)]),
+        ),
         sample(
             "beside a linear CDE",
             numbers(3, 1),

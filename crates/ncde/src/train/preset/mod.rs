@@ -281,12 +281,12 @@ pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts, closed: bool) -> 
     Ok((name, layers))
 }
 
-/// The last linear layer makes what the task needs, where that is not said.
+/// The last linear layer makes what the task needs, where that is not said; of several members, that of each.
 fn complete(layers: &mut [LayerSpec], outputs: usize) {
-    if let Some(LayerSpec::Linear(last)) = layers.last_mut()
-        && last.outputs == 0
-    {
-        last.outputs = outputs;
+    match layers.last_mut() {
+        Some(LayerSpec::Linear(last)) if last.outputs == 0 => last.outputs = outputs,
+        Some(LayerSpec::Parallel(last)) => last.layers.iter_mut().for_each(|list| complete(list, outputs)),
+        _ => {}
     }
 }
 

@@ -6,19 +6,20 @@
 //!
 //! The recurrence of a block has as many states as rows have numbers. Thesis, "Implementation Details" of Structured Linear NCDEs. Of numbers, `x` are the log-signatures of
 //! windows and their last observations, standardised, through a linear layer; flows are contractive there, as a free one that is driven by hundreds of rows explodes with its first weights.
+//! A stack and a `slice` err on different series, so that of numbers both are trained, on the same windows, and vote.
 
 use ncde_kernels::neural::Activation as Pointwise;
 use ncde_kernels::permutation::Diagonal;
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over,
+    Activation, Drive, Dropout, Embedding, Form, Function, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, Parallel,
     PermutationDiagonal, Residual, Rows, Scale, Standardise, StructureName, Windows,
 };
 use ncde_signature::Basis;
 
 use super::head::read;
-use super::slice::{has_keys, stability, structure};
+use super::slice::{SliceKeys, has_keys, stability, structure};
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
@@ -30,8 +31,10 @@ table! {
     pub(in crate::train) StackKeys {
         /// Of numbers: how many observations make up a window, a row of the first block: about 64 windows a series; 1 where every observation is predicted at.
         window: usize,
-        /// Of numbers: the depth of the log-signatures of windows; 1 by default.
+        /// Of numbers: the depth of the log-signatures of windows: 1, or with several members 2 where that takes little memory.
         depth: usize,
+        /// How many networks vote, each trained by itself, a stack and a `slice` on the same windows by turns: 2 by default for series of numbers that are predicted as a whole, else 1.
+        members: usize,
         /// How many blocks there are; 2 by default.
         blocks: usize,
         /// The number of hidden states of each block, and of the numbers between blocks; 64 by default.
@@ -82,8 +85,24 @@ impl Preset for StackKeys {
         if !(0.0..1.0).contains(&rate) {
             return refuse("model.dropout", format!("{rate}; it is a share, from 0 to below 1"));
         }
-        let mut layers = Vec::new();
-        let window = if tokens { self.no_windows()? } else { self.windows(facts, &mut layers)? };
+        let members = self.members.get_or_insert(if tokens || facts.steps() { 1 } else { 2 });
+        let members = at_least("model.members", *members, 1)?;
+        if tokens && members > 1 {
+            return refuse("model.members", format!("{members}, but the data are tokens, which only a stack reads; use 1"));
+        }
+        let (mut layers, mut slice) = (Vec::new(), Vec::new());
+        let window = match (tokens, members) {
+            (true, _) => self.no_windows()?,
+            (_, 1) => self.windows(facts, &mut layers)?,
+            _ => {
+                let mut keys = SliceKeys { hidden: Some(hidden), window: self.window, depth: self.depth, ..SliceKeys::default() };
+                slice = keys.layers("slice", facts)?;
+                layers.push(slice.remove(0));
+                layers.push(LayerSpec::Standardise(Standardise {}));
+                (self.window, self.depth) = (keys.window, keys.depth);
+                facts.window(&mut self.window)?
+            }
+        };
         let states = match self.structure {
             Some(StructureName::PermutationDiagonal) => self.permutation(hidden)?,
             _ => self.linear(hidden, window, facts)?,
@@ -107,7 +126,13 @@ impl Preset for StackKeys {
         }
         layers.extend(stacked_on(blocks, &states, hidden, activation, rate));
         self.readout.get_or_insert(if tokens { Over::Last } else { Over::Mean });
-        read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)
+        let mut layers = read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)?;
+        if members == 1 {
+            return Ok(layers);
+        }
+        let windows = layers.remove(0);
+        let member = |m: usize| if m.is_multiple_of(2) { layers.clone() } else { slice.clone() };
+        Ok(vec![windows, LayerSpec::Parallel(Parallel { layers: (0..members).map(member).collect() })])
     }
 }
 

@@ -143,7 +143,7 @@ impl Run {
     /// Takes all rows of the training part, and hands on those that are asked for, some at a time.
     fn pass(&self, memory: &Memory, asked: &[Asked], on: Taken<'_>) -> Result<(), Error> {
         let (signal, total) = (self.spec.signal(), asked.iter().map(Vec::len).sum::<usize>());
-        let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), None)?;
+        let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), Vec::new())?;
         let (mut rows, mut wanted, mut fold, mut seen, mut out) = (Vec::new(), Vec::new(), 0, 0_usize, Vec::new());
         for (&case, asked) in self.parts.train.iter().zip(asked) {
             let (values, times, statics) = self.features.case(case);

@@ -1,0 +1,75 @@
+//! Lists of layers beside each other, each given the same rows: `y = (f_1(x), ..., f_n(x))`.
+//!
+//! As the last layer of a model, where each list makes all the numbers that the task needs, the lists are members of a committee: the loss is the mean of theirs, so that each learns
+//! by itself, and the prediction is the mean of their probabilities or numbers. Members that begin with other weights err on other cases.
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::signals;
+use super::residual::has_windows;
+use super::signal::misplaced;
+use super::{Chain, Layer, LayerSpec, Row, Share, Signal, Size, Step, Values};
+use crate::Error;
+
+/// Lists of layers beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parallel {
+    /// `f_1` to `f_n`.
+    pub layers: Vec<Vec<LayerSpec>>,
+}
+
+impl Layer for Parallel {
+    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+        let mut whole: Option<Signal> = None;
+        for (l, list) in self.layers.iter().enumerate() {
+            let Some(own) = signals(list, input, &format!("layers.{l}."))?.pop().filter(|_| !list.is_empty()) else {
+                return Err(misplaced("parallel", format!("list {l} has no layers")));
+            };
+            let width = own.numbers("parallel")?;
+            if has_windows(list) {
+                return Err(misplaced("parallel", "the lists must hand on a row for each row; put `windows` before them"));
+            }
+            whole = Some(match whole {
+                Some(before) if before.pooled != own.pooled => {
+                    return Err(misplaced("parallel", "a `pool` is in some lists and not in others; all are needed, or none"));
+                }
+                Some(before) => own.with_width(before.width() + width),
+                None => own.with_width(width),
+            });
+        }
+        whole.ok_or_else(|| misplaced("parallel", "it has no lists of layers"))
+    }
+
+    fn inside(&self) -> Vec<&[LayerSpec]> {
+        self.layers.iter().map(Vec::as_slice).collect()
+    }
+
+    fn step(&self, _: &Signal, _: &mut Values, inside: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+        Ok(Box::new(ParallelStep { lists: inside }))
+    }
+}
+
+#[derive(Debug)]
+struct ParallelStep {
+    lists: Vec<Chain>,
+}
+
+impl Step for ParallelStep {
+    fn memory(&self) -> Size {
+        self.lists.iter().fold(Size::default(), |sum, list| sum.plus(list.memory()))
+    }
+
+    fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        out.clear();
+        let mut from = Size::default();
+        for list in &mut self.lists {
+            let to = from.plus(list.memory());
+            // Without windows a row comes out for each that goes in.
+            list.push(0, memory.part(from, to), row)?;
+            out.extend_from_slice(list.last());
+            from = to;
+        }
+        Ok(true)
+    }
+}
