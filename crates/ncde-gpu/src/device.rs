@@ -159,6 +159,27 @@ impl<R: Runtime> Gpu<R> {
         out
     }
 
+    /// Lengths on the device, none of them 0 or beyond the longest.
+    pub(crate) fn lengths(&self, lengths: &[usize], longest: usize) -> Result<Handle, Error> {
+        if let Some(series) = lengths.iter().position(|&own| own == 0 || own > longest) {
+            return Err(Error::Length { series, length: lengths[series], longest });
+        }
+        let lengths: Vec<u32> = lengths.iter().map(|&own| own as u32).collect();
+        Ok(self.client.create_from_slice(bytemuck::cast_slice(&lengths)))
+    }
+
+    /// One length for each series of a batch: the longest, where none are given.
+    pub(crate) fn lengths_of(&self, lengths: Option<&[usize]>, batch: usize, longest: usize) -> Result<Handle, Error> {
+        match lengths {
+            None => self.lengths(&vec![longest; batch], longest),
+            Some(lengths) if lengths.len() == batch => self.lengths(lengths, longest),
+            Some(lengths) => {
+                let [seen, wanted] = [lengths.len(), batch].map(|count| (size_of::<u32>() * count) as u64);
+                Err(Error::Size { what: "the list of lengths", seen, wanted })
+            }
+        }
+    }
+
     /// Room for so many numbers.
     pub(crate) fn floats(&self, count: usize) -> Handle {
         self.client.empty(count.max(1) * size_of::<f32>())

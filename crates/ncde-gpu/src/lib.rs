@@ -1,4 +1,4 @@
-//! The structured linear recurrence, and the dense parts of layers, on GPUs.
+//! The structured linear recurrence, the permutation-diagonal one, and the dense parts of layers, on GPUs.
 //!
 //! ```text
 //! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
@@ -30,6 +30,8 @@ mod kept;
 mod kernel;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod pairs;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod permutation;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod product;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -153,20 +153,7 @@ impl Recurrence {
             None if self.flow.is_affine() => return Err(Error::Empty { what: "the affine input" }),
             None => {}
         }
-        let lengths: Vec<u32> = match &arrays.lengths {
-            Some(lengths) => {
-                let wrong = lengths.iter().position(|&own| own == 0 || own > length);
-                if let Some(series) = wrong {
-                    return Err(Error::Length { series, length: lengths[series], longest: length });
-                }
-                lengths.iter().map(|&length| length as u32).collect()
-            }
-            None => vec![length as u32; batch],
-        };
-        if lengths.len() != batch {
-            return Err(Error::Size { what: "the list of lengths", seen: 4 * lengths.len() as u64, wanted: 4 * batch as u64 });
-        }
-        Ok(gpu.client().create_from_slice(bytemuck::cast_slice(&lengths)))
+        gpu.lengths_of(arrays.lengths.as_deref(), batch, length)
     }
 }
 

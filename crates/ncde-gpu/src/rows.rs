@@ -363,15 +363,6 @@ impl<R: Runtime> Gpu<R> {
         Ok(dx)
     }
 
-    /// Lengths on the device, none of them 0 or beyond the longest.
-    fn lengths(&self, lengths: &[usize], longest: usize) -> Result<Handle, Error> {
-        if let Some(series) = lengths.iter().position(|&own| own == 0 || own > longest) {
-            return Err(Error::Length { series, length: lengths[series], longest });
-        }
-        let lengths: Vec<u32> = lengths.iter().map(|&own| own as u32).collect();
-        Ok(self.client().create_from_slice(bytemuck::cast_slice(&lengths)))
-    }
-
     /// Each number stays, times `1 / (1 - rate)`, with probability `1 - rate`: by the numbers of the stream with this key.
     ///
     /// # Errors

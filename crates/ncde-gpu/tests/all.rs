@@ -6,4 +6,5 @@ mod common;
 
 mod device;
 mod linear;
+mod permutation;
 mod rows;

@@ -3,176 +3,12 @@
 
 use crate::common;
 
-use common::{assert_close, assert_gradient, dot, narrow, uniform, wide};
-use ncde_kernels::permutation::{ColumnMap, Diagonal, Gradients, Input, PermutationDiagonal, Stream};
+use common::permutation::{Case, KINDS, cases, compare};
+use common::{assert_close, assert_gradient, dot};
+use ncde_kernels::permutation::{ColumnMap, Diagonal, Stream};
 use ncde_kernels::scan::Numbers;
-use ncde_kernels::{Error, Float, Mode};
+use ncde_kernels::{Error, Mode};
 use proptest::prelude::*;
-
-type Complex = [f64; 2];
-
-fn times(x: Complex, y: Complex) -> Complex {
-    [x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]]
-}
-
-#[derive(Clone)]
-struct Case {
-    spec: PermutationDiagonal,
-    input: bool,
-    batch: usize,
-    length: usize,
-    dictionary: Vec<f64>,
-    control: Vec<f64>,
-    initial: Vec<f64>,
-    spans: Option<Vec<f64>>,
-    lengths: Option<Vec<usize>>,
-    weights: Vec<f64>,
-}
-
-/// Numbers that `f32` holds exactly.
-fn drawn(seed: u64, count: usize, factor: f64) -> Vec<f64> {
-    uniform(seed, count).into_iter().map(|x| f64::from((factor * x) as f32)).collect()
-}
-
-impl Case {
-    fn new(seed: u64, diagonal: Diagonal, input: bool, [batch, length, hidden, matrices]: [usize; 4]) -> Self {
-        let spec = PermutationDiagonal::new(hidden, matrices, diagonal);
-        let spec = if input { spec.with_input() } else { spec };
-        Self {
-            spec,
-            input,
-            batch,
-            length,
-            dictionary: drawn(seed, spec.dictionary(), 4.0),
-            control: drawn(seed + 1, batch * length * spec.columns(), 4.0),
-            initial: drawn(seed + 2, batch * spec.width(), 2.0),
-            spans: None,
-            lengths: None,
-            weights: drawn(seed + 3, batch * length * spec.width(), 2.0),
-        }
-    }
-
-    /// Ragged, with times, and few distinct rows of scores.
-    fn harder(mut self) -> Self {
-        let (columns, matrices, batch, length) = (self.spec.columns(), self.spec.matrices(), self.batch, self.length);
-        self.spans = Some(uniform(9, batch * length).into_iter().map(|x| 1.0 + x).collect());
-        self.lengths = Some((0..batch).map(|b| 1 + (b * 7 + length - 1) % length).collect());
-        for row in 0..batch * length {
-            self.control.copy_within(row % 3 * columns..row % 3 * columns + matrices, row * columns);
-        }
-        self
-    }
-
-    fn arrays(&self) -> Input<'_, f64> {
-        Input {
-            batch: self.batch,
-            length: self.length,
-            dictionary: &self.dictionary,
-            control: &self.control,
-            initial: &self.initial,
-            spans: self.spans.as_deref(),
-            lengths: self.lengths.as_deref(),
-        }
-    }
-
-    fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
-        let (dictionary, control, initial): (Vec<T>, Vec<T>, Vec<T>) =
-            (narrow(&self.dictionary), narrow(&self.control), narrow(&self.initial));
-        let Input { batch, length, spans, lengths, .. } = self.arrays();
-        let input = Input { batch, length, dictionary: &dictionary, control: &control, initial: &initial, spans, lengths };
-        let states = self.spec.forward(&input).unwrap();
-        let of = self.spec.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
-        let of = Gradients { dictionary: wide(&of.dictionary), control: wide(&of.control), initial: wide(&of.initial) };
-        (wide(&states), of)
-    }
-
-    /// `S`, the soft-max of the columns of the matrix that scores mix: `[H, H]`, column after column.
-    fn soft(&self, row: usize) -> Vec<f64> {
-        let softmax = |x: &[f64]| {
-            let most = x.iter().copied().fold(f64::MIN, f64::max);
-            let e: Vec<f64> = x.iter().map(|x| (x - most).exp()).collect();
-            let sum: f64 = e.iter().sum();
-            e.into_iter().map(|x| x / sum).collect::<Vec<_>>()
-        };
-        let hidden = self.spec.hidden();
-        let s = softmax(&self.control[row * self.spec.columns()..][..self.spec.matrices()]);
-        let entry = |e: usize| s.iter().zip(self.dictionary.chunks(hidden * hidden)).map(|(s, m)| s * m[e]).sum::<f64>();
-        let mixed: Vec<f64> = (0..hidden * hidden).map(entry).collect();
-        mixed.chunks(hidden).flat_map(softmax).collect()
-    }
-
-    /// `P`, one-hot by columns.
-    fn hard(&self, row: usize) -> Vec<f64> {
-        let hidden = self.spec.hidden();
-        let mut all = self.soft(row);
-        for column in all.chunks_mut(hidden) {
-            let best = (0..hidden).fold(0, |best, i| if column[i] > column[best] { i } else { best });
-            column.iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(u8::from(i == best)));
-        }
-        all
-    }
-
-    /// Full matrices, with `P` of each step as given, column after column.
-    fn reference(&self, p: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
-        let (hidden, width, columns) = (self.spec.hidden(), self.spec.width(), self.spec.columns());
-        let complex = width > hidden;
-        let pair = |x: &[f64], j: usize| [x[j], if complex { x[hidden + j] } else { 0.0 }];
-        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-        let mut states = Vec::new();
-        for b in 0..self.batch {
-            let mut h: Vec<Complex> = (0..hidden).map(|j| pair(&self.initial[b * width..][..width], j)).collect();
-            for t in 0..self.length {
-                let row = b * self.length + t;
-                if t < self.lengths.as_ref().map_or(self.length, |lengths| lengths[b]) {
-                    let own = &self.control[row * columns..][..columns];
-                    let raw = &own[self.spec.matrices()..];
-                    let dt = self.spans.as_ref().map_or(1.0, |spans| spans[row]);
-                    let d = |j: usize| match self.spec.diagonal() {
-                        Diagonal::One => [1.0, 0.0],
-                        Diagonal::Real => [sigmoid(raw[j]).powf(dt), 0.0],
-                        Diagonal::Complex => {
-                            let (m, phase) = (sigmoid(raw[j]).powf(dt), std::f64::consts::TAU * dt * sigmoid(raw[hidden + j]));
-                            [m * phase.cos(), m * phase.sin()]
-                        }
-                    };
-                    let p = p(row);
-                    let mut next: Vec<Complex> =
-                        (0..hidden).map(|i| if self.input { pair(&own[columns - width..], i) } else { [0.0; 2] }).collect();
-                    for (j, &h) in h.iter().enumerate() {
-                        let u = times(d(j), h);
-                        for (i, next) in next.iter_mut().enumerate() {
-                            *next = [next[0] + p[j * hidden + i] * u[0], next[1] + p[j * hidden + i] * u[1]];
-                        }
-                    }
-                    h = next;
-                }
-                states.extend(h.iter().map(|h| h[0]));
-                states.extend(h.iter().filter(|_| complex).map(|h| h[1]));
-            }
-        }
-        states
-    }
-
-    fn name(&self) -> String {
-        format!("{:?}, batch {}, length {}, lengths {:?}", self.spec, self.batch, self.length, self.lengths)
-    }
-}
-
-const KINDS: [Diagonal; 3] = [Diagonal::One, Diagonal::Real, Diagonal::Complex];
-
-/// Odd shapes of every kind: batch, length, states, matrices.
-fn cases() -> Vec<Case> {
-    let mut all = Vec::new();
-    for diagonal in KINDS {
-        for input in [false, true] {
-            for shape in [[1, 1, 1, 1], [2, 3, 2, 1], [1, 7, 5, 3], [3, 5, 3, 2], [2, 4, 17, 4]] {
-                let case = Case::new(1, diagonal, input, shape);
-                all.extend([case.clone(), case.harder()]);
-            }
-        }
-    }
-    all
-}
 
 #[test]
 fn states_are_those_of_full_matrices() {
@@ -227,14 +63,6 @@ fn what_is_differentiable_has_the_gradient_of_the_recurrence_itself() {
             loss(&Case { initial: x.to_vec(), ..case.clone() })
         });
     }
-}
-
-#[track_caller]
-fn compare(name: &str, seen: &(Vec<f64>, Gradients<f64>), right: &(Vec<f64>, Gradients<f64>), tolerance: f64) {
-    assert_close(&format!("{name}: states"), &seen.0, &right.0, tolerance);
-    assert_close(&format!("{name}: dictionary"), &seen.1.dictionary, &right.1.dictionary, tolerance);
-    assert_close(&format!("{name}: control"), &seen.1.control, &right.1.control, tolerance);
-    assert_close(&format!("{name}: initial"), &seen.1.initial, &right.1.initial, tolerance);
 }
 
 #[test]

@@ -12,8 +12,10 @@
 //! | `brackets` | matrices and vectors of brackets |
 //! | `pairs` | the same for brackets of two letters |
 //! | `commutators` | generators of short windows |
+//! | `permutation` | one-hot columns times a diagonal: choices, states, gradients |
 //! | `product` | products of matrices |
 //! | `rows` | what layers do to rows |
+//! | `team` | sums and maxima over the units that share a row |
 #![allow(
     clippy::collapsible_if,
     clippy::eq_op,
@@ -29,9 +31,11 @@ pub(crate) mod commutators;
 pub(crate) mod few;
 pub(crate) mod generators;
 pub(crate) mod pairs;
+pub(crate) mod permutation;
 pub(crate) mod product;
 pub(crate) mod rows;
 pub(crate) mod scale;
 pub(crate) mod small;
 pub(crate) mod step;
+pub(crate) mod team;
 pub(crate) mod wide;

@@ -1,4 +1,4 @@
-//! `factor x`, number by number; also with a column of one number before it, and back; `factor (x - shift)` by columns.
+//! `factor x`, number by number; also with a column of one number before it, and back; `factor (x - shift)` by columns; `x + y`.
 
 use cubecl::prelude::*;
 
@@ -56,4 +56,12 @@ pub(crate) fn by_columns(
         value -= shift[unit % width];
     }
     out[unit] = value * factor[unit % width];
+}
+
+/// `x + y` in the place of `x`. Units: one for each number.
+#[cube(launch_unchecked)]
+pub(crate) fn add(x: &mut Array<f32>, y: &Array<f32>, units: usize) {
+    if ABSOLUTE_POS < units {
+        x[ABSOLUTE_POS] += y[ABSOLUTE_POS];
+    }
 }

@@ -121,6 +121,11 @@ impl PermutationDiagonal {
         self.diagonal
     }
 
+    /// Whether there is a `b_t`.
+    pub fn has_input(&self) -> bool {
+        self.input
+    }
+
     /// The real numbers of a state: `H`, or of complex ones the real parts and then the imaginary parts.
     pub fn width(&self) -> usize {
         self.diagonal.numbers().parts() * self.hidden

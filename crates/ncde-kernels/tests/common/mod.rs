@@ -3,6 +3,7 @@
 
 pub(crate) mod matrix;
 pub(crate) mod model;
+pub(crate) mod permutation;
 pub(crate) mod reference;
 
 /// A small counter-based generator (splitmix64): the same numbers everywhere, between -0.5 and 0.5.

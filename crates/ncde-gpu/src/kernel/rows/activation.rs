@@ -22,12 +22,12 @@ pub enum Activation {
 }
 
 #[cube]
-fn sigmoid(x: f32) -> f32 {
+pub(crate) fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + f32::exp(-x))
 }
 
 #[cube]
-fn softplus(x: f32) -> f32 {
+pub(crate) fn softplus(x: f32) -> f32 {
     max(x, 0.0) + f32::log1p(f32::exp(-f32::abs(x)))
 }
 

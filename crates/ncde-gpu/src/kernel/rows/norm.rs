@@ -9,27 +9,12 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::team::total;
+
 /// Units of a row.
 pub(crate) const TEAM: usize = 32;
 /// Rows of a cube.
 pub(crate) const ROWS: usize = 8;
-
-/// The sum of the numbers that the units of a row have; every unit of the cube takes part.
-#[cube]
-fn total(shared: &mut SharedMemory<f32>, value: f32) -> f32 {
-    let unit = UNIT_POS as usize;
-    let first = unit / TEAM * TEAM;
-    sync_cube();
-    shared[unit] = value;
-    sync_cube();
-    let mut sum = f32::new(0.0);
-    #[unroll]
-    for i in 0..TEAM {
-        // Begun at another place by every unit, so that each asks another bank of memory.
-        sum += shared[first + (i + unit) % TEAM];
-    }
-    sum
-}
 
 /// Mean and factor of a row.
 #[cube]
@@ -43,7 +28,7 @@ fn moments(shared: &mut SharedMemory<f32>, x: &Array<f32>, row: usize, width: us
             sum += x[row * width + c];
         }
     }
-    let mean = total(shared, sum) / f32::cast_from(width);
+    let mean = total(shared, sum, TEAM) / f32::cast_from(width);
     let mut squares = f32::new(0.0);
     for turn in 0..turns {
         let c = turn * TEAM + lane;
@@ -52,7 +37,7 @@ fn moments(shared: &mut SharedMemory<f32>, x: &Array<f32>, row: usize, width: us
             squares += own * own;
         }
     }
-    let factor = 1.0 / f32::sqrt(total(shared, squares) / f32::cast_from(width) + epsilon);
+    let factor = 1.0 / f32::sqrt(total(shared, squares, TEAM) / f32::cast_from(width) + epsilon);
     (mean, factor)
 }
 
@@ -120,8 +105,8 @@ pub(crate) fn reverse(
             along += g * (x[row * width + c] - mean) * factor;
         }
     }
-    let sum = total(&mut shared, sum) / f32::cast_from(width);
-    let along = total(&mut shared, along) / f32::cast_from(width);
+    let sum = total(&mut shared, sum, TEAM) / f32::cast_from(width);
+    let along = total(&mut shared, along, TEAM) / f32::cast_from(width);
     for turn in 0..turns {
         let c = turn * TEAM + unit % TEAM;
         if inside && c < width {

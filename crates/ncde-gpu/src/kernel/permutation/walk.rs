@@ -1,0 +1,291 @@
+//! States of a series forwards, and their gradients back; then what follows from both, a state of a step a unit.
+//!
+//! ```text
+//! h_t = P_t u_t + b_t,   u_t = D_t h_{t-1},   g_t = w_t + D_{t+1}^H P_{t+1}^T g_{t+1}
+//! dD_t = conj(h_{t-1}) P_t^T g_t,   db_t = g_t
+//! ```
+//!
+//! A series has a cube, which goes through all of its steps. A unit has the state of some `j` in registers; what others send or ask for is in shared memory, in two halves that take turns, so
+//! that units wait for each other once a step. State `i` looks through all `j` for those that come to it and adds them in order: no two units write to one place, and sums are those of the processor.
+
+use cubecl::prelude::*;
+
+use super::diagonal::{entry, entry_back, span};
+use crate::permutation::PermutationDiagonal;
+
+/// States after each step. Cubes: one for each series.
+#[cube(launch_unchecked)]
+pub(crate) fn states(
+    control: &Array<f32>,
+    to: &Array<u32>,
+    spans: &Array<f32>,
+    lengths: &Array<u32>,
+    initial: &Array<f32>,
+    out: &mut Array<f32>,
+    batch: usize,
+    length: usize,
+    #[comptime] of: PermutationDiagonal,
+    #[comptime] units: usize,
+    #[comptime] timed: bool,
+) {
+    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if series >= batch {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let each = comptime!(of.hidden.div_ceil(units));
+    let complex = comptime!(of.parts() == 2);
+    let hidden = comptime!(of.hidden);
+    let width = comptime!(of.width());
+    let mut h = Array::<f32>::new(comptime!(each * of.parts()));
+    let mut u = SharedMemory::<f32>::new(comptime!(2 * width));
+    let mut target = SharedMemory::<u32>::new(comptime!(2 * hidden));
+    #[unroll]
+    for e in 0..each {
+        let j = unit + comptime!(e * units);
+        if j < hidden {
+            h[e] = initial[series * width + j];
+            if comptime!(complex) {
+                h[each + e] = initial[series * width + hidden + j];
+            }
+        }
+    }
+    let steps = lengths[series] as usize;
+    for t in 0..length {
+        let row = series * length + t;
+        if t < steps {
+            let at = row * comptime!(of.columns());
+            let dt = span(spans, row, timed);
+            let half = t % 2 * width;
+            let turn = t % 2 * hidden;
+            #[unroll]
+            for e in 0..each {
+                let j = unit + comptime!(e * units);
+                if j < hidden {
+                    let d = entry(control, at, j, dt, of);
+                    if comptime!(complex) {
+                        u[half + j] = d.0 * h[e] - d.1 * h[each + e];
+                        u[half + hidden + j] = d.0 * h[each + e] + d.1 * h[e];
+                    } else {
+                        u[half + j] = d.0 * h[e];
+                    }
+                    target[turn + j] = to[row * hidden + j];
+                    let mut re = f32::new(0.0);
+                    let mut im = f32::new(0.0);
+                    if comptime!(of.input) {
+                        let b = at + comptime!(of.columns() - width) + j;
+                        re = control[b];
+                        if comptime!(complex) {
+                            im = control[b + hidden];
+                        }
+                    }
+                    h[e] = re;
+                    if comptime!(complex) {
+                        h[each + e] = im;
+                    }
+                }
+            }
+            sync_cube();
+            for j in 0..hidden {
+                let i = target[turn + j] as usize;
+                #[unroll]
+                for e in 0..each {
+                    if i == unit + comptime!(e * units) {
+                        h[e] += u[half + j];
+                        if comptime!(complex) {
+                            h[each + e] += u[half + hidden + j];
+                        }
+                    }
+                }
+            }
+        }
+        #[unroll]
+        for e in 0..each {
+            let j = unit + comptime!(e * units);
+            if j < hidden {
+                out[row * width + j] = h[e];
+                if comptime!(complex) {
+                    out[row * width + hidden + j] = h[each + e];
+                }
+            }
+        }
+    }
+}
+
+/// `g` of each step, 0 past the end of a series, and the gradient in `h_0`. Cubes: one for each series.
+#[cube(launch_unchecked)]
+pub(crate) fn adjoints(
+    control: &Array<f32>,
+    to: &Array<u32>,
+    spans: &Array<f32>,
+    lengths: &Array<u32>,
+    gradient: &Array<f32>,
+    kept: &mut Array<f32>,
+    d_initial: &mut Array<f32>,
+    batch: usize,
+    length: usize,
+    #[comptime] of: PermutationDiagonal,
+    #[comptime] units: usize,
+    #[comptime] timed: bool,
+) {
+    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if series >= batch {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let each = comptime!(of.hidden.div_ceil(units));
+    let complex = comptime!(of.parts() == 2);
+    let hidden = comptime!(of.hidden);
+    let width = comptime!(of.width());
+    // What comes from the steps behind.
+    let mut r = Array::<f32>::new(comptime!(each * of.parts()));
+    let mut g = SharedMemory::<f32>::new(comptime!(2 * width));
+    #[unroll]
+    for e in 0..comptime!(each * of.parts()) {
+        r[e] = f32::new(0.0);
+    }
+    let steps = lengths[series] as usize;
+    for t in steps..length {
+        let row = series * length + t;
+        #[unroll]
+        for e in 0..each {
+            let j = unit + comptime!(e * units);
+            if j < hidden {
+                // What is repeated past the end of a series is its last state.
+                r[e] += gradient[row * width + j];
+                kept[row * comptime!(2 * width) + j] = f32::new(0.0);
+                if comptime!(complex) {
+                    r[each + e] += gradient[row * width + hidden + j];
+                    kept[row * comptime!(2 * width) + hidden + j] = f32::new(0.0);
+                }
+            }
+        }
+    }
+    for back in 0..steps {
+        let t = steps - 1 - back;
+        let row = series * length + t;
+        let half = t % 2 * width;
+        #[unroll]
+        for e in 0..each {
+            let j = unit + comptime!(e * units);
+            if j < hidden {
+                let re = gradient[row * width + j] + r[e];
+                g[half + j] = re;
+                kept[row * comptime!(2 * width) + j] = re;
+                if comptime!(complex) {
+                    let im = gradient[row * width + hidden + j] + r[each + e];
+                    g[half + hidden + j] = im;
+                    kept[row * comptime!(2 * width) + hidden + j] = im;
+                }
+            }
+        }
+        sync_cube();
+        let dt = span(spans, row, timed);
+        #[unroll]
+        for e in 0..each {
+            let j = unit + comptime!(e * units);
+            if j < hidden {
+                let d = entry(control, row * comptime!(of.columns()), j, dt, of);
+                let i = half + to[row * hidden + j] as usize;
+                if comptime!(complex) {
+                    r[e] = g[i] * d.0 + g[i + hidden] * d.1;
+                    r[each + e] = g[i + hidden] * d.0 - g[i] * d.1;
+                } else {
+                    r[e] = g[i] * d.0;
+                }
+            }
+        }
+    }
+    #[unroll]
+    for e in 0..each {
+        let j = unit + comptime!(e * units);
+        if j < hidden {
+            d_initial[series * width + j] = r[e];
+            if comptime!(complex) {
+                d_initial[series * width + hidden + j] = r[each + e];
+            }
+        }
+    }
+}
+
+/// The gradients in the numbers of the diagonal and in the input, and `u`, from `g`. Units: `[batch, length, H]`.
+#[cube(launch_unchecked)]
+pub(crate) fn slopes(
+    control: &Array<f32>,
+    to: &Array<u32>,
+    spans: &Array<f32>,
+    lengths: &Array<u32>,
+    initial: &Array<f32>,
+    states: &Array<f32>,
+    kept: &mut Array<f32>,
+    d_control: &mut Array<f32>,
+    length: usize,
+    all: usize,
+    #[comptime] of: PermutationDiagonal,
+    #[comptime] timed: bool,
+) {
+    if ABSOLUTE_POS >= all {
+        terminate!();
+    }
+    let complex = comptime!(of.parts() == 2);
+    let hidden = comptime!(of.hidden);
+    let width = comptime!(of.width());
+    let row = ABSOLUTE_POS / hidden;
+    let j = ABSOLUTE_POS % hidden;
+    let (series, t) = (row / length, row % length);
+    let at = row * comptime!(of.columns());
+    let g = row * comptime!(2 * width);
+    if comptime!(of.input) {
+        let b = at + comptime!(of.columns() - width) + j;
+        d_control[b] = kept[g + j];
+        if comptime!(complex) {
+            d_control[b + hidden] = kept[g + hidden + j];
+        }
+    }
+    if t < lengths[series] as usize {
+        let (x, y) = before(initial, states, row, j, length, of);
+        let dt = span(spans, row, timed);
+        let d = entry(control, at, j, dt, of);
+        let i = g + to[row * hidden + j] as usize;
+        let u = g + width + j;
+        if comptime!(complex) {
+            kept[u] = d.0 * x - d.1 * y;
+            kept[u + hidden] = d.0 * y + d.1 * x;
+            let (re, im) = (kept[i], kept[i + hidden]);
+            entry_back(control, d_control, at, j, dt, d, (re * x + im * y, im * x - re * y), of);
+        } else {
+            kept[u] = d.0 * x;
+            entry_back(control, d_control, at, j, dt, d, (kept[i] * x, y), of);
+        }
+    } else {
+        #[unroll]
+        for part in 0..comptime!(of.raw() / of.hidden) {
+            d_control[at + comptime!(of.matrices) + part * hidden + j] = f32::new(0.0);
+        }
+    }
+}
+
+/// State `j` before a step.
+#[cube]
+fn before(
+    initial: &Array<f32>,
+    states: &Array<f32>,
+    row: usize,
+    j: usize,
+    length: usize,
+    #[comptime] of: PermutationDiagonal,
+) -> (f32, f32) {
+    let width = comptime!(of.width());
+    let mut x = initial[row / length * width + j];
+    let mut y = f32::new(0.0);
+    if comptime!(of.parts() == 2) {
+        y = initial[row / length * width + comptime!(of.hidden) + j];
+    }
+    if row % length > 0 {
+        x = states[(row - 1) * width + j];
+        if comptime!(of.parts() == 2) {
+            y = states[(row - 1) * width + comptime!(of.hidden) + j];
+        }
+    }
+    (x, y)
+}

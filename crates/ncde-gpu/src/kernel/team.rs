@@ -1,0 +1,38 @@
+//! Units of a cube that work on one row together: sums and maxima over them, in shared memory.
+//!
+//! Every unit of the cube takes part; teams lie one after the other.
+
+use cubecl::prelude::*;
+
+/// The sum of the numbers that the units of a team have.
+#[cube]
+pub(crate) fn total(shared: &mut SharedMemory<f32>, value: f32, #[comptime] team: usize) -> f32 {
+    let unit = UNIT_POS as usize;
+    let first = unit / team * team;
+    sync_cube();
+    shared[unit] = value;
+    sync_cube();
+    let mut sum = f32::new(0.0);
+    #[unroll]
+    for i in 0..team {
+        // Begun at another place by every unit, so that each asks another bank of memory.
+        sum += shared[first + (i + unit) % team];
+    }
+    sum
+}
+
+/// The largest of the numbers that the units of a team have.
+#[cube]
+pub(crate) fn most(shared: &mut SharedMemory<f32>, value: f32, #[comptime] team: usize) -> f32 {
+    let unit = UNIT_POS as usize;
+    let first = unit / team * team;
+    sync_cube();
+    shared[unit] = value;
+    sync_cube();
+    let mut most = value;
+    #[unroll]
+    for i in 0..team {
+        most = max(most, shared[first + (i + unit) % team]);
+    }
+    most
+}

@@ -1,0 +1,174 @@
+//! The recurrence of matrices that are one-hot by columns times a diagonal, both chosen by the input, on device buffers.
+//!
+//! ```text
+//! h_t = P_t D_t h_{t-1} + b_t,   P_t = hardmax(sum_k s_k M_k) column by column,   s = softmax(q_t),   D_t = diag(m e^{i phi})
+//! ```
+//!
+//! The same equations as `ncde_kernels::permutation`, straight through the choice in reverse. `M` of some steps, a slab, is a product of matrices, of which where states go is left: one number a column.
+//! Then a cube goes through each series. The reverse pass forms `M` again, makes `dM` of it in place, and two more products have the gradients of dictionary and weights; slabs are added in order. Between
+//! the passes states alone are kept.
+
+mod cut;
+mod passes;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::device::Gpu;
+use crate::error::Error;
+use crate::recurrence::want;
+use cut::Cut;
+use passes::Pass;
+
+/// What the diagonal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Diagonal {
+    /// Ones.
+    One,
+    /// Between 0 and 1.
+    Real,
+    /// In the complex unit disc.
+    Complex,
+}
+
+/// What is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PermutationDiagonal {
+    /// `H`.
+    pub hidden: usize,
+    /// `K`.
+    pub matrices: usize,
+    /// What the diagonal is.
+    pub diagonal: Diagonal,
+    /// Whether there is an input `b`.
+    pub input: bool,
+}
+
+/// The buffers of one call, each contiguous, in the layouts of `ncde_kernels::permutation::Input`.
+#[derive(Debug, Clone)]
+pub struct Arrays {
+    /// How many series.
+    pub batch: usize,
+    /// How many steps.
+    pub length: usize,
+    /// `M_1, ..., M_K`.
+    pub dictionary: Handle,
+    /// Scores, numbers of the diagonal and input.
+    pub control: Handle,
+    /// `h_0`.
+    pub initial: Handle,
+    /// The time that passes before each step; 1 without it.
+    pub spans: Option<Vec<f32>>,
+    /// The number of steps of each series; all of them without it.
+    pub lengths: Option<Vec<usize>>,
+}
+
+/// The gradients, in the layouts of what they belong to.
+#[derive(Debug)]
+pub struct Gradients {
+    /// In the dictionary.
+    pub dictionary: Handle,
+    /// In the control.
+    pub control: Handle,
+    /// In `h_0`.
+    pub initial: Handle,
+}
+
+impl PermutationDiagonal {
+    /// Real numbers of one state.
+    pub(crate) fn parts(&self) -> usize {
+        if self.diagonal == Diagonal::Complex { 2 } else { 1 }
+    }
+
+    /// Real numbers of all states.
+    pub fn width(&self) -> usize {
+        self.parts() * self.hidden
+    }
+
+    /// Free numbers of the diagonal.
+    pub(crate) fn raw(&self) -> usize {
+        if self.diagonal == Diagonal::One { 0 } else { self.width() }
+    }
+
+    /// Numbers of a row of control.
+    pub fn columns(&self) -> usize {
+        self.matrices + self.raw() + if self.input { self.width() } else { 0 }
+    }
+
+    /// Numbers of the dictionary.
+    pub fn dictionary(&self) -> usize {
+        self.matrices * self.hidden * self.hidden
+    }
+
+    /// Whether a cube of the device holds the states of a series.
+    pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>) -> bool {
+        self.cut(gpu, 1).is_some()
+    }
+
+    fn cut<R: Runtime>(&self, gpu: &Gpu<R>, rows: usize) -> Option<Cut> {
+        let hardware = &gpu.client().properties().hardware;
+        Cut::new(self, rows, hardware.max_units_per_cube as usize, hardware.max_shared_memory_size, gpu.limits().slab)
+    }
+
+    /// The states after each step, `[batch, length, width]`. Past the length of a series its last state is repeated. States that overflow are not finite.
+    ///
+    /// # Errors
+    /// If a buffer has the wrong size, or a cube does not hold the states.
+    pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays) -> Result<Handle, Error> {
+        let pass = self.pass(gpu, arrays)?;
+        let (to, _) = pass.choose()?;
+        Ok(pass.states(&to))
+    }
+
+    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward).
+    pub fn backward<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        arrays: &Arrays,
+        states: &Handle,
+        gradient: &Handle,
+    ) -> Result<Gradients, Error> {
+        let numbers = arrays.batch * arrays.length * self.width();
+        want("the states", states, numbers)?;
+        want("the gradient", gradient, numbers)?;
+        let pass = self.pass(gpu, arrays)?;
+        let (to, mixed) = pass.choose()?;
+        pass.gradients(&to, mixed, states, gradient)
+    }
+
+    /// Everything that can be wrong with sizes, on which every launch relies; then the call, ready to be made.
+    fn pass<'a, R: Runtime>(&self, gpu: &'a Gpu<R>, arrays: &'a Arrays) -> Result<Pass<'a, R>, Error> {
+        let &Arrays { batch, length, .. } = arrays;
+        let sizes = [
+            ("the batch", batch),
+            ("the length", length),
+            ("the number of states", self.hidden),
+            ("the number of matrices", self.matrices),
+        ];
+        if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
+            return Err(Error::Empty { what });
+        }
+        let rows = batch * length;
+        let largest = self.dictionary().max(rows * self.columns()).max(rows * 2 * self.width());
+        if largest > u32::MAX as usize {
+            let fix = "take a smaller batch or shorter series";
+            return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
+        }
+        let Some(cut) = self.cut(gpu, rows) else {
+            let most = gpu.client().properties().hardware.max_shared_memory_size;
+            let fix = "take fewer states, or `--device cpu`";
+            return Err(Error::TooLarge { what: "the state of a series in bytes", seen: Cut::bytes(self), most, fix });
+        };
+        want("the dictionary", &arrays.dictionary, self.dictionary())?;
+        want("the control", &arrays.control, rows * self.columns())?;
+        want("the initial state", &arrays.initial, batch * self.width())?;
+        if let Some(seen) = arrays.spans.as_ref().map(Vec::len).filter(|&seen| seen != rows) {
+            return Err(Error::Size { what: "the list of spans", seen: 4 * seen as u64, wanted: 4 * rows as u64 });
+        }
+        let lengths = gpu.lengths_of(arrays.lengths.as_deref(), batch, length)?;
+        Ok(Pass::new(gpu, *self, cut, arrays, lengths))
+    }
+}
