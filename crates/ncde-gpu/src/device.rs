@@ -7,6 +7,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::error::Error;
+use crate::guard::looked_for;
 use crate::kept;
 use crate::kernel::{few, scale};
 use crate::plan::{Limits, Plan, Run, Shapes};
@@ -39,20 +40,17 @@ pub fn wgpu() -> Result<Gpu<cubecl::wgpu::WgpuRuntime>, Error> {
     found("WebGPU", "a driver for Vulkan, Metal or Direct3D", || cubecl::wgpu::WgpuRuntime::client(&Default::default()))
 }
 
-/// A device, or that there is none. Drivers that cannot be loaded end in a panic of the libraries below, which is caught here, and not printed.
+/// A device, or that there is none. Drivers that cannot be loaded end in a panic of the libraries below.
 fn found<R: Runtime>(
     kind: &'static str,
     needs: &'static str,
-    client: impl FnOnce() -> ComputeClient<R> + std::panic::UnwindSafe,
+    client: impl FnOnce() -> ComputeClient<R>,
 ) -> Result<Gpu<R>, Error> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let client = std::panic::catch_unwind(|| {
+    let client = looked_for(|| {
         kept::keep();
         client()
     });
-    std::panic::set_hook(hook);
-    client.map(Gpu::new).map_err(|_| Error::NoDevice { kind, needs })
+    client.map(Gpu::new).ok_or(Error::NoDevice { kind, needs })
 }
 
 impl<R: Runtime> Gpu<R> {

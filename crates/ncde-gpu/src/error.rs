@@ -48,8 +48,22 @@ pub enum Error {
         fix: &'static str,
     },
 
-    /// The device failed after kernels were launched: out of memory, most of the time.
-    #[error("the device failed: {problem}; take a smaller batch or shorter series if its memory is full")]
+    /// There is no room for a buffer.
+    #[error(
+        "the GPU has no room for another {}: {} are taken, and one buffer can have {} at most; with about {} % of the batch, or of the length of the series, it would fit",
+        bytes(.asked), bytes(.taken), bytes(.most), percent(.asked, .taken, .most)
+    )]
+    Memory {
+        /// Bytes of that buffer.
+        asked: u64,
+        /// Bytes that are taken already.
+        taken: u64,
+        /// Bytes that a buffer can have.
+        most: u64,
+    },
+
+    /// The device failed after kernels were launched.
+    #[error("the device failed: {problem}")]
     Failed {
         /// What the driver said.
         problem: String,
@@ -61,4 +75,35 @@ pub enum Error {
         /// What there is none of.
         what: &'static str,
     },
+}
+
+/// Bytes for people.
+fn bytes(count: &u64) -> String {
+    let count = *count as f64;
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = units.into_iter().find(|&(_, power)| count >= f64::from(1_u32 << power));
+    unit.map_or(format!("{count} bytes"), |(name, power)| format!("{:.1} {name}", count / f64::from(1_u32 << power)))
+}
+
+/// About how much of what was asked for fits: as much as one buffer can hold, or as is taken already, rounded down to tens where that leaves something.
+fn percent(asked: &u64, taken: &u64, most: &u64) -> u64 {
+    let one = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    let share = one(*most, *asked).min(one(*taken, taken.saturating_add(*asked)).max(1.0)).min(90.0) as u64;
+    if share >= 10 { share / 10 * 10 } else { share.max(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_runs_out_says_what_was_asked_for_and_what_fits() {
+        let text = Error::Memory { asked: 3 << 30, taken: 5 << 30, most: 4 << 30 }.to_string();
+        assert!(
+            text.contains("another 3.0 GiB: 5.0 GiB are taken") && text.contains("4.0 GiB at most; with about 60 %"),
+            "{text}"
+        );
+        let large = Error::Memory { asked: 100 << 30, taken: 60 << 30, most: 4 << 30 }.to_string();
+        assert!(large.contains("about 4 % of the batch"), "{large}");
+    }
 }

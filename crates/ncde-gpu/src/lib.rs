@@ -25,6 +25,8 @@ mod device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod guard;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kept;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernel;
@@ -61,6 +63,8 @@ pub use device::Gpu;
 pub use device::cuda;
 #[cfg(feature = "wgpu")]
 pub use device::wgpu;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use guard::guarded;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use kernel::rows::activation::Activation;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -1,4 +1,4 @@
-//! Tensors on a GPU: Burn's backend for CubeCL, in `f32`.
+//! Tensors on a GPU: Burn's backend for `CubeCL`, in `f32`.
 //!
 //! Operations that have a kernel on the device run there; the others go to the host and back ([`on_host`]), so that every model trains on every
 //! device.
@@ -12,7 +12,7 @@ use burn_tensor::{DType, Shape};
 use cubecl::server::Handle;
 use ncde_gpu::Gpu;
 
-/// A backend on a device that CubeCL serves.
+/// A backend on a device that `CubeCL` serves.
 pub type OnGpu<R, I, B> = CubeBackend<R, f32, I, B>;
 
 /// NVIDIA GPUs.

@@ -18,6 +18,7 @@ use crate::{memory, output};
 const WARM: usize = 3;
 
 /// A refusal of the device.
+#[allow(clippy::needless_pass_by_value, reason = "it is mapped over errors")]
 pub(super) fn failed(source: Error) -> Failure {
     Failure::Refused(source.to_string())
 }
@@ -35,7 +36,12 @@ struct Measured<'a, P> {
 }
 
 /// One forward and one reverse pass of the recurrence, loss = mean square of all states.
-pub(super) fn slice<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failure> {
+pub(super) fn slice<R: Runtime>(device: fn() -> Result<Gpu<R>, Error>, args: &BenchSliceArgs) -> Result<(), Failure> {
+    let gpu = device().map_err(failed)?;
+    ncde_gpu::guarded(device, || slice_on(&gpu, args)).map_err(failed)?
+}
+
+fn slice_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failure> {
     let field = args.field.field(WHAT)?;
     let Some(blocks) = field.structure().sizes() else {
         let name = field.structure().name();

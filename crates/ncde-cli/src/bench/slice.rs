@@ -46,9 +46,9 @@ pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
     match args.run.on.device {
         Device::Cpu => {}
         #[cfg(feature = "cuda")]
-        Device::Cuda => return super::device::slice(&ncde_gpu::cuda().map_err(super::device::failed)?, args),
+        Device::Cuda => return super::device::slice(ncde_gpu::cuda, args),
         #[cfg(feature = "wgpu")]
-        Device::Wgpu => return super::device::slice(&ncde_gpu::wgpu().map_err(super::device::failed)?, args),
+        Device::Wgpu => return super::device::slice(ncde_gpu::wgpu, args),
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
         other => return Err(Failure::NotBuilt { device: other }),
     }

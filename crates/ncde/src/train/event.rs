@@ -3,7 +3,9 @@
 use ncde_report::RunRecord;
 use ncde_report::record::{Best, Point, Recovery};
 
-use crate::layer::LayerBackend;
+use crate::layer::{self, LayerBackend};
+#[cfg(feature = "gpu")]
+use crate::operation;
 
 /// Where a model is trained. Models that are solved for in closed form are, wherever, on the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,20 +33,35 @@ pub(super) trait OnDevice {
 /// Does work on a device.
 ///
 /// # Errors
-/// If there is no such device here.
-pub(super) fn on_device<T: OnDevice>(device: Device, work: T) -> Result<T::Output, crate::layer::Error> {
+/// If there is no such device here, or its memory runs out.
+pub(super) fn on_device<T: OnDevice>(device: Device, work: T) -> Result<T::Output, layer::Error> {
     match device {
-        Device::Cpu => Ok(work.run::<burn_flex::Flex>()),
+        Device::Cpu => {}
         #[cfg(feature = "cuda")]
-        Device::Cuda => {
-            ncde_gpu::cuda().map_err(crate::operation::Error::from)?;
-            Ok(work.run::<crate::gpu::Cuda>())
-        }
+        Device::Cuda => drop(ncde_gpu::cuda().map_err(operation::Error::from)?),
         #[cfg(feature = "wgpu")]
-        Device::Wgpu => {
-            ncde_gpu::wgpu().map_err(crate::operation::Error::from)?;
-            Ok(work.run::<crate::gpu::Wgpu>())
-        }
+        Device::Wgpu => drop(ncde_gpu::wgpu().map_err(operation::Error::from)?),
+    }
+    guarded(device, || match device {
+        Device::Cpu => work.run::<burn_flex::Flex>(),
+        #[cfg(feature = "cuda")]
+        Device::Cuda => work.run::<crate::gpu::Cuda>(),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => work.run::<crate::gpu::Wgpu>(),
+    })
+}
+
+/// Does work on a device that is there.
+///
+/// # Errors
+/// If its memory runs out.
+pub(super) fn guarded<T>(device: Device, work: impl FnOnce() -> T) -> Result<T, layer::Error> {
+    match device {
+        Device::Cpu => Ok(work()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda => Ok(ncde_gpu::guarded(ncde_gpu::cuda, work).map_err(operation::Error::from)?),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => Ok(ncde_gpu::guarded(ncde_gpu::wgpu, work).map_err(operation::Error::from)?),
     }
 }
 

@@ -14,7 +14,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
 
 use super::Device;
-use super::event::{OnDevice, on_device};
+use super::event::{OnDevice, guarded, on_device};
 use crate::layer::{Context, Error, LayerBackend, Optimiser, Phase, Places, Rows, Stepped, Update};
 
 /// Rows of series of different lengths, `[series, the longest, width]`; what lies past the end of a series is not looked at.
@@ -80,7 +80,43 @@ pub fn learner(device: Device, layers: &[LayerSpec], signal: &Signal, seed: u64)
             Ok(Box::new(Optimiser::<Autodiff<B>>::new(self.0, self.1, self.2, &Default::default())?))
         }
     }
-    on_device(device, Make(layers, signal, seed))?
+    let learner = on_device(device, Make(layers, signal, seed))??;
+    Ok(if device == Device::Cpu { learner } else { Box::new(Guarded { learner, device }) })
+}
+
+/// One whose device may run out of memory.
+#[derive(Debug)]
+struct Guarded {
+    learner: Box<dyn Learner>,
+    device: Device,
+}
+
+impl Learner for Guarded {
+    fn step(
+        &mut self,
+        update: Update,
+        phase: Phase,
+        rows: &Padded,
+        weights: &dyn Fn([usize; 3]) -> Vec<f32>,
+    ) -> Result<Stepped, Error> {
+        guarded(self.device, || self.learner.step(update, phase, rows, weights))?
+    }
+
+    fn outputs(&self, rows: &Padded) -> Result<(Vec<f32>, [usize; 3]), Error> {
+        guarded(self.device, || self.learner.outputs(rows))?
+    }
+
+    fn parameters(&self) -> usize {
+        self.learner.parameters()
+    }
+
+    fn state(&self) -> (Vec<f32>, usize) {
+        self.learner.state()
+    }
+
+    fn restore(&mut self, numbers: &[f32], steps: usize) -> bool {
+        self.learner.restore(numbers, steps)
+    }
 }
 
 impl<B: LayerBackend> Learner for Optimiser<Autodiff<B>> {

@@ -336,9 +336,12 @@ impl Run {
         let batch = self.features.batch(cases, Phase::Train(masks), resident);
         let (decay, clip, penalty) = (settings.weight_decay, settings.clip, settings.penalty);
         let update = Update { decay, clip, penalty, ..Update::rate(factor * settings.rate_at(step)) };
-        let stepped = state.trained.step(update, batch, |rows| Ok(self.goal.loss(rows, cases)?.0))?;
+        let members = self.spec.members() as f64;
+        // The sum over members, not their mean: with its own gradient and penalty each is clipped as if it were alone.
+        let loss = |rows| self.goal.loss(rows, cases).map(|(loss, _)| if members > 1.0 { loss * members } else { loss });
+        let stepped = state.trained.step(update, batch, loss)?;
         if stepped.is_finite() {
-            return Ok(stepped.loss);
+            return Ok(stepped.loss / members);
         }
         Err(Error::NotFinite {
             loss: if stepped.loss.is_finite() { stepped.norm } else { stepped.loss },

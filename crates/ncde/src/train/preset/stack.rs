@@ -18,7 +18,7 @@ use ncde_runtime::layer::{
 };
 use ncde_signature::Basis;
 
-use super::head::read;
+use super::head::{MOST_BESIDE, read};
 use super::slice::{SliceKeys, has_keys, stability, structure};
 use super::{Facts, Preset};
 use crate::train::Error;
@@ -95,11 +95,9 @@ impl Preset for StackKeys {
             (true, _) => self.no_windows()?,
             (_, 1) => self.windows(facts, &mut layers)?,
             _ => {
-                let mut keys = SliceKeys { hidden: Some(hidden), window: self.window, depth: self.depth, ..SliceKeys::default() };
-                slice = keys.layers("slice", facts)?;
+                slice = self.slice(hidden, facts)?;
                 layers.push(slice.remove(0));
                 layers.push(LayerSpec::Standardise(Standardise {}));
-                (self.window, self.depth) = (keys.window, keys.depth);
                 facts.window(&mut self.window)?
             }
         };
@@ -175,6 +173,24 @@ impl StackKeys {
             stability: stability(contractive, scale * longest),
         };
         Ok(vec![LayerSpec::LinearCde(cde)])
+    }
+
+    /// The layers of a `slice` for the same windows.
+    fn slice(&mut self, hidden: usize, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        let window = facts.window(&mut self.window)?;
+        // A block reads all coordinates: with many channels, pairs of them are too many to learn from.
+        let pairs = facts.width() * (facts.width() + 1) / 2;
+        let usual = if pairs > MOST_BESIDE { 1 } else { facts.depth(&mut None, window)? };
+        let depth = at_least("model.depth", *self.depth.get_or_insert(usual), 1)?;
+        let contractive = depth == 1 && facts.time;
+        let mut keys = SliceKeys {
+            hidden: Some(hidden),
+            window: Some(window),
+            depth: Some(depth),
+            stability: contractive.then_some(StabilityName::Contractive),
+            ..SliceKeys::default()
+        };
+        keys.layers("slice", facts)
     }
 
     /// States that rows send to each other.
