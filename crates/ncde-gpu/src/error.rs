@@ -48,6 +48,22 @@ pub enum Error {
         fix: &'static str,
     },
 
+    /// Something that may be listed once.
+    #[error("{what} is listed twice in channel {channel}; leave one out")]
+    Twice {
+        /// What it is.
+        what: &'static str,
+        /// Where.
+        channel: usize,
+    },
+
+    /// Another number of states than Hadamard matrices of ours have.
+    #[error("there are {seen} states, but a Hadamard matrix of ours has a power of two; the next is {}", seen.next_power_of_two())]
+    NoPowerOfTwo {
+        /// How many there are.
+        seen: usize,
+    },
+
     /// The device failed after kernels were launched: out of memory, most of the time.
     #[error("the device failed: {problem}; take a smaller batch or shorter series if its memory is full")]
     Failed {
