@@ -25,6 +25,7 @@ fn acting(model: &Model) -> Option<Acting> {
             let channels: Vec<_> = (0..pattern.channels()).map(|k| pattern.channel_entries(k)).collect();
             Some(Acting::Sparse(Arc::new(Entries::new(pattern.hidden(), &channels).unwrap())))
         }
+        Structure::Dplr { hidden, rank } => Some(Acting::Dplr { hidden: *hidden, rank: *rank }),
         _ => None,
     }
 }
@@ -115,14 +116,15 @@ fn large_norms() {
     }
 }
 
-/// More states than a cube has units.
+/// More states, or coordinates of low rank, than a cube has units.
 #[test]
 fn many_states() {
     let gpu = gpu();
     let wide = Model::new(Structure::WalshHadamard { hidden: 256, bound: Bound::Tanh }, 2);
     let mask = |k: usize| (0..700).map(|r| (r, (7 * r + 3 * k) % 700)).collect();
     let sparse = Model::with_masks(700, vec![mask(0), mask(1)]);
-    for (i, model) in [wide, sparse].iter().enumerate() {
+    let dplr = Model::new(Structure::Dplr { hidden: 20, rank: 7 }, 90);
+    for (i, model) in [wide, sparse, dplr].iter().enumerate() {
         let case = gentle(case(1500 + i as u64, model, STEPS[4], [2, 3, 1]));
         check(&gpu, &case);
     }
@@ -148,7 +150,8 @@ fn padding_may_hold_anything() {
 #[test]
 fn a_norm_beyond_reason_is_not_a_number() {
     let gpu = gpu();
-    for model in models(small(2)) {
+    let is_dense = |model: &Model| matches!(model.field.structure(), Structure::Dplr { .. });
+    for model in models(small(2)).into_iter().filter(|model| !is_dense(model)) {
         let case = case(1700, &model, STEPS[0], [1, 2, 1]);
         let case = Case { coefficients: case.coefficients.iter().map(|x| 1e6 * x).collect(), ..case };
         let (states, gradients) = run(&gpu, &case);
@@ -164,8 +167,11 @@ fn errors() {
     let of = |hidden| Action::new(Acting::WalshHadamard { hidden, bounded: false }, flow);
     assert_eq!(of(12).unwrap_err(), Error::NoPowerOfTwo { seen: 12 });
     assert_eq!(of(0).unwrap_err(), Error::Empty { what: "the number of states" });
-    assert!(of(64).unwrap().fits(&gpu) && !of(1 << 20).unwrap().fits(&gpu));
-    let case = case(1800, &models(small(2))[0], STEPS[0], [2, 3, 1]);
+    assert!(of(64).unwrap().fits(&gpu, 1) && !of(1 << 20).unwrap().fits(&gpu, 1));
+    let dplr = |exact, rank| Action::new(Acting::Dplr { hidden: 40, rank }, ncde_gpu::Flow { exact, ..flow });
+    assert_eq!(dplr(true, 0).unwrap_err(), Error::Empty { what: "the rank" });
+    assert!(dplr(true, 9).unwrap().fits(&gpu, 1 << 20) && !dplr(false, 9).unwrap().fits(&gpu, 1 << 20));
+    let case = case(1800, &Model::sparse(5, 2, 3), STEPS[0], [2, 3, 1]);
     let (own, right) = (Action::new(acting(&case.model).unwrap(), flow).unwrap(), arrays(&gpu, &case));
     let refused = |shapes: Shapes, arrays: &Arrays| own.forward(&gpu, shapes, arrays).unwrap_err();
     let wrong = Shapes { coefficients: 1, ..shapes(&case) };

@@ -1,14 +1,32 @@
 //! How a call is cut: a pure function of shapes and of what the device is.
 
-use super::{Acts, Cube};
+use super::{Acts, Cube, LowRank};
 
 /// See above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// What a kernel is compiled for.
     pub(crate) cube: Cube,
-    /// Steps of all series whose numbers are in memory at once.
-    pub(crate) slab: usize,
+    pub(crate) steps: Steps,
+}
+
+/// Steps of all series whose numbers are in memory at once: so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Steps(usize);
+
+/// The first step, and how many.
+pub(crate) type Slab = (usize, usize);
+
+impl Steps {
+    /// A step of the batch takes so many numbers.
+    pub(crate) fn new(numbers: usize, length: usize, room: Room) -> Self {
+        Self((room.slab / (numbers * size_of::<f32>()).max(1)).clamp(1, length.max(1)))
+    }
+
+    /// The slabs of a call.
+    pub(crate) fn slabs(self, length: usize) -> impl DoubleEndedIterator<Item = Slab> {
+        (0..length.div_ceil(self.0)).map(move |i| (i * self.0, self.0.min(length - i * self.0)))
+    }
 }
 
 /// What a device can do: units and bytes of shared memory of a cube, bytes of a slab.
@@ -29,13 +47,17 @@ impl Cut {
         // A unit of a transform has four states.
         let wanted = if acts == Acts::Hadamard { hidden.div_ceil(4) } else { hidden };
         let cube = Cube { acts, hidden, units: wanted.next_multiple_of(32).min(MOST).min(room.units) };
-        let slab = (room.slab / (numbers * size_of::<f32>()).max(1)).clamp(1, length.max(1));
-        (cube.units > 0 && cube.bytes() <= room.shared && cube.each() <= EACH).then_some(Self { cube, slab })
+        let steps = Steps::new(numbers, length, room);
+        (cube.units > 0 && cube.bytes() <= room.shared && cube.each() <= EACH).then_some(Self { cube, steps })
     }
+}
 
-    /// The slabs: the first step, and how many.
-    pub(crate) fn slabs(self, length: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
-        (0..length.div_ceil(self.slab)).map(move |i| (i * self.slab, self.slab.min(length - i * self.slab)))
+impl LowRank {
+    /// Nothing where a cube has no room for the state of a series and its products with all `v`.
+    pub(crate) fn new(hidden: usize, channels: usize, rank: usize, room: Room) -> Option<Self> {
+        let units = hidden.max(channels * rank).next_multiple_of(32).min(MOST).min(room.units);
+        let own = Self { hidden, channels, rank, units };
+        (units > 0 && own.bytes() <= room.shared && own.each() <= EACH).then_some(own)
     }
 }
 
@@ -50,14 +72,14 @@ mod tests {
         for length in [1, 40, 5120] {
             for numbers in [7, 256 * 1024, 256 * 16384] {
                 for slab in [1, 1 << 16, 1 << 28] {
-                    let cut = Cut::new(Acts::Hadamard, 64, (numbers, length), Room { slab, ..ROOM }).unwrap();
+                    let steps = Steps::new(numbers, length, Room { slab, ..ROOM });
                     let mut next = 0;
-                    for (first, count) in cut.slabs(length) {
+                    for (first, count) in steps.slabs(length) {
                         assert!(first == next && count > 0);
                         next += count;
                     }
                     assert_eq!(next, length);
-                    assert!(cut.slab * numbers * 4 <= slab || cut.slab == 1, "{cut:?}");
+                    assert!(steps.0 * numbers * 4 <= slab || steps.0 == 1, "{steps:?}");
                 }
             }
         }
@@ -80,5 +102,12 @@ mod tests {
         let fits = |hidden, room| Cut::new(Acts::Hadamard, hidden, (1, 1), room).is_some();
         assert!(fits(8192, ROOM) && !fits(16384, ROOM));
         assert!(!fits(1024, Room { shared: 2 << 10, ..ROOM }) && !fits(1024, Room { units: 32, ..ROOM }));
+    }
+
+    #[test]
+    fn units_of_low_rank_follow_the_longer_of_both_products() {
+        let units = |hidden, channels, rank| LowRank::new(hidden, channels, rank, ROOM).map(|own| own.units);
+        assert_eq!([units(30, 7, 1), units(30, 31, 4), units(205, 206, 8)], [Some(32), Some(128), Some(512)]);
+        assert_eq!(units(205, 7000, 8), None);
     }
 }

@@ -7,6 +7,8 @@
 //! | `series` | how many stages and terms of the exponential a step takes |
 //! | `walk` | states forwards, a column of a series a cube |
 //! | `back` | their gradients back |
+//! | `lowrank` | a diagonal plus low rank, first order, forwards and back |
+//! | `parts` | parameters of low rank apart, and as full matrices |
 //! | `places` | what is moved: coefficients of a slab, parameters to the places of a matrix |
 //!
 //! | array | layout |
@@ -18,7 +20,9 @@
 
 pub(crate) mod back;
 mod hadamard;
+pub(crate) mod lowrank;
 mod operator;
+pub(crate) mod parts;
 pub(crate) mod places;
 pub(crate) mod series;
 pub(crate) mod walk;
