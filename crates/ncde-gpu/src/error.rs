@@ -62,6 +62,22 @@ pub enum Error {
         most: u64,
     },
 
+    /// Something that may be listed once.
+    #[error("{what} is listed twice in channel {channel}; leave one out")]
+    Twice {
+        /// What it is.
+        what: &'static str,
+        /// Where.
+        channel: usize,
+    },
+
+    /// Another number of states than Hadamard matrices of ours have.
+    #[error("there are {seen} states, but a Hadamard matrix of ours has a power of two; the next is {}", seen.next_power_of_two())]
+    NoPowerOfTwo {
+        /// How many there are.
+        seen: usize,
+    },
+
     /// The device failed after kernels were launched.
     #[error("the device failed: {problem}")]
     Failed {

@@ -84,7 +84,7 @@ impl Recurrence {
     /// # Errors
     /// If a buffer has the wrong size.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
-        let lengths = self.check(gpu, shapes, arrays)?;
+        let lengths = check(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)?;
         let states = gpu.floats(shapes.batch * shapes.length * shapes.columns * self.hidden());
         for run in Run::of(&self.blocks) {
             let work = Work::new(gpu, run, self, shapes, arrays, &lengths, false);
@@ -108,7 +108,7 @@ impl Recurrence {
         (states, gradient): (&Handle, &Handle),
         of_coefficients: bool,
     ) -> Result<Gradients, Error> {
-        let lengths = self.check(gpu, shapes, arrays)?;
+        let lengths = check(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)?;
         let Shapes { batch, length, columns, coefficients } = shapes;
         let numbers = batch * length * columns * self.hidden();
         want("the states", states, numbers)?;
@@ -126,35 +126,42 @@ impl Recurrence {
         }
         Ok(out)
     }
+}
 
-    /// Checks all sizes, on which every launch relies; the lengths, on the device.
-    fn check<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
-        let Shapes { batch, length, columns, coefficients } = shapes;
-        let sizes = [
-            ("the batch", batch),
-            ("the length", length),
-            ("the number of columns", columns),
-            ("the number of channels", coefficients),
-        ];
-        if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
-            return Err(Error::Empty { what });
-        }
-        let states = batch * length * columns * self.hidden();
-        let largest = states.max(batch * length * coefficients).max(coefficients * self.parameters());
-        if largest > u32::MAX as usize {
-            let fix = "take a smaller batch or shorter series";
-            return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
-        }
-        want("A", &arrays.a, coefficients * self.parameters())?;
-        want("the buffer of coefficients", &arrays.coefficients, batch * length * coefficients)?;
-        want("the initial state", &arrays.initial, batch * columns * self.hidden())?;
-        match &arrays.affine {
-            Some(affine) => want("the affine input", affine, states)?,
-            None if self.flow.is_affine() => return Err(Error::Empty { what: "the affine input" }),
-            None => {}
-        }
-        gpu.lengths_of(arrays.lengths.as_deref(), batch, length)
+/// Checks all sizes of a call, on which every launch relies; the lengths, on the device. `parameters` are those of all channels.
+pub(crate) fn check<R: Runtime>(
+    gpu: &Gpu<R>,
+    shapes: Shapes,
+    arrays: &Arrays,
+    hidden: usize,
+    parameters: usize,
+    flow: Flow,
+) -> Result<Handle, Error> {
+    let Shapes { batch, length, columns, coefficients } = shapes;
+    let sizes = [
+        ("the batch", batch),
+        ("the length", length),
+        ("the number of columns", columns),
+        ("the number of channels", coefficients),
+    ];
+    if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
+        return Err(Error::Empty { what });
     }
+    let states = batch * length * columns * hidden;
+    let largest = states.max(batch * length * coefficients).max(parameters);
+    if largest > u32::MAX as usize {
+        let fix = "take a smaller batch or shorter series";
+        return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
+    }
+    want("A", &arrays.a, parameters)?;
+    want("the buffer of coefficients", &arrays.coefficients, batch * length * coefficients)?;
+    want("the initial state", &arrays.initial, batch * columns * hidden)?;
+    match &arrays.affine {
+        Some(affine) => want("the affine input", affine, states)?,
+        None if flow.is_affine() => return Err(Error::Empty { what: "the affine input" }),
+        None => {}
+    }
+    gpu.lengths_of(arrays.lengths.as_deref(), batch, length)
 }
 
 /// Refuses a buffer that is too small.

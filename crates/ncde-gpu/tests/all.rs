@@ -4,6 +4,7 @@
 #[path = "../../ncde-kernels/tests/common/mod.rs"]
 mod common;
 
+mod action;
 mod device;
 mod linear;
 mod permutation;

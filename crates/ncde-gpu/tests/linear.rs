@@ -10,7 +10,7 @@ use crate::common::reference::{self, assert_gradients};
 use crate::common::{assert_close, narrow, wide};
 use crate::device::gpu;
 
-const STEPS: [(Transition, Option<ncde_kernels::Affine>); 5] = [
+pub(crate) const STEPS: [(Transition, Option<ncde_kernels::Affine>); 5] = [
     (Transition::Exp, None),
     (Transition::Exp, Some(ncde_kernels::Affine::Exact)),
     (Transition::Exp, Some(ncde_kernels::Affine::Approximate)),
@@ -18,7 +18,7 @@ const STEPS: [(Transition, Option<ncde_kernels::Affine>); 5] = [
     (Transition::Euler, Some(ncde_kernels::Affine::Exact)),
 ];
 
-fn flow(case: &Case) -> Flow {
+pub(crate) fn flow(case: &Case) -> Flow {
     let affine = match (&case.affine, case.recurrence.affine()) {
         (None, _) => Affine::None,
         (_, ncde_kernels::Affine::Exact) => Affine::Exact,
@@ -62,14 +62,19 @@ fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case) {
     assert_gradients(&case.name(), &seen_gradients, &gradients, 1e-4);
 }
 
-fn case(seed: u64, model: &Model, (transition, affine): (Transition, Option<ncde_kernels::Affine>), shape: [usize; 3]) -> Case {
+pub(crate) fn case(
+    seed: u64,
+    model: &Model,
+    (transition, affine): (Transition, Option<ncde_kernels::Affine>),
+    shape: [usize; 3],
+) -> Case {
     let recurrence = Recurrence::new(model.field.clone()).with_transition(transition).with_affine(affine.unwrap_or_default());
     let case = Case::new(seed, model, recurrence, shape);
     if affine.is_some() { case } else { case.without_affine() }
 }
 
 /// Smaller steps, or rounding grows with the states.
-fn gentle(case: Case) -> Case {
+pub(crate) fn gentle(case: Case) -> Case {
     Case { coefficients: case.coefficients.iter().map(|x| 0.3 * x).collect(), ..case }
 }
 

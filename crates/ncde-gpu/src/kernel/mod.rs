@@ -12,6 +12,7 @@
 //! | `brackets` | matrices and vectors of brackets |
 //! | `pairs` | the same for brackets of two letters |
 //! | `commutators` | generators of short windows |
+//! | `action` | structures whose matrices act without being formed: states, gradients |
 //! | `permutation` | one-hot columns times a diagonal: choices, states, gradients |
 //! | `product` | products of matrices |
 //! | `rows` | what layers do to rows |
@@ -25,6 +26,7 @@
     reason = "kernels are translated: what is decided ahead stands apart from what is decided on the device, which has no such functions"
 )]
 
+pub(crate) mod action;
 pub(crate) mod brackets;
 pub(crate) mod carry;
 pub(crate) mod commutators;

@@ -117,7 +117,7 @@ impl Pattern {
     }
 
     /// `(row, column)` of the parameters of channel `k`.
-    pub(crate) fn channel_entries(&self, k: usize) -> &[(u32, u32)] {
+    pub fn channel_entries(&self, k: usize) -> &[(u32, u32)] {
         &self.entries[self.offsets[k]..self.offsets[k + 1]]
     }
 

@@ -21,6 +21,11 @@ pub(crate) const SIDE: usize = 16;
 /// Rows of a generator that [`products`] has in shared memory at once.
 pub(super) const DEEP: usize = 8;
 
+/// The most numbers that a kernel for a block of this size has in shared memory: those of [`products`], with the fewest columns.
+pub(crate) fn numbers(b: usize) -> usize {
+    b.next_multiple_of(SIDE) * (2 * SIDE + 16) + 512
+}
+
 /// What a walk is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Purpose {

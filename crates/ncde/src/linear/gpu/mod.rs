@@ -1,4 +1,6 @@
-//! GPUs: structures that are closed under products have kernels there, the others are computed on the host.
+//! GPUs: kernels of `ncde-gpu`; on the host where a device has none, or no room for the state of a series.
+
+mod own;
 
 use std::sync::Arc;
 
@@ -6,22 +8,25 @@ use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
 use burn_flex::Flex;
 use burn_tensor::TensorMetadata;
-use ncde_gpu::{Element, Flow, Shapes};
-use ncde_kernels::{Bracket, Brackets, Commutators, Contraction, Controls, Recurrence, Transition};
+use ncde_gpu::{Element, Shapes};
+use ncde_kernels::{Bracket, Brackets, Commutators, Controls, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps};
 use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
+use own::Own;
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B> {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
-        let Some(own) = kernel(recurrence, &arrays)? else {
+        let gpu = gpu(&arrays.a);
+        let Some(own) = Own::new(&gpu, recurrence, arrays.affine.is_some())? else {
             let device = arrays.a.device.clone();
             return Ok(on_device(&Flex::recurrence(recurrence, hosted(arrays))?, &device));
         };
         let arrays = contiguous(&arrays);
         let shapes = shapes(&arrays);
-        let states = own.forward(&gpu(&arrays.a), shapes, &buffers(&arrays))?;
-        Ok(of_buffer(&arrays.a, [shapes.batch, shapes.length, shapes.columns, own.hidden()], states))
+        let states = own.forward(&gpu, shapes, &buffers(&arrays))?;
+        let hidden = recurrence.field().hidden();
+        Ok(of_buffer(&arrays.a, [shapes.batch, shapes.length, shapes.columns, hidden], states))
     }
 
     fn recurrence_backward(
@@ -30,8 +35,9 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
         states: CubeTensor<R>,
         gradient: CubeTensor<R>,
     ) -> Result<ArrayGradients<Self>, Error> {
-        let device = arrays.a.device.clone();
-        let Some(own) = kernel(recurrence, &arrays)? else {
+        let gpu = gpu(&arrays.a);
+        let Some(own) = Own::new(&gpu, recurrence, arrays.affine.is_some())? else {
+            let device = arrays.a.device.clone();
             let of = Flex::recurrence_backward(recurrence, hosted(arrays), on_host(states), on_host(gradient))?;
             return Ok(ArrayGradients {
                 a: on_device(&of.a, &device),
@@ -44,7 +50,6 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
         let shapes = shapes(&arrays);
         let (states, gradient) = (buffer(states), buffer(gradient));
         let of_coefficients = recurrence.controls() == Controls::Variable;
-        let gpu = gpu(&arrays.a);
         let of = own.backward(&gpu, shapes, &buffers(&arrays), (&states.handle, &gradient.handle), of_coefficients)?;
         Ok(ArrayGradients {
             a: of_buffer(&arrays.a, arrays.a.shape(), of.a),
@@ -142,21 +147,6 @@ fn of_blocks(brackets: &Brackets) -> Option<ncde_gpu::Brackets> {
         .collect();
     let field = brackets.field();
     ncde_gpu::Brackets::new(&field.structure().sizes()?, field.channels(), &elements).ok()
-}
-
-/// The recurrence on the device, where its structure has kernels there.
-fn kernel<B: burn_tensor::backend::Backend>(
-    recurrence: &Recurrence,
-    arrays: &Arrays<B>,
-) -> Result<Option<ncde_gpu::Recurrence>, Error> {
-    let affine = match (&arrays.affine, recurrence.affine()) {
-        (None, _) => ncde_gpu::Affine::None,
-        (_, ncde_kernels::Affine::Exact) => ncde_gpu::Affine::Exact,
-        (_, ncde_kernels::Affine::Approximate) => ncde_gpu::Affine::Plain,
-    };
-    let flow = Flow { exact: recurrence.transition() == Transition::Exp, affine };
-    let blocks = recurrence.field().structure().sizes().filter(|_| recurrence.contraction() == Contraction::Matrices);
-    Ok(blocks.map(|blocks| ncde_gpu::Recurrence::new(blocks, flow)).transpose()?)
 }
 
 fn shapes<R: CubeRuntime, I: IntElement, B: BoolElement>(arrays: &Arrays<OnGpu<R, I, B>>) -> Shapes {

@@ -1,0 +1,339 @@
+//! Diagonal plus low rank, in one of two ways.
+//!
+//! First order: a step is two products with the `u` and `v` of all channels, and what comes of a slab of steps, with `g` and `h` a row each, `p = V^T h` and `q = U^T g`, is
+//!
+//! ```text
+//! dU = (lambda p)^T g,   dV = (lambda q)^T h,   dD = lambda^T (g h),   dlambda = (g h) D^T + sum over coordinates of p q
+//! ```
+//!
+//! products of matrices all. Exact: the series takes ten products with Omega a step, and its derivative has as many pairs `(g, h)`. With about as many channels as states it costs less to form Omega once, so
+//! that matrices are made full, and the kernels of dense structures do the rest, which also work on many chunks of time at once.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::LowRank;
+use super::call::Call;
+use super::cut::{Slab, Steps};
+use crate::device::array;
+use crate::error::Error;
+use crate::kernel::action::lowrank;
+use crate::kernel::action::parts::{self, ChannelLaunch};
+use crate::kernel::action::walk::WalkLaunch;
+use crate::kernel::wide;
+use crate::plan::{Plan, Shapes};
+use crate::product::Matrix;
+use crate::recurrence::{Arrays, Gradients, Recurrence};
+use crate::sizes::CUBE;
+
+/// The parts of a channel: `D`, the columns of `u`, those of `v`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    D,
+    U,
+    V,
+}
+
+/// A call of the first order.
+pub(super) struct FirstOrder<'a, R: Runtime> {
+    pub(super) call: Call<'a, R>,
+    pub(super) of: LowRank,
+    pub(super) steps: Steps,
+}
+
+impl<R: Runtime> FirstOrder<'_, R> {
+    /// Numbers that a step of the batch takes in a reverse pass: `h` and `g`, `p` and `q`, `delta` and its gradient.
+    pub(super) fn numbers(of: LowRank, shapes: Shapes) -> usize {
+        shapes.batch * (2 * shapes.columns * (of.hidden + of.coordinates()) + 2 * of.hidden)
+    }
+
+    /// Where a part lies in a channel, and how many numbers it has.
+    fn place(&self, part: Part) -> (usize, usize) {
+        let LowRank { hidden, rank, .. } = self.of;
+        match part {
+            Part::D => (0, hidden),
+            Part::U => (hidden, hidden * rank),
+            Part::V => (hidden * (1 + rank), hidden * rank),
+        }
+    }
+
+    fn parameter_count(&self) -> usize {
+        self.of.channels * self.of.hidden * (1 + 2 * self.of.rank)
+    }
+
+    /// A part of all channels, a column a row, or with a state a row.
+    fn take(&self, part: Part, by_states: bool) -> Handle {
+        let (gpu, (first, width)) = (self.call.gpu, self.place(part));
+        let count = self.of.channels * width;
+        let out = gpu.floats(count);
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            parts::take::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(count),
+                CubeDim::new_1d(CUBE),
+                array(&self.call.arrays.a, self.parameter_count()),
+                array(&out, count),
+                first,
+                width,
+                ChannelLaunch::new(self.of.hidden, self.of.rank, count),
+                by_states,
+            );
+        }
+        out
+    }
+
+    /// A part of all channels to its place.
+    fn give(&self, part: Part, own: &Handle, all: &Handle) {
+        let (gpu, (first, width)) = (self.call.gpu, self.place(part));
+        let count = self.of.channels * width;
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            parts::give::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(count),
+                CubeDim::new_1d(CUBE),
+                array(own, count),
+                array(all, self.parameter_count()),
+                first,
+                width,
+                ChannelLaunch::new(self.of.hidden, self.of.rank, count),
+            );
+        }
+    }
+
+    fn vectors(&self) -> usize {
+        self.of.coordinates() * self.of.hidden
+    }
+
+    fn cubes(&self) -> usize {
+        self.call.shapes.batch * self.call.shapes.columns
+    }
+
+    fn sizes(&self, slab: Slab) -> WalkLaunch<R> {
+        WalkLaunch::new(self.cubes(), self.call.shapes.length, self.call.shapes.columns, slab.0, slab.1, 1, 1)
+    }
+
+    /// `D` as a matrix with a channel a row.
+    fn diagonals<'a>(&self, d: &'a Handle) -> Matrix<'a> {
+        Matrix::new(d, self.of.channels, self.of.hidden)
+    }
+
+    /// The states after each step.
+    pub(super) fn states(&self) -> Result<Handle, Error> {
+        let (call, of, gpu) = (&self.call, self.of, self.call.gpu);
+        let (d, u, v) = (self.take(Part::D, false), self.take(Part::U, false), self.take(Part::V, true));
+        let states = gpu.floats(call.state_count());
+        for slab in self.steps.slabs(call.shapes.length) {
+            let rows = call.rows(slab);
+            let lambda = call.coefficients(slab);
+            let delta = gpu.product(Matrix::new(&lambda, rows, of.channels), self.diagonals(&d), None)?;
+            // SAFETY: sizes were checked, or are made here.
+            unsafe {
+                lowrank::states::launch_unchecked::<R>(
+                    gpu.client(),
+                    gpu.spread(self.cubes()),
+                    CubeDim::new_1d(of.units as u32),
+                    array(&delta, rows * of.hidden),
+                    array(&lambda, rows * of.channels),
+                    array(&u, self.vectors()),
+                    array(&v, self.vectors()),
+                    call.beta(),
+                    call.lengths(),
+                    call.initial(),
+                    array(&states, call.state_count()),
+                    self.sizes(slab),
+                    of,
+                    call.flow.is_affine(),
+                );
+            }
+        }
+        Ok(states)
+    }
+
+    /// All gradients.
+    pub(super) fn gradients(&self, states: &Handle, gradient: &Handle, of_coefficients: bool) -> Result<Gradients, Error> {
+        let (call, of, gpu) = (&self.call, self.of, self.call.gpu);
+        let (d, u, v) = (self.take(Part::D, false), self.take(Part::U, false), self.take(Part::V, false));
+        let u_by_states = self.take(Part::U, true);
+        let (all_u, all_v) = (Matrix::new(&u, of.coordinates(), of.hidden), Matrix::new(&v, of.coordinates(), of.hidden));
+        let out = call.gradients(of_coefficients);
+        let [mut d_sum, mut u_sum, mut v_sum] = [const { None }; 3];
+        for (i, slab) in self.steps.slabs(call.shapes.length).rev().enumerate() {
+            let rows = call.rows(slab);
+            let lambda = call.coefficients(slab);
+            let delta = gpu.product(Matrix::new(&lambda, rows, of.channels), self.diagonals(&d), None)?;
+            let g = self.walk_back(slab, [&delta, &lambda, &v, &u_by_states], gradient, &out, i == 0);
+            let (h, d_delta) = self.slopes(slab, states, &g);
+            let count = rows * call.shapes.columns;
+            let (g, h) = (Matrix::new(&g, count, of.hidden), Matrix::new(&h, count, of.hidden));
+            let (p, q) = (gpu.product(h, all_v.transposed(), None)?, gpu.product(g, all_u.transposed(), None)?);
+            let d_lambda = self.scale(rows, &lambda, &p, &q);
+            let (p, q) = (Matrix::new(&p, count, of.coordinates()), Matrix::new(&q, count, of.coordinates()));
+            u_sum = Some(call.add(u_sum, gpu.product(p.transposed(), g, None)?, self.vectors()));
+            v_sum = Some(call.add(v_sum, gpu.product(q.transposed(), h, None)?, self.vectors()));
+            let d_delta = Matrix::new(&d_delta, rows, of.hidden);
+            let of_d = gpu.product(Matrix::new(&lambda, rows, of.channels).transposed(), d_delta, None)?;
+            d_sum = Some(call.add(d_sum, of_d, of.channels * of.hidden));
+            if let Some(all) = &out.coefficients {
+                let of_delta = gpu.product(d_delta, self.diagonals(&d).transposed(), None)?;
+                call.put_coefficients(slab, &call.add(Some(of_delta), d_lambda, rows * of.channels), all);
+            }
+        }
+        let a = gpu.floats(self.parameter_count());
+        for (part, sum) in [(Part::D, d_sum), (Part::U, u_sum), (Part::V, v_sum)] {
+            self.give(part, &sum.ok_or(Error::Empty { what: "the number of steps" })?, &a);
+        }
+        Ok(Gradients { a, ..out })
+    }
+
+    /// `g` of a slab; those in `beta` go to their places, that in the state before the slab to that in `h_0`.
+    fn walk_back(
+        &self,
+        slab: Slab,
+        [delta, lambda, v, u]: [&Handle; 4],
+        gradient: &Handle,
+        out: &Gradients,
+        is_last: bool,
+    ) -> Handle {
+        let (call, of, gpu) = (&self.call, self.of, self.call.gpu);
+        let rows = call.rows(slab);
+        let count = rows * call.shapes.columns * of.hidden;
+        let kept = gpu.floats(count);
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            lowrank::adjoints::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.spread(self.cubes()),
+                CubeDim::new_1d(of.units as u32),
+                array(delta, rows * of.hidden),
+                array(lambda, rows * of.channels),
+                array(v, self.vectors()),
+                array(u, self.vectors()),
+                call.lengths(),
+                array(gradient, call.state_count()),
+                array(&out.initial, call.initial_count()),
+                array(&kept, count),
+                call.d_beta(out),
+                u32::from(is_last),
+                self.sizes(slab),
+                of,
+                call.flow.is_affine(),
+            );
+        }
+        kept
+    }
+
+    /// The states before the steps of a slab, and the gradient in `delta`.
+    fn slopes(&self, slab: Slab, states: &Handle, g: &Handle) -> (Handle, Handle) {
+        let (call, gpu, rows) = (&self.call, self.call.gpu, self.call.rows(slab));
+        let (units, count) = (rows * self.of.hidden, rows * call.shapes.columns * self.of.hidden);
+        let (before, d_delta) = (gpu.floats(count), gpu.floats(units));
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            lowrank::slopes::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                call.initial(),
+                array(states, call.state_count()),
+                array(g, count),
+                array(&before, count),
+                array(&d_delta, units),
+                units,
+                self.sizes(slab),
+                self.of,
+            );
+        }
+        (before, d_delta)
+    }
+
+    /// `lambda p` and `lambda q` in their places; what `p` and `q` add to the gradient in `lambda`.
+    fn scale(&self, rows: usize, lambda: &Handle, p: &Handle, q: &Handle) -> Handle {
+        let (gpu, of, columns) = (self.call.gpu, self.of, self.call.shapes.columns);
+        let (units, count) = (rows * of.channels, rows * columns * of.coordinates());
+        let d_lambda = gpu.floats(units);
+        // SAFETY: sizes are made by the caller and here.
+        unsafe {
+            lowrank::scale::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(lambda, units),
+                array(p, count),
+                array(q, count),
+                array(&d_lambda, units),
+                columns,
+                units,
+                of,
+            );
+        }
+        d_lambda
+    }
+}
+
+/// A call of the exact flow, with full matrices.
+pub(super) struct Exact<'a, R: Runtime> {
+    pub(super) call: Call<'a, R>,
+    pub(super) rank: usize,
+}
+
+impl<R: Runtime> Exact<'_, R> {
+    /// Bytes of shared memory that the kernels of large blocks take.
+    pub(super) fn bytes(hidden: usize) -> usize {
+        if hidden <= Plan::SMALL { 0 } else { wide::numbers(hidden) * size_of::<f32>() }
+    }
+
+    fn channel(&self, units: usize) -> ChannelLaunch<R> {
+        ChannelLaunch::new(self.call.hidden, self.rank, units)
+    }
+
+    /// Parameters of low rank, and of full matrices.
+    fn counts(&self) -> (usize, usize) {
+        let (hidden, channels) = (self.call.hidden, self.call.shapes.coefficients);
+        (channels * hidden * (1 + 2 * self.rank), channels * hidden * hidden)
+    }
+
+    /// The arrays with full matrices, and without what lies past the ends of series.
+    fn arrays(&self) -> Arrays {
+        let (gpu, (own, full)) = (self.call.gpu, self.counts());
+        let a = gpu.floats(full);
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            let (from, to) = (array(&self.call.arrays.a, own), array(&a, full));
+            parts::densify::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(full),
+                CubeDim::new_1d(CUBE),
+                from,
+                to,
+                self.channel(full),
+            );
+        }
+        let coefficients = self.call.coefficients((0, self.call.shapes.length));
+        Arrays { a, coefficients, ..self.call.arrays.clone() }
+    }
+
+    fn dense(&self) -> Result<Recurrence, Error> {
+        Recurrence::new(vec![self.call.hidden], self.call.flow)
+    }
+
+    /// The states after each step.
+    pub(super) fn states(&self) -> Result<Handle, Error> {
+        self.dense()?.forward(self.call.gpu, self.call.shapes, &self.arrays())
+    }
+
+    /// All gradients.
+    pub(super) fn gradients(&self, states: &Handle, gradient: &Handle, of_coefficients: bool) -> Result<Gradients, Error> {
+        let (gpu, (own, full)) = (self.call.gpu, self.counts());
+        let of = self.dense()?.backward(gpu, self.call.shapes, &self.arrays(), (states, gradient), of_coefficients)?;
+        let a = gpu.floats(own);
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            let (parts, dense, out) = (array(&self.call.arrays.a, own), array(&of.a, full), array(&a, own));
+            let dim = CubeDim::new_1d(CUBE);
+            parts::part::launch_unchecked::<R>(gpu.client(), gpu.cubes(own), dim, parts, dense, out, self.channel(own));
+        }
+        Ok(Gradients { a, ..of })
+    }
+}

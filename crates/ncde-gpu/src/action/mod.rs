@@ -1,0 +1,286 @@
+//! The recurrence of structures whose matrices act on a state without being formed, on device buffers.
+//!
+//! ```text
+//! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
+//! ```
+//!
+//! | structure | numbers of Omega, linear in those of `A` | `Omega h` |
+//! | --- | --- | --- |
+//! | Walsh-Hadamard | `H`: a diagonal | the fast transform of `delta h` |
+//! | sparse | the places of the union of all masks | row by row |
+//! | DPLR | `H`: a diagonal, `delta` | `delta h + U (lambda (V^T h))`, `U` and `V` of all channels side by side |
+//!
+//! The numbers of some steps, a slab, are one product of matrices. Then a cube goes through those steps with a column of a series, its state in registers, what others need of it in shared memory. In reverse
+//! the same from the end leaves the gradient in those numbers, of which two products make those in `A` and `lambda`; slabs are added in order. Between the passes states alone are kept.
+
+mod call;
+mod cut;
+mod dplr;
+mod passes;
+mod table;
+
+use std::sync::Arc;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::device::Gpu;
+use crate::error::Error;
+use crate::flow::Flow;
+use crate::plan::Shapes;
+use crate::recurrence::{Arrays, Gradients, check, want};
+use call::Call;
+use cut::{Cut, Room, Steps};
+use dplr::{Exact, FirstOrder};
+use passes::Pass;
+use table::Side;
+
+pub use table::Entries;
+
+/// A structure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acting {
+    /// A Hadamard matrix times a diagonal.
+    WalshHadamard {
+        /// `H`, a power of two.
+        hidden: usize,
+        /// Whether parameters go through a hyperbolic tangent.
+        bounded: bool,
+    },
+    /// Few entries, at fixed places.
+    Sparse(Arc<Entries>),
+    /// A diagonal plus a matrix of low rank.
+    Dplr {
+        /// `H`.
+        hidden: usize,
+        /// `r`.
+        rank: usize,
+    },
+}
+
+impl Acting {
+    /// `H`.
+    pub fn hidden(&self) -> usize {
+        match self {
+            Self::WalshHadamard { hidden, .. } | Self::Dplr { hidden, .. } => *hidden,
+            Self::Sparse(entries) => entries.hidden,
+        }
+    }
+
+    /// Parameters of so many channels.
+    fn parameters(&self, channels: usize) -> usize {
+        match self {
+            Self::WalshHadamard { hidden, .. } => channels * hidden,
+            Self::Sparse(entries) => entries.parameters(),
+            Self::Dplr { hidden, rank } => channels * hidden * (1 + 2 * rank),
+        }
+    }
+
+    /// The numbers of a sparse matrix by rows and by columns.
+    fn sides(&self) -> Option<[&Side; 2]> {
+        match self {
+            Self::WalshHadamard { .. } | Self::Dplr { .. } => None,
+            Self::Sparse(entries) => Some([&entries.rows, &entries.columns]),
+        }
+    }
+
+    /// Numbers of Omega for each state, as they are read forwards and in reverse.
+    fn deep(&self) -> [usize; 2] {
+        self.sides().map_or([1; 2], |sides| sides.map(|side| side.deep))
+    }
+
+    /// Nothing for a structure that is not of the numbers of Omega alone.
+    fn acts(&self) -> Option<Acts> {
+        match self {
+            Self::WalshHadamard { .. } => Some(Acts::Hadamard),
+            Self::Sparse(_) => Some(Acts::Sparse),
+            Self::Dplr { .. } => None,
+        }
+    }
+}
+
+/// How Omega acts, as far as a kernel is compiled for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Acts {
+    Hadamard,
+    Sparse,
+}
+
+/// The most terms of a series.
+pub(crate) const TERMS: usize = 20;
+
+/// A cube with the state of a column of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Cube {
+    pub(crate) acts: Acts,
+    pub(crate) hidden: usize,
+    pub(crate) units: usize,
+}
+
+impl Cube {
+    /// States of a unit.
+    pub(crate) fn each(&self) -> usize {
+        self.hidden.div_ceil(self.units)
+    }
+
+    /// Bytes of shared memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.hidden * size_of::<f32>()
+    }
+
+    /// The factor of a Hadamard matrix.
+    pub(crate) fn scale(&self) -> f32 {
+        1.0 / (self.hidden as f32).sqrt()
+    }
+}
+
+/// A cube with the state of a column of a series, for a diagonal plus low rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct LowRank {
+    pub(crate) hidden: usize,
+    pub(crate) channels: usize,
+    pub(crate) rank: usize,
+    pub(crate) units: usize,
+}
+
+impl LowRank {
+    /// States of a unit.
+    pub(crate) fn each(&self) -> usize {
+        self.hidden.div_ceil(self.units)
+    }
+
+    /// Columns of `u`, and of `v`, of all channels.
+    pub(crate) fn coordinates(&self) -> usize {
+        self.channels * self.rank
+    }
+
+    /// Bytes of shared memory.
+    pub(crate) fn bytes(&self) -> usize {
+        (2 * self.hidden + self.coordinates() + self.units) * size_of::<f32>()
+    }
+}
+
+/// What is computed: a structure and how its generators become flows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    of: Acting,
+    flow: Flow,
+}
+
+/// A call, ready to be made.
+enum Ready<'a, R: Runtime> {
+    Numbers(Pass<'a, R>),
+    FirstOrder(FirstOrder<'a, R>),
+    Exact(Exact<'a, R>),
+}
+
+impl Action {
+    /// A structure that acts.
+    ///
+    /// # Errors
+    /// If there are no states, as many as no Hadamard matrix has, or nothing of low rank.
+    pub fn new(of: Acting, flow: Flow) -> Result<Self, Error> {
+        match of {
+            _ if of.hidden() == 0 => Err(Error::Empty { what: "the number of states" }),
+            Acting::WalshHadamard { hidden, .. } if !hidden.is_power_of_two() => Err(Error::NoPowerOfTwo { seen: hidden }),
+            Acting::Dplr { rank: 0, .. } => Err(Error::Empty { what: "the rank" }),
+            _ => Ok(Self { of, flow }),
+        }
+    }
+
+    /// `H`.
+    pub fn hidden(&self) -> usize {
+        self.of.hidden()
+    }
+
+    /// Whether a cube of the device holds the state of a series that so many channels drive.
+    pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>, channels: usize) -> bool {
+        let shapes = Shapes { batch: 1, length: 1, columns: 1, coefficients: channels };
+        match self.of {
+            Acting::Dplr { hidden, .. } if self.flow.exact => Exact::<R>::bytes(hidden) <= room(gpu).shared,
+            Acting::Dplr { hidden, rank } => LowRank::new(hidden, channels, rank, room(gpu)).is_some(),
+            _ => self.cut(gpu, shapes, false).is_some(),
+        }
+    }
+
+    fn cut<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, back: bool) -> Option<Cut> {
+        let [deep, deep_back] = self.of.deep();
+        // A reverse pass has the numbers by columns and their gradient, by rows those of an exact flow alone.
+        let copies = if back { 2 * deep_back + if self.flow.exact { deep } else { 0 } } else { deep };
+        let numbers = shapes.batch * copies * self.hidden();
+        Cut::new(self.of.acts()?, self.hidden(), (numbers, shapes.length), room(gpu))
+    }
+
+    /// The states after each step, `[batch, length, columns, H]`. Past the length of a series its last state is repeated. States that overflow are NaN.
+    ///
+    /// # Errors
+    /// If a buffer has the wrong size, or a cube does not hold the state.
+    pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
+        match self.ready(gpu, shapes, arrays, false)? {
+            Ready::Numbers(own) => own.states(),
+            Ready::FirstOrder(own) => own.states(),
+            Ready::Exact(own) => own.states(),
+        }
+    }
+
+    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward).
+    pub fn backward<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        shapes: Shapes,
+        arrays: &Arrays,
+        (states, gradient): (&Handle, &Handle),
+        of_coefficients: bool,
+    ) -> Result<Gradients, Error> {
+        let numbers = shapes.batch * shapes.length * shapes.columns * self.hidden();
+        want("the states", states, numbers)?;
+        want("the gradient", gradient, numbers)?;
+        match self.ready(gpu, shapes, arrays, true)? {
+            Ready::Numbers(own) => own.gradients(states, gradient, of_coefficients),
+            Ready::FirstOrder(own) => own.gradients(states, gradient, of_coefficients),
+            Ready::Exact(own) => own.gradients(states, gradient, of_coefficients),
+        }
+    }
+
+    /// Everything that can be wrong with sizes, on which every launch relies; then the call, ready to be made.
+    fn ready<'a, R: Runtime>(
+        &'a self,
+        gpu: &'a Gpu<R>,
+        shapes: Shapes,
+        arrays: &'a Arrays,
+        back: bool,
+    ) -> Result<Ready<'a, R>, Error> {
+        let (hidden, flow) = (self.hidden(), self.flow);
+        let lengths = check(gpu, shapes, arrays, hidden, self.of.parameters(shapes.coefficients), flow)?;
+        if let Acting::Sparse(entries) = &self.of
+            && entries.channels != shapes.coefficients
+        {
+            let [seen, wanted] = [shapes.coefficients, entries.channels].map(|count| (size_of::<f32>() * count) as u64);
+            return Err(Error::Size { what: "a row of coefficients", seen, wanted });
+        }
+        let call = Call { gpu, hidden, flow, shapes, arrays, lengths };
+        let ready = match self.of {
+            Acting::Dplr { rank, .. } if flow.exact => {
+                self.fits(gpu, shapes.coefficients).then(|| Ready::Exact(Exact { call, rank }))
+            }
+            Acting::Dplr { rank, .. } => LowRank::new(hidden, shapes.coefficients, rank, room(gpu)).map(|of| {
+                let steps = Steps::new(FirstOrder::<R>::numbers(of, shapes), shapes.length, room(gpu));
+                Ready::FirstOrder(FirstOrder { call, of, steps })
+            }),
+            _ => self.cut(gpu, shapes, back).map(|cut| Ready::Numbers(Pass::new(call, &self.of, cut))),
+        };
+        ready.ok_or_else(|| {
+            let most = room(gpu).shared / size_of::<f32>();
+            Error::TooLarge { what: "the number of states", seen: hidden, most, fix: "take fewer states, or `--device cpu`" }
+        })
+    }
+}
+
+/// What a device can do.
+fn room<R: Runtime>(gpu: &Gpu<R>) -> Room {
+    let hardware = &gpu.client().properties().hardware;
+    Room { units: hardware.max_units_per_cube as usize, shared: hardware.max_shared_memory_size, slab: gpu.limits().slab }
+}

@@ -1,0 +1,247 @@
+//! One call: which kernels are launched in which order.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::Acting;
+use super::call::Call;
+use super::cut::{Cut, Slab};
+use super::table::Side;
+use crate::device::{Gpu, array};
+use crate::error::Error;
+use crate::kernel::action::walk::{self, WalkLaunch};
+use crate::kernel::action::{back, places, series};
+use crate::kernel::rows::activation::Activation;
+use crate::plan::Shapes;
+use crate::product::Matrix;
+use crate::recurrence::Gradients;
+use crate::rows::RowsOf;
+use crate::sizes::CUBE;
+
+/// One call.
+pub(super) struct Pass<'a, R: Runtime> {
+    call: Call<'a, R>,
+    of: &'a Acting,
+    cut: Cut,
+    /// Which state goes with which number, by rows, then by columns; anything where no table is read.
+    table: (Handle, usize),
+}
+
+/// `A` as a matrix with a channel a row, in the order of the numbers of Omega.
+struct Channels {
+    numbers: Handle,
+    width: usize,
+    /// Where parameters went; they are as they lie without it.
+    places: Option<Handle>,
+}
+
+/// Indices on the device.
+fn indices<R: Runtime>(gpu: &Gpu<R>, indices: &[u32]) -> Handle {
+    gpu.client().create_from_slice(bytemuck::cast_slice(if indices.is_empty() { &[0] } else { indices }))
+}
+
+impl<'a, R: Runtime> Pass<'a, R> {
+    pub(super) fn new(call: Call<'a, R>, of: &'a Acting, cut: Cut) -> Self {
+        let table = match of.sides() {
+            None => (call.lengths.clone(), call.shapes.batch),
+            Some(sides) => {
+                let both = sides.map(|side| side.table.as_slice()).concat();
+                (indices(call.gpu, &both), both.len())
+            }
+        };
+        Self { call, of, cut, table }
+    }
+
+    fn table(&self) -> ArrayArg<R> {
+        // SAFETY: made with this size, or one for each series.
+        unsafe { array(&self.table.0, self.table.1) }
+    }
+
+    fn parameter_count(&self) -> usize {
+        self.of.parameters(self.call.shapes.coefficients)
+    }
+
+    fn sizes(&self, slab: Slab, cubes: usize) -> WalkLaunch<R> {
+        let [deep, deep_back] = self.of.deep();
+        WalkLaunch::new(cubes, self.call.shapes.length, self.call.shapes.columns, slab.0, slab.1, deep, deep_back)
+    }
+
+    /// `A` with its numbers in the order of a side.
+    fn channels(&self, side: Option<&Side>) -> Result<Channels, Error> {
+        let (gpu, channels, parameters) = (self.call.gpu, self.call.shapes.coefficients, self.parameter_count());
+        let Some(side) = side else {
+            let width = self.of.hidden();
+            let a = &self.call.arrays.a;
+            let bounded = matches!(self.of, Acting::WalshHadamard { bounded: true, .. });
+            let rows = RowsOf { numbers: a, rows: channels, width };
+            let numbers = if bounded { gpu.activation(Activation::Tanh, rows)?.0 } else { a.clone() };
+            return Ok(Channels { numbers, width, places: None });
+        };
+        let width = side.deep * self.of.hidden();
+        let (places, numbers) = (indices(gpu, &side.places), gpu.floats(channels * width));
+        // SAFETY: places lie among the numbers, one for each parameter.
+        unsafe {
+            let count = channels * width;
+            let dim = CubeDim::new_1d(CUBE);
+            places::zero::launch_unchecked::<R>(gpu.client(), gpu.cubes(count), dim, array(&numbers, count), count);
+            let (from, to, out) = (array(&self.call.arrays.a, parameters), array(&places, parameters), array(&numbers, count));
+            places::scatter::launch_unchecked::<R>(gpu.client(), gpu.cubes(parameters), dim, from, to, out, parameters);
+        }
+        Ok(Channels { numbers, width, places: Some(places) })
+    }
+
+    /// The gradient in the parameters from that in the matrix of [`channels`](Self::channels).
+    fn parameters(&self, own: &Channels, gradient: Handle) -> Result<Handle, Error> {
+        let (gpu, channels, count) = (self.call.gpu, self.call.shapes.coefficients, self.parameter_count());
+        let Some(places) = &own.places else {
+            let bounded = matches!(self.of, Acting::WalshHadamard { bounded: true, .. });
+            let rows = RowsOf { numbers: &self.call.arrays.a, rows: channels, width: own.width };
+            return if bounded { gpu.activation_backward(Activation::Tanh, rows, &gradient) } else { Ok(gradient) };
+        };
+        let out = gpu.floats(count);
+        // SAFETY: as in `channels`.
+        unsafe {
+            let (from, places, to) = (array(&gradient, channels * own.width), array(places, count), array(&out, count));
+            let dim = CubeDim::new_1d(CUBE);
+            places::gather::launch_unchecked::<R>(gpu.client(), gpu.cubes(count), dim, from, places, to, count);
+        }
+        Ok(out)
+    }
+
+    /// `Omega = lambda A` for the rows of a slab.
+    fn numbers(&self, lambda: Matrix<'_>, a: &Channels) -> Result<Handle, Error> {
+        self.call.gpu.product(lambda, Matrix::new(&a.numbers, self.call.shapes.coefficients, a.width), None)
+    }
+
+    /// Stages and terms of every row; anything where the flow is not exact.
+    fn series(&self, (numbers, width): (&Handle, usize), rows: usize, back: bool) -> Handle {
+        if !self.call.flow.exact {
+            return self.call.lengths.clone();
+        }
+        let out = self.call.gpu.floats(2 * rows);
+        let extra = usize::from(back) + usize::from(self.call.flow.is_inside());
+        // SAFETY: sizes are made here.
+        unsafe {
+            series::series::launch_unchecked::<R>(
+                self.call.gpu.client(),
+                self.call.gpu.spread(rows.div_ceil(series::TEAMS)),
+                CubeDim::new_1d((series::TEAM * series::TEAMS) as u32),
+                array(numbers, rows * width),
+                array(&out, 2 * rows),
+                rows,
+                width,
+                self.cut.cube.acts,
+                extra,
+            );
+        }
+        out
+    }
+
+    fn series_count(&self, rows: usize) -> usize {
+        if self.call.flow.exact { 2 * rows } else { self.call.shapes.batch }
+    }
+
+    /// The states after each step.
+    pub(super) fn states(&self) -> Result<Handle, Error> {
+        let (gpu, Shapes { batch, length, columns, coefficients }) = (self.call.gpu, self.call.shapes);
+        let a = self.channels(self.of.sides().map(|[rows, _]| rows))?;
+        let states = gpu.floats(self.call.state_count());
+        for slab in self.cut.steps.slabs(length) {
+            let rows = self.call.rows(slab);
+            let lambda = self.call.coefficients(slab);
+            let numbers = self.numbers(Matrix::new(&lambda, rows, coefficients), &a)?;
+            let series = self.series((&numbers, a.width), rows, false);
+            // SAFETY: sizes were checked, or are made here.
+            unsafe {
+                walk::states::launch_unchecked::<R>(
+                    gpu.client(),
+                    gpu.spread(batch * columns),
+                    CubeDim::new_1d(self.cut.cube.units as u32),
+                    array(&numbers, rows * a.width),
+                    self.table(),
+                    array(&series, self.series_count(rows)),
+                    self.call.beta(),
+                    self.call.lengths(),
+                    self.call.initial(),
+                    array(&states, self.call.state_count()),
+                    self.sizes(slab, batch * columns),
+                    self.cut.cube,
+                    self.call.flow,
+                );
+            }
+        }
+        Ok(states)
+    }
+
+    /// All gradients.
+    pub(super) fn gradients(&self, states: &Handle, gradient: &Handle, of_coefficients: bool) -> Result<Gradients, Error> {
+        let (gpu, Shapes { length, coefficients, .. }) = (self.call.gpu, self.call.shapes);
+        let sides = self.of.sides();
+        let a = self.channels(sides.map(|[_, columns]| columns))?;
+        // By rows numbers are read by an exact flow alone.
+        let by_rows = sides.filter(|_| self.call.flow.exact).map(|[rows, _]| self.channels(Some(rows))).transpose()?;
+        let out = self.call.gradients(of_coefficients);
+        let mut sum: Option<Handle> = None;
+        for (i, slab) in self.cut.steps.slabs(length).rev().enumerate() {
+            let rows = self.call.rows(slab);
+            let lambda = self.call.coefficients(slab);
+            let lambda = Matrix::new(&lambda, rows, coefficients);
+            let numbers = self.numbers(lambda, &a)?;
+            let forwards = by_rows.as_ref().map(|own| self.numbers(lambda, own)).transpose()?;
+            let forwards = forwards.as_ref().zip(by_rows.as_ref()).map_or((&numbers, a.width), |(own, of)| (own, of.width));
+            let d_numbers = self.walk_back(slab, (&numbers, a.width), forwards, (states, gradient), &out, i == 0);
+            let d_omega = Matrix::new(&d_numbers, rows, a.width);
+            if let Some(all) = &out.coefficients {
+                let channels = Matrix::new(&a.numbers, coefficients, a.width);
+                self.call.put_coefficients(slab, &gpu.product(d_omega, channels.transposed(), None)?, all);
+            }
+            let own = gpu.product(lambda.transposed(), d_omega, None)?;
+            sum = Some(self.call.add(sum, own, coefficients * a.width));
+        }
+        let sum = sum.ok_or(Error::Empty { what: "the number of steps" })?;
+        Ok(Gradients { a: self.parameters(&a, sum)?, ..out })
+    }
+
+    /// The gradient in the numbers of a slab; those in `beta` go to their places, that in the state before the slab to that in `h_0`.
+    fn walk_back(
+        &self,
+        slab: Slab,
+        (numbers, width): (&Handle, usize),
+        (forwards, width_forwards): (&Handle, usize),
+        (states, gradient): (&Handle, &Handle),
+        out: &Gradients,
+        is_last: bool,
+    ) -> Handle {
+        let (gpu, rows, batch) = (self.call.gpu, self.call.rows(slab), self.call.shapes.batch);
+        let series = self.series((forwards, width_forwards), rows, true);
+        let d_numbers = gpu.floats(rows * width);
+        for column in 0..self.call.shapes.columns {
+            // SAFETY: sizes were checked, or are made here; without an affine input its gradient is not written.
+            unsafe {
+                back::adjoints::launch_unchecked::<R>(
+                    gpu.client(),
+                    gpu.spread(batch),
+                    CubeDim::new_1d(self.cut.cube.units as u32),
+                    array(forwards, rows * width_forwards),
+                    array(numbers, rows * width),
+                    self.table(),
+                    array(&series, self.series_count(rows)),
+                    self.call.beta(),
+                    self.call.lengths(),
+                    self.call.initial(),
+                    array(states, self.call.state_count()),
+                    array(gradient, self.call.state_count()),
+                    array(&out.initial, self.call.initial_count()),
+                    array(&d_numbers, rows * width),
+                    self.call.d_beta(out),
+                    column,
+                    u32::from(is_last),
+                    self.sizes(slab, batch),
+                    self.cut.cube,
+                    self.call.flow,
+                );
+            }
+        }
+        d_numbers
+    }
+}

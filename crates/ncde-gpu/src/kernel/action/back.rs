@@ -1,0 +1,215 @@
+//! Gradients of a series back: a cube has one column of one series, and goes through the steps of a slab from its end.
+//!
+//! ```text
+//! z_m = g,   z_{j-1} = g + X^T z_j / j,   dh = z_0,   dbeta = z_1 / s,   dOmega = sum_j z_j w_{j-1}^T / (s j),   X = Omega / s
+//! ```
+//!
+//! for each of the `s` stages, the last first; `w_j` are those of [`walk`](super::walk), computed again. `I + Omega` is one stage of one term.
+
+use cubecl::prelude::*;
+
+use super::operator::{apply, pull};
+use super::walk::{Walk, beyond, fetch, place, put, stage};
+use crate::action::{Cube, TERMS};
+use crate::flow::Flow;
+
+/// The gradients in numbers of Omega and in `beta` of one column, added to those of the columns before it. `carry` is the gradient in the state after the slab, and becomes that in the state before it.
+///
+/// Cubes: one for each series.
+#[cube(launch_unchecked)]
+pub(crate) fn adjoints(
+    numbers: &Array<f32>,
+    numbers_back: &Array<f32>,
+    table: &Array<u32>,
+    series: &Array<u32>,
+    beta: &Array<f32>,
+    lengths: &Array<u32>,
+    initial: &Array<f32>,
+    states: &Array<f32>,
+    gradient: &Array<f32>,
+    carry: &mut Array<f32>,
+    d_numbers: &mut Array<f32>,
+    d_beta: &mut Array<f32>,
+    column: usize,
+    last: u32,
+    sizes: &Walk,
+    #[comptime] of: Cube,
+    #[comptime] flow: Flow,
+) {
+    let own = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if own >= sizes.cubes {
+        terminate!();
+    }
+    let each = comptime!(of.each());
+    let hidden = comptime!(of.hidden);
+    let mut g = Array::<f32>::new(each);
+    let mut h = Array::<f32>::new(each);
+    let mut z = Array::<f32>::new(each);
+    let mut y = Array::<f32>::new(each);
+    let mut added = Array::<f32>::new(each);
+    let mut d_added = Array::<f32>::new(each);
+    let mut w = Array::<f32>::new(comptime!(if flow.exact { TERMS * each } else { each }));
+    let mut shared = SharedMemory::<f32>::new(hidden);
+    let at_carry = (own * sizes.columns + column) * hidden;
+    let table_at = sizes.deep * hidden;
+    #[unroll]
+    for e in 0..each {
+        g[e] = f32::new(0.0);
+    }
+    // Nothing comes after the last slab.
+    if last == 0u32 {
+        fetch(carry, at_carry, &mut g, of);
+    }
+    let length = lengths[own] as usize;
+    for turn in 0..sizes.steps {
+        let s = sizes.steps - 1 - turn;
+        let t = sizes.first + s;
+        let at = place(own, t, column, sizes, of);
+        let row = own * sizes.steps + s;
+        fetch(gradient, at, &mut y, of);
+        #[unroll]
+        for e in 0..each {
+            g[e] += y[e];
+            d_added[e] = f32::new(0.0);
+        }
+        if t < length {
+            if t == 0 {
+                fetch(initial, at_carry, &mut h, of);
+            } else {
+                fetch(states, place(own, t - 1, column, sizes, of), &mut h, of);
+            }
+            if comptime!(flow.is_affine() && !flow.is_inside()) {
+                #[unroll]
+                for e in 0..each {
+                    d_added[e] = g[e];
+                }
+            }
+            if comptime!(flow.exact) {
+                if comptime!(flow.is_inside()) {
+                    fetch(beta, at, &mut added, of);
+                }
+                let stages = series[2 * row];
+                let terms = series[2 * row + 1];
+                let part = 1.0 / f32::cast_from(stages);
+                for i in 0..stages {
+                    // The state before this stage: from that before the step, the stages before it.
+                    #[unroll]
+                    for e in 0..each {
+                        z[e] = h[e];
+                    }
+                    for _ in 0..stages - 1u32 - i {
+                        stage(numbers, row, table, sizes.deep, &mut z, &added, part, terms, &mut shared, of, flow);
+                    }
+                    #[unroll]
+                    for e in 0..each {
+                        w[e] = z[e];
+                        z[e] = g[e];
+                    }
+                    for j in 1..terms {
+                        let to = j as usize * each;
+                        apply(numbers, row, table, sizes.deep, &w, to - each, &mut y, &mut shared, of);
+                        let factor = part / f32::cast_from(j);
+                        #[unroll]
+                        for e in 0..each {
+                            let mut value = factor * y[e];
+                            if comptime!(flow.is_inside()) {
+                                if j == 1u32 {
+                                    value += part * added[e];
+                                }
+                            }
+                            w[to + e] = value;
+                        }
+                    }
+                    for k in 0..terms {
+                        let j = terms - k;
+                        let factor = part / f32::cast_from(j);
+                        if comptime!(flow.is_inside()) {
+                            if j == 1u32 {
+                                #[unroll]
+                                for e in 0..each {
+                                    d_added[e] += part * z[e];
+                                }
+                            }
+                        }
+                        let fresh = column == 0 && i == 0u32 && k == 0u32;
+                        let from = (j as usize - 1) * each;
+                        pull(
+                            numbers_back,
+                            row,
+                            table,
+                            table_at,
+                            sizes.deep_back,
+                            &z,
+                            &w,
+                            from,
+                            factor,
+                            fresh,
+                            &mut y,
+                            d_numbers,
+                            &mut shared,
+                            of,
+                        );
+                        #[unroll]
+                        for e in 0..each {
+                            z[e] = g[e] + factor * y[e];
+                        }
+                    }
+                    #[unroll]
+                    for e in 0..each {
+                        g[e] = z[e];
+                    }
+                }
+                if stages == 0u32 {
+                    let nan = beyond(stages);
+                    #[unroll]
+                    for e in 0..each {
+                        g[e] = nan;
+                    }
+                    fill(d_numbers, row * sizes.deep_back * hidden, sizes.deep_back, nan, of);
+                }
+            } else {
+                let fresh = column == 0;
+                pull(
+                    numbers_back,
+                    row,
+                    table,
+                    table_at,
+                    sizes.deep_back,
+                    &g,
+                    &h,
+                    0usize,
+                    1.0,
+                    fresh,
+                    &mut y,
+                    d_numbers,
+                    &mut shared,
+                    of,
+                );
+                #[unroll]
+                for e in 0..each {
+                    g[e] += y[e];
+                }
+            }
+        } else if column == 0 {
+            fill(d_numbers, row * sizes.deep_back * hidden, sizes.deep_back, 0.0, of);
+        }
+        if comptime!(flow.is_affine()) {
+            put(&d_added, d_beta, at, of);
+        }
+    }
+    put(&g, carry, at_carry, of);
+}
+
+/// One value for all numbers of a row.
+#[cube]
+fn fill(d: &mut Array<f32>, at: usize, deep: usize, value: f32, #[comptime] of: Cube) {
+    #[unroll]
+    for e in 0..comptime!(of.each()) {
+        let j = UNIT_POS as usize + comptime!(e * of.units);
+        if j < comptime!(of.hidden) {
+            for k in 0..deep {
+                d[at + k * comptime!(of.hidden) + j] = value;
+            }
+        }
+    }
+}

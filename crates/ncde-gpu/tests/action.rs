@@ -1,0 +1,182 @@
+//! Structures that are not closed under products: the test body of the CPU kernels, on the device.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+use ncde_gpu::action::{Acting, Action, Entries};
+use ncde_gpu::{Arrays, Error, Gpu, Limits, Shapes};
+use ncde_kernels::{Bound, Gradients, Structure};
+
+use crate::common::model::{Case, Model, large, small};
+use crate::common::reference::{self, assert_gradients};
+use crate::common::{assert_close, narrow, wide};
+use crate::device::gpu;
+use crate::linear::{STEPS, case, flow, gentle};
+
+/// The same structure on the device; none for those that are closed.
+fn acting(model: &Model) -> Option<Acting> {
+    match model.field.structure() {
+        Structure::WalshHadamard { hidden, bound } => {
+            Some(Acting::WalshHadamard { hidden: *hidden, bounded: *bound == Bound::Tanh })
+        }
+        Structure::Sparse { pattern } => {
+            let channels: Vec<_> = (0..pattern.channels()).map(|k| pattern.channel_entries(k)).collect();
+            Some(Acting::Sparse(Arc::new(Entries::new(pattern.hidden(), &channels).unwrap())))
+        }
+        Structure::Dplr { hidden, rank } => Some(Acting::Dplr { hidden: *hidden, rank: *rank }),
+        _ => None,
+    }
+}
+
+fn shapes(case: &Case) -> Shapes {
+    Shapes { batch: case.batch, length: case.length, columns: case.columns, coefficients: case.recurrence.coefficients() }
+}
+
+fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> Arrays {
+    let put = |x: &[f64]| gpu.put(&narrow::<f32>(x));
+    Arrays {
+        a: put(&case.a),
+        coefficients: put(&case.coefficients),
+        initial: put(&case.initial),
+        affine: case.affine.as_deref().map(put),
+        lengths: case.lengths.clone(),
+    }
+}
+
+fn run<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> (Vec<f64>, Gradients<f64>) {
+    let get = |handle: Handle, count: usize| wide::<f32>(&gpu.get(&handle).unwrap()[..count]);
+    let (own, shapes, arrays) = (Action::new(acting(&case.model).unwrap(), flow(case)).unwrap(), shapes(case), arrays(gpu, case));
+    let states = own.forward(gpu, shapes, &arrays).unwrap();
+    let weights = gpu.put(&narrow::<f32>(&case.weights));
+    let of = own.backward(gpu, shapes, &arrays, (&states, &weights), true).unwrap();
+    let gradients = Gradients {
+        a: get(of.a, case.a.len()),
+        coefficients: get(of.coefficients.unwrap(), case.coefficients.len()),
+        initial: get(of.initial, case.initial.len()),
+        affine: of.affine.map(|of| get(of, case.weights.len())),
+    };
+    (get(states, case.weights.len()), gradients)
+}
+
+fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case) {
+    let case = case.clone().rounded();
+    let states = reference::states(&case);
+    let gradients = reference::gradients(&case, &states);
+    let (seen, seen_gradients) = run(gpu, &case);
+    assert_close(&case.name(), &seen, &states, 1e-4);
+    assert_gradients(&case.name(), &seen_gradients, &gradients, 1e-4);
+}
+
+fn models(all: Vec<Model>) -> Vec<Model> {
+    all.into_iter().filter(|model| acting(model).is_some()).collect()
+}
+
+#[test]
+fn all_shapes_steps_and_structures() {
+    let gpu = gpu();
+    let mut seed = 1200;
+    for models in [models(small(1)), models(small(3)), models(large(9))] {
+        for model in &models {
+            for step in STEPS {
+                let (length, batch, columns) =
+                    ([1, 2, 7, 40][seed as usize % 4], [1, 3][seed as usize / 4 % 2], [1, 1, 3][seed as usize % 3]);
+                let case = case(seed, model, step, [batch, length, columns]);
+                let case = if length > 7 { gentle(case) } else { case };
+                check(&gpu, &if seed.is_multiple_of(2) { case } else { case.ragged() });
+                seed += 1;
+            }
+        }
+    }
+}
+
+/// Numbers of a few steps at a time.
+#[test]
+fn slabs() {
+    let mut seed = 1300;
+    for model in models(small(3)).iter().chain(&models(large(2))) {
+        for step in [STEPS[seed as usize % 5], STEPS[(seed as usize + 3) % 5]] {
+            let gpu = gpu().with_limits(Limits { slab: 1 << 12, ..Limits::default() });
+            let case = gentle(case(seed, model, step, [2, 11, 1 + seed as usize % 2]));
+            check(&gpu, &if seed.is_multiple_of(2) { case } else { case.ragged() });
+            seed += 1;
+        }
+    }
+}
+
+/// Steps of a norm that takes several stages.
+#[test]
+fn large_norms() {
+    let gpu = gpu();
+    for (i, model) in models(large(2)).iter().enumerate() {
+        let case = case(1400 + i as u64, model, STEPS[i % 3], [2, 1, 2]);
+        let coefficients = case.coefficients.iter().map(|x| 6.0 * x).collect();
+        check(&gpu, &Case { coefficients, ..case });
+    }
+}
+
+/// More states, or coordinates of low rank, than a cube has units.
+#[test]
+fn many_states() {
+    let gpu = gpu();
+    let wide = Model::new(Structure::WalshHadamard { hidden: 256, bound: Bound::Tanh }, 2);
+    let mask = |k: usize| (0..700).map(|r| (r, (7 * r + 3 * k) % 700)).collect();
+    let sparse = Model::with_masks(700, vec![mask(0), mask(1)]);
+    let dplr = Model::new(Structure::Dplr { hidden: 20, rank: 7 }, 90);
+    for (i, model) in [wide, sparse, dplr].iter().enumerate() {
+        let case = gentle(case(1500 + i as u64, model, STEPS[4], [2, 3, 1]));
+        check(&gpu, &case);
+    }
+}
+
+/// What lies past the end of a series is not looked at.
+#[test]
+fn padding_may_hold_anything() {
+    let gpu = gpu();
+    for model in models(small(2)) {
+        for step in [STEPS[1], STEPS[3]] {
+            let mut case = Case { lengths: Some(vec![2, 4]), ..case(1600, &model, step, [2, 4, 1]) }.rounded();
+            let right = run(&gpu, &case);
+            case.coefficients[2 * 2..4 * 2].fill(f64::NAN);
+            if let Some(affine) = &mut case.affine {
+                affine[2 * model.hidden()..4 * model.hidden()].fill(f64::NAN);
+            }
+            assert!(run(&gpu, &case) == right, "{}", case.name());
+        }
+    }
+}
+
+#[test]
+fn a_norm_beyond_reason_is_not_a_number() {
+    let gpu = gpu();
+    let is_dense = |model: &Model| matches!(model.field.structure(), Structure::Dplr { .. });
+    for model in models(small(2)).into_iter().filter(|model| !is_dense(model)) {
+        let case = case(1700, &model, STEPS[0], [1, 2, 1]);
+        let case = Case { coefficients: case.coefficients.iter().map(|x| 1e6 * x).collect(), ..case };
+        let (states, gradients) = run(&gpu, &case);
+        assert!(states.iter().all(|x| x.is_nan()) && gradients.initial.iter().all(|x| x.is_nan()), "{}", case.name());
+        assert!(gradients.a.iter().any(|x| x.is_nan()), "{}", case.name());
+    }
+}
+
+#[test]
+fn errors() {
+    let gpu = gpu();
+    let flow = ncde_gpu::Flow { exact: true, affine: ncde_gpu::Affine::None };
+    let of = |hidden| Action::new(Acting::WalshHadamard { hidden, bounded: false }, flow);
+    assert_eq!(of(12).unwrap_err(), Error::NoPowerOfTwo { seen: 12 });
+    assert_eq!(of(0).unwrap_err(), Error::Empty { what: "the number of states" });
+    assert!(of(64).unwrap().fits(&gpu, 1) && !of(1 << 20).unwrap().fits(&gpu, 1));
+    let dplr = |exact, rank| Action::new(Acting::Dplr { hidden: 40, rank }, ncde_gpu::Flow { exact, ..flow });
+    assert_eq!(dplr(true, 0).unwrap_err(), Error::Empty { what: "the rank" });
+    assert!(dplr(true, 9).unwrap().fits(&gpu, 1 << 20) && !dplr(false, 9).unwrap().fits(&gpu, 1 << 20));
+    let case = case(1800, &Model::sparse(5, 2, 3), STEPS[0], [2, 3, 1]);
+    let (own, right) = (Action::new(acting(&case.model).unwrap(), flow).unwrap(), arrays(&gpu, &case));
+    let refused = |shapes: Shapes, arrays: &Arrays| own.forward(&gpu, shapes, arrays).unwrap_err();
+    let wrong = Shapes { coefficients: 1, ..shapes(&case) };
+    assert!(matches!(refused(wrong, &right), Error::Size { what: "a row of coefficients", .. }));
+    let wrong = Arrays { lengths: Some(vec![1, 4]), ..right.clone() };
+    assert_eq!(refused(shapes(&case), &wrong), Error::Length { series: 1, length: 4, longest: 3 });
+    assert!(matches!(refused(Shapes { length: 30, ..shapes(&case) }, &right), Error::Size { .. }));
+}

@@ -1,0 +1,89 @@
+//! Which kernel of the device a recurrence has.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use burn_cubecl::CubeRuntime;
+use cubecl::server::Handle;
+use ncde_gpu::action::{Acting, Action, Entries};
+use ncde_gpu::{Affine, Arrays, Flow, Gpu, Shapes};
+use ncde_kernels::{Bound, Contraction, Pattern, Recurrence, Structure, Transition};
+
+use super::Error;
+
+/// A recurrence on the device.
+pub(super) enum Own {
+    /// Blocks along the diagonal.
+    Blocks(ncde_gpu::Recurrence),
+    /// A structure that is not closed under products.
+    Acts(Action),
+}
+
+impl Own {
+    /// None where the device has no kernel for a structure, or no room for its state.
+    pub(super) fn new<R: CubeRuntime>(gpu: &Gpu<R>, recurrence: &Recurrence, has_input: bool) -> Result<Option<Self>, Error> {
+        if recurrence.contraction() != Contraction::Matrices {
+            return Ok(None);
+        }
+        let affine = match recurrence.affine() {
+            _ if !has_input => Affine::None,
+            ncde_kernels::Affine::Exact => Affine::Exact,
+            ncde_kernels::Affine::Approximate => Affine::Plain,
+        };
+        let flow = Flow { exact: recurrence.transition() == Transition::Exp, affine };
+        let structure = recurrence.field().structure();
+        if let Some(blocks) = structure.sizes() {
+            return Ok(Some(Self::Blocks(ncde_gpu::Recurrence::new(blocks, flow)?)));
+        }
+        let Some(acting) = acting(structure) else { return Ok(None) };
+        let action = Action::new(acting, flow)?;
+        Ok(action.fits(gpu, recurrence.coefficients()).then_some(Self::Acts(action)))
+    }
+
+    pub(super) fn forward<R: CubeRuntime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
+        Ok(match self {
+            Self::Blocks(own) => own.forward(gpu, shapes, arrays)?,
+            Self::Acts(own) => own.forward(gpu, shapes, arrays)?,
+        })
+    }
+
+    pub(super) fn backward<R: CubeRuntime>(
+        &self,
+        gpu: &Gpu<R>,
+        shapes: Shapes,
+        arrays: &Arrays,
+        states: (&Handle, &Handle),
+        of_coefficients: bool,
+    ) -> Result<ncde_gpu::Gradients, Error> {
+        Ok(match self {
+            Self::Blocks(own) => own.backward(gpu, shapes, arrays, states, of_coefficients)?,
+            Self::Acts(own) => own.backward(gpu, shapes, arrays, states, of_coefficients)?,
+        })
+    }
+}
+
+/// A structure that acts, where the device has it.
+fn acting(structure: &Structure) -> Option<Acting> {
+    match structure {
+        Structure::WalshHadamard { hidden, bound } => {
+            Some(Acting::WalshHadamard { hidden: *hidden, bounded: *bound == Bound::Tanh })
+        }
+        Structure::Sparse { pattern } => entries(pattern).map(Acting::Sparse),
+        Structure::Dplr { hidden, rank } => Some(Acting::Dplr { hidden: *hidden, rank: *rank }),
+        _ => None,
+    }
+}
+
+/// Patterns that are in use, with their entries as the device has them: they take longer to sort than a step of training.
+static SORTED: Mutex<Vec<(Weak<Pattern>, Arc<Entries>)>> = Mutex::new(Vec::new());
+
+fn entries(pattern: &Arc<Pattern>) -> Option<Arc<Entries>> {
+    let mut sorted = SORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    sorted.retain(|(own, _)| own.strong_count() > 0);
+    if let Some((_, entries)) = sorted.iter().find(|(own, _)| own.as_ptr() == Arc::as_ptr(pattern)) {
+        return Some(entries.clone());
+    }
+    let channels: Vec<_> = (0..pattern.channels()).map(|k| pattern.channel_entries(k)).collect();
+    let entries = Arc::new(Entries::new(pattern.hidden(), &channels).ok()?);
+    sorted.push((Arc::downgrade(pattern), entries.clone()));
+    Some(entries)
+}
