@@ -7,5 +7,6 @@ mod common;
 mod action;
 mod device;
 mod linear;
+mod memory;
 mod permutation;
 mod rows;

@@ -7,7 +7,7 @@ use ncde_runtime::layer::Weight;
 
 use crate::common::{B, numbers, values};
 use crate::run::{Branched, Data, tensor};
-use crate::samples::{Sample, all};
+use crate::samples::{Sample, all, any_of};
 
 const STEP: f64 = 1e-5;
 
@@ -53,10 +53,7 @@ fn along(what: &str, gradient: Vec<f64>, value: &mut dyn FnMut(&[f64], f64) -> f
 
 /// Whether rows and statics go through a reservoir or a memory, which no gradient comes through.
 fn is_cut(layers: &[LayerSpec]) -> bool {
-    let cut = |layer: &LayerSpec| {
-        matches!(layer, LayerSpec::Reservoir(_) | LayerSpec::Memory(_)) || layer.layer().inside().into_iter().any(is_cut)
-    };
-    layers.iter().any(cut)
+    any_of(layers, &|layer| matches!(layer, LayerSpec::Reservoir(_) | LayerSpec::Memory(_)))
 }
 
 /// The last layer that chooses, and whether rows decide what: a choice is passed straight through, and has no differences. (Those of its soft surrogate

@@ -10,12 +10,12 @@ use ncde_runtime::{
 
 use crate::common::{B, numbers};
 use crate::run::{Data, apart};
-use crate::samples::{Sample, all};
+use crate::samples::{Sample, all, any_of};
 
 /// The mean of rows multiplies padding by 0, and 0 times NaN is NaN.
 fn takes_nan(layers: &[LayerSpec]) -> bool {
     let mean = |layer: &LayerSpec| matches!(layer, LayerSpec::Pool(pool) if pool.over == Over::Mean);
-    !layers.iter().any(mean)
+    !any_of(layers, &mean)
 }
 
 #[test]
@@ -98,6 +98,8 @@ fn spec(sample: &Sample) -> ModelSpec {
         _ => None,
     };
     let (channels, statics) = (sample.input.width(), sample.input.statics);
+    let members = if let Some(LayerSpec::Parallel(last)) = sample.layers.last() { last.layers.len() } else { 1 };
+    let classes = names("class", last.width() / members);
     ModelSpec {
         format: FORMAT,
         ncde: "test".into(),
@@ -107,7 +109,7 @@ fn spec(sample: &Sample) -> ModelSpec {
         statics: names("static", statics),
         vocabulary,
         schema: None,
-        task: Task::Classification { classes: names("class", last.width()), at: if last.pooled { At::End } else { At::Steps } },
+        task: Task::Classification { classes, at: if last.pooled { At::End } else { At::Steps } },
         trained: None,
         preparation: Preparation {
             channels: vec![Scaling::IDENTITY; channels],

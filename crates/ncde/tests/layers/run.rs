@@ -11,7 +11,7 @@ use ncde_runtime::layer::{Chain, Ended, Init, Kept, Row, Rows as Kind, Signal, w
 use ncde_runtime::{LayerSpec, NamedWeight, Weights};
 
 use crate::common::values;
-use crate::samples::Sample;
+use crate::samples::{Sample, any_of};
 
 /// The lengths of the batch that most tests run on.
 pub(crate) const RAGGED: [usize; 4] = [1, 5, 3, 8];
@@ -200,7 +200,7 @@ impl Branched {
     pub(crate) fn new(sample: &Sample, data: &Data) -> Option<Self> {
         let LayerSpec::Windows(windows) = &sample.layers[0] else { return None };
         let refuses = |layer: &LayerSpec| matches!(layer, LayerSpec::Signature(_) | LayerSpec::Pool(_) | LayerSpec::Windows(_));
-        if windows.window == 1 || sample.layers.len() == 1 || sample.layers[1..].iter().any(refuses) {
+        if windows.window == 1 || sample.layers.len() == 1 || any_of(&sample.layers[1..], &refuses) {
             return None;
         }
         let first = Sample { layers: sample.layers[..1].to_vec(), ..sample.clone() };

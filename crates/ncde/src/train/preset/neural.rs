@@ -16,7 +16,7 @@ table! {
     pub(in crate::train) NeuralKeys {
         /// The number of hidden states; 32 by default.
         hidden: usize,
-        /// The depth of log-signatures: 2, or 1 where that takes too much memory or windows hold one observation; 1 for an `ncde`.
+        /// The depth of log-signatures: 2, or 1 with more than 21 channels, where that takes too much memory, or windows hold one observation; 1 for an `ncde`.
         depth: usize,
         /// How many observations make up a Log-ODE window: about 64 windows a series; 1 where every observation is predicted at, and for an `ncde`.
         window: usize,
@@ -69,7 +69,7 @@ impl Preset for NeuralKeys {
             (1, Form::Hermite {})
         } else {
             let window = facts.window(&mut self.window)?;
-            (window, Form::LogSignature { depth: facts.depth(&mut self.depth, window)?, basis: Basis::Lyndon })
+            (window, Form::LogSignature { depth: facts.depth_of_few(&mut self.depth, window)?, basis: Basis::Lyndon })
         };
         let log = kind == NeuralKind::LogNcde;
         let activation = *self.activation.get_or_insert(if log { Activation::Silu } else { Activation::Relu });

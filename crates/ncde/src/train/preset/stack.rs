@@ -18,7 +18,7 @@ use ncde_runtime::layer::{
 };
 use ncde_signature::Basis;
 
-use super::head::{MOST_BESIDE, read};
+use super::head::read;
 use super::slice::{SliceKeys, has_keys, stability, structure};
 use super::{Facts, Preset};
 use crate::train::Error;
@@ -31,7 +31,7 @@ table! {
     pub(in crate::train) StackKeys {
         /// Of numbers: how many observations make up a window, a row of the first block: about 64 windows a series; 1 where every observation is predicted at.
         window: usize,
-        /// Of numbers: the depth of the log-signatures of windows: 1, or with several members 2 where that takes little memory.
+        /// Of numbers: the depth of the log-signatures of windows: 1, or with several members 2 where channels are few.
         depth: usize,
         /// How many networks vote, each trained by itself, a stack and a `slice` on the same windows by turns: 2 by default for series of numbers that are predicted as a whole, else 1.
         members: usize,
@@ -178,10 +178,7 @@ impl StackKeys {
     /// The layers of a `slice` for the same windows.
     fn slice(&mut self, hidden: usize, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         let window = facts.window(&mut self.window)?;
-        // A block reads all coordinates: with many channels, pairs of them are too many to learn from.
-        let pairs = facts.width() * (facts.width() + 1) / 2;
-        let usual = if pairs > MOST_BESIDE { 1 } else { facts.depth(&mut None, window)? };
-        let depth = at_least("model.depth", *self.depth.get_or_insert(usual), 1)?;
+        let depth = facts.depth_of_few(&mut self.depth, window)?;
         let contractive = depth == 1 && facts.time;
         let mut keys = SliceKeys {
             hidden: Some(hidden),
