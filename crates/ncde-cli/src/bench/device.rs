@@ -40,7 +40,7 @@ pub(super) fn slice<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(
     let Some(blocks) = field.structure().sizes() else {
         let name = field.structure().name();
         return Err(Failure::Refused(format!(
-            "{WHAT}: GPU kernels are for block-diagonal structures, not {name}; use `--device cpu`"
+            "{WHAT}: timings on a GPU are of block-diagonal structures, not {name}; use `--device cpu`"
         )));
     };
     if args.depth > 1 || args.dtype != Dtype::F32 {
