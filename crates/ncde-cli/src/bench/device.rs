@@ -46,7 +46,7 @@ fn slice_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failu
     let Some(blocks) = field.structure().sizes() else {
         let name = field.structure().name();
         return Err(Failure::Refused(format!(
-            "{WHAT}: GPU kernels are for block-diagonal structures, not {name}; use `--device cpu`"
+            "{WHAT}: timings on a GPU are of block-diagonal structures, not {name}; use `--device cpu`"
         )));
     };
     if args.depth > 1 || args.dtype != Dtype::F32 {

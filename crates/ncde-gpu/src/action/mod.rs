@@ -264,7 +264,7 @@ impl Action {
         let call = Call { gpu, hidden, flow, shapes, arrays, lengths };
         let ready = match self.of {
             Acting::Dplr { rank, .. } if flow.exact => {
-                self.fits(gpu, shapes.coefficients).then(|| Ready::Exact(Exact { call, rank }))
+                self.fits(gpu, shapes.coefficients).then_some(Ready::Exact(Exact { call, rank }))
             }
             Acting::Dplr { rank, .. } => LowRank::new(hidden, shapes.coefficients, rank, room(gpu)).map(|of| {
                 let steps = Steps::new(FirstOrder::<R>::numbers(of, shapes), shapes.length, room(gpu));
