@@ -6,7 +6,7 @@
 //!
 //! The recurrence of a block has as many states as rows have numbers. Thesis, "Implementation Details" of Structured Linear NCDEs. Of numbers, `x` are the log-signatures of
 //! windows and their last observations, standardised, through a linear layer; flows are contractive there, as a free one that is driven by hundreds of rows explodes with its first weights.
-//! A stack and a `slice` err on different series, so that of numbers both are trained, on the same windows, and vote.
+//! A stack and a `slice` err on different series, so that of numbers two of each are trained, on the same windows, and vote.
 
 use ncde_kernels::neural::Activation as Pointwise;
 use ncde_kernels::permutation::Diagonal;
@@ -33,7 +33,7 @@ table! {
         window: usize,
         /// Of numbers: the depth of the log-signatures of windows: 1, or with several members 2 where channels are few.
         depth: usize,
-        /// How many networks vote, each trained by itself, a stack and a `slice` on the same windows by turns: 2 by default for series of numbers that are predicted as a whole, else 1.
+        /// How many networks vote, each trained by itself, a stack and a `slice` on the same windows by turns: 4 by default for series of numbers that are predicted as a whole, else 1.
         members: usize,
         /// How many blocks there are; 2 by default.
         blocks: usize,
@@ -85,7 +85,7 @@ impl Preset for StackKeys {
         if !(0.0..1.0).contains(&rate) {
             return refuse("model.dropout", format!("{rate}; it is a share, from 0 to below 1"));
         }
-        let members = self.members.get_or_insert(if tokens || facts.steps() { 1 } else { 2 });
+        let members = self.members.get_or_insert(if tokens || facts.steps() { 1 } else { 4 });
         let members = at_least("model.members", *members, 1)?;
         if tokens && members > 1 {
             return refuse("model.members", format!("{members}, but the data are tokens, which only a stack reads; use 1"));
