@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_read_from_what_is_said() {
-        let said = "called `Result::unwrap()` on an `Err` value: can't allocate buffer of size: 8589934592\nNo backtrace available";
+        let said =
+            "called `Result::unwrap()` on an `Err` value: can't allocate buffer of size: 8589934592\nNo backtrace available";
         assert_eq!(asked(said), Some(8_589_934_592));
         assert_eq!(asked("can't allocate buffer of size: many"), None);
         assert_eq!(asked("index out of bounds: the len is 3 but the index is 3"), None);

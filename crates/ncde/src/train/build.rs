@@ -152,11 +152,6 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
         Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
         None => settings.split.parts(trained, classes),
     };
-    if settings.closed && settings.split.validation == 0.0 {
-        // Nothing is stopped or chosen by it: what is solved for judges itself by cases that it leaves out.
-        parts.train.append(&mut parts.validation);
-        parts.train.sort_unstable();
-    }
     parts.test.extend(trained..data.cases.len());
     Ok(parts)
 }
