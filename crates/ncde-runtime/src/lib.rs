@@ -43,7 +43,7 @@ pub use error::Error;
 pub use extent::{Beyond, Extent};
 pub use forecast::{Baseline, Forecast, Intervals};
 pub use layer::LayerSpec;
-pub use model::{Model, Prediction, SPEC, Series, mean, softmax};
+pub use model::{Model, Prediction, SPEC, Series, mean_of_members, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

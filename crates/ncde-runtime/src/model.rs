@@ -303,25 +303,25 @@ impl ModelSpec {
         let each = outputs.chunks_exact((outputs.len() / self.members()).max(1));
         match &self.task {
             Task::Classification { .. } => {
-                let probabilities = mean(each.map(softmax));
+                let probabilities = mean_of_members(each.map(softmax));
                 // Of one member the outputs decide: probabilities may round to the same.
                 let scores = if self.members() == 1 { outputs } else { &probabilities };
                 let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => {
-                let value = mean(each.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
+                let value = mean_of_members(each.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
                 Prediction::Value(scaling.undo(value))
             }
             Task::Forecast(forecast) => {
-                Prediction::Values(forecast.values(&mean(each.map(<[f64]>::to_vec)), &self.preparation, track))
+                Prediction::Values(forecast.values(&mean_of_members(each.map(<[f64]>::to_vec)), &self.preparation, track))
             }
         }
     }
 }
 
 /// The mean of what members of a model say; that of one is what it says, to the last bit.
-pub fn mean(each: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
+pub fn mean_of_members(each: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
     let (mut count, mut sum) = (0.0, Vec::new());
     for own in each {
         count += 1.0;

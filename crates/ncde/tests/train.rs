@@ -69,6 +69,18 @@ fn the_saved_model_says_what_the_trained_one_said() {
     }
 }
 
+/// What is asked for of a stack's matrices holds for all members that vote.
+#[test]
+fn members_have_the_same_matrices() {
+    for (structure, members) in [("dense", 4), ("dplr", 4), ("block", 3), ("permutation-diagonal", 1)] {
+        let own = config(&["name=stack", "blocks=1", &format!("structure={structure}"), &format!("members={members}")]);
+        let run = Run::new(&own, small(), None).unwrap();
+        let text = serde_json::to_string(&run.spec().layers).unwrap();
+        let named = if structure == "permutation-diagonal" { "\"layer\":" } else { "\"kind\":" };
+        assert_eq!(text.matches(&format!("{named}\"{structure}\"")).count(), members, "{text}");
+    }
+}
+
 /// The same walks, seen in many channels.
 fn wide() -> Dataset {
     let mut data = small();

@@ -13,7 +13,7 @@ use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean, softmax};
+use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean_of_members, softmax};
 
 use super::ahead::Ahead;
 use super::names::ClassWeights;
@@ -228,11 +228,11 @@ impl Goal {
                 let each = outputs.chunks_exact(self.outputs);
                 match target {
                     Target::Class(class) => {
-                        into.probabilities.extend(mean(each.map(softmax)));
+                        into.probabilities.extend(mean_of_members(each.map(softmax)));
                         into.classes.push(*class);
                     }
                     Target::Values(wanted) => {
-                        let said = mean(each.map(<[f64]>::to_vec));
+                        let said = mean_of_members(each.map(<[f64]>::to_vec));
                         for (y, &wanted) in said.into_iter().zip(wanted).filter(|(_, wanted)| !wanted.is_nan()) {
                             into.values.push(y);
                             into.truth.push(f64::from(wanted));

@@ -6,8 +6,8 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Weight;
 
 use crate::common::{B, numbers, values};
-use crate::run::{Branched, Data, tensor};
-use crate::samples::{Sample, all, any_of};
+use crate::run::{Branched, Data, any_of, tensor};
+use crate::samples::{Sample, all};
 
 const STEP: f64 = 1e-5;
 

@@ -9,8 +9,8 @@ use ncde_runtime::{
 };
 
 use crate::common::{B, numbers};
-use crate::run::{Data, apart};
-use crate::samples::{Sample, all, any_of};
+use crate::run::{Data, any_of, apart};
+use crate::samples::{Sample, all};
 
 /// The mean of rows multiplies padding by 0, and 0 times NaN is NaN.
 fn takes_nan(layers: &[LayerSpec]) -> bool {

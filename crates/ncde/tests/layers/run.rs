@@ -11,7 +11,7 @@ use ncde_runtime::layer::{Chain, Ended, Init, Kept, Row, Rows as Kind, Signal, w
 use ncde_runtime::{LayerSpec, NamedWeight, Weights};
 
 use crate::common::values;
-use crate::samples::{Sample, any_of};
+use crate::samples::Sample;
 
 /// The lengths of the batch that most tests run on.
 pub(crate) const RAGGED: [usize; 4] = [1, 5, 3, 8];
@@ -182,6 +182,11 @@ pub(crate) fn places<B: Backend>(rows: &Rows<B>) -> Vec<Vec<Vec<f64>>> {
 pub(crate) fn apart(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     assert_eq!(a.iter().map(Vec::len).collect::<Vec<_>>(), b.iter().map(Vec::len).collect::<Vec<_>>());
     crate::common::difference(&a.concat(), &b.concat())
+}
+
+/// Whether a layer is like this, or one inside it.
+pub(crate) fn any_of(layers: &[LayerSpec], like: &dyn Fn(&LayerSpec) -> bool) -> bool {
+    layers.iter().any(|layer| like(layer) || layer.layer().inside().into_iter().any(|list| any_of(list, like)))
 }
 
 /// A composition that begins with windows of several steps, cut behind them.

@@ -359,11 +359,6 @@ fn memories() -> Vec<Sample> {
     ]
 }
 
-/// Whether a layer is like this, or one inside it.
-pub(crate) fn any_of(layers: &[LayerSpec], like: &dyn Fn(&LayerSpec) -> bool) -> bool {
-    layers.iter().any(|layer| like(layer) || layer.layer().inside().into_iter().any(|list| any_of(list, like)))
-}
-
 /// Layers that take rows one by one, and those that sum them up.
 fn rows() -> Vec<Sample> {
     let mut all = vec![

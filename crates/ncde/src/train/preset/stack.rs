@@ -33,7 +33,7 @@ table! {
         window: usize,
         /// Of numbers: the depth of the log-signatures of windows: 1, or with several members 2 where channels are few.
         depth: usize,
-        /// How many networks vote, each trained by itself, a stack and a `slice` on the same windows by turns: 4 by default for series of numbers that are predicted as a whole, else 1.
+        /// How many networks vote, each trained by itself, a stack and a `slice` on the same windows and with the same matrices by turns: 4 by default for series of numbers that are predicted as a whole, else 1.
         members: usize,
         /// How many blocks there are; 2 by default.
         blocks: usize,
@@ -144,12 +144,7 @@ impl StackKeys {
         let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
         let structure =
             structure(&mut self.structure, hidden, (&mut self.block, &mut self.rank, &mut self.epsilon, &mut self.bound))?;
-        let may_contract = {
-            use StructureName::{Block, Dense, Diagonal, DiagonalDense};
-            self.transition.is_none_or(|transition| transition == Transition::Exp)
-                && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
-        };
-        let usual = if !tokens && may_contract { StabilityName::Contractive } else { StabilityName::Free };
+        let usual = if !tokens && self.may_contract() { StabilityName::Contractive } else { StabilityName::Free };
         let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
         has_keys(
             self.structure.unwrap_or(StructureName::Block),
@@ -175,15 +170,30 @@ impl StackKeys {
         Ok(vec![LayerSpec::LinearCde(cde)])
     }
 
-    /// The layers of a `slice` for the same windows.
+    /// Whether flows of these matrices can be kept from expanding.
+    fn may_contract(&self) -> bool {
+        use StructureName::{Block, Dense, Diagonal, DiagonalDense};
+        self.transition.is_none_or(|transition| transition == Transition::Exp)
+            && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
+    }
+
+    /// The layers of a `slice` for the same windows, with the same matrices.
     fn slice(&mut self, hidden: usize, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         let window = facts.window(&mut self.window)?;
         let depth = facts.depth_of_few(&mut self.depth, window)?;
-        let contractive = depth == 1 && facts.time;
+        // States that rows send to each other are for blocks alone.
+        let structure = self.structure.filter(|&name| name != StructureName::PermutationDiagonal);
+        let contractive = depth == 1 && facts.time && self.may_contract();
         let mut keys = SliceKeys {
             hidden: Some(hidden),
+            structure,
+            block: self.block,
+            rank: self.rank,
+            epsilon: self.epsilon,
+            bound: self.bound,
             window: Some(window),
             depth: Some(depth),
+            transition: self.transition,
             stability: contractive.then_some(StabilityName::Contractive),
             ..SliceKeys::default()
         };
