@@ -57,3 +57,15 @@ fn a_minus_is_standard_input() {
     let empty = Folder::new().run("data -");
     empty.failed(2, &["standard input"]);
 }
+
+/// Before anything is read: a program that was built without GPUs says so in one line.
+#[test]
+#[cfg(not(feature = "cuda"))]
+fn a_device_that_is_not_built_in_is_refused() {
+    let folder = demo();
+    for verb in ["predict", "eval"] {
+        let run = folder.run(&format!("{verb} nothing --data demo.csv --device cuda"));
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("built without `cuda`") && run.stderr.trim_end().lines().count() == 1, "{}", run.stderr);
+    }
+}

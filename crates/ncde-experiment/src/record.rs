@@ -16,6 +16,9 @@ use crate::plan::{Budget, Job};
 /// The file of a finished run.
 pub const RESULT: &str = "result.json";
 
+/// 1 where numbers grew out of all bounds: the best weights before were tested, or there is no other value.
+pub(crate) const EXPLODED: &str = "exploded";
+
 /// What a run on words goes on from.
 pub(crate) const CHECKPOINT: &str = "checkpoint.bin";
 
@@ -68,6 +71,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// As it is told.
+    pub fn title(&self) -> String {
+        format!("{} on {}, seed {}", self.model, self.task, self.seed)
+    }
+
     /// A metric.
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.measured.values.get(metric).copied()

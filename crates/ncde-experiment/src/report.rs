@@ -6,7 +6,7 @@ use ncde_report::plot::{Axis, Chart, Layer, Ranking, Spacing};
 use ncde_report::{Column, Page, latex_paragraph, latex_table, markdown_table};
 
 use crate::plan::{Metric, Plan};
-use crate::record::Record;
+use crate::record::{EXPLODED, Record};
 use crate::standing::{Standing, standing};
 use crate::table::{Table, names, tables};
 
@@ -111,6 +111,15 @@ fn sections(plan: &Plan, records: &[Record]) -> Vec<(&'static str, Vec<String>)>
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     let mut differences = plan.differences.clone();
     differences.push(format!("{} runs took {seconds:.0} s in all.", records.len()));
+    let exploded: Vec<String> =
+        records.iter().filter(|record| record.measured.values.contains_key(EXPLODED)).map(Record::title).collect();
+    if !exploded.is_empty() {
+        let (count, all) = (exploded.len(), records.len());
+        differences.push(format!(
+            "In {count} of {all} runs numbers grew out of all bounds; the best weights before that were tested, where there were some: {}.",
+            exploded.join("; ")
+        ));
+    }
     let tests = standing(plan, records).as_ref().map_or_else(Vec::new, Standing::words);
     let all = [("What was found", (plan.findings)(records)), ("Statistics", tests), ("How it was done", differences)];
     all.into_iter().filter(|(_, points)| !points.is_empty()).collect()

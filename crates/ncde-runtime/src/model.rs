@@ -298,8 +298,8 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
-    /// From the outputs of a model to what they say of a series that stands there.
-    fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
+    /// From the outputs of the last layer to what they say of a series that stands there.
+    pub fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         let each = outputs.chunks_exact((outputs.len() / self.members()).max(1));
         match &self.task {
             Task::Classification { .. } => {

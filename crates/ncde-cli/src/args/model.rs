@@ -140,6 +140,10 @@ pub(crate) struct UseArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 
+    /// Where it runs; on a GPU many cases at a time, which says the same up to rounding
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: Device,
+
     /// How many threads compute; all by default
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use ncde::train::{Answered, predict_all, predict_ends};
+use ncde::train::{Answered, Device, predict_all, predict_ends, predict_on};
 use ncde_data::{Case, Dataset, ReadOptions};
 use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
@@ -36,6 +36,7 @@ pub(crate) fn predict_file(
     args: &UseArgs,
     place: impl FnOnce(&ModelSpec) -> Result<Where, Failure>,
 ) -> Result<Predicted, Failure> {
+    let device = super::train::device(args.device)?;
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let place = place(&spec)?;
@@ -44,9 +45,15 @@ pub(crate) fn predict_file(
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);
     let data = loaded.data.aligned(&schema)?;
-    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || match place {
-        Where::Everywhere => Ok(predict_all(&model, &data)?),
-        Where::Ends => Ok(predict_ends(&model, &data)?),
+    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || {
+        Ok(match (device, place) {
+            (Device::Cpu, Where::Everywhere) => predict_all(&model, &data)?,
+            (Device::Cpu, Where::Ends) => predict_ends(&model, &data)?,
+            #[allow(unreachable_patterns, reason = "without a GPU there is one device")]
+            (device, Where::Everywhere) => predict_on(device, &model, &data, spec.task.at())?,
+            #[allow(unreachable_patterns, reason = "without a GPU there is one device")]
+            (device, Where::Ends) => predict_on(device, &model, &data, At::End)?,
+        })
     })?;
     let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
     Ok(Predicted { spec, data, predictions, overflowed })

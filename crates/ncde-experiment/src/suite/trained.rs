@@ -10,7 +10,10 @@ use ncde_report::{Metrics, RunRecord};
 use crate::Error;
 use crate::memory::Watch;
 use crate::plan::{Control, Job, Metric};
-use crate::record::Measured;
+use crate::record::{EXPLODED, Measured};
+
+/// What a run of training leaves in its directory.
+const RUN: &str = "run.json";
 
 pub(super) const ACCURACY: Metric =
     Metric { name: "accuracy", title: "test accuracy (%)", factor: 100.0, digits: 1, better: Some(Better::More) };
@@ -113,15 +116,20 @@ fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, nam
         Event::Testing => control.say("testing", 1.0),
         _ => {}
     });
-    match result {
-        Ok(outcome) => {
-            let mut own = measured(&outcome.record);
-            own.values.extend(memory.mebibytes().map(|seen| (MEMORY.name.to_owned(), seen)));
-            Ok(Some(own))
+    let record = match result {
+        Ok(outcome) => outcome.record,
+        Err(ncde::train::Error::Interrupted { .. }) => return Ok(None),
+        // The best weights before are saved and tested: that is a result, and no reason to stop the runs after it.
+        Err(ncde::train::Error::Stopped { .. }) => {
+            let path = directory.join(RUN);
+            RunRecord::read(&path).map_err(|e| Error::File { path, problem: e.to_string() })?
         }
-        Err(ncde::train::Error::Interrupted { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+        Err(error) if error.is_explosion() => return Ok(Some(Measured::of(&[(EXPLODED, 1.0)]))),
+        Err(error) => return Err(error.into()),
+    };
+    let mut own = measured(&record);
+    own.values.extend(memory.mebibytes().map(|seen| (MEMORY.name.to_owned(), seen)));
+    Ok(Some(own))
 }
 
 fn measured(record: &RunRecord) -> Measured {
@@ -134,8 +142,35 @@ fn measured(record: &RunRecord) -> Measured {
         ("step_seconds", Some(record.seconds_per_step)),
         ("train_seconds", Some(record.seconds)),
         ("parameters", Some(record.model.parameters as f64)),
+        (EXPLODED, (record.stopped == "explosion").then_some(1.0)),
     ];
     let values: Vec<(&str, f64)> = values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let curve = record.history.iter().filter_map(|point| Some([point.step as f64, point.metric?])).collect();
     Measured::of(&values).with_curve("validation", curve)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// A run that explodes leaves what it had before, and says so; the runs after it are not lost.
+    #[test]
+    fn an_explosion_is_a_result() {
+        let text = "[data]\nvalidation = 0.2\n[prepare]\ntime = false\nmissing = \"forward\"\n[model]\nname = \"slice\"\nhidden = 8\ntransition = \"euler\"\n[train]\nsteps = 12\nevaluate_every = 1\n\
+                    rate = 1e6\nschedule = \"constant\"\nwarmup = 0\nclip = 0.0\n";
+        let config = config(text, &[]).unwrap();
+        let mut data = ncde::demo::turns(3).subset(&(0..60).collect::<Vec<_>>());
+        // Series that stand still do not explode, whatever the weights.
+        for case in Run::new(&config, data.clone(), None).unwrap().parts().validation.clone() {
+            data.cases[case].values.fill(0.5);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let stop = std::sync::Arc::default();
+        let mut say = |_: &str, _: f64| {};
+        let mut control = Control::new((ncde::train::Device::Cpu, &stop), folder.path(), &mut say);
+        let own = train_in(&config, (data, None), &mut control, "test").unwrap().unwrap();
+        assert_eq!(own.values.get(EXPLODED), Some(&1.0), "{own:?}");
+        assert!(own.values.contains_key("accuracy"));
+    }
 }

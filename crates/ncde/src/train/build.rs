@@ -1,8 +1,7 @@
 //! From a configuration and data to a run: what is done, on what, and the model without its weights.
 
 use ncde_data::{Dataset, Targets};
-use ncde_runtime::layer::Windows;
-use ncde_runtime::{At, Extent, FORMAT, Forecast, LayerSpec, ModelSpec, Task, WeightsSpec};
+use ncde_runtime::{At, Extent, FORMAT, Forecast, ModelSpec, Task, WeightsSpec};
 
 use super::by_time::Long;
 use super::config::Config;
@@ -113,8 +112,7 @@ impl Run {
         (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
         spec.check()?;
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
-        let window = if let Some(LayerSpec::Windows(Windows { window, .. })) = spec.layers.first() { *window } else { 1 };
-        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, window, &learned);
+        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, features.window, &learned);
         goal.weigh(&parts.train, settings.class_weights);
         let fingerprint = match &long {
             Some(long) => long.fingerprint(),

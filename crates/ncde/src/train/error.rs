@@ -111,7 +111,7 @@ pub enum Error {
 
 impl Error {
     /// Whether numbers grew out of all bounds in a step of training.
-    pub(super) fn is_explosion(&self) -> bool {
+    pub fn is_explosion(&self) -> bool {
         match self {
             Self::NotFinite { .. } => true,
             Self::Step { source, .. } => source.is_overflow(),

@@ -21,6 +21,8 @@ use crate::layer::{Branches, Context, Phase, Places, Rows};
 
 /// Log-signatures are computed for so many knots at a time.
 const KNOTS: usize = 1 << 18;
+/// The most numbers of a batch that nothing is learned from.
+const AT_ONCE: usize = 1 << 22;
 /// The most bytes of rows that are kept on a device.
 const MOST_RESIDENT: usize = 4 << 30;
 
@@ -31,6 +33,8 @@ pub(super) struct Features {
     pub(super) first: usize,
     /// What a row holds.
     pub(super) signal: Signal,
+    /// How many observations a window has; 1 where rows are observations.
+    pub(super) window: usize,
     cases: Vec<CaseRows>,
 }
 
@@ -114,7 +118,8 @@ impl Features {
         for (case, own) in data.cases.iter().zip(&mut cases) {
             own.statics = narrow(&preparation.statics(&case.statics)?);
         }
-        Ok(Self { first, signal, cases })
+        let window = if let Some(LayerSpec::Windows(Windows { window, .. })) = layers.first() { *window } else { 1 };
+        Ok(Self { first, signal, window, cases })
     }
 
     /// The rows, times and static covariates of a case, where the first layer is not computed ahead.
@@ -129,8 +134,20 @@ impl Features {
     }
 
     /// How many numbers a case has in a batch.
-    pub(super) fn numbers(&self, case: usize) -> usize {
+    fn numbers(&self, case: usize) -> usize {
         (self.rows(case) + self.cases[case].parents.len()) * self.signal.width()
+    }
+
+    /// Some cases in batches that nothing is learned from: the longest first, so that the first batch is the largest in memory.
+    pub(super) fn batches(&self, cases: &[usize]) -> Vec<Vec<usize>> {
+        let mut order = cases.to_vec();
+        order.sort_by_key(|&i| self.rows(i));
+        let mut all = Vec::new();
+        while let Some(&longest) = order.last() {
+            let count = (AT_ONCE / self.numbers(longest).max(1)).clamp(1, order.len());
+            all.push(order.split_off(order.len() - count));
+        }
+        all
     }
 
     /// The rows of all cases on a device, if they fit there.

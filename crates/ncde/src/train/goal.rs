@@ -48,7 +48,7 @@ enum Known {
 
 /// Where an output is, see [`Places`](crate::layer::Places).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     /// A row of the trunk.
     Trunk(usize),
     /// A row in the middle of a window.
@@ -91,17 +91,8 @@ impl Goal {
             if task.at() == At::End {
                 return Known::Labels(target(i, 0).map(|target| (Place::Trunk(0), target)).into_iter().collect());
             }
-            let (mut branches, last) = (0, data.cases[i].len() - 1);
-            let places = labelled(data, task, i, learned[i].clone()).into_iter().map(|t| {
-                // As the features have them: ends of windows in the trunk, the others beside it.
-                let place = if t % window == 0 || t == last {
-                    Place::Trunk(t.div_ceil(window))
-                } else {
-                    branches += 1;
-                    Place::Branch(branches - 1)
-                };
-                (place, t)
-            });
+            let at = labelled(data, task, i, learned[i].clone());
+            let places = places(&at, data.cases[i].len(), window).into_iter().zip(at);
             match &forecast {
                 Some(forecast) => Known::Ahead {
                     places: places.collect(),
@@ -262,9 +253,19 @@ pub(super) struct Predicted {
     truth: Vec<f64>,
 }
 
+/// Where the outputs at some observations of a series are, as [`Features`](super::features::Features) has them: ends of windows in the trunk, the others beside it.
+pub(super) fn places(at: &[usize], length: usize, window: usize) -> Vec<Place> {
+    let mut branches = 0..;
+    let place = |&t: &usize| match t % window == 0 || t + 1 == length {
+        true => Place::Trunk(t.div_ceil(window)),
+        false => Place::Branch(branches.next().unwrap_or(0)),
+    };
+    at.iter().map(place).collect()
+}
+
 impl Place {
     /// Its place in a batch whose trunk has so many rows.
-    fn index(self, trunk: usize) -> usize {
+    pub(super) fn index(self, trunk: usize) -> usize {
         match self {
             Self::Trunk(k) => k,
             Self::Branch(j) => trunk + j,

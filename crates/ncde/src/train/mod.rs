@@ -22,6 +22,7 @@
 //! | `score` | how good predictions are |
 //! | `build`, `run`, `resume`, `record` | a run from settings and data; the loop, counted in steps; whether it may go on; what a finished run leaves behind |
 //! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
+//! | `batched` | what a saved model says, on any device |
 //! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
 //! | `fingerprint` | whether data are those that a run was begun with |
 //!
@@ -29,6 +30,7 @@
 
 mod ahead;
 mod baseline;
+mod batched;
 mod batches;
 mod build;
 mod by_time;
@@ -61,6 +63,7 @@ mod store;
 mod threefry;
 mod warning;
 
+pub use batched::predict_on;
 pub use by_time::Cut;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use directory::CONFIG;

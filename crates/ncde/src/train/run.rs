@@ -39,8 +39,6 @@ use crate::random::Stream;
 
 /// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
 const CHECKPOINT_SECONDS: f64 = 30.0;
-/// The most numbers of a batch when a part is evaluated.
-const EVALUATION_NUMBERS: usize = 1 << 22;
 /// What the learning rate is multiplied with after a step in which numbers grow out of all bounds.
 const LOWER: f64 = 0.3;
 /// How often that may happen.
@@ -397,24 +395,17 @@ impl Run {
         state: &State<B>,
         resident: Option<&Resident<B>>,
     ) -> Result<Option<(Metrics, f64)>, Error> {
-        let mut order = self.parts.validation.clone();
-        if order.is_empty() {
+        if self.parts.validation.is_empty() {
             return Ok(None);
         }
-        order.sort_by_key(|&i| self.features.rows(i));
         let (mut predicted, mut losses, mut weight) = (Predicted::default(), 0.0, 0.0);
-        let mut rest = &order[..];
-        while let Some(&longest) = rest.last() {
-            // From the longest down, so that the first batch is the largest in memory.
-            let count = (EVALUATION_NUMBERS / self.features.numbers(longest).max(1)).clamp(1, rest.len());
-            let (before, batch) = rest.split_at(rest.len() - count);
-            let (rows, context) = self.features.batch::<B>(batch, Phase::Predict, resident);
+        for batch in self.features.batches(&self.parts.validation) {
+            let (rows, context) = self.features.batch::<B>(&batch, Phase::Predict, resident);
             let outputs = state.trained.network.forward(rows, &context)?;
-            self.goal.collect(&outputs, batch, &mut predicted);
-            let (loss, own) = self.goal.loss(outputs, batch)?;
+            self.goal.collect(&outputs, &batch, &mut predicted);
+            let (loss, own) = self.goal.loss(outputs, &batch)?;
             losses += own * loss.into_scalar().elem::<f64>();
             weight += own;
-            rest = before;
         }
         Ok(Some((self.goal.metrics(&predicted), losses / f64::max(weight, 1e-30))))
     }

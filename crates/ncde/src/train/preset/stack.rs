@@ -69,7 +69,7 @@ table! {
         init: f64,
         /// The function of a block's mixing layer: `tanh` (the default for tokens) or `glu` (that for numbers).
         block_activation: BlockActivation,
-        /// Which rows are read: the `last` (the default for tokens) or the `mean` (that for numbers).
+        /// Which rows are read: the `last` (the default for tokens, and where every observation has an output) or the `mean` (that for numbers).
         readout: Over,
         /// The share of the numbers behind each block that is dropped in training; 0.1 by default for numbers, else 0.
         dropout: f64,
@@ -123,7 +123,7 @@ impl Preset for StackKeys {
             layers.push(linear(hidden));
         }
         layers.extend(stacked_on(blocks, &states, hidden, activation, rate));
-        self.readout.get_or_insert(if tokens { Over::Last } else { Over::Mean });
+        self.readout.get_or_insert(if tokens || facts.steps() { Over::Last } else { Over::Mean });
         let mut layers = read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)?;
         if members == 1 {
             return Ok(layers);
