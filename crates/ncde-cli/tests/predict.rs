@@ -65,7 +65,7 @@ fn a_device_that_is_not_built_in_is_refused() {
     let folder = demo();
     for verb in ["predict", "eval"] {
         let run = folder.run(&format!("{verb} nothing --data demo.csv --device cuda"));
-        assert_eq!(run.code, Some(1), "{run:?}");
+        assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.stderr.contains("built without `cuda`") && run.stderr.trim_end().lines().count() == 1, "{}", run.stderr);
     }
 }
