@@ -16,11 +16,12 @@ fn the_list_says_what_each_needs() {
         "lip",
         "scan-table",
         "log-ode-table",
+        "step-table",
         "eigenworms",
     ] {
         assert!(run.ok().stdout.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} in {}", run.stdout);
     }
-    assert_eq!(run.stdout.matches("needs: ").count(), 11);
+    assert_eq!(run.stdout.matches("needs: ").count(), 12);
     let lines = Folder::new().run("experiment --json");
     assert!(lines.ok().stdout.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
 }
@@ -54,6 +55,8 @@ fn a_finished_run_is_not_done_again_and_more_can_be_added() {
 fn timings_come_from_the_bench() {
     let run = Folder::new().run("experiment log-ode-table --model diagonal --task windows-of-12 --out times");
     assert!(run.ok().stdout.contains("| diagonal |") && run.stdout.contains("33.0"), "{}", run.stdout);
+    let run = Folder::new().run("experiment step-table --model diagonal --task SelfRegulationSCP1 --out steps");
+    assert!(run.ok().stdout.contains("SelfRegulationSCP1") && run.stdout.contains("published 11 s"), "{}", run.stdout);
 }
 
 #[test]

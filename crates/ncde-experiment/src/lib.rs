@@ -41,5 +41,5 @@ pub use report::{Figure, latex, markdown, page};
 pub use run::{Event, run};
 pub use shuffle::Shuffle;
 pub use standing::{Standing, standing};
-pub use suite::{EXPERIMENTS, find};
+pub use suite::{EXPERIMENTS, Shape, find, uea_shapes};
 pub use table::{Line, Mean, Table, lines, mean, names, tables};

@@ -101,12 +101,23 @@ pub struct Request {
     pub data: Option<PathBuf>,
     /// A file of parts that others have published.
     pub split: Option<PathBuf>,
+    /// Where it runs, for those that time it.
+    pub device: Device,
 }
 
 impl Request {
     /// All of an experiment at a budget.
     pub fn new(budget: Budget) -> Self {
-        Self { budget, seeds: None, steps: None, models: Vec::new(), tasks: Vec::new(), data: None, split: None }
+        Self {
+            budget,
+            seeds: None,
+            steps: None,
+            models: Vec::new(),
+            tasks: Vec::new(),
+            data: None,
+            split: None,
+            device: Device::Cpu,
+        }
     }
 
     /// The seeds of an experiment that published with `own`: of these one at `quick` and all at `paper`.

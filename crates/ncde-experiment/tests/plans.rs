@@ -215,3 +215,17 @@ fn permutations_learn_parity() {
     let fitted = fit((&layers, &signal), &source, &how, (Device::Cpu, &AtomicBool::new(false), None), &mut |_, _, _| {}).unwrap();
     assert!(fitted.accuracy() > 0.98, "{:?}", fitted.curve);
 }
+
+/// Settings of timings are those of the experiment, and settings of training.
+#[test]
+fn published_settings_can_be_set() {
+    for model in ["block", "diagonal", "dense", "log-ncde", "nrde", "ncde"] {
+        let shapes = ncde_experiment::uea_shapes(model);
+        assert_eq!(shapes.len(), 6);
+        for shape in shapes {
+            let mut config = ncde::train::Config::default();
+            shape.settings.iter().for_each(|setting| config.set(setting).unwrap());
+            assert!(shape.settings.iter().any(|setting| setting.starts_with("model.hidden=")), "{shape:?}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueEnum};
+use ncde_experiment::Budget;
 use ncde_kernels::{Mode, Transition};
 use ncde_runtime::layer::StructureName;
 
@@ -25,6 +26,39 @@ pub(crate) enum Bench {
     Stream(BenchStreamArgs),
     /// Whole steps of training on random series
     Train(BenchTrainArgs),
+    /// The thesis's tables of times, ours beside the published ones
+    Table(BenchTableArgs),
+}
+
+const BENCH_TABLE_EXAMPLES: &str = "\
+Examples:
+  ncde bench table thesis
+  ncde bench table thesis --device cuda --budget paper
+
+The tables of `ncde experiment scan-table`, `log-ode-table`, `eigenworms` and `step-table`, on
+numbers that are drawn at the shapes of the data sets. `quick` times fewer models, once.";
+
+/// Which tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableName {
+    /// Those of the thesis
+    Thesis,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_TABLE_EXAMPLES)]
+pub(crate) struct BenchTableArgs {
+    /// Which tables
+    #[arg(value_enum)]
+    pub(crate) name: TableName,
+
+    /// A few models once, or all of them
+    #[arg(long, value_parser = named(Budget::ALL), default_value = "quick")]
+    pub(crate) budget: Budget,
+
+    /// Where it runs
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: Device,
 }
 
 const BENCH_TRAIN_EXAMPLES: &str = "\

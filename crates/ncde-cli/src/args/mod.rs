@@ -13,7 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ncde_runtime::layer::StructureName;
 
 pub(crate) use bench::{
-    Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTrainArgs, Dtype, FieldArgs, Op,
+    Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTableArgs, BenchTrainArgs,
+    Dtype, FieldArgs, Op, TableName,
 };
 pub(crate) use columns::ColumnArgs;
 pub(crate) use experiment::ExperimentArgs;

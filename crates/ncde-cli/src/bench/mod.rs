@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::args::{Bench, BenchArgs};
+use crate::args::{Bench, BenchArgs, BenchTableArgs, TableName};
 use crate::error::Failure;
+use crate::verbs::experiment;
 use crate::{memory, output};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         Bench::Slice(args) => slice::run(args),
         Bench::Stream(args) => stream::run(args),
         Bench::Train(args) => train::run(args),
+        Bench::Table(args @ BenchTableArgs { name: TableName::Thesis, .. }) => experiment::tables(args),
     }
 }
 

@@ -11,6 +11,8 @@ mod toy;
 mod trained;
 mod uea;
 
+pub use uea::{Shape, uea_shapes};
+
 use crate::Error;
 use crate::plan::Entry;
 

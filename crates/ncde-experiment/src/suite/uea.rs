@@ -38,18 +38,20 @@ struct Selected {
     penalty: f64,
     /// What log-signatures are multiplied with for linear models, in code and not in the text.
     log_scale: f64,
-    /// Observations of a series.
+    /// Observations of a series, its channels without time, and classes.
     length: usize,
+    channels: usize,
+    classes: usize,
 }
 
 #[rustfmt::skip]
 const SETS: [Selected; 6] = [
-    Selected { name: "EigenWorms", rate: 1e-3, hidden: 128, time: true, field: [2, 32], depth: 2, window: 12, penalty: 1e-3, log_scale: 1.0, length: 17984 },
-    Selected { name: "EthanolConcentration", rate: 1e-4, hidden: 64, time: true, field: [3, 64], depth: 1, window: 1, penalty: 1e-6, log_scale: 1.0, length: 1751 },
-    Selected { name: "Heartbeat", rate: 1e-3, hidden: 16, time: true, field: [3, 128], depth: 2, window: 2, penalty: 1e-6, log_scale: 0.1, length: 405 },
-    Selected { name: "MotorImagery", rate: 1e-3, hidden: 16, time: false, field: [3, 64], depth: 2, window: 16, penalty: 1e-3, log_scale: 1.0, length: 3000 },
-    Selected { name: "SelfRegulationSCP1", rate: 1e-4, hidden: 64, time: false, field: [3, 128], depth: 2, window: 16, penalty: 0.0, log_scale: 1.0, length: 896 },
-    Selected { name: "SelfRegulationSCP2", rate: 1e-4, hidden: 128, time: false, field: [2, 32], depth: 2, window: 4, penalty: 1e-3, log_scale: 1.0, length: 1152 },
+    Selected { name: "EigenWorms", rate: 1e-3, hidden: 128, time: true, field: [2, 32], depth: 2, window: 12, penalty: 1e-3, log_scale: 1.0, length: 17984, channels: 6, classes: 5 },
+    Selected { name: "EthanolConcentration", rate: 1e-4, hidden: 64, time: true, field: [3, 64], depth: 1, window: 1, penalty: 1e-6, log_scale: 1.0, length: 1751, channels: 3, classes: 4 },
+    Selected { name: "Heartbeat", rate: 1e-3, hidden: 16, time: true, field: [3, 128], depth: 2, window: 2, penalty: 1e-6, log_scale: 0.1, length: 405, channels: 61, classes: 2 },
+    Selected { name: "MotorImagery", rate: 1e-3, hidden: 16, time: false, field: [3, 64], depth: 2, window: 16, penalty: 1e-3, log_scale: 1.0, length: 3000, channels: 64, classes: 2 },
+    Selected { name: "SelfRegulationSCP1", rate: 1e-4, hidden: 64, time: false, field: [3, 128], depth: 2, window: 16, penalty: 0.0, log_scale: 1.0, length: 896, channels: 6, classes: 2 },
+    Selected { name: "SelfRegulationSCP2", rate: 1e-4, hidden: 128, time: false, field: [2, 32], depth: 2, window: 4, penalty: 1e-3, log_scale: 1.0, length: 1152, channels: 7, classes: 2 },
 ];
 
 /// Published means and deviations in percent, in the order of the sets.
@@ -115,6 +117,37 @@ fn settings(budget: Budget, model: &str, set: &Selected) -> String {
          metric = \"accuracy\"\n",
         budget.of(10.0_f64.min(1e-3 / rate) * rate, rate),
     )
+}
+
+/// A data set as far as its numbers do not matter, and a model on it: what a timing of a training step needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// The data set.
+    pub name: &'static str,
+    /// Observations of a series.
+    pub length: usize,
+    /// Channels, without time.
+    pub channels: usize,
+    /// Classes.
+    pub classes: usize,
+    /// The published settings of preparation and model, as `TABLE.KEY=VALUE`.
+    pub settings: Vec<String>,
+}
+
+/// The six data sets, with the settings of a model on each.
+pub fn uea_shapes(model: &str) -> Vec<Shape> {
+    let of = |set: &Selected| {
+        let (text, mut table, mut settings) = (settings(Budget::Paper, model, set), String::new(), Vec::new());
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                name.clone_into(&mut table);
+            } else if let Some((key, value)) = line.split_once(" = ").filter(|_| table == "prepare" || table == "model") {
+                settings.push(format!("{table}.{key}={}", value.trim_matches('"')));
+            }
+        }
+        Shape { name: set.name, length: set.length, channels: set.channels, classes: set.classes, settings }
+    };
+    SETS.iter().map(of).collect()
 }
 
 fn plan(request: &Request) -> Result<Plan, Error> {

@@ -1,13 +1,14 @@
 //! `ncde experiment`: an experiment of the thesis, its runs in a directory, tables beside published values.
 
 mod progress;
+mod steps;
 mod timing;
 
 use std::path::{Path, PathBuf};
 
 use ncde_experiment::{EXPERIMENTS, Entry, Plan, Record, Request, find, latex, lines, markdown, page, run as run_plan, standing};
 
-use crate::args::{Device, ExperimentArgs};
+use crate::args::{BenchTableArgs, ExperimentArgs};
 use crate::error::Failure;
 use crate::verbs::train;
 use crate::{output, signals, threads};
@@ -20,9 +21,6 @@ fn all() -> Vec<Entry> {
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
     let Some(name) = &args.name else { return list(args.json) };
-    if args.device != Device::Cpu && timing::EXPERIMENTS.iter().any(|entry| entry.name == name) {
-        return Err(Failure::Refused(format!("`{name}` times the processor; use `--device cpu`, or `ncde bench` on a GPU")));
-    }
     let device = train::device(args.device)?;
     let all = all();
     let entry = find(&all, name)?;
@@ -34,6 +32,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
         tasks: args.task.clone(),
         data: args.data.clone(),
         split: args.split.clone(),
+        device,
     };
     let directory = args.out.clone().unwrap_or_else(|| Path::new("experiments").join(format!("{name}-{}", args.budget)));
     let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
@@ -52,6 +51,26 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
         })?;
         show(&plan, &records, &directory, args.json)
     })
+}
+
+/// `ncde bench table thesis`: all tables of times, one after the other, beside the published ones. Nothing is left behind but what is printed.
+pub(crate) fn tables(args: &BenchTableArgs) -> Result<(), Failure> {
+    let device = train::device(args.device)?;
+    let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
+    let directory = std::env::temp_dir().join(format!("ncde-tables-{}", std::process::id()));
+    let all = timing::EXPERIMENTS.iter().try_for_each(|entry| {
+        let plan = entry.plan(&Request { device, ..Request::new(args.budget) })?;
+        let mut progress = Progress::new(plan.jobs.len());
+        let place = directory.join(entry.name);
+        let records =
+            run_plan((entry.name, args.budget, device), &plan, &place, false, &stop, &mut |event| progress.show(&event));
+        progress.finish();
+        let text = markdown(&plan, &records?);
+        output::data(|out| writeln!(out, "{text}"))
+    });
+    // Whatever happened, nothing stays behind.
+    let _ = std::fs::remove_dir_all(&directory);
+    all
 }
 
 /// Writes the tables and the page, and prints the first.

@@ -1,15 +1,18 @@
-//! `scan-table`, `log-ode-table`, `eigenworms`: time and memory of a training step on series as long as those of `EigenWorms`.
+//! `scan-table`, `log-ode-table`, `eigenworms`: time and memory of a recurrence on series as long as those of `EigenWorms`; on a GPU, whole training steps.
 //!
 //! Each line is a process of its own, `ncde bench ...`, so that its peak of memory is its own. Numbers are drawn: what a step takes does not depend on
 //! them. Published: thesis, tables of the sections on Linear NCDEs and on Structured Linear NCDEs, on GPUs, with the layers around the recurrence.
 
 use std::process::Command;
 
+use ncde::train::Device;
 use ncde_experiment::{Budget, Control, Entry, Error, Figure, Job, Measured, Metric, Plan, Published, Record, Request};
 use ncde_report::plot::{Axis, Spacing};
 use ncde_report::statistics::Better;
 use ncde_signature::algebra::words::witt;
 use serde_json::{Value, json};
+
+use super::steps;
 
 pub(super) const EXPERIMENTS: &[Entry] = &[
     Entry {
@@ -30,13 +33,19 @@ pub(super) const EXPERIMENTS: &[Entry] = &[
         needs: "nothing; numbers are drawn",
         plan: eigenworms,
     },
+    Entry {
+        name: "step-table",
+        summary: "time of a training step of every model at the shapes of the six UEA data sets",
+        needs: "nothing; numbers are drawn",
+        plan: steps::six,
+    },
 ];
 
 /// Observations of a series, and windows of 12 of them.
-const LENGTH: usize = 17984;
+pub(super) const LENGTH: usize = 17984;
 const WINDOWS: usize = 1499;
 
-const TIME: Metric =
+pub(super) const TIME: Metric =
     Metric { name: "seconds", title: "time of 1000 training steps (s)", factor: 1e3, digits: 1, better: Some(Better::Less) };
 const MEMORY: Metric =
     Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0, better: Some(Better::Less) };
@@ -44,22 +53,32 @@ const MEMORY: Metric =
 /// A structure as it is typed, and what was published for each column.
 type Known<const N: usize> = (&'static str, [f64; N]);
 
-/// A job that is a line of `ncde bench`.
-fn timed(model: &str, task: &str, bench: &str, budget: Budget) -> Job {
-    let repeat = budget.of(1, 5);
-    let arguments: Vec<String> = format!("{bench} --repeat {repeat}").split_whitespace().map(str::to_owned).collect();
+/// A job that is a process of `ncde bench` on the device of the experiment; `read` takes numbers of the line it prints by name.
+pub(super) fn process(
+    model: &str,
+    task: &str,
+    arguments: Vec<String>,
+    read: impl Fn(&dyn Fn(&str) -> f64) -> Measured + 'static,
+) -> Job {
     let settings = json!({"command": arguments.join(" ")});
-    let work = move |_: &mut Control<'_>| {
+    let work = move |control: &mut Control<'_>| {
+        let device = format!("{:?}", control.device()).to_lowercase();
         let program = std::env::current_exe().map_err(|e| Error::Refused(format!("cannot find this program: {e}")))?;
-        let ran = Command::new(program).arg("bench").args(&arguments).output();
+        let ran = Command::new(program).arg("bench").args(&arguments).args(["--device", &device]).output();
         let ran = ran.map_err(|e| Error::Refused(format!("cannot start `ncde bench`: {e}")))?;
         let line: Value = serde_json::from_slice(&ran.stdout).map_err(|_| {
             Error::Refused(format!("`ncde bench {}`: {}", arguments.join(" "), String::from_utf8_lossy(&ran.stderr)))
         })?;
-        let number = |key: &str| line.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
-        Ok(Some(Measured::of(&[("seconds", number("seconds")), ("peak_mib", number("peak_mib"))])))
+        Ok(Some(read(&|key| line.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN))))
     };
     Job { model: model.into(), task: task.into(), seed: 0, settings, spare: None, work: Box::new(work) }
+}
+
+/// A line of time and memory.
+fn timed(model: &str, task: &str, bench: &str, budget: Budget) -> Job {
+    let repeat = budget.of(1, 5);
+    let arguments = format!("{bench} --repeat {repeat}").split_whitespace().map(str::to_owned).collect();
+    process(model, task, arguments, |number| Measured::of(&[("seconds", number("seconds")), ("peak_mib", number("peak_mib"))]))
 }
 
 fn linear(structure: &str, batch: usize, length: usize, scan: Option<usize>) -> String {
@@ -83,11 +102,14 @@ fn plan(title: &str, budget: Budget, jobs: Vec<Job>, published: Vec<Published>, 
     Plan { title, differences, jobs, metrics, published, compared: false, figures, findings: |_| Vec::new() }
 }
 
-fn known(model: &'static str, task: &'static str, metric: &'static str, mean: f64) -> Published {
+pub(super) fn known(model: &'static str, task: &'static str, metric: &'static str, mean: f64) -> Published {
     Published { model, task, metric, mean, deviation: None }
 }
 
 fn scan_table(request: &Request) -> Result<Plan, Error> {
+    if request.device != Device::Cpu {
+        return steps::scan(request);
+    }
     const CHUNKS: [(&str, Option<usize>); 5] =
         [("recurrent", None), ("chunk-4", Some(4)), ("chunk-16", Some(16)), ("chunk-64", Some(64)), ("chunk-256", Some(256))];
     const ROWS: [Known<5>; 3] = [
@@ -106,6 +128,9 @@ fn scan_table(request: &Request) -> Result<Plan, Error> {
 }
 
 fn log_ode_table(request: &Request) -> Result<Plan, Error> {
+    if request.device != Device::Cpu {
+        return steps::log_ode(request);
+    }
     const WAYS: [(&str, usize, Option<usize>); 4] = [
         ("every-observation", LENGTH, None),
         ("every-observation-chunk-128", LENGTH, Some(128)),
@@ -130,6 +155,9 @@ fn log_ode_table(request: &Request) -> Result<Plan, Error> {
 }
 
 fn eigenworms(request: &Request) -> Result<Plan, Error> {
+    if request.device != Device::Cpu {
+        return steps::eigenworms(request);
+    }
     let field = "--channels 7 --hidden 128 --width 32 --layers 2 --batch 1";
     let budget = request.budget;
     let jobs = vec![
