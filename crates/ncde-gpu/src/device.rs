@@ -120,9 +120,13 @@ impl<R: Runtime> Gpu<R> {
         Ok(bytemuck::cast_slice(&bytes).to_vec())
     }
 
-    /// Numbers of several buffers, with one wait.
-    pub fn get_all(&self, handles: Vec<Handle>) -> Vec<Vec<f32>> {
-        self.client.read(handles).into_iter().map(|bytes| bytemuck::cast_slice(&bytes).to_vec()).collect()
+    /// Numbers on their way from the device, as they are after what was launched so far; waits for them when it is called.
+    pub fn later(&self, handle: &Handle) -> impl FnOnce() -> Result<Vec<f32>, Error> + Send + use<R> {
+        let on_its_way = self.client.read_async(vec![handle.clone()]);
+        move || {
+            let seen = cubecl::future::block_on(on_its_way).map_err(|e| Error::Failed { problem: e.to_string() })?;
+            Ok(seen.first().map(|bytes| bytemuck::cast_slice(bytes).to_vec()).unwrap_or_default())
+        }
     }
 
     /// Waits for everything that was launched.
