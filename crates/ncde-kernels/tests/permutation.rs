@@ -5,10 +5,15 @@ use crate::common;
 
 use common::permutation::{Case, KINDS, cases, compare};
 use common::{assert_close, assert_gradient, dot};
-use ncde_kernels::permutation::{ColumnMap, Diagonal, Stream};
+use ncde_kernels::permutation::{Diagonal, OneHot, OneHotMap, Stream};
 use ncde_kernels::scan::Numbers;
 use ncde_kernels::{Error, Mode};
 use proptest::prelude::*;
+
+/// One-hot by columns and by rows.
+fn both(case: Case) -> [Case; 2] {
+    [case.clone().by(OneHot::Columns), case.by(OneHot::Rows)]
+}
 
 #[test]
 fn states_are_those_of_full_matrices() {
@@ -71,7 +76,7 @@ fn parallel_is_recurrent() {
         for (length, hidden) in [(1, 3), (7, 1), (9, 5), (100, 4)] {
             for chunk in [1, 3, 8, 1000] {
                 let case = Case::new(3, diagonal, true, [2, length, hidden, 3]);
-                for case in [case.clone(), case.harder()] {
+                for case in [case.clone(), case.harder()].into_iter().flat_map(both) {
                     let with = |mode: Mode| Case { spec: case.spec.with_mode(mode).with_chunk(chunk), ..case.clone() };
                     let right = with(Mode::Recurrent).run::<f64>();
                     compare(&with(Mode::Parallel).name(), &with(Mode::Parallel).run::<f64>(), &right, 1e-12);
@@ -85,8 +90,8 @@ fn parallel_is_recurrent() {
 #[test]
 fn results_do_not_depend_on_threads() {
     for diagonal in KINDS {
-        for mode in [Mode::Recurrent, Mode::Parallel] {
-            let mut case = Case::new(4, diagonal, true, [5, 41, 6, 3]).harder();
+        for (mode, one_hot) in [Mode::Recurrent, Mode::Parallel].into_iter().zip([OneHot::Columns, OneHot::Rows]) {
+            let mut case = Case::new(4, diagonal, true, [5, 41, 6, 3]).harder().by(one_hot);
             // Some rows of scores differ from all others.
             let columns = case.spec.columns();
             (0..205).step_by(3).for_each(|row| case.control[row * columns] += row as f64 / 64.0);
@@ -105,8 +110,7 @@ fn results_do_not_depend_on_threads() {
 #[test]
 fn a_stream_is_the_recurrence() {
     for diagonal in KINDS {
-        for input in [false, true] {
-            let case = Case::new(5, diagonal, input, [1, 9, 5, 3]);
+        for case in [false, true].into_iter().flat_map(|input| both(Case::new(5, diagonal, input, [1, 9, 5, 3]))) {
             let case = Case { spans: Some((0..9).map(|t| 0.25 * f64::from(t)).collect()), ..case };
             let states = case.spec.forward(&case.arrays()).unwrap();
             let mut stream = Stream::new(case.spec, &case.dictionary).unwrap();
@@ -120,14 +124,14 @@ fn a_stream_is_the_recurrence() {
 }
 
 /// A map and a state from any numbers.
-fn map(numbers: Numbers, to: &[usize], scale: &[f64]) -> ColumnMap<f64> {
-    let hidden = to.len();
-    let to = to.iter().map(|to| (to % hidden) as u32).collect();
-    ColumnMap::new(numbers, to, scale[..numbers.parts() * hidden].to_vec()).unwrap()
+fn map(one_hot: OneHot, numbers: Numbers, at: &[usize], scale: &[f64]) -> OneHotMap<f64> {
+    let hidden = at.len();
+    let at = at.iter().map(|at| (at % hidden) as u32).collect();
+    OneHotMap::new(one_hot, numbers, at, scale[..numbers.parts() * hidden].to_vec()).unwrap()
 }
 
 proptest! {
-    /// The product of two such matrices is another one: one entry a column, and it does what the two do.
+    /// The product of two such matrices is another one: one entry a line, and it does what the two do.
     #[test]
     fn products_stay_in_the_structure(
         (a, b, h) in (1_usize..9).prop_flat_map(|n| {
@@ -135,12 +139,14 @@ proptest! {
             ((prop::collection::vec(0..n, n), numbers()), (prop::collection::vec(0..n, n), numbers()), numbers())
         }),
         complex in any::<bool>(),
+        rows in any::<bool>(),
     ) {
+        let one_hot = if rows { OneHot::Rows } else { OneHot::Columns };
         let numbers = if complex { Numbers::Complex } else { Numbers::Real };
-        let (a, b) = (map(numbers, &a.0, &a.1), map(numbers, &b.0, &b.1));
+        let (a, b) = (map(one_hot, numbers, &a.0, &a.1), map(one_hot, numbers, &b.0, &b.1));
         let h = &h[..b.scale().len()];
         let product = a.after(&b).unwrap();
-        prop_assert_eq!(product.to().len(), b.to().len());
+        prop_assert_eq!(product.at().len(), b.at().len());
         let (seen, right) = (product.apply(h).unwrap(), a.apply(&b.apply(h).unwrap()).unwrap());
         for (seen, right) in seen.iter().zip(&right) {
             prop_assert!((seen - right).abs() <= 1e-12, "{} {}", seen, right);
@@ -149,10 +155,11 @@ proptest! {
 
     /// Products are associative, which a scan rests on.
     #[test]
-    fn products_are_associative(maps in prop::collection::vec((prop::collection::vec(0_usize..6, 6), prop::collection::vec(-2.0..2.0_f64, 12)), 3)) {
-        let [a, b, c] = [0, 1, 2].map(|i| map(Numbers::Complex, &maps[i].0, &maps[i].1));
+    fn products_are_associative(rows in any::<bool>(), maps in prop::collection::vec((prop::collection::vec(0_usize..6, 6), prop::collection::vec(-2.0..2.0_f64, 12)), 3)) {
+        let one_hot = if rows { OneHot::Rows } else { OneHot::Columns };
+        let [a, b, c] = [0, 1, 2].map(|i| map(one_hot, Numbers::Complex, &maps[i].0, &maps[i].1));
         let (left, right) = (a.after(&b).unwrap().after(&c).unwrap(), a.after(&b.after(&c).unwrap()).unwrap());
-        prop_assert_eq!(left.to(), right.to());
+        prop_assert_eq!(left.at(), right.at());
         for (left, right) in left.scale().iter().zip(right.scale()) {
             prop_assert!((left - right).abs() <= 1e-12);
         }
@@ -186,9 +193,10 @@ fn errors() {
     wrong.control.iter_mut().for_each(|x| *x = 1.5e308);
     assert!(matches!(wrong.spec.forward(&wrong.arrays()), Err(Error::Exploded { structure: "permutation-diagonal", .. })));
 
-    let text = ColumnMap::new(Numbers::Real, vec![0, 2], vec![1.0, 1.0]).unwrap_err().to_string();
-    assert_eq!(text, "permutation-diagonal: column 1 goes to row 2, but there are 2, counted from 0");
-    let (small, large) = (map(Numbers::Real, &[0], &[1.0]), map(Numbers::Real, &[0, 1], &[1.0, 1.0]));
+    let text = OneHotMap::new(OneHot::Columns, Numbers::Real, vec![0, 2], vec![1.0, 1.0]).unwrap_err().to_string();
+    assert_eq!(text, "permutation-diagonal: column 1 has its entry in row 2, but there are 2, counted from 0");
+    let (small, large) =
+        (map(OneHot::Columns, Numbers::Real, &[0], &[1.0]), map(OneHot::Columns, Numbers::Real, &[0, 1], &[1.0, 1.0]));
     let text = small.after(&large).unwrap_err().to_string();
     assert_eq!(text, "permutation-diagonal: a product of 1 real columns and 2 real columns; both must be the same");
 }

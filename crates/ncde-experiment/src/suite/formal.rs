@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use ncde_kernels::permutation::Diagonal;
+use ncde_kernels::permutation::{Diagonal, OneHot};
 use ncde_runtime::layer::{PermutationDiagonal, StructureSpec};
 use serde_json::json;
 
@@ -33,9 +33,21 @@ const fn tail(block: usize) -> StructureSpec {
     StructureSpec::DiagonalDense { block }
 }
 
-/// Matrices that are one-hot by columns times a diagonal, mixed from 8 as published.
-const fn permutation(hidden: usize, diagonal: Diagonal) -> Row {
-    Row::permutation(PERMUTATION, PermutationDiagonal { diagonal, ..PermutationDiagonal::new(hidden, 8) })
+/// One-hot matrices and a diagonal, mixed from 8. By rows as the published code has them: fetched states, to which inputs are added, scores that are small and a modulus of about 1/2 at first. States
+/// that are sent, with nothing added, learn three of the languages in fewer steps and never the fourth.
+fn permutation(budget: Budget) -> Row {
+    let own = match budget {
+        Budget::Quick => PermutationDiagonal::new(32, 8),
+        Budget::Paper => PermutationDiagonal {
+            diagonal: Diagonal::Complex,
+            one_hot: OneHot::Rows,
+            input: true,
+            scores: 0.58,
+            keep: 0.5,
+            ..PermutationDiagonal::new(128, 8)
+        },
+    };
+    Row::permutation(PERMUTATION, own)
 }
 
 const PERMUTATION: &str = "permutation-diagonal";
@@ -106,7 +118,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     let mut jobs = Vec::new();
     let mut published = Vec::new();
     let small = (budget == Budget::Quick).then_some((SMALL, None));
-    let since = budget.of(permutation(32, Diagonal::Real), permutation(128, Diagonal::Complex));
+    let since = permutation(budget);
     let known = rows().into_iter().map(|(row, known)| (row, Some(known)));
     for (row, known) in small.into_iter().chain([(since, None)]).chain(known) {
         for (i, (task, language)) in Language::ALL.into_iter().enumerate() {

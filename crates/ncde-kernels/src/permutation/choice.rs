@@ -1,7 +1,7 @@
-//! From scores to maps, and the reverse pass through the soft-max of columns:
+//! From scores to maps, and the reverse pass through the soft-max of lines (columns or rows: a dictionary holds its matrices line by line):
 //!
 //! ```text
-//! s = softmax(q),   M = sum_k s_k M_k,   p(j) = argmax_i M[i, j],   S = softmax(M) by columns
+//! s = softmax(q),   M = sum_k s_k M_k,   at(j) = argmax_i M[line j, i],   S = softmax(M) by lines
 //! dM = S * (dP - sum_i S dP),   dM_k += s_k dM,   ds_k = <M_k, dM>,   dq = s * (ds - sum_k s ds)
 //! ```
 //!
@@ -21,8 +21,8 @@ pub(super) struct Choices {
     pub(super) of: Vec<u32>,
     /// A step with each map.
     pub(super) steps: Vec<usize>,
-    /// Where states go, `[maps, H]`.
-    pub(super) to: Vec<u32>,
+    /// Where lines have their entry, `[maps, H]`.
+    pub(super) at: Vec<u32>,
 }
 
 impl Choices {
@@ -45,13 +45,13 @@ impl Choices {
                 });
             }
         }
-        let mut to = vec![0; steps.len() * spec.hidden];
-        to.par_chunks_exact_mut(spec.hidden).zip(&steps).for_each(|(to, &row)| {
+        let mut at = vec![0; steps.len() * spec.hidden];
+        at.par_chunks_exact_mut(spec.hidden).zip(&steps).for_each(|(at, &row)| {
             let scores = &input.control[row * columns..][..matrices];
             let mut room = Room::new(spec);
-            dispatch_for::<T, _>(Choose { dictionary: input.dictionary, scores, room: &mut room, to });
+            dispatch_for::<T, _>(Choose { dictionary: input.dictionary, scores, room: &mut room, at });
         });
-        Self { of, steps, to }
+        Self { of, steps, at }
     }
 }
 
@@ -91,29 +91,29 @@ fn softmax<T: Float>(x: &mut [T]) {
     x.iter_mut().for_each(|x| *x *= factor);
 }
 
-/// Where states go.
+/// Where lines have their entry.
 pub(super) struct Choose<'a, T> {
     pub(super) dictionary: &'a [T],
     pub(super) scores: &'a [T],
     pub(super) room: &'a mut Room<T>,
-    pub(super) to: &'a mut [u32],
+    pub(super) at: &'a mut [u32],
 }
 
 impl<T: Float> Kernel for Choose<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { dictionary, scores, room, to } = self;
+        let Self { dictionary, scores, room, at } = self;
         mix(simd, dictionary, scores, room);
-        let hidden = to.len();
-        for (to, column) in to.iter_mut().zip(room.matrix.chunks_exact(hidden)) {
+        let hidden = at.len();
+        for (at, line) in at.iter_mut().zip(room.matrix.chunks_exact(hidden)) {
             let mut best = 0;
-            for (i, x) in column.iter().enumerate() {
-                if *x > column[best] {
+            for (i, x) in line.iter().enumerate() {
+                if *x > line[best] {
                     best = i;
                 }
             }
-            *to = best as u32;
+            *at = best as u32;
         }
     }
 }
@@ -123,7 +123,7 @@ pub(super) struct Unchoose<'a, T> {
     pub(super) dictionary: &'a [T],
     pub(super) scores: &'a [T],
     pub(super) room: &'a mut Room<T>,
-    /// `g` and `D h` of each step, a part after the other.
+    /// What `dP` of each step is made from: of its entries, and of its lines; a part after the other.
     pub(super) steps: &'a [(&'a [T], &'a [T])],
     /// `dM` of a step and of all, `[H, H]`.
     pub(super) own: &'a mut [T],
@@ -144,11 +144,11 @@ impl<T: Float> Kernel for Unchoose<'_, T> {
         let hidden = entries.isqrt();
         room.matrix.chunks_exact_mut(hidden).for_each(softmax);
         sum.fill(T::ZERO);
-        for (&(g, u), d_scores) in steps.iter().zip(d_scores.chunks_exact_mut(matrices)) {
+        for (&(entries_of, lines_of), d_scores) in steps.iter().zip(d_scores.chunks_exact_mut(matrices)) {
             for (j, (own, soft)) in own.chunks_exact_mut(hidden).zip(room.matrix.chunks_exact(hidden)).enumerate() {
                 own.fill(T::ZERO);
-                for (g, u) in g.chunks_exact(hidden).zip(u.chunks_exact(hidden)) {
-                    T::axpy(simd, own, u[j], g);
+                for (of_entries, of_lines) in entries_of.chunks_exact(hidden).zip(lines_of.chunks_exact(hidden)) {
+                    T::axpy(simd, own, of_lines[j], of_entries);
                 }
                 let mean = T::dot(simd, own, soft);
                 own.iter_mut().zip(soft).for_each(|(own, &soft)| *own = soft * (*own - mean));

@@ -13,7 +13,7 @@ pub struct Input<'a, T> {
     pub batch: usize,
     /// How many steps.
     pub length: usize,
-    /// `M_1, ..., M_K`, `[K, H, H]`, columns one after the other.
+    /// `M_1, ..., M_K`, `[K, H, H]`, lines one after the other.
     pub dictionary: &'a [T],
     /// Scores, numbers of the diagonal and input of each step, `[batch, length, columns]`.
     pub control: &'a [T],
@@ -86,7 +86,7 @@ impl PermutationDiagonal {
     fn check_finite<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let (hidden, columns, width) = (self.hidden, self.columns(), self.width());
         finite(operation, "the dictionary", input.dictionary, |i| {
-            format!("matrix {}, column {}, row {}", i / (hidden * hidden), i / hidden % hidden, i % hidden)
+            format!("matrix {}, line {}, entry {}", i / (hidden * hidden), i / hidden % hidden, i % hidden)
         })?;
         finite(operation, "the initial state", input.initial, |i| format!("series {}, number {}", i / width, i % width))?;
         for b in 0..input.batch {

@@ -1,13 +1,18 @@
-//! The recurrence of matrices that are one-hot by columns times a diagonal, both chosen by the input, forward and reverse.
+//! The recurrence of matrices that are one-hot by columns or by rows times a diagonal, both chosen by the input, forward and reverse.
 //!
 //! ```text
-//! h_t = P_t D_t h_{t-1} + b_t,   P_t = hardmax(sum_k s_k M_k) column by column,   s = softmax(q_t),   D_t = diag(m e^{i phi})
+//! h_t = A_t h_{t-1} + b_t,   P_t = hardmax(sum_k s_k M_k) line by line,   s = softmax(q_t),   D_t = diag(m e^{i phi})
 //! ```
 //!
-//! Such a matrix sends state `j` to state `p(j)` and multiplies it on the way. A product of two is another one: a map after a map, and two numbers
-//! multiplied for each column. So a step and a product cost `O(H)`, and the recurrence runs as a scan over chunks. With all `D = 1` and one state that is not 0
+//! | [`OneHot`] | `A` | what it does |
+//! | --- | --- | --- |
+//! | `Columns` | `P D` | multiplies state `j` and sends it to state `p(j)`; states that meet are added |
+//! | `Rows` | `D P` | state `i` is fetched from state `p(i)` and multiplied; states can be copied and lost |
+//!
+//! Each form is the transpose of the other. A product of two such matrices is another one: a map after a map, and two numbers
+//! multiplied for each line. So a step and a product cost `O(H)`, and the recurrence runs as a scan over chunks. With all `D = 1` and one state that is not 0
 //! it is a finite automaton. Published as PD-SSM (A. Terzic, N. Menet, M. Hersche, T. Hofmann, A. Rahimi, "Structured Sparse Transition Matrices to Enable
-//! State Tracking in State-Space Models", 2025).
+//! State Tracking in State-Space Models", 2025): the text has columns, the code that goes with it rows.
 //!
 //! A step is given as a row of numbers, `(q, z, y, b)`: `K` scores, then what the diagonal and the input need.
 //!
@@ -23,10 +28,10 @@
 //!
 //! # Gradients
 //!
-//! The choice has no derivative. In the reverse pass it is that of the columns' soft-max (straight through): with `S = softmax(M)` by columns,
+//! The choice has no derivative. In the reverse pass it is that of the lines' soft-max (straight through): with `S = softmax(M)` by lines,
 //!
 //! ```text
-//! g_t = w_t + D_{t+1}^H P_{t+1}^T g_{t+1},   db_t = g_t,   dP_t = Re(g_t (D_t h_{t-1})^H),   dM = S * (dP - sum_i S dP),   dM_k = s_k dM,   ds_k = <M_k, dM>
+//! g_t = w_t + A_{t+1}^H g_{t+1},   db_t = g_t,   dP_t = Re(g_t (D_t h_{t-1})^H) or Re(D_t^H g_t h_{t-1}^H),   dM = S * (dP - sum_i S dP),   dM_k = s_k dM,   ds_k = <M_k, dM>
 //! ```
 //!
 //! which is the derivative of the recurrence with `P_t + S(q, M) - S(q_0, M_0)` in the place of `P_t`, at the point `q_0, M_0`. It costs `K H^2` a step. Equal rows of scores
@@ -50,7 +55,7 @@ mod stream;
 
 pub use diagonal::Diagonal;
 pub use input::{Gradients, Input};
-pub use map::ColumnMap;
+pub use map::{OneHot, OneHotMap};
 pub use stream::Stream;
 
 pub(crate) use steps::{backward, forward};
@@ -58,6 +63,7 @@ pub(crate) use stream::push;
 
 use crate::scan::scanned;
 use crate::{Error, Float, Mode};
+use map::Kind;
 
 /// The recurrence of `hidden` states and `matrices` in the dictionary.
 ///
@@ -77,15 +83,22 @@ pub struct PermutationDiagonal {
     hidden: usize,
     matrices: usize,
     diagonal: Diagonal,
+    one_hot: OneHot,
     input: bool,
     mode: Mode,
     chunk: usize,
 }
 
 impl PermutationDiagonal {
-    /// Without an input, computed in the order the shapes suggest.
+    /// One-hot by columns, without an input, computed in the order the shapes suggest.
     pub fn new(hidden: usize, matrices: usize, diagonal: Diagonal) -> Self {
-        Self { hidden, matrices, diagonal, input: false, mode: Mode::default(), chunk: 256 }
+        Self { hidden, matrices, diagonal, one_hot: OneHot::Columns, input: false, mode: Mode::default(), chunk: 256 }
+    }
+
+    /// With other lines that have one entry each.
+    #[must_use]
+    pub fn with_one_hot(self, one_hot: OneHot) -> Self {
+        Self { one_hot, ..self }
     }
 
     /// With `b_t`, the last numbers of a row.
@@ -121,6 +134,16 @@ impl PermutationDiagonal {
         self.diagonal
     }
 
+    /// Which lines have one entry each.
+    pub fn one_hot(&self) -> OneHot {
+        self.one_hot
+    }
+
+    /// What matrices do to states.
+    fn kind(&self) -> Kind {
+        Kind { one_hot: self.one_hot, numbers: self.diagonal.numbers() }
+    }
+
     /// Whether there is a `b_t`.
     pub fn has_input(&self) -> bool {
         self.input
@@ -136,7 +159,8 @@ impl PermutationDiagonal {
         self.matrices + self.diagonal.raw(self.hidden) + if self.input { self.width() } else { 0 }
     }
 
-    /// The numbers of the dictionary, `[K, H, H]`: `M_k[i, j]`, with which state `j` goes to state `i`, is at `(k H + j) H + i`.
+    /// The numbers of the dictionary, `[K, H, H]`, line by line: `M_k[i, j]`, with which state `j` goes to state `i`, is at `(k H + j) H + i` where lines are columns and at `(k H + i) H + j` where
+    /// they are rows.
     pub fn dictionary(&self) -> usize {
         self.matrices * self.hidden * self.hidden
     }

@@ -7,8 +7,7 @@ use ncde_simd::{Float, Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
 
 use super::choice::{Choices, Room, Unchoose};
-use super::map::{compose, gather, scaled, scatter};
-use super::{Diagonal, Gradients, Input, PermutationDiagonal};
+use super::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
 
 /// The most parts that the gradient of the dictionary is summed in; they are added in order, so threads do not matter.
 const MOST_SHARDS: usize = 16;
@@ -77,8 +76,9 @@ impl PermutationDiagonal {
 }
 
 /// The product of the matrices of a chunk, and its end from zero.
+#[derive(Clone)]
 struct Chunk<T> {
-    to: Vec<u32>,
+    at: Vec<u32>,
     scale: Vec<T>,
     end: Vec<T>,
 }
@@ -87,7 +87,7 @@ impl<T: Float> Chunk<T> {
     fn identity(spec: &PermutationDiagonal) -> Self {
         let mut scale = vec![T::ZERO; spec.width()];
         scale[..spec.hidden].fill(T::ONE);
-        Self { to: (0..spec.hidden as u32).collect(), scale, end: vec![T::ZERO; spec.width()] }
+        Self { at: (0..spec.hidden as u32).collect(), scale, end: vec![T::ZERO; spec.width()] }
     }
 }
 
@@ -104,7 +104,7 @@ impl<'a, T: Float> Walk<'a, T> {
     /// The matrix of a step.
     fn map(&self, row: usize) -> (&[u32], &[T]) {
         let (hidden, width) = (self.spec.hidden, self.spec.width());
-        (&self.choices.to[self.choices.of[row] as usize * hidden..][..hidden], &self.scale[row * width..][..width])
+        (&self.choices.at[self.choices.of[row] as usize * hidden..][..hidden], &self.scale[row * width..][..width])
     }
 
     /// `out = A h + b`.
@@ -113,8 +113,7 @@ impl<'a, T: Float> Walk<'a, T> {
             Some(b) => out.copy_from_slice(b),
             None => out.fill(T::ZERO),
         }
-        let (to, scale) = self.map(row);
-        scatter(self.spec.diagonal.numbers(), to, scale, h, out);
+        self.spec.kind().apply(self.map(row), h, out);
     }
 
     /// The states after some steps of a series.
@@ -135,29 +134,29 @@ impl<'a, T: Float> Walk<'a, T> {
     /// The product of a chunk and its end from zero.
     fn chunk(&self, series: usize, steps: Range<usize>) -> Chunk<T> {
         let mut own = Chunk::identity(self.spec);
-        let mut next = own.end.clone();
+        let mut next = own.clone();
         for t in steps {
             let row = series * self.input.length + t;
-            compose(self.spec.diagonal.numbers(), self.map(row), (&mut own.to, &mut own.scale));
-            self.step(row, &own.end, &mut next);
-            std::mem::swap(&mut own.end, &mut next);
+            self.spec.kind().product(self.map(row), (&own.at, &own.scale), (&mut next.at, &mut next.scale));
+            self.step(row, &own.end, &mut next.end);
+            std::mem::swap(&mut own, &mut next);
         }
         own
     }
 
     /// The product of a chunk and what goes back from it if nothing comes from behind.
     fn chunk_back(&self, series: usize, steps: Range<usize>, gradient: &[T]) -> Chunk<T> {
-        let (width, numbers) = (self.spec.width(), self.spec.diagonal.numbers());
+        let (width, kind) = (self.spec.width(), self.spec.kind());
         let mut own = Chunk::identity(self.spec);
-        for t in steps.clone() {
-            compose(numbers, self.map(series * self.input.length + t), (&mut own.to, &mut own.scale));
-        }
-        let mut g = own.end.clone();
+        let mut next = own.clone();
         for t in steps.rev() {
             let row = series * self.input.length + t;
+            kind.product((&own.at, &own.scale), self.map(row), (&mut next.at, &mut next.scale));
+            std::mem::swap(&mut own.at, &mut next.at);
+            std::mem::swap(&mut own.scale, &mut next.scale);
             let w = &gradient[row * width..][..width];
-            g.iter_mut().zip(w.iter().zip(&own.end)).for_each(|(g, (&w, &r))| *g = w + r);
-            gather(numbers, self.map(row), &g, None, &mut own.end);
+            next.end.iter_mut().zip(w.iter().zip(&own.end)).for_each(|(g, (&w, &r))| *g = w + r);
+            kind.adjoint(self.map(row), &next.end, &mut own.end);
         }
         own
     }
@@ -175,14 +174,13 @@ pub(crate) fn forward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>
             .into_par_iter()
             .map(|i| walk.chunk(i / chunks, walk.steps(i / chunks, i % chunks, size)))
             .collect();
-        let numbers = spec.diagonal.numbers();
         let mut starts = Vec::with_capacity(input.batch * chunks * width);
         for (own, initial) in all.chunks_exact(chunks).zip(input.initial.chunks_exact(width)) {
             let mut carry = initial.to_vec();
-            for Chunk { to, scale, end } in own {
+            for Chunk { at, scale, end } in own {
                 starts.extend_from_slice(&carry);
                 let mut next = end.clone();
-                scatter(numbers, to, scale, &carry, &mut next);
+                spec.kind().apply((at, scale), &carry, &mut next);
                 carry = next;
             }
         }
@@ -204,15 +202,15 @@ pub(crate) fn forward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>
 
 /// What the reverse pass of a chunk fills.
 struct Filled<'a, T> {
-    /// `g_t`, `D_t h_{t-1}` and the gradient of `D_t`, `[steps, width]`.
+    /// `g_t`, what the lines of `dP_t` have in front and the gradient of `D_t`, `[steps, width]`.
     g: &'a mut [T],
-    u: &'a mut [T],
+    lines: &'a mut [T],
     d_scale: &'a mut [T],
 }
 
 /// The gradients; the input has been checked.
 pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
-    let (walk, width, numbers) = (Walk::new(spec, input), spec.width(), spec.diagonal.numbers());
+    let (walk, width) = (Walk::new(spec, input), spec.width());
     let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
     let chunks = input.length.div_ceil(size);
     // What is repeated past the end of a series is its last state.
@@ -233,23 +231,23 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
             .collect();
         for (b, carries) in carries.chunks_exact_mut(chunks * width).enumerate() {
             let (mut carry, mut next) = (last(b), vec![T::ZERO; width]);
-            for (Chunk { to, scale, end }, place) in
+            for (Chunk { at, scale, end }, place) in
                 all[b * chunks..(b + 1) * chunks].iter().zip(carries.chunks_exact_mut(width)).rev()
             {
                 place.copy_from_slice(&carry);
-                gather(numbers, (to, scale), &carry, None, &mut next);
+                spec.kind().adjoint((at, scale), &carry, &mut next);
                 carry.iter_mut().zip(next.iter().zip(end)).for_each(|(carry, (&next, &end))| *carry = next + end);
             }
         }
     }
     let zeros = || vec![T::ZERO; input.batch * series];
-    let (mut g, mut u, mut d_scale) = (zeros(), zeros(), zeros());
+    let (mut g, mut lines, mut d_scale) = (zeros(), zeros(), zeros());
     let piece = size * width;
-    let (gs, us, ds) = (cut(&mut g, series, piece), cut(&mut u, series, piece), cut(&mut d_scale, series, piece));
-    let all = gs.into_par_iter().zip(us).zip(ds).zip(carries.par_chunks_exact_mut(width)).enumerate();
-    all.for_each(|(i, (((g, u), d_scale), r))| {
+    let (gs, ls, ds) = (cut(&mut g, series, piece), cut(&mut lines, series, piece), cut(&mut d_scale, series, piece));
+    let all = gs.into_par_iter().zip(ls).zip(ds).zip(carries.par_chunks_exact_mut(width)).enumerate();
+    all.for_each(|(i, (((g, lines), d_scale), r))| {
         let (b, steps) = (i / chunks, walk.steps(i / chunks, i % chunks, size));
-        walk.reverse(b, steps, states, gradient, r, &mut Filled { g, u, d_scale });
+        walk.reverse(b, steps, states, gradient, r, &mut Filled { g, lines, d_scale });
     });
     let initial = carries.chunks_exact(chunks * width).flat_map(|own| &own[..width]).copied().collect();
     let mut control = vec![T::ZERO; input.control.len()];
@@ -264,30 +262,40 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
             }
         }
     });
-    let dictionary = walk.unchoose(&g, &u, &mut control);
+    let dictionary = match spec.one_hot {
+        OneHot::Columns => walk.unchoose(|row| &g[row * width..][..width], &lines, &mut control),
+        OneHot::Rows => walk.unchoose(|row| walk.before(states, row), &lines, &mut control),
+    };
     Gradients { dictionary, control, initial }
 }
 
 impl<T: Float> Walk<'_, T> {
+    /// The state before a step.
+    fn before<'a>(&'a self, states: &'a [T], row: usize) -> &'a [T] {
+        let (width, length) = (self.spec.width(), self.input.length);
+        match row % length {
+            0 => &self.input.initial[row / length * width..][..width],
+            _ => &states[(row - 1) * width..][..width],
+        }
+    }
+
     /// The steps of a chunk back; `r` goes from what comes from behind to what goes on to the state before.
     fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: &mut Filled<'_, T>) {
-        let (width, numbers, first) = (self.spec.width(), self.spec.diagonal.numbers(), steps.start);
+        let (width, kind, first) = (self.spec.width(), self.spec.kind(), steps.start);
         for t in steps.rev() {
             let (row, own) = (series * self.input.length + t, (t - first) * width..(t - first + 1) * width);
-            let before = match t {
-                0 => &self.input.initial[series * width..][..width],
-                _ => &states[(row - 1) * width..][..width],
-            };
+            let before = self.before(states, row);
             let (g, w) = (&mut filled.g[own.clone()], &gradient[row * width..][..width]);
             g.iter_mut().zip(w.iter().zip(&*r)).for_each(|(g, (&w, &r))| *g = w + r);
-            let (to, scale) = self.map(row);
-            scaled(numbers, scale, before, &mut filled.u[own.clone()]);
-            gather(numbers, (to, scale), g, Some((before, &mut filled.d_scale[own])), r);
+            let (at, scale) = self.map(row);
+            kind.of_lines(scale, g, before, &mut filled.lines[own.clone()]);
+            kind.of_scale(at, g, before, &mut filled.d_scale[own]);
+            kind.adjoint((at, scale), g, r);
         }
     }
 
     /// The gradient of the dictionary; those of scores go to their places in that of the control.
-    fn unchoose(&self, g: &[T], u: &[T], control: &mut [T]) -> Vec<T> {
+    fn unchoose<'a>(&self, entries: impl Fn(usize) -> &'a [T] + Sync, lines: &[T], control: &mut [T]) -> Vec<T> {
         let (spec, input, width) = (self.spec, self.input, self.spec.width());
         let (matrices, columns) = (spec.matrices, spec.columns());
         let mut rows = vec![Vec::new(); self.choices.steps.len()];
@@ -303,7 +311,7 @@ impl<T: Float> Walk<'_, T> {
             let mut d_dictionary = vec![T::ZERO; spec.dictionary()];
             let mut all = Vec::new();
             for map in shard {
-                let steps = rows[map].iter().map(|&row| (&g[row * width..][..width], &u[row * width..][..width]));
+                let steps = rows[map].iter().map(|&row| (entries(row), &lines[row * width..][..width]));
                 let steps: Vec<(&[T], &[T])> = steps.collect();
                 let mut d_scores = vec![T::ZERO; steps.len() * matrices];
                 let scores = &input.control[self.choices.steps[map] * columns..][..matrices];

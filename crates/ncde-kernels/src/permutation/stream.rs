@@ -1,10 +1,9 @@
-//! One step at a time: `h <- P D h + b`.
+//! One step at a time: `h <- A h + b`.
 
 use ncde_simd::dispatch_for;
 
 use super::PermutationDiagonal;
 use super::choice::{Choose, Room};
-use super::map::scatter;
 use crate::error::{finite, row_is_finite, want};
 use crate::{Error, Float};
 
@@ -14,7 +13,7 @@ pub struct Stream<T> {
     spec: PermutationDiagonal,
     dictionary: Vec<T>,
     room: Room<T>,
-    to: Vec<u32>,
+    at: Vec<u32>,
     scale: Vec<T>,
     next: Vec<T>,
 }
@@ -40,7 +39,7 @@ impl<T: Float> Stream<T> {
             spec,
             dictionary: dictionary.to_vec(),
             room: Room::new(&spec),
-            to: vec![0; hidden],
+            at: vec![0; hidden],
             scale: vec![T::ZERO; spec.width()],
             next: vec![T::ZERO; spec.width()],
         })
@@ -66,14 +65,14 @@ impl<T: Float> Stream<T> {
 
 /// The next state.
 pub(crate) fn push<T: ncde_simd::Float>(stream: &mut Stream<T>, state: &[T], control: &[T], dt: f64) {
-    let Stream { spec, dictionary, room, to, scale, next } = stream;
+    let Stream { spec, dictionary, room, at, scale, next } = stream;
     let (scores, rest) = control.split_at(spec.matrices);
     let (raw, affine) = rest.split_at(spec.diagonal.raw(spec.hidden));
-    dispatch_for::<T, _>(Choose { dictionary, scores, room, to });
+    dispatch_for::<T, _>(Choose { dictionary, scores, room, at });
     spec.diagonal.scale(raw, dt, scale);
     match spec.input {
         true => next.copy_from_slice(affine),
         false => next.fill(T::ZERO),
     }
-    scatter(spec.diagonal.numbers(), to, scale, state, next);
+    spec.kind().apply((at, scale), state, next);
 }

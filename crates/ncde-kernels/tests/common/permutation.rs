@@ -1,7 +1,7 @@
 //! Random permutation-diagonal recurrences and an obviously right one: full matrices in `f64`.
 
 use ncde_kernels::Float;
-use ncde_kernels::permutation::{Diagonal, Gradients, Input, PermutationDiagonal};
+use ncde_kernels::permutation::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
 
 use super::{assert_close, narrow, uniform, wide};
 
@@ -46,6 +46,10 @@ impl Case {
         }
     }
 
+    pub(crate) fn by(self, one_hot: OneHot) -> Self {
+        Self { spec: self.spec.with_one_hot(one_hot), ..self }
+    }
+
     /// Ragged, with times, and few distinct rows of scores.
     pub(crate) fn harder(mut self) -> Self {
         let (columns, matrices, batch, length) = (self.spec.columns(), self.spec.matrices(), self.batch, self.length);
@@ -80,7 +84,7 @@ impl Case {
         (wide(&states), of)
     }
 
-    /// `S`, the soft-max of the columns of the matrix that scores mix: `[H, H]`, column after column.
+    /// `S`, the soft-max of the lines of the matrix that scores mix: `[H, H]`, line after line.
     pub(crate) fn soft(&self, row: usize) -> Vec<f64> {
         let softmax = |x: &[f64]| {
             let most = x.iter().copied().fold(f64::MIN, f64::max);
@@ -95,18 +99,18 @@ impl Case {
         mixed.chunks(hidden).flat_map(softmax).collect()
     }
 
-    /// `P`, one-hot by columns.
+    /// `P`, one-hot by lines.
     pub(crate) fn hard(&self, row: usize) -> Vec<f64> {
         let hidden = self.spec.hidden();
         let mut all = self.soft(row);
-        for column in all.chunks_mut(hidden) {
-            let best = (0..hidden).fold(0, |best, i| if column[i] > column[best] { i } else { best });
-            column.iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(u8::from(i == best)));
+        for line in all.chunks_mut(hidden) {
+            let best = (0..hidden).fold(0, |best, i| if line[i] > line[best] { i } else { best });
+            line.iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(u8::from(i == best)));
         }
         all
     }
 
-    /// Full matrices, with `P` of each step as given, column after column.
+    /// Full matrices, with `P` of each step as given, line after line.
     pub(crate) fn reference(&self, p: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
         let (hidden, width, columns) = (self.spec.hidden(), self.spec.width(), self.spec.columns());
         let complex = width > hidden;
@@ -134,9 +138,13 @@ impl Case {
                         .map(|i| if self.spec.has_input() { pair(&own[columns - width..], i) } else { [0.0; 2] })
                         .collect();
                     for (j, &h) in h.iter().enumerate() {
-                        let u = times(d(j), h);
                         for (i, next) in next.iter_mut().enumerate() {
-                            *next = [next[0] + p[j * hidden + i] * u[0], next[1] + p[j * hidden + i] * u[1]];
+                            let (p, d) = match self.spec.one_hot() {
+                                OneHot::Columns => (p[j * hidden + i], d(j)),
+                                OneHot::Rows => (p[i * hidden + j], d(i)),
+                            };
+                            let u = times(d, h);
+                            *next = [next[0] + p * u[0], next[1] + p * u[1]];
                         }
                     }
                     h = next;
@@ -161,8 +169,10 @@ pub(crate) fn cases() -> Vec<Case> {
     for diagonal in KINDS {
         for input in [false, true] {
             for shape in [[1, 1, 1, 1], [2, 3, 2, 1], [1, 7, 5, 3], [3, 5, 3, 2], [2, 4, 17, 4]] {
-                let case = Case::new(1, diagonal, input, shape);
-                all.extend([case.clone(), case.harder()]);
+                for one_hot in [OneHot::Columns, OneHot::Rows] {
+                    let case = Case::new(1, diagonal, input, shape).by(one_hot);
+                    all.extend([case.clone(), case.harder()]);
+                }
             }
         }
     }

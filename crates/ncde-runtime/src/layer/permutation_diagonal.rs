@@ -1,12 +1,12 @@
 //! States that a row sends to each other, and that decay and turn on the way: the eighth structure.
 //!
 //! ```text
-//! h_k = P(x_k) D(x_k) h_{k-1} + B x_k
-//! P = hardmax(sum_i s_i M_i) by columns,   s = softmax(S x),   D = exp(lambda dt),   lambda = ln sigmoid(L x + l) + 2 pi i sigmoid(R x + r)
+//! h_k = P(x_k) D(x_k) h_{k-1} + B x_k   by columns,   D(x_k) P(x_k) h_{k-1} + B x_k   by rows
+//! P = hardmax(sum_i s_i M_i) by columns or rows,   s = softmax(S x),   D = exp(lambda dt),   lambda = ln sigmoid(L x + l) + 2 pi i sigmoid(R x + r)
 //! ```
 //!
-//! `P` has one 1 in each column: it sends state `j` to state `p(j)`. A product of two such matrices times diagonals is another, so the recurrence runs as a scan, at `O(H)` a step; and with `D`
-//! near 1 it follows any finite automaton of `H` states. Published as PD-SSM (Terzic et al., 2025), where `D` comes from a network with one hidden layer; here from an affine map.
+//! `P` has one 1 in each column: it sends state `j` to state `p(j)`; or one in each row: state `i` comes from state `p(i)`. A product of two such matrices times diagonals is another, so the recurrence runs as a scan, at `O(H)` a step; and with `D`
+//! near 1 it follows any finite automaton of `H` states. Published as PD-SSM (Terzic et al., 2025; columns in its text, rows in its code), where `D` comes from a network with one hidden layer; here from an affine map.
 //! The choice is straight through: hard in both forms, with the derivative of a soft-max in training. See [`ncde_kernels::permutation`].
 //!
 //! It is a layer of its own, and no structure of `linear-cde`: there matrices are linear in the increments of a path, and flows `exp(Omega)`. A choice is not linear, and no flow
@@ -18,14 +18,14 @@
 //! | weight | shape | first values |
 //! | --- | --- | --- |
 //! | `select` (`S`) | `[numbers of x, K]` | normal, of deviation `scores / sqrt(numbers of x)` |
-//! | `dictionary` (`M`) | `[K, H, H]`: matrix, column, row | normal, of deviation `1 / sqrt(H)` |
+//! | `dictionary` (`M`) | `[K, H, H]`: matrix, column, row; or matrix, row, column | normal, of deviation `1 / sqrt(H)` |
 //! | `rate` (`L`, then `R`; not with `one`) | `[numbers of x, H or 2H]` | uniform on `±1 / sqrt(numbers of x)` |
 //! | `rate_bias` (`l`, then `r`) | `[H or 2H]` | the logit of `keep`, then of phases on all of the circle |
 //! | `b` (with `input`) | `[numbers of x, H or 2H]` | uniform on `±1 / sqrt(numbers of x)` |
 //! | `first` (`initial = "first"`) | `[numbers of x_0 and statics, H or 2H]` | uniform on `±1 / sqrt(inputs)` |
 //! | `start` | `[H or 2H]` | as `first`; standard normal where there is none |
 
-use ncde_kernels::permutation::{Diagonal, PermutationDiagonal as Kernel, Stream};
+use ncde_kernels::permutation::{Diagonal, OneHot, PermutationDiagonal as Kernel, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
@@ -33,7 +33,7 @@ use super::signal::{at_least_one, product, refuse};
 use super::{Chain, Init, Initial, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
-/// A recurrence of matrices that are one-hot by columns times a diagonal.
+/// A recurrence of matrices that are one-hot by columns or rows, and a diagonal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PermutationDiagonal {
@@ -44,6 +44,9 @@ pub struct PermutationDiagonal {
     /// `D`: complex, real, or 1.
     #[serde(default)]
     pub diagonal: Diagonal,
+    /// Which lines of `P` have one entry each.
+    #[serde(default)]
+    pub one_hot: OneHot,
     /// Whether `B x` is added to the state.
     #[serde(default)]
     pub input: bool,
@@ -69,10 +72,10 @@ const fn nearly() -> f64 {
 }
 
 impl PermutationDiagonal {
-    /// With a real diagonal, from a learned state to which nothing is added.
+    /// One-hot by columns, with a real diagonal, from a learned state to which nothing is added.
     pub const fn new(hidden: usize, matrices: usize) -> Self {
-        let (diagonal, initial) = (Diagonal::Real, Initial::Learned);
-        Self { hidden, matrices, diagonal, input: false, initial, time: false, scores: four(), keep: nearly() }
+        let (diagonal, one_hot, initial) = (Diagonal::Real, OneHot::Columns, Initial::Learned);
+        Self { hidden, matrices, diagonal, one_hot, input: false, initial, time: false, scores: four(), keep: nearly() }
     }
 
     /// What is computed, for rows of as many numbers as these have.
@@ -88,7 +91,7 @@ impl PermutationDiagonal {
         if !(self.keep > 0.0 && self.keep < 1.0) {
             return refuse("keep", format!("{}; it is a modulus between 0 and 1", self.keep));
         }
-        let kernel = Kernel::new(self.hidden, self.matrices, self.diagonal);
+        let kernel = Kernel::new(self.hidden, self.matrices, self.diagonal).with_one_hot(self.one_hot);
         Ok(if self.input { kernel.with_input() } else { kernel })
     }
 

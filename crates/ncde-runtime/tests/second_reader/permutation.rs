@@ -30,17 +30,19 @@ pub(crate) fn permutation_diagonal(spec: &Value, own: &Own<'_>, rows: &Rows) -> 
             let s = softmax(&affine(x, own.get("select"), &vec![0.0; k]));
             let rates = if diagonal == "one" { Vec::new() } else { affine(x, own.get("rate"), own.get("rate_bias")) };
             let mut next = if is("input") { affine(x, own.get("b"), &vec![0.0; parts * n]) } else { vec![0.0; parts * n] };
+            let rows = spec.get("one_hot").is_some_and(|value| value == "rows");
             for j in 0..n {
                 let mixed = |i: usize| (0..k).map(|m| s[m] * own.get("dictionary")[(m * n + j) * n + i]).sum::<f64>();
-                let to = (1..n).fold(0, |best, i| if mixed(i) > mixed(best) { i } else { best });
+                let best = (1..n).fold(0, |best, i| if mixed(i) > mixed(best) { i } else { best });
+                let (from, to) = if rows { (best, j) } else { (j, best) };
                 let modulus = if diagonal == "one" { 1.0 } else { sigmoid(rates[j]).powf(dt) };
                 if diagonal == "complex" {
                     let angle = std::f64::consts::TAU * sigmoid(rates[n + j]) * dt;
                     let (re, im) = (modulus * angle.cos(), modulus * angle.sin());
-                    next[to] += re * h[j] - im * h[n + j];
-                    next[n + to] += re * h[n + j] + im * h[j];
+                    next[to] += re * h[from] - im * h[n + from];
+                    next[n + to] += re * h[n + from] + im * h[from];
                 } else {
-                    next[to] += modulus * h[j];
+                    next[to] += modulus * h[from];
                 }
             }
             h = next;

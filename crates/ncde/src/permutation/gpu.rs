@@ -1,4 +1,4 @@
-//! GPUs: kernels of `ncde-gpu`; on the host where a device does not hold the states of a series.
+//! GPUs: kernels of `ncde-gpu`; on the host where a device does not hold the states of a series, or states are fetched (one-hot by rows).
 
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
@@ -6,13 +6,13 @@ use burn_flex::Flex;
 use burn_tensor::TensorMetadata;
 use ncde_gpu::permutation as device;
 
-use super::{ArrayGradients, Arrays, Diagonal, Error, PermutationDiagonal, PermutationOps};
+use super::{ArrayGradients, Arrays, Diagonal, Error, OneHot, PermutationDiagonal, PermutationOps};
 use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, I, B> {
     fn permutation(spec: PermutationDiagonal, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
         let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
-        if !own.fits(&gpu) {
+        if spec.one_hot() == OneHot::Rows || !own.fits(&gpu) {
             let device = arrays.dictionary.device.clone();
             return Ok(on_device(&Flex::permutation(spec, hosted(arrays))?, &device));
         }
@@ -29,7 +29,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, 
         gradient: CubeTensor<R>,
     ) -> Result<ArrayGradients<Self>, Error> {
         let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
-        if !own.fits(&gpu) {
+        if spec.one_hot() == OneHot::Rows || !own.fits(&gpu) {
             let device = arrays.dictionary.device.clone();
             let of = Flex::permutation_backward(spec, hosted(arrays), on_host(states), on_host(gradient))?;
             return Ok(ArrayGradients {

@@ -18,7 +18,7 @@ use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
 
 pub use crate::operation::Error;
-pub use ncde_kernels::permutation::{Diagonal, PermutationDiagonal};
+pub use ncde_kernels::permutation::{Diagonal, OneHot, PermutationDiagonal};
 pub use ops::{ArrayGradients, Arrays, PermutationOps};
 
 use crate::operation::{primitive, public, want};

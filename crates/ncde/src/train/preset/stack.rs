@@ -9,7 +9,7 @@
 //! A stack and a `slice` err on different series, so that of numbers two of each are trained, on the same windows, and vote.
 
 use ncde_kernels::neural::Activation as Pointwise;
-use ncde_kernels::permutation::Diagonal;
+use ncde_kernels::permutation::{Diagonal, OneHot};
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
@@ -61,6 +61,8 @@ table! {
         matrices: usize,
         /// The diagonal of `permutation-diagonal`: `real` (the default), `complex`, or `one`, choices alone.
         diagonal: Diagonal,
+        /// The choices of `permutation-diagonal`: each state is sent to one (`columns`, the default) or fetched from one (`rows`).
+        one_hot: OneHot,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
         /// Whether flows may expand: `free` (the default for tokens), or `contractive`, never, which needs `exp` and blocks (the default for numbers).
@@ -148,7 +150,11 @@ impl StackKeys {
         let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
         has_keys(
             self.structure.unwrap_or(StructureName::Block),
-            &[("matrices", self.matrices.is_some(), false), ("diagonal", self.diagonal.is_some(), false)],
+            &[
+                ("matrices", self.matrices.is_some(), false),
+                ("diagonal", self.diagonal.is_some(), false),
+                ("one_hot", self.one_hot.is_some(), false),
+            ],
         )?;
         // The constant of tokens counts rows.
         let longest = match drive {
@@ -218,6 +224,7 @@ impl StackKeys {
         let matrices = at_least("model.matrices", *self.matrices.get_or_insert(8), 1)?;
         Ok(permutations(&PermutationDiagonal {
             diagonal: *self.diagonal.get_or_insert(Diagonal::Real),
+            one_hot: *self.one_hot.get_or_insert(OneHot::Columns),
             initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
             ..PermutationDiagonal::new(hidden, matrices)
         }))
