@@ -45,6 +45,8 @@ mod reverse;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod rows;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod scan;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod sizes;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod update;

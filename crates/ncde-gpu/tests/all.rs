@@ -10,3 +10,4 @@ mod linear;
 mod memory;
 mod permutation;
 mod rows;
+mod scan;

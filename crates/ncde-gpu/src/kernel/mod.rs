@@ -9,6 +9,7 @@
 //! | `wide` | large blocks in shared memory |
 //! | `carry` | from chunk to chunk |
 //! | `scale` | `factor x` |
+//! | `scan` | the elementwise recurrence |
 //! | `generators` | generators and their gradients as matrix products |
 //! | `brackets` | matrices and vectors of brackets |
 //! | `pairs` | the same for brackets of two letters |
@@ -39,6 +40,7 @@ pub(crate) mod permutation;
 pub(crate) mod product;
 pub(crate) mod rows;
 pub(crate) mod scale;
+pub(crate) mod scan;
 pub(crate) mod small;
 pub(crate) mod step;
 pub(crate) mod team;

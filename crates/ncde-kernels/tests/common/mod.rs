@@ -5,6 +5,7 @@ pub(crate) mod matrix;
 pub(crate) mod model;
 pub(crate) mod permutation;
 pub(crate) mod reference;
+pub(crate) mod scan;
 
 /// A small counter-based generator (splitmix64): the same numbers everywhere, between -0.5 and 0.5.
 pub(crate) fn uniform(seed: u64, n: usize) -> Vec<f64> {

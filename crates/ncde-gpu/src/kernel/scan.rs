@@ -1,0 +1,276 @@
+//! The elementwise recurrence, a number of a chunk of a series a unit.
+//!
+//! ```text
+//! h_t = a_t h_{t-1} + b_t,   and in reverse   r_{t-1} = conj(a_t) (w_t + r_t)
+//! ```
+//!
+//! Both are `x <- c x + y` from chunk to chunk, with the product `c` of a chunk and its end `y` from zero. Numbers of a row are neighbours in memory, and so are units; complex rows hold their
+//! real parts, then their imaginary parts.
+
+use cubecl::prelude::*;
+
+/// How many chunks are read at once on the way from chunk to chunk, so that a unit waits for all of them together.
+const DEEP: usize = 8;
+
+/// `x <- a x + y`, or `conj(a) x + y`.
+#[cube]
+fn advance(x: &mut Array<f32>, a: &Array<f32>, y: &Array<f32>, #[comptime] parts: usize, #[comptime] conjugate: bool) {
+    if comptime!(parts == 1) {
+        x[0] = a[0] * x[0] + y[0];
+    } else {
+        let mut im = a[1];
+        if comptime!(conjugate) {
+            im = f32::new(0.0) - im;
+        }
+        let re = a[0] * x[0] - im * x[1] + y[0];
+        x[1] = a[0] * x[1] + im * x[0] + y[1];
+        x[0] = re;
+    }
+}
+
+/// A number of a row.
+#[cube]
+fn load(from: &Array<f32>, at: usize, width: usize, x: &mut Array<f32>, #[comptime] parts: usize) {
+    #[unroll]
+    for p in 0..parts {
+        x[p] = from[at + p * width];
+    }
+}
+
+#[cube]
+fn store(x: &Array<f32>, to: &mut Array<f32>, at: usize, width: usize, #[comptime] parts: usize) {
+    #[unroll]
+    for p in 0..parts {
+        to[at + p * width] = x[p];
+    }
+}
+
+#[cube]
+fn fill(x: &mut Array<f32>, re: f32, #[comptime] parts: usize) {
+    #[unroll]
+    for p in 0..parts {
+        x[p] = f32::new(0.0);
+    }
+    x[0] = re;
+}
+
+/// The product of each chunk and its end from zero; in reverse from its last step to its first, with `w` in the place of `b`.
+///
+/// Units: `[batch, chunks, width]`; products and ends: `[batch, chunks, parts, width]`.
+#[cube(launch_unchecked)]
+pub(crate) fn ends(
+    a: &Array<f32>,
+    b: &Array<f32>,
+    products: &mut Array<f32>,
+    ends: &mut Array<f32>,
+    length: usize,
+    width: usize,
+    chunk: usize,
+    chunks: usize,
+    units: usize,
+    #[comptime] parts: usize,
+    #[comptime] back: bool,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let number = unit % width;
+    let place = unit / width;
+    let first = place % chunks * chunk;
+    let count = min(chunk, length - first);
+    let mut own = Array::<f32>::new(parts);
+    let mut added = Array::<f32>::new(parts);
+    let mut product = Array::<f32>::new(parts);
+    let mut end = Array::<f32>::new(parts);
+    let mut zero = Array::<f32>::new(parts);
+    fill(&mut product, f32::new(1.0), parts);
+    fill(&mut end, f32::new(0.0), parts);
+    fill(&mut zero, f32::new(0.0), parts);
+    for turn in 0..count {
+        let mut t = first + turn;
+        if comptime!(back) {
+            t = first + count - 1 - turn;
+        }
+        let at = (place / chunks * length + t) * parts * width + number;
+        load(a, at, width, &mut own, parts);
+        load(b, at, width, &mut added, parts);
+        if comptime!(back) {
+            #[unroll]
+            for p in 0..parts {
+                end[p] += added[p];
+            }
+            advance(&mut end, &own, &zero, parts, true);
+        } else {
+            advance(&mut end, &own, &added, parts, false);
+        }
+        advance(&mut product, &own, &zero, parts, back);
+    }
+    let at = place * parts * width + number;
+    store(&product, products, at, width, parts);
+    store(&end, ends, at, width, parts);
+}
+
+/// What each chunk begins with, in the place of its end from zero: from the state before all, or in reverse from 0 at the last chunk.
+///
+/// Units: `[batch, width]`.
+#[cube(launch_unchecked)]
+pub(crate) fn carry(
+    products: &Array<f32>,
+    ends: &mut Array<f32>,
+    initial: &Array<f32>,
+    width: usize,
+    chunks: usize,
+    units: usize,
+    #[comptime] parts: usize,
+    #[comptime] back: bool,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let number = unit % width;
+    let series = unit / width;
+    let mut state = Array::<f32>::new(parts);
+    let mut product = Array::<f32>::new(parts);
+    let mut end = Array::<f32>::new(parts);
+    let mut many_products = Array::<f32>::new(comptime!(DEEP * parts));
+    let mut many_ends = Array::<f32>::new(comptime!(DEEP * parts));
+    if comptime!(back) {
+        fill(&mut state, f32::new(0.0), parts);
+    } else {
+        load(initial, series * parts * width + number, width, &mut state, parts);
+    }
+    for round in 0..(chunks + comptime!(DEEP - 1)) / DEEP {
+        let done = round * DEEP;
+        #[unroll]
+        for i in 0..DEEP {
+            // Beyond the last it is read again.
+            let mut place = min(done + i, chunks - 1);
+            if comptime!(back) {
+                place = chunks - 1 - place;
+            }
+            let at = (series * chunks + place) * parts * width + number;
+            #[unroll]
+            for p in 0..parts {
+                many_products[i * parts + p] = products[at + p * width];
+                many_ends[i * parts + p] = ends[at + p * width];
+            }
+        }
+        #[unroll]
+        for i in 0..DEEP {
+            if done + i < chunks {
+                let mut place = done + i;
+                if comptime!(back) {
+                    place = chunks - 1 - place;
+                }
+                store(&state, ends, (series * chunks + place) * parts * width + number, width, parts);
+                #[unroll]
+                for p in 0..parts {
+                    product[p] = many_products[i * parts + p];
+                    end[p] = many_ends[i * parts + p];
+                }
+                // Products of the way back are conjugated already.
+                advance(&mut state, &product, &end, parts, false);
+            }
+        }
+    }
+}
+
+/// All states, from the one that each chunk begins with.
+///
+/// Units: `[batch, chunks, width]`.
+#[cube(launch_unchecked)]
+pub(crate) fn states(
+    a: &Array<f32>,
+    b: &Array<f32>,
+    starts: &Array<f32>,
+    out: &mut Array<f32>,
+    length: usize,
+    width: usize,
+    chunk: usize,
+    chunks: usize,
+    units: usize,
+    #[comptime] parts: usize,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let number = unit % width;
+    let place = unit / width;
+    let first = place % chunks * chunk;
+    let mut own = Array::<f32>::new(parts);
+    let mut added = Array::<f32>::new(parts);
+    let mut state = Array::<f32>::new(parts);
+    load(starts, place * parts * width + number, width, &mut state, parts);
+    for t in first..min(first + chunk, length) {
+        let at = (place / chunks * length + t) * parts * width + number;
+        load(a, at, width, &mut own, parts);
+        load(b, at, width, &mut added, parts);
+        advance(&mut state, &own, &added, parts, false);
+        store(&state, out, at, width, parts);
+    }
+}
+
+/// The gradients, from what comes to each chunk from behind: `db = g = w + r`, `da = g conj(h)` with the state before.
+///
+/// Units: `[batch, chunks, width]`.
+#[cube(launch_unchecked)]
+pub(crate) fn gradients(
+    a: &Array<f32>,
+    h: &Array<f32>,
+    w: &Array<f32>,
+    initial: &Array<f32>,
+    carried: &Array<f32>,
+    da: &mut Array<f32>,
+    db: &mut Array<f32>,
+    d_initial: &mut Array<f32>,
+    length: usize,
+    width: usize,
+    chunk: usize,
+    chunks: usize,
+    units: usize,
+    #[comptime] parts: usize,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let number = unit % width;
+    let place = unit / width;
+    let series = place / chunks;
+    let first = place % chunks * chunk;
+    let count = min(chunk, length - first);
+    let row = parts * width;
+    let mut own = Array::<f32>::new(parts);
+    let mut before = Array::<f32>::new(parts);
+    let mut g = Array::<f32>::new(parts);
+    let mut r = Array::<f32>::new(parts);
+    let mut zero = Array::<f32>::new(parts);
+    fill(&mut zero, f32::new(0.0), parts);
+    load(carried, place * row + number, width, &mut r, parts);
+    for turn in 0..count {
+        let t = first + count - 1 - turn;
+        let at = (series * length + t) * row + number;
+        load(a, at, width, &mut own, parts);
+        load(w, at, width, &mut g, parts);
+        if t == 0 {
+            load(initial, series * row + number, width, &mut before, parts);
+        } else {
+            load(h, at - row, width, &mut before, parts);
+        }
+        #[unroll]
+        for p in 0..parts {
+            g[p] += r[p];
+            r[p] = g[p];
+        }
+        store(&g, db, at, width, parts);
+        advance(&mut r, &own, &zero, parts, true);
+        advance(&mut g, &before, &zero, parts, true);
+        store(&g, da, at, width, parts);
+    }
+    if first == 0 {
+        store(&r, d_initial, series * row + number, width, parts);
+    }
+}
