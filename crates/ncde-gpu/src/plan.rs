@@ -124,14 +124,17 @@ impl Plan {
     /// For a run of blocks.
     pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
         let Shapes { batch, length, columns, .. } = shapes;
+        let owner = Owner::of(run.b);
         let serial = batch * columns * run.count * weight(run.b);
         // As many chunks as keep the device busy.
         let wanted = limits.units.div_ceil(serial.max(1)).max(1);
         let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
         let chunks = length.div_ceil(chunk);
         let step = batch * chunks * run.entries() * size_of::<f32>();
-        let slab = (limits.slab / step.max(1)).clamp(1, chunk);
-        Self { owner: Owner::of(run.b), chunk, chunks, slab }
+        // Steps of large blocks take so long that short slabs cost nothing, and more of them is left in the caches of the device.
+        let bytes = if owner == Owner::Cube && chunks > 1 { limits.slab / 4 } else { limits.slab };
+        let slab = (bytes / step.max(1)).clamp(1, chunk);
+        Self { owner, chunk, chunks, slab }
     }
 
     /// How many chunks are joined to a group, of which then there are about as many: all, where they are few.

@@ -190,7 +190,9 @@ impl<R: Runtime> Work<'_, R> {
         let (client, places) = (self.gpu.client(), self.host.places());
         let d_omega = self.gpu.floats(self.slab_count());
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
-        let each = places.div_ceil(SPLITS);
+        // As many parts as keep the device busy: a part of large blocks is large.
+        let busy = 2 * self.gpu.limits().units / (groups * run.entries());
+        let each = places.div_ceil(busy.clamp(1, SPLITS));
         let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);

@@ -13,7 +13,7 @@ use crate::permutation::PermutationDiagonal;
 
 /// Lines of a unit: they share what is read of a row.
 pub(crate) fn own(of: PermutationDiagonal) -> usize {
-    (MOST / of.matrices).clamp(1, 4)
+    (MOST / 2 / of.matrices).clamp(1, 4)
 }
 
 /// The part of a split of `dM_k`, `[splits, K, H, H]`. `kept` are `e` and `l`, `[rows, 2 width]`.

@@ -18,10 +18,10 @@ use crate::permutation::PermutationDiagonal;
 pub(crate) const ROWS: usize = 128;
 
 /// Fours of a dictionary that a cube has in shared memory at once, or one for each matrix.
-const ROOM: usize = 512;
+const ROOM: usize = 1024;
 
 /// Up to so many matrices, weights are in registers.
-pub(super) const MOST: usize = 32;
+pub(super) const MOST: usize = 64;
 
 /// Fours of a line of one matrix that are in shared memory at once.
 fn span(of: PermutationDiagonal) -> usize {
