@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::guard::looked_for;
 use crate::kept;
 use crate::kernel::{few, scale};
-use crate::plan::{Limits, Plan, Run, Shapes};
+use crate::plan::{Limits, Owner, Run, Shapes};
 use crate::sizes::CUBE;
 
 /// A device.
@@ -122,7 +122,7 @@ impl<R: Runtime> Gpu<R> {
 
     /// How many channels a unit of a run of blocks keeps: all, or none.
     pub(crate) fn few(&self, run: Run, shapes: Shapes) -> usize {
-        let fits = run.b <= Plan::SMALL && shapes.coefficients * run.b * run.b <= few::MOST;
+        let fits = Owner::of(run.b) == Owner::Unit && shapes.coefficients * run.b * run.b <= few::MOST;
         if self.may_keep && fits && run.count.is_multiple_of(self.plane()) { shapes.coefficients } else { 0 }
     }
 

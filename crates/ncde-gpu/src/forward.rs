@@ -6,7 +6,8 @@ use cubecl::server::Handle;
 use crate::device::array;
 use crate::flow::Flow;
 use crate::kernel::wide::Purpose;
-use crate::kernel::{carry, few, small, wide};
+use crate::kernel::{carry, few, middle, small, wide};
+use crate::plan::Owner;
 use crate::sizes::{CUBE, Host};
 use crate::work::Work;
 
@@ -40,63 +41,83 @@ impl<R: Runtime> Work<'_, R> {
             }
             return out;
         }
-        let slabs: Vec<_> = if back && !self.is_small() { plan.slabs().rev().collect() } else { plan.slabs().collect() };
+        let is_reversed = back && self.owner() != Owner::Unit;
+        let slabs: Vec<_> = if is_reversed { plan.slabs().rev().collect() } else { plan.slabs().collect() };
         for slab in slabs {
             let (host, client) = (self.at(slab), self.gpu.client());
             let omega = self.omega(slab, &self.formed[0]);
             // SAFETY: every buffer was made or checked with the size given here.
             unsafe {
-                if self.is_small() {
-                    let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
-                    let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
-                    small::products::launch_unchecked::<R>(
-                        client,
-                        self.gpu.cubes(units),
-                        CubeDim::new_1d(CUBE),
-                        omega,
-                        self.beta(),
-                        self.lengths(),
-                        array(&out, self.product_count()),
-                        host.launch(units),
-                        run.b,
-                        flow,
-                    );
-                } else {
-                    let columns = self.columns();
-                    let units = shapes.batch * (plan.chunks - 1) * run.count * run.b.div_ceil(columns);
-                    if self.is_by_fours() && columns >= 64 {
-                        wide::products::products_by_fours::launch_unchecked::<R>(
+                match self.owner() {
+                    Owner::Unit => {
+                        let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
+                        let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
+                        small::products::launch_unchecked::<R>(
                             client,
-                            self.gpu.spread(units),
-                            CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
+                            self.gpu.cubes(units),
+                            CubeDim::new_1d(CUBE),
+                            omega,
+                            self.beta(),
+                            self.lengths(),
+                            array(&out, self.product_count()),
+                            host.launch(units),
+                            run.b,
+                            flow,
+                        );
+                    }
+                    Owner::Team => {
+                        let units = shapes.batch * (plan.chunks - 1) * run.count;
+                        middle::products::products::launch_unchecked::<R>(
+                            client,
+                            self.gpu.spread(units.div_ceil(middle::products::blocks(run.b))),
+                            CubeDim::new_1d(middle::CUBE as u32),
                             4,
                             omega,
                             self.lengths(),
                             array(&out, self.product_count()),
                             host.launch(units),
                             run.b,
-                            columns,
-                            back,
-                        );
-                    } else {
-                        wide::products::products::launch_unchecked::<R>(
-                            client,
-                            self.gpu.spread(units),
-                            CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
-                            omega,
-                            self.lengths(),
-                            array(&out, self.product_count()),
-                            host.launch(units),
-                            run.b,
-                            columns,
                             flow,
                             back,
                         );
                     }
-                    if flow.is_affine() {
-                        self.walk(slab, Purpose::Sum, (&out, self.product_count()), &self.arrays.initial);
+                    Owner::Cube => {
+                        let columns = self.columns();
+                        let units = shapes.batch * (plan.chunks - 1) * run.count * run.b.div_ceil(columns);
+                        if self.is_by_fours() && columns >= 64 {
+                            wide::products::products_by_fours::launch_unchecked::<R>(
+                                client,
+                                self.gpu.spread(units),
+                                CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
+                                4,
+                                omega,
+                                self.lengths(),
+                                array(&out, self.product_count()),
+                                host.launch(units),
+                                run.b,
+                                columns,
+                                back,
+                            );
+                        } else {
+                            wide::products::products::launch_unchecked::<R>(
+                                client,
+                                self.gpu.spread(units),
+                                CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
+                                omega,
+                                self.lengths(),
+                                array(&out, self.product_count()),
+                                host.launch(units),
+                                run.b,
+                                columns,
+                                flow,
+                                back,
+                            );
+                        }
                     }
                 }
+            }
+            if flow.is_affine() && self.owner() != Owner::Unit {
+                self.walk(slab, Purpose::Sum, (&out, self.product_count()), &self.arrays.initial);
             }
             then(slab);
         }
@@ -119,60 +140,72 @@ impl<R: Runtime> Work<'_, R> {
         !self.flow.exact && self.host.run.b.is_multiple_of(64)
     }
 
-    /// A walk of large blocks through a slab.
+    /// A walk through a slab, of blocks of more than one unit.
     pub(crate) fn walk(&self, slab: (usize, usize), purpose: Purpose, (ends, end_count): (&Handle, usize), rows: &Handle) {
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;
         let flow = if purpose == Purpose::Pull { self.flow.without_affine() } else { self.flow };
         let row_count = if purpose == Purpose::Sum { self.initial_count() } else { self.state_count() };
+        let (client, gpu, sizes) = (self.gpu.client(), self.gpu, self.at(slab).launch(units));
+        let omega = self.omega(slab, &self.formed[0]);
         // SAFETY: every buffer was made or checked with the size given here; a sum does not touch its rows.
         unsafe {
-            wide::walk::walk::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.spread(units),
-                CubeDim::new_1d(wide::WALKERS as u32),
-                self.omega(slab, &self.formed[0]),
-                self.beta(),
-                self.lengths(),
-                array(ends, end_count),
-                array(rows, row_count),
-                self.at(slab).launch(units),
-                run.b,
-                flow,
-                purpose,
-            );
+            let (ends, rows) = (array(ends, end_count), array(rows, row_count));
+            let (beta, lengths) = (self.beta(), self.lengths());
+            if self.owner() == Owner::Team {
+                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::teams(run.b))), CubeDim::new_1d(middle::CUBE as u32));
+                middle::walk::walk::launch_unchecked::<R>(
+                    client, cubes, dim, omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose,
+                );
+            } else {
+                let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
+                wide::walk::walk::launch_unchecked::<R>(
+                    client, cubes, dim, omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose,
+                );
+            }
         }
     }
 
     /// The state at the beginning of every chunk.
     pub(crate) fn starts(&self) -> Handle {
-        let Host { run, shapes, plan, .. } = self.host;
         let starts = self.gpu.floats(self.end_count());
         // One chunk has no product, and nothing of it is read.
-        let products =
-            if plan.chunks > 1 { self.products(self.flow, false, |_| ()) } else { self.gpu.floats(self.product_count()) };
-        let units = shapes.batch * shapes.columns * run.count;
-        let affine = self.flow.is_affine();
-        if self.is_small() {
+        let products = if self.host.plan.chunks > 1 {
+            self.products(self.flow, false, |_| ())
+        } else {
+            self.gpu.floats(self.product_count())
+        };
+        if self.owner() == Owner::Unit {
             self.carry(&products, &starts);
-            return starts;
-        }
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            wide::carry::carry::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.spread(units),
-                CubeDim::new_1d(wide::WALKERS as u32),
-                array(&products, self.product_count()),
-                array(&self.arrays.initial, self.initial_count()),
-                array(&starts, self.end_count()),
-                self.host.launch(units),
-                run.b,
-                affine,
-                false,
-            );
+        } else {
+            self.carry_large(&products, &starts, self.flow.is_affine(), false);
         }
         starts
+    }
+
+    /// Blocks of more than one unit, from chunk to chunk: states, or gradients in reverse.
+    pub(crate) fn carry_large(&self, products: &Handle, ends: &Handle, affine: bool, back: bool) {
+        let Host { run, shapes, .. } = self.host;
+        let units = shapes.batch * shapes.columns * run.count;
+        // SAFETY: every buffer was made or checked with the size given here.
+        unsafe {
+            let products = array(products, self.product_count());
+            let initial = array(&self.arrays.initial, self.initial_count());
+            let ends = array(ends, self.end_count());
+            let sizes = self.host.launch(units);
+            let (client, gpu) = (self.gpu.client(), self.gpu);
+            if self.owner() == Owner::Team {
+                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::teams(run.b))), CubeDim::new_1d(middle::CUBE as u32));
+                middle::carry::carry::launch_unchecked::<R>(
+                    client, cubes, dim, products, initial, ends, sizes, run.b, affine, back,
+                );
+            } else {
+                let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
+                wide::carry::carry::launch_unchecked::<R>(
+                    client, cubes, dim, products, initial, ends, sizes, run.b, affine, back,
+                );
+            }
+        }
     }
 
     /// Small blocks, from chunk to chunk: through groups of chunks where there are many.
@@ -245,7 +278,7 @@ impl<R: Runtime> Work<'_, R> {
 
     /// The states of a slab.
     pub(crate) fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
-        if !self.is_small() {
+        if self.owner() != Owner::Unit {
             return self.walk(slab, Purpose::Replay, (starts, self.end_count()), states);
         }
         let Host { run, shapes, plan, .. } = self.host;

@@ -55,7 +55,7 @@ mod work;
 
 pub use error::Error;
 pub use flow::{Affine, Flow};
-pub use plan::{Limits, Plan, Run, Shapes};
+pub use plan::{Limits, Owner, Plan, Run, Shapes};
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use brackets::{Brackets, Element};

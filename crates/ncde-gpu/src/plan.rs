@@ -69,9 +69,33 @@ impl Default for Limits {
     }
 }
 
+/// Who has a block, one column of its state at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A unit, in its registers: blocks up to 8.
+    Unit,
+    /// A team of 16 or 32 units, a row each: blocks up to 32.
+    Team,
+    /// A cube, in its shared memory.
+    Cube,
+}
+
+impl Owner {
+    /// Of blocks of this size.
+    pub fn of(b: usize) -> Self {
+        match b {
+            0..=8 => Self::Unit,
+            9..=32 => Self::Team,
+            _ => Self::Cube,
+        }
+    }
+}
+
 /// How one run of blocks is worked through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
+    /// Who has a block.
+    pub owner: Owner,
     /// Steps of a chunk; the last chunk of a series may have fewer.
     pub chunk: usize,
     /// Chunks of a series.
@@ -80,12 +104,12 @@ pub struct Plan {
     pub slab: usize,
 }
 
-/// How much of the device a block keeps busy: larger ones have more registers, or a cube of units.
+/// How much of the device a block keeps busy: larger ones have more registers, a team of units, or a cube of them.
 fn weight(b: usize) -> usize {
-    match b {
-        1 => 1,
-        2..=Plan::SMALL => 2,
-        _ => 512,
+    match Owner::of(b) {
+        Owner::Unit => b.min(2),
+        Owner::Team => 2 * b.next_power_of_two(),
+        Owner::Cube => 512,
     }
 }
 
@@ -100,18 +124,18 @@ impl Plan {
     /// For a run of blocks.
     pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
         let Shapes { batch, length, columns, .. } = shapes;
+        let owner = Owner::of(run.b);
         let serial = batch * columns * run.count * weight(run.b);
         // As many chunks as keep the device busy.
         let wanted = limits.units.div_ceil(serial.max(1)).max(1);
         let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
         let chunks = length.div_ceil(chunk);
         let step = batch * chunks * run.entries() * size_of::<f32>();
-        let slab = (limits.slab / step.max(1)).clamp(1, chunk);
-        Self { chunk, chunks, slab }
+        // Steps of large blocks take so long that short slabs cost nothing, and more of them is left in the caches of the device.
+        let bytes = if owner == Owner::Cube && chunks > 1 { limits.slab / 4 } else { limits.slab };
+        let slab = (bytes / step.max(1)).clamp(1, chunk);
+        Self { owner, chunk, chunks, slab }
     }
-
-    /// Blocks up to this size are one unit's.
-    pub const SMALL: usize = 8;
 
     /// How many chunks are joined to a group, of which then there are about as many: all, where they are few.
     pub fn group(&self) -> usize {
@@ -149,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_step_is_in_one_chunk_and_one_slab() {
-        for b in [1, 3, 8, 40] {
+        for b in [1, 3, 8, 9, 17, 32, 40] {
             for length in [1, 2, 15, 16, 17, 100, 1499, 17984] {
                 for units in [1, 100, 1 << 15] {
                     for slab in [1, 1 << 16, 1 << 28] {
@@ -167,6 +191,26 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_block_belongs_to_a_unit_a_team_or_a_cube() {
+        let owner = |b| Plan::new(Run { b, count: 2, at: 0, entry: 0 }, SHAPES, Limits::default()).owner;
+        assert!([1, 2, 5, 8].iter().all(|&b| owner(b) == Owner::Unit));
+        assert!([9, 12, 16, 17, 24, 31, 32].iter().all(|&b| owner(b) == Owner::Team));
+        assert!([33, 64, 128, 1024].iter().all(|&b| owner(b) == Owner::Cube));
+    }
+
+    /// Teams of all chunks are as many planes as a multiprocessor holds at once, 32 of 32 units, and chunks few enough to go through one after the other.
+    #[test]
+    fn teams_fill_the_device() {
+        let limits = Limits { units: 132 << 11, slab: 1 << 28 };
+        for b in [9, 16, 17, 32] {
+            let run = Run { b, count: 128 / b, at: 0, entry: 0 };
+            let plan = Plan::new(run, SHAPES, limits);
+            let units = SHAPES.batch * plan.chunks * run.count * if b <= 16 { 16 } else { 32 };
+            assert!((120 << 10..=133 << 10).contains(&units) && plan.chunks <= 400, "{b}: {units} {plan:?}");
         }
     }
 

@@ -6,7 +6,8 @@ use cubecl::server::Handle;
 use crate::device::array;
 use crate::error::Error;
 use crate::kernel::wide::Purpose;
-use crate::kernel::{carry, few, generators, small, wide};
+use crate::kernel::{carry, few, generators, middle, small, wide};
+use crate::plan::Owner;
 use crate::product::Matrix;
 use crate::recurrence::Gradients;
 use crate::sizes::{CUBE, Host};
@@ -24,7 +25,7 @@ impl<R: Runtime> Work<'_, R> {
             return lambda;
         }
         let pull = |slab| {
-            if !self.is_small() {
+            if self.owner() != Owner::Unit {
                 return self.walk(slab, Purpose::Pull, (&lambda, self.end_count()), gradient);
             }
             let units = shapes.batch * plan.chunks * shapes.columns * run.count;
@@ -46,33 +47,16 @@ impl<R: Runtime> Work<'_, R> {
                 );
             }
         };
-        // Both go through large blocks from the end, and share the generators of a slab; small ones have products from the beginning.
-        let products = if self.is_small() {
-            let products = self.products(self.flow.without_affine(), true, |_| ());
+        let flow = self.flow.without_affine();
+        if self.owner() == Owner::Unit {
+            // Products go from the beginning.
+            let products = self.products(flow, true, |_| ());
             plan.slabs().rev().for_each(pull);
-            products
-        } else {
-            self.products(self.flow.without_affine(), true, pull)
-        };
-        if self.is_small() {
             self.carry_back(&products, &lambda);
-            return lambda;
-        }
-        let units = shapes.batch * shapes.columns * run.count;
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            wide::carry::carry::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.spread(units),
-                CubeDim::new_1d(wide::WALKERS as u32),
-                array(&products, self.product_count()),
-                array(&self.arrays.initial, self.initial_count()),
-                array(&lambda, self.end_count()),
-                self.host.launch(units),
-                run.b,
-                false,
-                true,
-            );
+        } else {
+            // Both go from the end, and share the generators of a slab.
+            let products = self.products(flow, true, pull);
+            self.carry_large(&products, &lambda, false, true);
         }
         lambda
     }
@@ -206,7 +190,9 @@ impl<R: Runtime> Work<'_, R> {
         let (client, places) = (self.gpu.client(), self.host.places());
         let d_omega = self.gpu.floats(self.slab_count());
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
-        let each = places.div_ceil(SPLITS);
+        // As many parts as keep the device busy: a part of large blocks is large.
+        let busy = 2 * self.gpu.limits().units / (groups * run.entries());
+        let each = places.div_ceil(busy.clamp(1, SPLITS));
         let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);
@@ -221,48 +207,33 @@ impl<R: Runtime> Work<'_, R> {
                     let initial = array(&self.arrays.initial, self.initial_count());
                     let (states, gradient) = (array(states, self.state_count()), array(gradient, self.state_count()));
                     let (lambda_out, d_omega) = (array(lambda, self.end_count()), array(&d_omega, self.slab_count()));
-                    let d_beta = self.d_beta(out, lambda);
-                    if self.is_small() {
-                        small::differentiate::launch_unchecked::<R>(
-                            client,
-                            self.gpu.cubes(units),
-                            CubeDim::new_1d(CUBE),
-                            omega,
-                            self.beta(),
-                            self.lengths(),
-                            initial,
-                            states,
-                            gradient,
-                            lambda_out,
-                            d_omega,
-                            d_beta,
-                            column,
-                            host.launch(units),
-                            run.b,
-                            self.flow,
-                        );
-                    } else {
-                        // Columns are read by exact flows alone.
-                        let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
-                        wide::differentiate::differentiate::launch_unchecked::<R>(
-                            client,
-                            self.gpu.spread(units),
-                            CubeDim::new_1d(wide::WALKERS as u32),
-                            columns_of,
-                            omega,
-                            self.beta(),
-                            self.lengths(),
-                            initial,
-                            states,
-                            gradient,
-                            lambda_out,
-                            d_omega,
-                            d_beta,
-                            column,
-                            host.launch(units),
-                            run.b,
-                            self.flow,
-                        );
+                    let (beta, lengths, d_beta) = (self.beta(), self.lengths(), self.d_beta(out, lambda));
+                    let (b, flow, sizes) = (run.b, self.flow, host.launch(units));
+                    match self.owner() {
+                        Owner::Unit => {
+                            let (cubes, dim) = (self.gpu.cubes(units), CubeDim::new_1d(CUBE));
+                            small::differentiate::launch_unchecked::<R>(
+                                client, cubes, dim, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta,
+                                column, sizes, b, flow,
+                            );
+                        }
+                        Owner::Team => {
+                            let cubes = self.gpu.spread(units.div_ceil(middle::teams(b)));
+                            let dim = CubeDim::new_1d(middle::CUBE as u32);
+                            middle::differentiate::differentiate::launch_unchecked::<R>(
+                                client, cubes, dim, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta,
+                                column, sizes, b, flow,
+                            );
+                        }
+                        Owner::Cube => {
+                            // Columns are read by exact flows alone.
+                            let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
+                            let (cubes, dim) = (self.gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
+                            wide::differentiate::differentiate::launch_unchecked::<R>(
+                                client, cubes, dim, columns_of, omega, beta, lengths, initial, states, gradient, lambda_out,
+                                d_omega, d_beta, column, sizes, b, flow,
+                            );
+                        }
                     }
                 }
             }

@@ -9,7 +9,7 @@ use crate::device::{Gpu, array};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::kernel::generators::{self, Order};
-use crate::plan::{Limits, Plan, Run, Shapes};
+use crate::plan::{Limits, Owner, Plan, Run, Shapes};
 use crate::product::Matrix;
 use crate::recurrence::{Arrays, Recurrence};
 use crate::sizes::{CUBE, Host};
@@ -74,8 +74,9 @@ impl<'a, R: Runtime> Work<'a, R> {
         Self { gpu, host, parameters, flow, arrays, lengths, formed, few }
     }
 
-    pub(crate) fn is_small(&self) -> bool {
-        self.host.run.b <= Plan::SMALL
+    /// Who has a block.
+    pub(crate) fn owner(&self) -> Owner {
+        self.host.plan.owner
     }
 
     pub(crate) fn state_count(&self) -> usize {
@@ -180,10 +181,10 @@ impl<'a, R: Runtime> Work<'a, R> {
 
 /// The orders in which a pass reads generators, the one that all its kernels read first.
 fn orders(run: Run, flow: Flow, back: bool) -> &'static [Order] {
-    match (run.b <= Plan::SMALL, back) {
-        (true, _) => &[Order::Interleaved],
-        (false, false) => &[Order::Columns],
-        (false, true) if flow.exact => &[Order::Rows, Order::Columns],
-        (false, true) => &[Order::Rows],
+    match (Owner::of(run.b), back) {
+        (Owner::Unit, _) => &[Order::Interleaved],
+        (_, false) => &[Order::Columns],
+        (Owner::Cube, true) if flow.exact => &[Order::Rows, Order::Columns],
+        (_, true) => &[Order::Rows],
     }
 }

@@ -125,6 +125,46 @@ fn a_dense_block_of_64() {
     check(&gpu().with_limits(Limits { units: 1 << 14, slab: 1 << 18 }), &case);
 }
 
+/// Blocks that a team of units has, alone and beside others: all kinds of steps, in one chunk, in several, and those in slabs.
+#[test]
+fn blocks_of_9_to_32() {
+    let blocks = |sizes: &[usize]| ncde_kernels::Structure::Block { sizes: sizes.to_vec() };
+    let structures = [
+        blocks(&[9; 3]),
+        blocks(&[12; 5]),
+        blocks(&[16; 4]),
+        blocks(&[17, 17]),
+        blocks(&[24, 3, 24]),
+        blocks(&[31]),
+        blocks(&[32; 3]),
+        ncde_kernels::Structure::DiagonalDense { hidden: 30, block: 16 },
+        ncde_kernels::Structure::DiagonalDense { hidden: 40, block: 32 },
+    ];
+    let all = Limits { units: 1 << 14, slab: 1 << 28 };
+    let cuts = [Limits { units: 1, ..all }, all, Limits { slab: 1 << 14, ..all }];
+    let mut seed = 500;
+    for structure in structures {
+        let model = Model::new(structure, 3);
+        for step in [STEPS[seed as usize % 5], STEPS[(seed as usize + 2) % 5]] {
+            let shape = [[2, 67, 1], [3, 9, 2], [3, 70, 2]][seed as usize % 3];
+            let case = gentle(case(seed, &model, step, shape));
+            let case = if seed.is_multiple_of(2) { case } else { case.ragged() };
+            check(&gpu().with_limits(cuts[seed as usize / 2 % 3]), &case);
+            seed += 1;
+        }
+    }
+}
+
+/// Norms that take several stages of the exponential.
+#[test]
+fn blocks_of_a_team_with_large_norms() {
+    for (seed, b) in [(600, 11), (601, 18)] {
+        let model = Model::new(ncde_kernels::Structure::Block { sizes: vec![b; 3] }, 2);
+        let case = case(seed, &model, STEPS[seed as usize % 2], [2, 4, 1]);
+        check(&gpu(), &Case { coefficients: case.coefficients.iter().map(|x| 3.0 * x).collect(), ..case });
+    }
+}
+
 /// Few channels and many blocks, the generators made on the way, and the same without that.
 #[test]
 fn few_channels() {

@@ -52,11 +52,13 @@ fn products_of_matrices_in_all_directions() {
     }
 }
 
+type Function = Box<dyn Fn(f64) -> f64>;
+
 /// The formulas, and their slopes by differences.
 #[test]
 fn activations_and_their_slopes() {
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-    let functions: [(Activation, Box<dyn Fn(f64) -> f64>); 6] = [
+    let functions: [(Activation, Function); 6] = [
         (Activation::Silu, Box::new(move |x| x * sigmoid(x))),
         (Activation::Relu, Box::new(|x: f64| x.max(0.0))),
         (Activation::Tanh, Box::new(f64::tanh)),

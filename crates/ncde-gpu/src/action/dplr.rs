@@ -21,7 +21,7 @@ use crate::kernel::action::lowrank;
 use crate::kernel::action::parts::{self, ChannelLaunch};
 use crate::kernel::action::walk::WalkLaunch;
 use crate::kernel::wide;
-use crate::plan::{Plan, Shapes};
+use crate::plan::{Owner, Shapes};
 use crate::product::Matrix;
 use crate::recurrence::{Arrays, Gradients, Recurrence};
 use crate::sizes::CUBE;
@@ -281,7 +281,7 @@ pub(super) struct Exact<'a, R: Runtime> {
 impl<R: Runtime> Exact<'_, R> {
     /// Bytes of shared memory that the kernels of large blocks take.
     pub(super) fn bytes(hidden: usize) -> usize {
-        if hidden <= Plan::SMALL { 0 } else { wide::numbers(hidden) * size_of::<f32>() }
+        if Owner::of(hidden) == Owner::Cube { wide::numbers(hidden) * size_of::<f32>() } else { 0 }
     }
 
     fn channel(&self, units: usize) -> ChannelLaunch<R> {

@@ -1,77 +1,103 @@
 //! How a call is cut: a pure function of shapes and of what the device is.
 
 use super::PermutationDiagonal;
+use crate::kernel::permutation::entries::own;
+use crate::kernel::permutation::lines::{ROWS, bytes};
+use crate::plan::Limits;
 
 /// See above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// Units of a series.
     pub(crate) units: usize,
-    /// Rows whose `M` is in memory at once.
-    pub(crate) slab: usize,
+    /// Lines that a cube mixes for its rows.
+    pub(crate) lines: usize,
+    /// Rows of a part of the gradient of the dictionary.
+    pub(crate) rows: usize,
 }
 
 /// The most units of a series: more states than that share them.
 const MOST: usize = 512;
 
+/// A part of the gradient of the dictionary has at least so many rows.
+const SHORTEST: usize = 16;
+
 impl Cut {
-    /// Nothing where a cube has no room for the states of a series. Limits: units and bytes of a cube, bytes of a slab.
-    pub(crate) fn new(of: &PermutationDiagonal, rows: usize, units: usize, shared: usize, slab: usize) -> Option<Self> {
-        let matrix = of.hidden * of.hidden * size_of::<f32>();
+    /// Nothing where a cube has no room for the states of a series, or for four entries of all matrices. The last two: units and bytes of a cube.
+    pub(crate) fn new(of: &PermutationDiagonal, rows: usize, limits: Limits, units: usize, shared: usize) -> Option<Self> {
+        let dictionary = of.dictionary() * size_of::<f32>();
+        // Units that work for half the device: the other half are those that wait for memory meanwhile.
+        let busy = limits.units / 2;
+        let groups = (busy / (rows.div_ceil(ROWS) * ROWS).max(1)).clamp(1, of.hidden.max(1));
+        let of_split = of.hidden * of.hidden.div_ceil(own(*of));
+        let most = (limits.slab / dictionary.max(1)).min(rows.div_ceil(SHORTEST)).max(1);
+        let splits = busy.div_ceil(of_split.max(1)).clamp(1, most);
         let cut = Self {
             units: of.hidden.next_multiple_of(32).min(MOST).min(units),
-            slab: (slab / matrix.max(1)).clamp(1, rows.max(1)),
+            lines: of.hidden.div_ceil(groups),
+            rows: rows.div_ceil(splits).max(1),
         };
-        (Self::bytes(of) <= shared && matrix <= u32::MAX as usize && cut.units > 0).then_some(cut)
+        (Self::bytes(of) <= shared && units >= ROWS).then_some(cut)
     }
 
-    /// Bytes of shared memory of a series: what states send, and where to, twice.
+    /// Bytes of shared memory: what states send, and where to, twice; or entries of all matrices.
     pub(crate) fn bytes(of: &PermutationDiagonal) -> usize {
-        2 * (of.width() + of.hidden) * size_of::<f32>()
+        (2 * (of.width() + of.hidden) * size_of::<f32>()).max(bytes(*of))
     }
 
-    /// The slabs: the first row, and how many.
-    pub(crate) fn slabs(self, rows: usize) -> impl Iterator<Item = (usize, usize)> {
-        (0..rows.div_ceil(self.slab)).map(move |i| (i * self.slab, self.slab.min(rows - i * self.slab)))
+    /// Groups of lines.
+    pub(crate) fn groups(self, of: &PermutationDiagonal) -> usize {
+        of.hidden.div_ceil(self.lines)
+    }
+
+    /// Parts of the gradient of the dictionary.
+    pub(crate) fn splits(self, rows: usize) -> usize {
+        rows.div_ceil(self.rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Diagonal;
+    use super::super::{Diagonal, OneHot};
     use super::*;
 
     fn of(hidden: usize) -> PermutationDiagonal {
-        PermutationDiagonal { hidden, matrices: 8, diagonal: Diagonal::Complex, input: true }
+        PermutationDiagonal { hidden, matrices: 8, diagonal: Diagonal::Complex, one_hot: OneHot::Columns, input: true }
     }
 
     #[test]
-    fn every_row_is_in_one_slab_that_memory_holds() {
+    fn every_line_and_row_is_in_one_part_that_memory_holds() {
         for hidden in [1, 5, 128, 512] {
             for rows in [1, 40, 10_240, 1_310_720] {
-                for slab in [1, 1 << 16, 1 << 28] {
-                    let cut = Cut::new(&of(hidden), rows, 1024, 48 << 10, slab).unwrap();
-                    let mut next = 0;
-                    for (first, count) in cut.slabs(rows) {
-                        assert!(first == next && count > 0);
-                        next += count;
-                    }
-                    assert_eq!(next, rows);
-                    assert!(cut.slab * hidden * hidden * 4 <= slab || cut.slab == 1, "{cut:?}");
+                for (units, slab) in [(1, 1), (1 << 12, 1 << 22), (132 << 11, 1 << 28)] {
+                    let of = of(hidden);
+                    let cut = Cut::new(&of, rows, Limits { units, slab }, 1024, 48 << 10).unwrap();
+                    let (groups, splits) = (cut.groups(&of), cut.splits(rows));
+                    assert!(groups * cut.lines >= hidden && (groups - 1) * cut.lines < hidden, "{cut:?}");
+                    assert!(splits * cut.rows >= rows && (splits - 1) * cut.rows < rows, "{cut:?}");
+                    assert!(splits * of.dictionary() * 4 <= slab || splits == 1, "{cut:?}");
                 }
             }
         }
     }
 
     #[test]
+    fn a_large_device_is_kept_busy_by_a_batch_of_tokens() {
+        let (of, rows) = (of(128), 256 * 40);
+        let cut = Cut::new(&of, rows, Limits { units: 132 << 11, slab: 1 << 28 }, 1024, 48 << 10).unwrap();
+        assert!(rows * cut.groups(&of) >= 128 << 10, "{cut:?}");
+        assert!(cut.splits(rows) * 128 * 128 / own(of) >= 128 << 10, "{cut:?}");
+    }
+
+    #[test]
     fn units_follow_states_and_the_device() {
-        let units = |hidden, most| Cut::new(&of(hidden), 1, most, 48 << 10, 1 << 28).unwrap().units;
+        let units = |hidden, most| Cut::new(&of(hidden), 1, Limits::default(), most, 48 << 10).unwrap().units;
         assert_eq!([units(1, 1024), units(33, 1024), units(1500, 1024), units(512, 256)], [32, 64, 512, 256]);
     }
 
     #[test]
     fn states_beyond_shared_memory_have_no_cut() {
-        assert!(Cut::new(&of(1024), 1, 1024, 24 << 10, 1 << 28).is_some());
-        assert!(Cut::new(&of(1025), 1, 1024, 24 << 10, 1 << 28).is_none());
+        assert!(Cut::new(&of(1024), 1, Limits::default(), 1024, 24 << 10).is_some());
+        assert!(Cut::new(&of(1025), 1, Limits::default(), 1024, 24 << 10).is_none());
     }
 }

@@ -1,12 +1,12 @@
-//! The recurrence of matrices that are one-hot by columns times a diagonal, both chosen by the input, on device buffers.
+//! The recurrence of matrices that are one-hot by columns or by rows times a diagonal, both chosen by the input, on device buffers.
 //!
 //! ```text
-//! h_t = P_t D_t h_{t-1} + b_t,   P_t = hardmax(sum_k s_k M_k) column by column,   s = softmax(q_t),   D_t = diag(m e^{i phi})
+//! h_t = A_t h_{t-1} + b_t,   P_t = hardmax(sum_k s_k M_k) line by line,   s = softmax(q_t),   D_t = diag(m e^{i phi}),   A_t = P_t D_t or D_t P_t
 //! ```
 //!
-//! The same equations as `ncde_kernels::permutation`, straight through the choice in reverse. `M` of some steps, a slab, is a product of matrices, of which where states go is left: one number a column.
-//! Then a cube goes through each series. The reverse pass forms `M` again, makes `dM` of it in place, and two more products have the gradients of dictionary and weights; slabs are added in order. Between
-//! the passes states alone are kept.
+//! The same equations as `ncde_kernels::permutation`, straight through the choice in reverse. The mixed matrix and its gradient are never in memory: lines are mixed in registers from a dictionary in shared memory, of which
+//! one number a line is left, where its entry is. Then a cube goes through each series. The reverse pass mixes lines again, once for what the soft-max needs and the gradients of weights, once for the gradient of the dictionary;
+//! parts are added in order. Between the passes states alone are kept.
 
 mod cut;
 mod passes;
@@ -31,6 +31,15 @@ pub enum Diagonal {
     Complex,
 }
 
+/// Which lines of `P` have one entry each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OneHot {
+    /// Every state goes to one state: `A = P D`.
+    Columns,
+    /// Every state comes from one state: `A = D P`.
+    Rows,
+}
+
 /// What is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PermutationDiagonal {
@@ -40,6 +49,8 @@ pub struct PermutationDiagonal {
     pub matrices: usize,
     /// What the diagonal is.
     pub diagonal: Diagonal,
+    /// Which lines have one entry each.
+    pub one_hot: OneHot,
     /// Whether there is an input `b`.
     pub input: bool,
 }
@@ -51,7 +62,7 @@ pub struct Arrays {
     pub batch: usize,
     /// How many steps.
     pub length: usize,
-    /// `M_1, ..., M_K`.
+    /// `M_1, ..., M_K`, line by line.
     pub dictionary: Handle,
     /// Scores, numbers of the diagonal and input.
     pub control: Handle,
@@ -107,7 +118,7 @@ impl PermutationDiagonal {
 
     fn cut<R: Runtime>(&self, gpu: &Gpu<R>, rows: usize) -> Option<Cut> {
         let hardware = &gpu.client().properties().hardware;
-        Cut::new(self, rows, hardware.max_units_per_cube as usize, hardware.max_shared_memory_size, gpu.limits().slab)
+        Cut::new(self, rows, gpu.limits(), hardware.max_units_per_cube as usize, hardware.max_shared_memory_size)
     }
 
     /// The states after each step, `[batch, length, width]`. Past the length of a series its last state is repeated. States that overflow are not finite.
@@ -116,8 +127,7 @@ impl PermutationDiagonal {
     /// If a buffer has the wrong size, or a cube does not hold the states.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays) -> Result<Handle, Error> {
         let pass = self.pass(gpu, arrays)?;
-        let (to, _) = pass.choose()?;
-        Ok(pass.states(&to))
+        Ok(pass.states(&pass.choose(None).at))
     }
 
     /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them.
@@ -135,8 +145,7 @@ impl PermutationDiagonal {
         want("the states", states, numbers)?;
         want("the gradient", gradient, numbers)?;
         let pass = self.pass(gpu, arrays)?;
-        let (to, mixed) = pass.choose()?;
-        pass.gradients(&to, mixed, states, gradient)
+        Ok(pass.gradients(states, gradient))
     }
 
     /// Everything that can be wrong with sizes, on which every launch relies; then the call, ready to be made.

@@ -6,11 +6,8 @@ use cubecl::server::Handle;
 use super::cut::Cut;
 use super::{Arrays, Gradients, PermutationDiagonal};
 use crate::device::{Gpu, array};
-use crate::error::Error;
-use crate::kernel::permutation::choice::{self, SlabLaunch, TEAM, TEAMS};
-use crate::kernel::permutation::walk;
-use crate::kernel::scale;
-use crate::product::Matrix;
+use crate::kernel::permutation::turn::{self, ACROSS, SIDE};
+use crate::kernel::permutation::{choice, entries, lines, walk};
 use crate::sizes::CUBE;
 
 /// One call; sizes have been checked.
@@ -23,10 +20,10 @@ pub(super) struct Pass<'a, R: Runtime> {
     spans: Option<Handle>,
 }
 
-/// `s` and `M` of a slab.
-pub(super) struct Mixed {
+/// `s` of all rows, and where their lines have their entry.
+pub(super) struct Chosen {
     weights: Handle,
-    matrices: Handle,
+    pub(super) at: Handle,
 }
 
 impl<'a, R: Runtime> Pass<'a, R> {
@@ -36,11 +33,6 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     fn rows(&self) -> usize {
         self.arrays.batch * self.arrays.length
-    }
-
-    /// Entries of a matrix.
-    fn entries(&self) -> usize {
-        self.of.hidden * self.of.hidden
     }
 
     fn control(&self) -> ArrayArg<R> {
@@ -67,66 +59,62 @@ impl<'a, R: Runtime> Pass<'a, R> {
         unsafe { array(&self.arrays.initial, self.arrays.batch * self.of.width()) }
     }
 
-    fn slab(&self, (first, rows): (usize, usize)) -> SlabLaunch<R> {
-        let PermutationDiagonal { hidden, matrices, .. } = self.of;
-        SlabLaunch::new(first, rows, self.arrays.length, self.of.columns(), matrices, hidden, self.of.width())
+    /// Room for so many numbers of all lines of all rows.
+    fn lines(&self, numbers: usize) -> (Handle, usize) {
+        let count = numbers * self.rows() * self.of.hidden;
+        (self.gpu.floats(count), count)
     }
 
-    /// Cubes over the columns of a slab, and their units.
-    fn columns(&self, rows: usize) -> (CubeCount, CubeDim) {
-        (self.gpu.spread((rows * self.of.hidden).div_ceil(TEAMS)), CubeDim::new_1d((TEAM * TEAMS) as u32))
+    fn dictionary(&self) -> ArrayArg<R> {
+        // SAFETY: checked by the caller of this type.
+        unsafe { array(&self.arrays.dictionary, self.of.dictionary()) }
     }
 
-    /// The dictionary, a matrix a row.
-    fn dictionary(&self) -> Matrix<'_> {
-        Matrix::new(&self.arrays.dictionary, self.of.matrices, self.entries())
+    /// Cubes that mix lines.
+    fn cubes(&self) -> (CubeCount, CubeDim) {
+        let tiles = self.rows().div_ceil(lines::ROWS);
+        (self.gpu.spread(tiles * self.cut.groups(&self.of)), CubeDim::new_1d(lines::ROWS as u32))
     }
 
-    /// `s` and `M` of a slab.
-    fn mix(&self, slab: (usize, usize)) -> Result<Mixed, Error> {
-        let (rows, matrices) = (slab.1, self.of.matrices);
-        let weights = self.gpu.floats(rows * matrices);
-        // SAFETY: sizes were checked, or are made here.
+    /// Where lines have their entry in all steps, and if there is room for them their largest numbers.
+    pub(super) fn choose(&self, tops: Option<&Handle>) -> Chosen {
+        let (gpu, rows, count) = (self.gpu, self.rows(), self.rows() * self.of.matrices);
+        let numbers = rows * self.of.hidden;
+        let (weights, at) = (gpu.floats(count), gpu.floats(numbers));
+        // SAFETY: sizes were checked, or are made here; without room for them largest numbers are not written.
         unsafe {
             choice::weights::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(rows),
+                gpu.client(),
+                gpu.cubes(rows),
                 CubeDim::new_1d(CUBE),
                 self.control(),
                 self.lengths(),
-                array(&weights, rows * matrices),
-                self.slab(slab),
+                array(&weights, count),
+                rows,
+                self.arrays.length,
+                self.of,
+            );
+            let (cubes, dim) = self.cubes();
+            lines::choose::launch_unchecked::<R>(
+                gpu.client(),
+                cubes,
+                dim,
+                4,
+                array(&weights, count),
+                self.dictionary(),
+                array(&at, numbers),
+                array(tops.unwrap_or(&weights), tops.map_or(count, |_| numbers)),
+                rows,
+                self.cut.lines,
+                self.of,
+                tops.is_some(),
             );
         }
-        let matrices = self.gpu.product(Matrix::new(&weights, rows, matrices), self.dictionary(), None)?;
-        Ok(Mixed { weights, matrices })
-    }
-
-    /// Where states go in all steps; `s` and `M`, where one slab has all of them.
-    pub(super) fn choose(&self) -> Result<(Handle, Option<Mixed>), Error> {
-        let to = self.gpu.floats(self.rows() * self.of.hidden);
-        let mut last = None;
-        for slab in self.cut.slabs(self.rows()) {
-            let mixed = self.mix(slab)?;
-            let (cubes, dim) = self.columns(slab.1);
-            // SAFETY: sizes were checked, or are made here.
-            unsafe {
-                choice::maps::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    cubes,
-                    dim,
-                    array(&mixed.matrices, slab.1 * self.entries()),
-                    array(&to, self.rows() * self.of.hidden),
-                    self.slab(slab),
-                );
-            }
-            last = (slab.1 == self.rows()).then_some(mixed);
-        }
-        Ok((to, last))
+        Chosen { weights, at }
     }
 
     /// The states after each step.
-    pub(super) fn states(&self, to: &Handle) -> Handle {
+    pub(super) fn states(&self, at: &Handle) -> Handle {
         let &Arrays { batch, length, .. } = self.arrays;
         let count = self.rows() * self.of.width();
         let states = self.gpu.floats(count);
@@ -137,7 +125,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 self.gpu.spread(batch),
                 CubeDim::new_1d(self.cut.units as u32),
                 self.control(),
-                array(to, self.rows() * self.of.hidden),
+                array(at, self.rows() * self.of.hidden),
                 self.spans(),
                 self.lengths(),
                 self.initial(),
@@ -153,38 +141,18 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     /// All gradients.
-    pub(super) fn gradients(
-        &self,
-        to: &Handle,
-        mut mixed: Option<Mixed>,
-        states: &Handle,
-        gradient: &Handle,
-    ) -> Result<Gradients, Error> {
-        let (gpu, rows, numbers) = (self.gpu, self.rows(), self.of.dictionary());
-        let control = gpu.floats(rows * self.of.columns());
-        let (kept, initial) = self.walk_back(to, states, gradient, &control);
-        let mut dictionary: Option<Handle> = None;
-        for slab in self.cut.slabs(rows) {
-            let Mixed { weights, matrices } = match mixed.take() {
-                Some(mixed) => mixed,
-                None => self.mix(slab)?,
-            };
-            let own = self.unchoose(slab, &kept, &weights, &matrices, &control)?;
-            match &dictionary {
-                None => dictionary = Some(own),
-                // SAFETY: both have been made with this size.
-                Some(sum) => unsafe {
-                    let (sum, own) = (array(sum, numbers), array(&own, numbers));
-                    scale::add::launch_unchecked::<R>(gpu.client(), gpu.cubes(numbers), CubeDim::new_1d(CUBE), sum, own, numbers);
-                },
-            }
-        }
-        let dictionary = dictionary.ok_or(Error::Empty { what: "the number of steps" })?;
-        Ok(Gradients { dictionary, control, initial })
+    pub(super) fn gradients(&self, states: &Handle, gradient: &Handle) -> Gradients {
+        let control = self.gpu.floats(self.rows() * self.of.columns());
+        let (tops, _) = self.lines(1);
+        let chosen = self.choose(Some(&tops));
+        let (kept, initial) = self.walk_back(&chosen.at, states, gradient, &control);
+        let stats = self.soften(&chosen.weights, &tops, &kept, &control);
+        let dictionary = self.gather(&chosen.weights, &stats, &kept);
+        Gradients { dictionary, control, initial }
     }
 
-    /// `g` and `u` of all steps, and the gradient in `h_0`; those in numbers of the diagonal and in the input go to their places.
-    fn walk_back(&self, to: &Handle, states: &Handle, gradient: &Handle, control: &Handle) -> (Handle, Handle) {
+    /// `e` and `l` of all steps, and the gradient in `h_0`; those in numbers of the diagonal and in the input go to their places.
+    fn walk_back(&self, at: &Handle, states: &Handle, gradient: &Handle, control: &Handle) -> (Handle, Handle) {
         let (gpu, &Arrays { batch, length, .. }) = (self.gpu, self.arrays);
         let (rows, width, hidden) = (self.rows(), self.of.width(), self.of.hidden);
         let (kept, initial) = (gpu.floats(rows * 2 * width), gpu.floats(batch * width));
@@ -195,7 +163,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 gpu.spread(batch),
                 CubeDim::new_1d(self.cut.units as u32),
                 self.control(),
-                array(to, rows * hidden),
+                array(at, rows * hidden),
                 self.spans(),
                 self.lengths(),
                 array(gradient, rows * width),
@@ -212,7 +180,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 gpu.cubes(rows * hidden),
                 CubeDim::new_1d(CUBE),
                 self.control(),
-                array(to, rows * hidden),
+                array(at, rows * hidden),
                 self.spans(),
                 self.lengths(),
                 self.initial(),
@@ -228,43 +196,82 @@ impl<'a, R: Runtime> Pass<'a, R> {
         (kept, initial)
     }
 
-    /// What a slab adds to the gradient of the dictionary; those of scores go to their places. `M` becomes `dM`.
-    fn unchoose(
-        &self,
-        slab: (usize, usize),
-        kept: &Handle,
-        weights: &Handle,
-        mixed: &Handle,
-        control: &Handle,
-    ) -> Result<Handle, Error> {
-        let (gpu, rows, matrices, entries) = (self.gpu, slab.1, self.of.matrices, self.entries());
-        let (cubes, dim) = self.columns(rows);
+    /// What makes `dM` of each line. Gradients of scores go to their places.
+    fn soften(&self, weights: &Handle, tops: &Handle, kept: &Handle, control: &Handle) -> Handle {
+        let (gpu, rows, columns) = (self.gpu, self.rows(), 2 * self.of.width());
+        let groups = self.cut.groups(&self.of);
+        let (stats, stat_count) = self.lines(1 + self.of.parts());
+        let (count, part_count) = (rows * self.of.matrices, groups * rows * self.of.matrices);
+        let (turned, parts) = (gpu.floats(rows * columns), gpu.floats(part_count));
         // SAFETY: sizes were checked, or are made here.
         unsafe {
-            choice::soften::launch_unchecked::<R>(
+            turn::turn::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.spread(rows.div_ceil(SIDE) * columns.div_ceil(SIDE)),
+                CubeDim::new_1d((SIDE * ACROSS) as u32),
+                array(kept, rows * columns),
+                array(&turned, rows * columns),
+                rows,
+                columns,
+            );
+            let (cubes, dim) = self.cubes();
+            lines::soften::launch_unchecked::<R>(
                 gpu.client(),
                 cubes,
                 dim,
-                array(mixed, rows * entries),
-                array(kept, self.rows() * 2 * self.of.width()),
-                self.lengths(),
-                self.slab(slab),
+                4,
+                array(weights, count),
+                self.dictionary(),
+                array(tops, rows * self.of.hidden),
+                array(&turned, rows * columns),
+                array(&stats, stat_count),
+                array(&parts, part_count),
+                rows,
+                self.cut.lines,
+                self.of,
             );
-        }
-        let (s, dm) = (Matrix::new(weights, rows, matrices), Matrix::new(mixed, rows, entries));
-        let d_weights = gpu.product(dm, self.dictionary().transposed(), None)?;
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
             choice::scores::launch_unchecked::<R>(
                 gpu.client(),
                 gpu.cubes(rows),
                 CubeDim::new_1d(CUBE),
-                array(weights, rows * matrices),
-                array(&d_weights, rows * matrices),
-                array(control, self.rows() * self.of.columns()),
-                self.slab(slab),
+                array(weights, count),
+                array(&parts, part_count),
+                array(control, rows * self.of.columns()),
+                groups,
+                rows,
+                self.of,
             );
         }
-        gpu.product(s.transposed(), dm, None)
+        stats
+    }
+
+    /// The gradient of the dictionary.
+    fn gather(&self, weights: &Handle, stats: &Handle, kept: &Handle) -> Handle {
+        let (gpu, rows, of, numbers) = (self.gpu, self.rows(), self.of, self.of.dictionary());
+        let splits = self.cut.splits(rows);
+        let units = splits * of.hidden * of.hidden.div_ceil(entries::own(of));
+        let out = gpu.floats(numbers);
+        let parts = if splits == 1 { out.clone() } else { gpu.floats(splits * numbers) };
+        // SAFETY: sizes were checked, or are made here.
+        unsafe {
+            entries::gather::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(weights, rows * of.matrices),
+                self.dictionary(),
+                array(stats, (1 + of.parts()) * rows * of.hidden),
+                array(kept, rows * 2 * of.width()),
+                array(&parts, splits * numbers),
+                rows,
+                self.cut.rows,
+                units,
+                of,
+            );
+        }
+        if splits > 1 {
+            gpu.total_into(&parts, splits, numbers, None, &out);
+        }
+        out
     }
 }

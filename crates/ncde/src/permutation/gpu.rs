@@ -1,4 +1,4 @@
-//! GPUs: kernels of `ncde-gpu`; on the host where a device does not hold the states of a series, or states are fetched (one-hot by rows).
+//! GPUs: kernels of `ncde-gpu`; on the host where a device does not hold the states of a series.
 
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
@@ -12,7 +12,7 @@ use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, I, B> {
     fn permutation(spec: PermutationDiagonal, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
         let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
-        if spec.one_hot() == OneHot::Rows || !own.fits(&gpu) {
+        if !own.fits(&gpu) {
             let device = arrays.dictionary.device.clone();
             return Ok(on_device(&Flex::permutation(spec, hosted(arrays))?, &device));
         }
@@ -29,7 +29,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, 
         gradient: CubeTensor<R>,
     ) -> Result<ArrayGradients<Self>, Error> {
         let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
-        if spec.one_hot() == OneHot::Rows || !own.fits(&gpu) {
+        if !own.fits(&gpu) {
             let device = arrays.dictionary.device.clone();
             let of = Flex::permutation_backward(spec, hosted(arrays), on_host(states), on_host(gradient))?;
             return Ok(ArrayGradients {
@@ -57,8 +57,12 @@ fn kernel(spec: &PermutationDiagonal) -> device::PermutationDiagonal {
         Diagonal::Real => device::Diagonal::Real,
         Diagonal::Complex => device::Diagonal::Complex,
     };
+    let one_hot = match spec.one_hot() {
+        OneHot::Columns => device::OneHot::Columns,
+        OneHot::Rows => device::OneHot::Rows,
+    };
     let (hidden, matrices) = (spec.hidden(), spec.matrices());
-    device::PermutationDiagonal { hidden, matrices, diagonal, input: spec.has_input() }
+    device::PermutationDiagonal { hidden, matrices, diagonal, one_hot, input: spec.has_input() }
 }
 
 /// The same arrays, laid out as their shapes say.

@@ -1,19 +1,26 @@
-//! One-hot columns times a diagonal, through time; see [`crate::permutation`].
+//! One-hot columns or rows times a diagonal, through time; see [`crate::permutation`].
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `choice` | scores to weights, columns to where they go; the soft-max of columns in reverse |
+//! | `choice` | scores to weights, and back |
+//! | `lines` | where lines have their entry; what the soft-max of lines needs in reverse, and gradients of weights: a row of control a unit |
+//! | `entries` | the gradient of the dictionary: an entry a unit |
 //! | `diagonal` | `D` from its numbers, and back |
 //! | `walk` | states forwards, their gradients back, a series a cube |
+//! | `turn` | a transpose |
+//!
+//! A line is a column or a row of `P`, whichever has one entry; `dP` of a line is one number times a vector.
 //!
 //! | array | layout |
 //! | --- | --- |
 //! | control and its gradient | `[batch, length, columns]`: scores, numbers of the diagonal, input |
 //! | states, their gradient | `[batch, length, width]` |
-//! | where states go | `[batch, length, H]` |
-//! | `g` and `u = D h` | `[batch, length, 2, width]` |
-//! | `M` and `dM` of a slab | `[rows, H, H]`: column, row |
+//! | where lines have their entry | `[batch, length, H]` |
+//! | `e` and `l` | `[batch, length, 2, width]`: of columns `g` and `D h`, of rows `h` and `D^H g`; 0 past the end of a series |
 
 pub(crate) mod choice;
 mod diagonal;
+pub(crate) mod entries;
+pub(crate) mod lines;
+pub(crate) mod turn;
 pub(crate) mod walk;

@@ -1,23 +1,24 @@
 //! States of a series forwards, and their gradients back; then what follows from both, a state of a step a unit.
 //!
 //! ```text
-//! h_t = P_t u_t + b_t,   u_t = D_t h_{t-1},   g_t = w_t + D_{t+1}^H P_{t+1}^T g_{t+1}
-//! dD_t = conj(h_{t-1}) P_t^T g_t,   db_t = g_t
+//! columns: h_t = P_t (D_t h_{t-1}) + b_t,   g_t = w_t + D_{t+1}^H P_{t+1}^T g_{t+1},   dD_t = conj(h_{t-1}) P_t^T g_t
+//! rows:    h_t = D_t (P_t h_{t-1}) + b_t,   g_t = w_t + P_{t+1}^T D_{t+1}^H g_{t+1},   dD_t = conj(P_t h_{t-1}) g_t
 //! ```
 //!
-//! A series has a cube, which goes through all of its steps. A unit has the state of some `j` in registers; what others send or ask for is in shared memory, in two halves that take turns, so
-//! that units wait for each other once a step. State `i` looks through all `j` for those that come to it and adds them in order: no two units write to one place, and sums are those of the processor.
+//! and `db_t = g_t`. A series has a cube, which goes through all of its steps. A unit has the state of some `j` in registers; what others send or ask for is in shared memory, in two halves that take turns, so
+//! that units wait for each other once a step. Numbers are fetched from where a line has its entry, or sent there (`P` of columns, `P^T` of rows): then a state looks through all lines for those that come to it and adds
+//! them in order. No two units write to one place, and sums are those of the processor.
 
 use cubecl::prelude::*;
 
 use super::diagonal::{entry, entry_back, span};
-use crate::permutation::PermutationDiagonal;
+use crate::permutation::{OneHot, PermutationDiagonal};
 
 /// States after each step. Cubes: one for each series.
 #[cube(launch_unchecked)]
 pub(crate) fn states(
     control: &Array<f32>,
-    to: &Array<u32>,
+    at: &Array<u32>,
     spans: &Array<f32>,
     lengths: &Array<u32>,
     initial: &Array<f32>,
@@ -38,8 +39,10 @@ pub(crate) fn states(
     let hidden = comptime!(of.hidden);
     let width = comptime!(of.width());
     let mut h = Array::<f32>::new(comptime!(each * of.parts()));
+    let sends = comptime!(of.one_hot == OneHot::Columns);
+    // What is sent, and where to; or states that are fetched.
     let mut u = SharedMemory::<f32>::new(comptime!(2 * width));
-    let mut target = SharedMemory::<u32>::new(comptime!(2 * hidden));
+    let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
     #[unroll]
     for e in 0..each {
         let j = unit + comptime!(e * units);
@@ -54,7 +57,7 @@ pub(crate) fn states(
     for t in 0..length {
         let row = series * length + t;
         if t < steps {
-            let at = row * comptime!(of.columns());
+            let from = row * comptime!(of.columns());
             let dt = span(spans, row, timed);
             let half = t % 2 * width;
             let turn = t % 2 * hidden;
@@ -62,18 +65,25 @@ pub(crate) fn states(
             for e in 0..each {
                 let j = unit + comptime!(e * units);
                 if j < hidden {
-                    let d = entry(control, at, j, dt, of);
-                    if comptime!(complex) {
-                        u[half + j] = d.0 * h[e] - d.1 * h[each + e];
-                        u[half + hidden + j] = d.0 * h[each + e] + d.1 * h[e];
+                    if comptime!(sends) {
+                        let d = entry(control, from, j, dt, of);
+                        if comptime!(complex) {
+                            u[half + j] = d.0 * h[e] - d.1 * h[each + e];
+                            u[half + hidden + j] = d.0 * h[each + e] + d.1 * h[e];
+                        } else {
+                            u[half + j] = d.0 * h[e];
+                        }
+                        target[turn + j] = at[row * hidden + j];
                     } else {
-                        u[half + j] = d.0 * h[e];
+                        u[half + j] = h[e];
+                        if comptime!(complex) {
+                            u[half + hidden + j] = h[each + e];
+                        }
                     }
-                    target[turn + j] = to[row * hidden + j];
                     let mut re = f32::new(0.0);
                     let mut im = f32::new(0.0);
                     if comptime!(of.input) {
-                        let b = at + comptime!(of.columns() - width) + j;
+                        let b = from + comptime!(of.columns() - width) + j;
                         re = control[b];
                         if comptime!(complex) {
                             im = control[b + hidden];
@@ -86,14 +96,31 @@ pub(crate) fn states(
                 }
             }
             sync_cube();
-            for j in 0..hidden {
-                let i = target[turn + j] as usize;
+            if comptime!(sends) {
+                for j in 0..hidden {
+                    let i = target[turn + j] as usize;
+                    #[unroll]
+                    for e in 0..each {
+                        if i == unit + comptime!(e * units) {
+                            h[e] += u[half + j];
+                            if comptime!(complex) {
+                                h[each + e] += u[half + hidden + j];
+                            }
+                        }
+                    }
+                }
+            } else {
                 #[unroll]
                 for e in 0..each {
-                    if i == unit + comptime!(e * units) {
-                        h[e] += u[half + j];
+                    let j = unit + comptime!(e * units);
+                    if j < hidden {
+                        let d = entry(control, from, j, dt, of);
+                        let i = half + at[row * hidden + j] as usize;
                         if comptime!(complex) {
-                            h[each + e] += u[half + hidden + j];
+                            h[e] += d.0 * u[i] - d.1 * u[i + hidden];
+                            h[each + e] += d.0 * u[i + hidden] + d.1 * u[i];
+                        } else {
+                            h[e] += d.0 * u[i];
                         }
                     }
                 }
@@ -116,7 +143,7 @@ pub(crate) fn states(
 #[cube(launch_unchecked)]
 pub(crate) fn adjoints(
     control: &Array<f32>,
-    to: &Array<u32>,
+    at: &Array<u32>,
     spans: &Array<f32>,
     lengths: &Array<u32>,
     gradient: &Array<f32>,
@@ -139,7 +166,10 @@ pub(crate) fn adjoints(
     let width = comptime!(of.width());
     // What comes from the steps behind.
     let mut r = Array::<f32>::new(comptime!(each * of.parts()));
+    let sends = comptime!(of.one_hot == OneHot::Rows);
+    // Gradients that are fetched; or what is sent, and where to.
     let mut g = SharedMemory::<f32>::new(comptime!(2 * width));
+    let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
     #[unroll]
     for e in 0..comptime!(each * of.parts()) {
         r[e] = f32::new(0.0);
@@ -164,34 +194,67 @@ pub(crate) fn adjoints(
     for back in 0..steps {
         let t = steps - 1 - back;
         let row = series * length + t;
+        let from = row * comptime!(of.columns());
+        let dt = span(spans, row, timed);
         let half = t % 2 * width;
+        let turn = t % 2 * hidden;
         #[unroll]
         for e in 0..each {
             let j = unit + comptime!(e * units);
             if j < hidden {
                 let re = gradient[row * width + j] + r[e];
-                g[half + j] = re;
+                let mut im = f32::new(0.0);
                 kept[row * comptime!(2 * width) + j] = re;
                 if comptime!(complex) {
-                    let im = gradient[row * width + hidden + j] + r[each + e];
-                    g[half + hidden + j] = im;
+                    im = gradient[row * width + hidden + j] + r[each + e];
                     kept[row * comptime!(2 * width) + hidden + j] = im;
+                }
+                if comptime!(sends) {
+                    let d = entry(control, from, j, dt, of);
+                    if comptime!(complex) {
+                        g[half + j] = re * d.0 + im * d.1;
+                        g[half + hidden + j] = im * d.0 - re * d.1;
+                        r[each + e] = f32::new(0.0);
+                    } else {
+                        g[half + j] = re * d.0;
+                    }
+                    target[turn + j] = at[row * hidden + j];
+                    r[e] = f32::new(0.0);
+                } else {
+                    g[half + j] = re;
+                    if comptime!(complex) {
+                        g[half + hidden + j] = im;
+                    }
                 }
             }
         }
         sync_cube();
-        let dt = span(spans, row, timed);
-        #[unroll]
-        for e in 0..each {
-            let j = unit + comptime!(e * units);
-            if j < hidden {
-                let d = entry(control, row * comptime!(of.columns()), j, dt, of);
-                let i = half + to[row * hidden + j] as usize;
-                if comptime!(complex) {
-                    r[e] = g[i] * d.0 + g[i + hidden] * d.1;
-                    r[each + e] = g[i + hidden] * d.0 - g[i] * d.1;
-                } else {
-                    r[e] = g[i] * d.0;
+        if comptime!(sends) {
+            for i in 0..hidden {
+                let j = target[turn + i] as usize;
+                #[unroll]
+                for e in 0..each {
+                    if j == unit + comptime!(e * units) {
+                        r[e] += g[half + i];
+                        if comptime!(complex) {
+                            r[each + e] += g[half + hidden + i];
+                        }
+                    }
+                }
+            }
+        } else {
+            #[unroll]
+            for e in 0..each {
+                let j = unit + comptime!(e * units);
+                if j < hidden {
+                    let d = entry(control, from, j, dt, of);
+                    let i = half + at[row * hidden + j] as usize;
+                    if comptime!(complex) {
+                        r[e] = g[i] * d.0 + g[i + hidden] * d.1;
+                        r[each + e] = g[i + hidden] * d.0 - g[i] * d.1;
+                    } else {
+                        r[e] = g[i] * d.0;
+                    }
                 }
             }
         }
@@ -208,11 +271,11 @@ pub(crate) fn adjoints(
     }
 }
 
-/// The gradients in the numbers of the diagonal and in the input, and `u`, from `g`. Units: `[batch, length, H]`.
+/// The gradients in the numbers of the diagonal and in the input, from `g`; and what `dP` is made from, `e` (in the place of `g`, unless it is `g`) and `l`. Units: `[batch, length, H]`.
 #[cube(launch_unchecked)]
 pub(crate) fn slopes(
     control: &Array<f32>,
-    to: &Array<u32>,
+    at: &Array<u32>,
     spans: &Array<f32>,
     lengths: &Array<u32>,
     initial: &Array<f32>,
@@ -233,34 +296,56 @@ pub(crate) fn slopes(
     let row = ABSOLUTE_POS / hidden;
     let j = ABSOLUTE_POS % hidden;
     let (series, t) = (row / length, row % length);
-    let at = row * comptime!(of.columns());
+    let from = row * comptime!(of.columns());
     let g = row * comptime!(2 * width);
+    let own = g + j;
+    let l = own + width;
     if comptime!(of.input) {
-        let b = at + comptime!(of.columns() - width) + j;
-        d_control[b] = kept[g + j];
+        let b = from + comptime!(of.columns() - width) + j;
+        d_control[b] = kept[own];
         if comptime!(complex) {
-            d_control[b + hidden] = kept[g + hidden + j];
+            d_control[b + hidden] = kept[own + hidden];
         }
     }
     if t < lengths[series] as usize {
-        let (x, y) = before(initial, states, row, j, length, of);
         let dt = span(spans, row, timed);
-        let d = entry(control, at, j, dt, of);
-        let i = g + to[row * hidden + j] as usize;
-        let u = g + width + j;
-        if comptime!(complex) {
-            kept[u] = d.0 * x - d.1 * y;
-            kept[u + hidden] = d.0 * y + d.1 * x;
-            let (re, im) = (kept[i], kept[i + hidden]);
-            entry_back(control, d_control, at, j, dt, d, (re * x + im * y, im * x - re * y), of);
+        let d = entry(control, from, j, dt, of);
+        let entry_of = at[row * hidden + j] as usize;
+        let (x, y) = before(initial, states, row, j, length, of);
+        if comptime!(of.one_hot == OneHot::Columns) {
+            let i = g + entry_of;
+            if comptime!(complex) {
+                kept[l] = d.0 * x - d.1 * y;
+                kept[l + hidden] = d.0 * y + d.1 * x;
+                let (re, im) = (kept[i], kept[i + hidden]);
+                entry_back(control, d_control, from, j, dt, d, (re * x + im * y, im * x - re * y), of);
+            } else {
+                kept[l] = d.0 * x;
+                entry_back(control, d_control, from, j, dt, d, (kept[i] * x, y), of);
+            }
         } else {
-            kept[u] = d.0 * x;
-            entry_back(control, d_control, at, j, dt, d, (kept[i] * x, y), of);
+            let (u, v) = before(initial, states, row, entry_of, length, of);
+            let re = kept[own];
+            if comptime!(complex) {
+                let im = kept[own + hidden];
+                kept[l] = d.0 * re + d.1 * im;
+                kept[l + hidden] = d.0 * im - d.1 * re;
+                kept[own + hidden] = y;
+                entry_back(control, d_control, from, j, dt, d, (re * u + im * v, im * u - re * v), of);
+            } else {
+                kept[l] = d.0 * re;
+                entry_back(control, d_control, from, j, dt, d, (re * u, v), of);
+            }
+            kept[own] = x;
         }
     } else {
         #[unroll]
         for part in 0..comptime!(of.raw() / of.hidden) {
-            d_control[at + comptime!(of.matrices) + part * hidden + j] = f32::new(0.0);
+            d_control[from + comptime!(of.matrices) + part * hidden + j] = f32::new(0.0);
+        }
+        #[unroll]
+        for part in 0..comptime!(of.parts()) {
+            kept[l + part * hidden] = f32::new(0.0);
         }
     }
 }

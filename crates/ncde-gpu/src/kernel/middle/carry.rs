@@ -1,0 +1,102 @@
+//! From chunk to chunk, a block of a series a team.
+
+use cubecl::prelude::*;
+
+use super::{TURN, dot, lines, team, teams};
+use crate::sizes::Sizes;
+
+/// How many products a team reads at once, so that it waits for all of them together.
+const fn deep(b: usize) -> usize {
+    128 / team(b)
+}
+
+/// The state at the beginning of every chunk, or in reverse the gradient at the end of every chunk, in place of what the chunk itself contributes.
+///
+/// Teams: `[batch, columns, blocks]`.
+#[cube(launch_unchecked)]
+pub(crate) fn carry(
+    products: &Array<f32>,
+    initial: &Array<f32>,
+    ends: &mut Array<f32>,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] affine: bool,
+    #[comptime] back: bool,
+) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let unit = UNIT_POS as usize;
+    let r = unit % comptime!(team(b));
+    let first = unit - r;
+    let team_of = cube * comptime!(teams(b)) + unit / comptime!(team(b));
+    let is_there = team_of < sizes.units && r < b;
+    let own = min(team_of, sizes.units - 1);
+    let block = own % sizes.count;
+    let column = own / sizes.count % sizes.columns;
+    let series = own / (sizes.count * sizes.columns);
+    let mut shared = lines();
+    let mut h = f32::new(0.0);
+    if comptime!(!back) {
+        if is_there {
+            h = initial[(series * sizes.columns + column) * sizes.hidden + sizes.at + block * b + r];
+        }
+    }
+    let mut p = Array::<f32>::new(comptime!(deep(b) * b));
+    let mut q = Array::<f32>::new(comptime!(deep(b)));
+    let mut row = Array::<f32>::new(b);
+    let mut turn = 0usize;
+    let mut done = 0usize;
+    while done < sizes.chunks {
+        #[unroll]
+        for i in 0..comptime!(deep(b)) {
+            let at = min(done + i, sizes.chunks - 1);
+            let mut chunk = at;
+            if comptime!(back) {
+                chunk = sizes.chunks - 1 - at;
+            }
+            let place = series * sizes.chunks + chunk;
+            let base = place * (b + sizes.columns) * sizes.count * b + block * b + r;
+            // The last chunk has no product (the first, in reverse), and needs none.
+            let has_product = is_there && at + 1 < sizes.chunks;
+            #[unroll]
+            for c in 0..b {
+                p[i * b + c] = f32::new(0.0);
+            }
+            q[i] = f32::new(0.0);
+            if has_product {
+                #[unroll]
+                for c in 0..b {
+                    p[i * b + c] = products[base + c * sizes.count * b];
+                }
+                if comptime!(affine) {
+                    q[i] = products[base + (b + column) * sizes.count * b];
+                }
+            }
+            if comptime!(back) {
+                if is_there {
+                    q[i] = ends[((place * sizes.columns + column) * sizes.count + block) * b + r];
+                }
+            }
+        }
+        #[unroll]
+        for i in 0..comptime!(deep(b)) {
+            let at = done + i;
+            if is_there && at < sizes.chunks {
+                let mut chunk = at;
+                if comptime!(back) {
+                    chunk = sizes.chunks - 1 - at;
+                }
+                let place = series * sizes.chunks + chunk;
+                ends[((place * sizes.columns + column) * sizes.count + block) * b + r] = h;
+            }
+            #[unroll]
+            for c in 0..b {
+                row[c] = p[i * b + c];
+            }
+            shared[turn * TURN + unit] = h;
+            sync_cube();
+            h = q[i] + dot(&row, &shared, turn * TURN + first, b);
+            turn = 1 - turn;
+        }
+        done += comptime!(deep(b));
+    }
+}

@@ -1,0 +1,125 @@
+//! A team through a slab: states, sums of what is added, gradients pulled to the beginning of chunks.
+
+use cubecl::prelude::*;
+
+use super::{advance, lines, read, team, teams};
+use crate::flow::Flow;
+use crate::kernel::wide::Purpose;
+use crate::sizes::{Sizes, row_of};
+
+/// A walk through a slab of every chunk. `ends` are the states at the beginnings of chunks, or what a walk goes on from and ends with; `rows` the states to be
+/// written, or their gradient to be added.
+///
+/// Teams: `[batch, chunks, columns, blocks]`.
+#[cube(launch_unchecked)]
+pub(crate) fn walk(
+    m: &Array<f32>,
+    beta: &Array<f32>,
+    lengths: &Array<u32>,
+    ends: &mut Array<f32>,
+    rows: &mut Array<f32>,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] flow: Flow,
+    #[comptime] purpose: Purpose,
+) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let unit = UNIT_POS as usize;
+    let r = unit % comptime!(team(b));
+    let team_of = cube * comptime!(teams(b)) + unit / comptime!(team(b));
+    // A team too many goes where the last one goes, and writes nothing.
+    let is_there = team_of < sizes.units && r < b;
+    let own = min(team_of, sizes.units - 1);
+    let block = own % sizes.count;
+    let column = own / sizes.count % sizes.columns;
+    let place = own / (sizes.count * sizes.columns);
+    let chunk = place % sizes.chunks;
+    let series = place / sizes.chunks;
+    let stride = sizes.columns * sizes.hidden;
+    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b + r;
+    let mut end = own * b + r;
+    if comptime!(purpose == Purpose::Sum) {
+        end = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b + r;
+    }
+    let t_0 = chunk * sizes.chunk + sizes.first;
+    let length = lengths[series] as usize;
+    let is_begun = match purpose {
+        Purpose::Pull => sizes.first + sizes.steps < sizes.chunk,
+        _ => sizes.first > 0,
+    };
+    let mut x = f32::new(0.0);
+    if is_there {
+        if comptime!(purpose == Purpose::Replay) {
+            if !is_begun {
+                x = ends[end];
+            } else if t_0 <= sizes.length {
+                x = rows[base + (t_0 - 1) * stride];
+            }
+        } else if is_begun {
+            x = ends[end];
+        }
+    }
+    let mut shared = lines();
+    let mut turn = 0usize;
+    let mut row = Array::<f32>::new(b);
+    let mut next = Array::<f32>::new(b);
+    let mut next_number = f32::new(0.0);
+    // What comes first is read before it begins, and so is the rest, a step ahead.
+    let mut s = 0usize;
+    if comptime!(purpose == Purpose::Pull) {
+        s = sizes.steps - 1;
+    }
+    let first_row = row_of(place, sizes);
+    read(m, ((first_row + s) * sizes.count + block) * comptime!(b * b) + r, is_there && t_0 + s < length, &mut next, b);
+    if comptime!(purpose == Purpose::Pull) {
+        if is_there && t_0 + s < sizes.length {
+            next_number = rows[base + (t_0 + s) * stride];
+        }
+    } else if comptime!(flow.is_affine()) {
+        if is_there && t_0 + s < length {
+            next_number = beta[base + (t_0 + s) * stride];
+        }
+    }
+    for k in 0..sizes.steps {
+        let t = t_0 + s;
+        #[unroll]
+        for i in 0..b {
+            row[i] = next[i];
+        }
+        let number = next_number;
+        let mut is_next = is_there && k + 1 < sizes.steps;
+        if comptime!(purpose == Purpose::Pull) {
+            s = max(s, 1) - 1;
+        } else {
+            s += 1;
+        }
+        let then = t_0 + s;
+        is_next = is_next && then < sizes.length;
+        let from = ((first_row + s) * sizes.count + block) * comptime!(b * b) + r;
+        read(m, from, is_next && then < length, &mut next, b);
+        next_number = f32::new(0.0);
+        if comptime!(purpose == Purpose::Pull) {
+            if is_next {
+                next_number = rows[base + then * stride];
+            }
+            x += number;
+        } else if comptime!(flow.is_affine()) {
+            if is_next && then < length {
+                next_number = beta[base + then * stride];
+            }
+        }
+        let (after, next_turn) = advance(&row, x, number, &mut shared, turn, b, flow);
+        x = after;
+        turn = next_turn;
+        if comptime!(purpose == Purpose::Replay) {
+            if is_there && t < sizes.length {
+                rows[base + t * stride] = x;
+            }
+        }
+    }
+    if comptime!(purpose != Purpose::Replay) {
+        if is_there {
+            ends[end] = x;
+        }
+    }
+}

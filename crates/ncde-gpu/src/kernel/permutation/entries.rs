@@ -1,0 +1,99 @@
+//! The gradient of the dictionary, an entry of some lines a unit, which goes through rows of control:
+//!
+//! ```text
+//! dM_k[j, i] = sum over rows of s_k dM[j, i],   dM[j, i] = S[j, i] l_j (e_i - sum_i S[j, i] e_i)
+//! ```
+//!
+//! The entries of all matrices and their sums are in registers; `S` is made again from them and from what [`soften`](super::lines::soften) found of each line. Parts of all rows are added in order.
+
+use cubecl::prelude::*;
+
+use super::lines::MOST;
+use crate::permutation::PermutationDiagonal;
+
+/// Lines of a unit: they share what is read of a row.
+pub(crate) fn own(of: PermutationDiagonal) -> usize {
+    (MOST / 2 / of.matrices).clamp(1, 4)
+}
+
+/// The part of a split of `dM_k`, `[splits, K, H, H]`. `kept` are `e` and `l`, `[rows, 2 width]`.
+///
+/// Units: `[splits, groups of lines, H]`.
+#[cube(launch_unchecked)]
+pub(crate) fn gather(
+    weights: &Array<f32>,
+    dictionary: &Array<f32>,
+    stats: &Array<f32>,
+    kept: &Array<f32>,
+    out: &mut Array<f32>,
+    rows: usize,
+    each: usize,
+    units: usize,
+    #[comptime] of: PermutationDiagonal,
+) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let hidden = comptime!(of.hidden);
+    let matrices = comptime!(of.matrices);
+    let complex = comptime!(of.parts() == 2);
+    let own = comptime!(own(of));
+    let groups = comptime!(of.hidden.div_ceil(own));
+    let i = unit % hidden;
+    let first = unit / hidden % groups * own;
+    let split = unit / comptime!(of.hidden * of.hidden.div_ceil(own));
+    let mut entries = Array::<f32>::new(comptime!(own * of.matrices));
+    let mut sums = Array::<f32>::new(comptime!(own * of.matrices));
+    let mut s = Array::<f32>::new(matrices);
+    #[unroll]
+    for l in 0..own {
+        let line = min(first + l, comptime!(of.hidden - 1));
+        #[unroll(of.matrices <= MOST)]
+        for k in 0..matrices {
+            entries[l * matrices + k] = dictionary[(k * hidden + line) * hidden + i];
+            sums[l * matrices + k] = f32::new(0.0);
+        }
+    }
+    let end = min((split + 1) * each, rows);
+    for row in split * each..end {
+        #[unroll(of.matrices <= MOST)]
+        for k in 0..matrices {
+            s[k] = weights[k * rows + row];
+        }
+        let at = row * comptime!(2 * of.width());
+        let re = kept[at + i];
+        let mut im = f32::new(0.0);
+        if comptime!(complex) {
+            im = kept[at + hidden + i];
+        }
+        #[unroll]
+        for l in 0..own {
+            let line = min(first + l, comptime!(of.hidden - 1));
+            let mut mixed = f32::new(0.0);
+            #[unroll(of.matrices <= MOST)]
+            for k in 0..matrices {
+                mixed += s[k] * entries[l * matrices + k];
+            }
+            let from = line * rows + row;
+            let mut slope = kept[at + comptime!(of.width()) + line] * (re - stats[hidden * rows + from]);
+            if comptime!(complex) {
+                slope += kept[at + comptime!(of.width() + of.hidden) + line] * (im - stats[2 * hidden * rows + from]);
+            }
+            let dm = f32::exp(mixed - stats[from]) * slope;
+            #[unroll(of.matrices <= MOST)]
+            for k in 0..matrices {
+                sums[l * matrices + k] += s[k] * dm;
+            }
+        }
+    }
+    #[unroll]
+    for l in 0..own {
+        if first + l < hidden {
+            #[unroll(of.matrices <= MOST)]
+            for k in 0..matrices {
+                out[((split * matrices + k) * hidden + first + l) * hidden + i] = sums[l * matrices + k];
+            }
+        }
+    }
+}
