@@ -8,5 +8,6 @@ mod action;
 mod device;
 mod linear;
 mod memory;
+mod neural;
 mod permutation;
 mod rows;
