@@ -153,7 +153,8 @@ impl NeuralSolve {
 
     fn cut<R: Runtime>(&self, gpu: &Gpu<R>) -> Option<Cut> {
         let hardware = &gpu.client().properties().hardware;
-        Cut::new(&self.shape, hardware.max_units_per_cube as usize, hardware.max_shared_memory_size)
+        let units = (hardware.max_units_per_cube as usize).min(gpu.limits().units);
+        Cut::new(&self.shape, units, hardware.max_shared_memory_size)
     }
 
     /// The states at the ends of all steps, `[batch, steps, H]`. States that overflow are not finite.
