@@ -1,6 +1,7 @@
 //! Whole neural solves: the cases of the CPU kernels, on the device.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[allow(dead_code, reason = "shared by several test files, none of which needs all of it")]
 #[path = "../../ncde-kernels/tests/neural/case.rs"]
 mod case;
 #[path = "../../ncde-kernels/tests/neural/reference.rs"]
@@ -96,6 +97,7 @@ fn right(case: &Case, at: Option<&[usize]>, weights: &[f64]) -> (Vec<f64>, Gradi
     let solve = case.solve.clone().with_controls(Controls::Variable);
     let (mut all, mut chosen) = (Vec::new(), Vec::new());
     solve.forward_into(&case.input(), Outputs::Every, &mut all).unwrap();
+    assert_close(&case.name, &all, &case.reference(), 1e-9);
     solve.forward_into(&case.input(), outputs, &mut chosen).unwrap();
     (chosen, solve.backward(&case.input(), &all, outputs, weights).unwrap())
 }

@@ -29,6 +29,8 @@ pub(super) struct Pass<'a, R: Runtime> {
 struct Slab {
     first: usize,
     count: usize,
+    /// Steps of a cube, where a series has several.
+    each: usize,
     evaluations: usize,
     rows: Rows,
 }
@@ -47,13 +49,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     fn slab(&self, first: usize, count: usize) -> Slab {
         let evaluations = self.arrays.batch * count * self.shape.stages;
-        Slab { first, count, evaluations, rows: self.shape.rows(evaluations) }
+        let each = Cut::steps(self.arrays.batch, count, self.gpu.multiprocessors());
+        Slab { first, count, each, evaluations, rows: self.shape.rows(evaluations) }
     }
 
     fn run(&self, slab: Slab) -> RunLaunch<R> {
         let &Arrays { batch, steps, control, .. } = self.arrays;
-        let Slab { first, count, evaluations, rows } = slab;
-        RunLaunch::new(batch, steps, control, first, count, evaluations, rows.values, rows.tangents)
+        let Slab { first, count, each, evaluations, rows } = slab;
+        RunLaunch::new(batch, steps, control, first, count, each, evaluations, rows.values, rows.tangents)
     }
 
     /// Room for so many fours.
@@ -135,7 +138,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
         purpose: Purpose,
     ) {
         let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
-        let cubes = if purpose == Purpose::Tape { batch * slab.count } else { batch };
+        let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.each) } else { batch };
         // SAFETY: sizes were checked, or are made by callers with these numbers.
         unsafe {
             walk::walk::launch_unchecked::<R>(

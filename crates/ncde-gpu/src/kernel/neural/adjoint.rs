@@ -12,15 +12,17 @@ use cubecl::prelude::*;
 
 use super::Run;
 use super::function::{bends, finish_slope, slopes};
-use super::sum::{Blocks, parts, total};
+use super::sum::{Weight, parts, total};
 use crate::neural::Last;
-use crate::neural::cut::{Cut, Sum};
+use crate::neural::cut::{Cut, Sum, Way};
 use crate::neural::shape::Shape;
 
 /// `t_l^j'` and `u_l^j'`: from `g` to `v_j'`, which is left in `t`; `added` are the sums that values need.
 #[cube]
 pub(crate) fn tangents<N: Size>(
     weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
     record: &SharedMemory<Vector<f32, N>>,
     g: &SharedMemory<Vector<f32, N>>,
     x: &mut SharedMemory<Vector<f32, N>>,
@@ -50,26 +52,20 @@ pub(crate) fn tangents<N: Size>(
         gradients[at + (j * run.evaluations + e) * h + c] = u;
     }
     sync_cube();
-    let first = comptime!(Sum::new(shape.channels * shape.inputs(shape.top), shape.h(), 1, cut));
-    let width = comptime!(shape.inputs(shape.top));
-    parts::<N>(weights, x, sums, comptime!(shape.weight(shape.top)), h, comptime!(Blocks::Rows(width)), first, cut);
+    parts::<N>(weights, own, near, x, sums, h, comptime!(Weight::new(&shape, Way::Back, shape.top, 1, cut)));
     #[unroll]
     for i in 0..top {
         // Behind hidden layer l.
         let l = comptime!(shape.top - 1 - i);
         let width = comptime!(shape.outputs(shape.top - 1 - i));
-        let before = comptime!(if i == 0 {
-            Sum::new(shape.channels * shape.inputs(shape.top), shape.h(), 1, cut)
-        } else {
-            Sum::new(shape.inputs(shape.top - i), shape.outputs(shape.top - i), shape.channels, cut)
-        });
+        let before = comptime!(Sum::of(&shape, Way::Back, shape.top - i, shape.channels, cut));
         for place in range_stepped(unit, comptime!(shape.channels * shape.outputs(shape.top - 1 - i)), units) {
             let c = place % width;
-            let own = total::<N>(sums, place, before);
+            let all = total::<N>(sums, place, before);
             let z = record[comptime!(shape.output(l)) + c];
             let u = record[comptime!(shape.u(l)) + place];
-            bent[place] = u * own * bends::<N>(z, comptime!(shape.function(l)));
-            let back = slopes::<N>(z, comptime!(shape.function(l))) * own;
+            bent[place] = u * all * bends::<N>(z, comptime!(shape.function(l)));
+            let back = slopes::<N>(z, comptime!(shape.function(l))) * all;
             t[place] = back;
             let at = behind + comptime!(shape.output(l)) * run.tangents;
             gradients[at + (place / width * run.evaluations + e) * width + c] = back;
@@ -82,14 +78,9 @@ pub(crate) fn tangents<N: Size>(
             }
             added[comptime!(shape.output(l)) + c] = all;
         }
-        let sum = comptime!(Sum::new(shape.inputs(l), shape.outputs(l), shape.channels, cut));
-        parts::<N>(weights, t, sums, comptime!(shape.weight(l)), width, Blocks::Whole, sum, cut);
+        parts::<N>(weights, own, near, t, sums, width, comptime!(Weight::new(&shape, Way::Back, l, shape.channels, cut)));
     }
-    let before = comptime!(if top == 0 {
-        Sum::new(shape.channels * shape.h(), shape.h(), 1, cut)
-    } else {
-        Sum::new(shape.h(), shape.outputs(0), shape.channels, cut)
-    });
+    let before = comptime!(Sum::of(&shape, Way::Back, 0, shape.channels, cut));
     for place in range_stepped(unit, comptime!(shape.all()), units) {
         t[place] = total::<N>(sums, place, before);
     }
@@ -100,6 +91,8 @@ pub(crate) fn tangents<N: Size>(
 #[cube]
 pub(crate) fn values<N: Size>(
     weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
     control: &SharedMemory<f32>,
     record: &SharedMemory<Vector<f32, N>>,
     g: &SharedMemory<Vector<f32, N>>,
@@ -125,46 +118,50 @@ pub(crate) fn values<N: Size>(
         let i = place / h;
         let c = place % h;
         let f = record[comptime!(shape.f()) + place];
-        let mut own = Vector::<f32, N>::new(control[i]) * g[c];
+        let mut z = Vector::<f32, N>::new(control[i]) * g[c];
         if comptime!(shape.brackets) {
             for j in 0..channels {
-                own += Vector::<f32, N>::new(control[channels + i * channels + j]) * t[j * h + c];
+                z += Vector::<f32, N>::new(control[channels + i * channels + j]) * t[j * h + c];
             }
             if comptime!(shape.last == Last::Tanh) {
-                own -= Vector::<f32, N>::new(2.0) * f * record[comptime!(shape.v()) + place] * g[c];
+                z -= Vector::<f32, N>::new(2.0) * f * record[comptime!(shape.v()) + place] * g[c];
             }
         }
-        own *= finish_slope::<N>(f, comptime!(shape.last));
-        x[place] = own;
-        bias[comptime!(shape.hidden_outputs()) + place] += own;
-        gradients[comptime!(shape.hidden_outputs()) * run.values + e * comptime!(shape.all()) + place] = own;
+        z *= finish_slope::<N>(f, comptime!(shape.last));
+        x[place] = z;
+        bias[comptime!(shape.hidden_outputs()) + place] += z;
+        gradients[comptime!(shape.hidden_outputs()) * run.values + e * comptime!(shape.all()) + place] = z;
     }
     sync_cube();
-    let first = comptime!(Sum::new(shape.inputs(shape.top), shape.all(), 1, cut));
-    parts::<N>(weights, x, sums, comptime!(shape.weight(shape.top)), 0usize, Blocks::Whole, first, cut);
+    parts::<N>(weights, own, near, x, sums, h, comptime!(Weight::new(&shape, Way::Back, shape.top, 1, cut)));
     #[unroll]
     for i in 0..top {
         let l = comptime!(shape.top - 1 - i);
         let width = comptime!(shape.outputs(shape.top - 1 - i));
-        let before = comptime!(Sum::new(shape.inputs(shape.top - i), shape.outputs(shape.top - i), 1, cut));
+        let before = comptime!(of_values(&shape, shape.top - i, cut));
         for c in range_stepped(unit, width, units) {
             let z = record[comptime!(shape.output(l)) + c];
-            let mut own = slopes::<N>(z, comptime!(shape.function(l))) * total::<N>(sums, c, before);
+            let mut back = slopes::<N>(z, comptime!(shape.function(l))) * total::<N>(sums, c, before);
             if comptime!(shape.brackets) {
-                own += added[comptime!(shape.output(l)) + c];
+                back += added[comptime!(shape.output(l)) + c];
             }
-            x[c] = own;
-            bias[comptime!(shape.output(l)) + c] += own;
-            gradients[comptime!(shape.output(l)) * run.values + e * width + c] = own;
+            x[c] = back;
+            bias[comptime!(shape.output(l)) + c] += back;
+            gradients[comptime!(shape.output(l)) * run.values + e * width + c] = back;
         }
         sync_cube();
-        let sum = comptime!(Sum::new(shape.inputs(l), shape.outputs(l), 1, cut));
-        parts::<N>(weights, x, sums, comptime!(shape.weight(l)), 0usize, Blocks::Whole, sum, cut);
+        parts::<N>(weights, own, near, x, sums, 0usize, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
     }
-    let before = comptime!(Sum::new(shape.h(), shape.outputs(0), 1, cut));
+    let before = comptime!(of_values(&shape, 0, cut));
     for c in range_stepped(unit, h, units) {
         out[to + c] = total::<N>(sums, c, before);
     }
+}
+
+/// How the gradient of values behind layer `l` is added up: of the last one over all blocks.
+fn of_values(shape: &Shape, l: usize, cut: Cut) -> Sum {
+    let sum = Sum::of(shape, Way::Back, l, 1, cut);
+    if l == shape.top && shape.brackets { sum.over_blocks(shape.channels) } else { sum }
 }
 
 /// Adds the gradients of the row that drove an evaluation: `c_i' = g . f_i` and `c_[i,j]' = f_i . v_j' - f_j . v_i'`.

@@ -9,8 +9,9 @@
 use cubecl::prelude::*;
 
 use super::adjoint::{controls, tangents, values};
+use super::sum::{Weight, hold};
 use super::{Run, load, read, write};
-use crate::neural::cut::Cut;
+use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
 /// Cubes: one for each series.
@@ -55,9 +56,15 @@ pub(crate) fn back<N: Size>(
     let mut state = SharedMemory::<Vector<f32, N>>::new(h);
     let mut control = SharedMemory::<f32>::new(comptime!(shape.channels * (shape.channels + 1)));
     let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
+    let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Back).max(1)));
+    let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Back, cut).max(1)));
     let mut next = Array::<Vector<f32, N>>::new(each);
     for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
         method[i] = schedule[i];
+    }
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        hold::<N>(weights, &mut own, &mut near, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
     }
     let from = series * comptime!(shape.h() + shape.biases());
     let is_last = run.first + run.count == run.steps;
@@ -100,25 +107,25 @@ pub(crate) fn back<N: Size>(
             ahead::<N>(kept, &mut next, max(e, 1) - 1, shape, units);
             if dt != 0.0 {
                 for c in range_stepped(unit, h, units) {
-                    let mut own = Vector::<f32, N>::new(dt * method[comptime!(shape.stages * shape.stages) + s]) * state[c];
+                    let mut seed = Vector::<f32, N>::new(dt * method[comptime!(shape.stages * shape.stages) + s]) * state[c];
                     for r in s + 1..stages {
-                        own += Vector::<f32, N>::new(dt * method[r * stages + s]) * ys[r * h + c];
+                        seed += Vector::<f32, N>::new(dt * method[r * stages + s]) * ys[r * h + c];
                     }
-                    g[c] = own;
+                    g[c] = seed;
                 }
                 let row = series * run.control + places[place * stages + s] as usize;
                 load(coefficients, &mut control, row, comptime!(shape.channels), comptime!(shape.brackets), units);
                 sync_cube();
                 if comptime!(shape.brackets) {
                     tangents::<N>(
-                        weights, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run, shape, cut,
+                        weights, &own, &near, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run, shape, cut,
                     );
                 }
                 if comptime!(of_controls) {
                     controls::<N>(&record, &g, &t, d_coefficients, row, shape, units);
                 }
                 values::<N>(
-                    weights, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, s * h, gradients, e, run,
+                    weights, &own, &near, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, s * h, gradients, e, run,
                     shape, cut,
                 );
             } else {

@@ -12,8 +12,8 @@ use cubecl::prelude::*;
 
 use super::Run;
 use super::function::{finish, finish_slope, slopes, values};
-use super::sum::{Blocks, parts, total};
-use crate::neural::cut::{Cut, Sum};
+use super::sum::{Weight, parts, total};
+use crate::neural::cut::{Cut, Way};
 use crate::neural::shape::Shape;
 
 /// What a walk is for.
@@ -29,6 +29,9 @@ pub(crate) enum Purpose {
 #[cube]
 pub(crate) fn evaluate<N: Size>(
     weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
+    bias: &SharedMemory<Vector<f32, N>>,
     control: &SharedMemory<f32>,
     x: &mut SharedMemory<Vector<f32, N>>,
     t: &mut SharedMemory<Vector<f32, N>>,
@@ -53,10 +56,10 @@ pub(crate) fn evaluate<N: Size>(
     #[unroll]
     for l in 0..comptime!(shape.top) {
         let width = comptime!(shape.outputs(l));
-        let sum = comptime!(Sum::new(shape.outputs(l), shape.inputs(l), 1, cut));
-        parts::<N>(weights, x, sums, comptime!(shape.weight(l)), 0usize, Blocks::Whole, sum, cut);
+        let weight = comptime!(Weight::new(&shape, Way::Forward, l, 1, cut));
+        parts::<N>(weights, own, near, x, sums, 0usize, weight);
         for c in range_stepped(unit, width, units) {
-            let z = weights[comptime!(shape.weights() + shape.output(l)) + c] + total::<N>(sums, c, sum);
+            let z = bias[comptime!(shape.output(l)) + c] + total::<N>(sums, c, comptime!(weight.sum));
             let value = values::<N>(z, comptime!(shape.function(l)));
             x[c] = value;
             if comptime!(shape.brackets) {
@@ -69,10 +72,10 @@ pub(crate) fn evaluate<N: Size>(
         }
         sync_cube();
     }
-    let sum = comptime!(Sum::new(shape.all(), shape.inputs(shape.top), 1, cut));
-    parts::<N>(weights, x, sums, comptime!(shape.weight(shape.top)), 0usize, Blocks::Whole, sum, cut);
+    let weight = comptime!(Weight::new(&shape, Way::Forward, shape.top, 1, cut));
+    parts::<N>(weights, own, near, x, sums, 0usize, weight);
     for c in range_stepped(unit, comptime!(shape.all()), units) {
-        let z = weights[comptime!(shape.weights() + shape.output(shape.top)) + c] + total::<N>(sums, c, sum);
+        let z = bias[comptime!(shape.output(shape.top)) + c] + total::<N>(sums, c, comptime!(weight.sum));
         let value = finish::<N>(z, comptime!(shape.last));
         if comptime!(taped) {
             kept[record + comptime!(shape.f()) + c] = value;
@@ -85,7 +88,7 @@ pub(crate) fn evaluate<N: Size>(
     }
     sync_cube();
     if comptime!(shape.brackets) {
-        tangents::<N>(weights, control, t, f, slope, sums, inputs, kept, e, run, shape, cut, purpose);
+        tangents::<N>(weights, own, near, control, t, f, slope, sums, inputs, kept, e, run, shape, cut, purpose);
     }
     for c in range_stepped(unit, h, units) {
         let mut all = f[c];
@@ -100,6 +103,8 @@ pub(crate) fn evaluate<N: Size>(
 #[cube]
 fn tangents<N: Size>(
     weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
     control: &SharedMemory<f32>,
     t: &mut SharedMemory<Vector<f32, N>>,
     f: &mut SharedMemory<Vector<f32, N>>,
@@ -137,11 +142,11 @@ fn tangents<N: Size>(
     #[unroll]
     for l in 0..comptime!(shape.top) {
         let width = comptime!(shape.outputs(l));
-        let sum = comptime!(Sum::new(shape.outputs(l), shape.inputs(l), shape.channels, cut));
-        parts::<N>(weights, t, sums, comptime!(shape.weight(l)), comptime!(shape.inputs(l)), Blocks::Whole, sum, cut);
+        let weight = comptime!(Weight::new(&shape, Way::Forward, l, shape.channels, cut));
+        parts::<N>(weights, own, near, t, sums, comptime!(shape.inputs(l)), weight);
         for place in range_stepped(unit, comptime!(channels * shape.outputs(l)), units) {
             let c = place % width;
-            let u = total::<N>(sums, place, sum);
+            let u = total::<N>(sums, place, comptime!(weight.sum));
             let tangent = slope[comptime!(shape.output(l)) + c] * u;
             t[place] = tangent;
             if comptime!(taped) {
@@ -152,16 +157,15 @@ fn tangents<N: Size>(
         }
         sync_cube();
     }
-    let sum = comptime!(Sum::new(shape.all(), shape.inputs(shape.top), 1, cut));
-    let stride = comptime!(shape.inputs(shape.top));
-    parts::<N>(weights, t, sums, comptime!(shape.weight(shape.top)), stride, comptime!(Blocks::Columns(h)), sum, cut);
+    let weight = comptime!(Weight::by_columns(&shape, cut));
+    parts::<N>(weights, own, near, t, sums, comptime!(shape.inputs(shape.top)), weight);
     for place in range_stepped(unit, comptime!(shape.all()), units) {
-        let v = total::<N>(sums, place, sum);
-        let own = f[place];
+        let v = total::<N>(sums, place, comptime!(weight.sum));
+        let value = f[place];
         if comptime!(taped) {
             kept[record + comptime!(shape.v()) + place] = v;
         }
-        f[place] = Vector::<f32, N>::new(control[place / h]) * own + finish_slope::<N>(own, comptime!(shape.last)) * v;
+        f[place] = Vector::<f32, N>::new(control[place / h]) * value + finish_slope::<N>(value, comptime!(shape.last)) * v;
     }
     sync_cube();
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `pack` | weights in fours, as they are and transposed; their gradients back to the flat array |
 //! | `function` | activations with two derivatives, four numbers at a time |
-//! | `sum` | a few vectors in shared memory times a matrix in global memory |
+//! | `sum` | a few vectors in shared memory times a weight |
 //! | `walk` | all steps forwards; the stages of many steps at once, with what their reverse pass needs |
 //! | `field` | one evaluation of the right-hand side |
 //! | `back` | the steps of a slab in reverse |
@@ -33,6 +33,8 @@ pub(crate) struct Run {
     pub(crate) first: usize,
     /// Steps of the slab.
     pub(crate) count: usize,
+    /// Steps of a cube, where a series has several.
+    pub(crate) each: usize,
     /// Evaluations of the slab.
     pub(crate) evaluations: usize,
     /// Rows of its sections.

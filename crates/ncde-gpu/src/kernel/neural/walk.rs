@@ -4,16 +4,17 @@
 //! y_s = h + dt sum_{r<s} a_sr k_r,   k_s = F(y_s),   h <- h + dt sum_s b_s k_s
 //! ```
 //!
-//! A series has a cube, which takes all of its steps: one launch for a whole solve. The reverse pass needs the stages again. As all states are known then, each step has a cube of its own, and all of them work at once.
+//! A series has a cube, which takes all of its steps: one launch for a whole solve. The reverse pass needs the stages again. As all states are known then, each series has several cubes for a slab of steps, which work at once.
 
 use cubecl::prelude::*;
 
 use super::field::{Purpose, evaluate};
+use super::sum::{Weight, hold};
 use super::{Run, load, read, write};
-use crate::neural::cut::Cut;
+use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
-/// Cubes: one for each series, or for each series and each step of a slab.
+/// Cubes: one for each series, or for each series and each `run.each` steps of a slab.
 ///
 /// `schedule` holds `a`, `b` and the lengths of steps; `states` are written, or read where stages are computed again.
 #[cube(launch_unchecked)]
@@ -35,9 +36,10 @@ pub(crate) fn walk<N: Size>(
     let taped = comptime!(purpose == Purpose::Tape);
     let (mut series, mut begin, mut end) = (cube, cube * 0, run.steps);
     if comptime!(taped) {
-        series = cube / run.count;
-        begin = run.first + cube % run.count;
-        end = begin + 1;
+        let pieces = (run.count + run.each - 1) / run.each;
+        series = cube / pieces;
+        begin = run.first + cube % pieces * run.each;
+        end = min(begin + run.each, run.first + run.count);
     }
     if series >= run.batch {
         terminate!();
@@ -55,22 +57,35 @@ pub(crate) fn walk<N: Size>(
     let mut k = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.stages * shape.h()));
     let mut state = SharedMemory::<Vector<f32, N>>::new(h);
     let mut control = SharedMemory::<f32>::new(comptime!(shape.channels * (shape.channels + 1)));
+    let mut bias = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.biases()));
+    let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Forward).max(1)));
+    let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Forward, cut).max(1)));
     let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
     for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
         method[i] = schedule[i];
     }
+    for c in range_stepped(unit, comptime!(shape.biases()), units) {
+        bias[c] = weights[comptime!(shape.weights()) + c];
+    }
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        hold::<N>(weights, &mut own, &mut near, comptime!(Weight::new(&shape, Way::Forward, l, 1, cut)));
+    }
     for c in range_stepped(unit, h, units) {
-        if begin == 0 {
-            state[c] = read::<N>(initial, series * hidden, c, hidden);
-        } else {
-            state[c] = read::<N>(states, (series * run.steps + begin - 1) * hidden, c, hidden);
-        }
+        state[c] = read::<N>(initial, series * hidden, c, hidden);
     }
     sync_cube();
     for n in begin..end {
         let place = series * run.steps + n;
         let dt = schedule[comptime!(shape.stages * (shape.stages + 1)) + place];
         let first = (series * run.count + n - run.first) * stages;
+        if comptime!(taped) {
+            if n > 0 {
+                for c in range_stepped(unit, h, units) {
+                    state[c] = read::<N>(states, (place - 1) * hidden, c, hidden);
+                }
+            }
+        }
         if dt != 0.0 {
             for s in 0..stages {
                 let e = first + s;
@@ -88,8 +103,8 @@ pub(crate) fn walk<N: Size>(
                 load(coefficients, &mut control, row, comptime!(shape.channels), comptime!(shape.brackets), units);
                 sync_cube();
                 evaluate::<N>(
-                    weights, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, s * h, inputs, kept, e, run, shape,
-                    cut, purpose,
+                    weights, &own, &near, &bias, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, s * h, inputs,
+                    kept, e, run, shape, cut, purpose,
                 );
             }
             if comptime!(!taped) {
