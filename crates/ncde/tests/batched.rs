@@ -2,16 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 use ncde::demo::turns;
-use ncde::train::{Answered, Config, Device, Run, predict_all, predict_ends, predict_on};
+use ncde::train::{Answered, Config, Run, predict_all, predict_ends, predict_on};
 use ncde_data::{Dataset, Targets};
 use ncde_runtime::{At, Model, Prediction};
 
-fn devices() -> Vec<Device> {
-    #[cfg(feature = "wgpu")]
-    return vec![Device::Cpu, Device::Wgpu];
-    #[cfg(not(feature = "wgpu"))]
-    vec![Device::Cpu]
-}
+use crate::common::devices;
 
 /// Series of different lengths, with a class for each or for each observation, or with nothing but a future.
 fn data(targets: &str) -> Dataset {

@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 use ncde::demo::turns;
-use ncde::train::{Config, Error, Event, Outcome, Run};
+use ncde::train::{Config, Device, Error, Event, Outcome, Run};
 use ncde_data::{Dataset, Targets};
 use ncde_report::Metrics;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Form;
+
+use crate::common::devices;
 
 fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
@@ -286,28 +288,41 @@ const EXPLODES: &[&str] = &[
 
 #[test]
 fn a_step_that_explodes_is_taken_again_from_earlier_weights() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Run::new(&config(EXPLODES), small(), None).unwrap();
-    let mut told = 0;
-    let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| {
-        if let Event::Recovered { recovery, count, most } = event {
-            told += 1;
-            assert!(count == told && count <= most && recovery.from < recovery.step, "{recovery:?}");
-            assert!((recovery.factor - 0.3_f64.powi(count as i32)).abs() < 1e-12 && !recovery.reason.is_empty());
-        }
-    });
-    let record = outcome.unwrap().record;
-    assert!(told > 0 && record.recoveries.len() == told, "{:?}", record.recoveries);
-    assert_eq!((record.steps, record.stopped.as_str()), (70, "steps"));
-    let last = record.history.last().unwrap();
-    assert!((last.rate - 300.0 * record.recoveries[told - 1].factor).abs() < 1e-9, "{last:?}");
-    assert!(record.test.is_some_and(|test| test.cases() > 0));
+    for device in devices() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(&config(EXPLODES), small(), None).unwrap().with_device(device);
+        let (mut told, mut steps) = (0, Vec::new());
+        let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| match event {
+            Event::Recovered { recovery, count, most } => {
+                told += 1;
+                assert!(count == told && count <= most && recovery.from < recovery.step, "{recovery:?}");
+                assert!((recovery.factor - 0.3_f64.powi(count as i32)).abs() < 1e-12 && !recovery.reason.is_empty());
+            }
+            Event::Step { step, loss } => {
+                assert!(loss.is_finite());
+                steps.push(step);
+            }
+            _ => {}
+        });
+        let record = outcome.unwrap().record;
+        assert!(told > 0 && record.recoveries.len() == told, "{:?}", record.recoveries);
+        // Every step is told once and in order, also where a device had begun the next.
+        assert!(steps.into_iter().eq(1..=70), "{device:?}");
+        assert_eq!((record.steps, record.stopped.as_str()), (70, "steps"));
+        let last = record.history.last().unwrap();
+        assert!((last.rate - 300.0 * record.recoveries[told - 1].factor).abs() < 1e-9, "{last:?}");
+        assert!(record.test.is_some_and(|test| test.cases() > 0));
+    }
 }
 
 /// Where it goes back to is part of the checkpoint: a run that is killed after it went back comes to the same weights.
 #[test]
 fn a_run_that_went_back_is_resumed_to_the_same_bits() {
-    let run = Run::new(&config(EXPLODES), small(), None).unwrap();
+    devices().into_iter().for_each(resumed_to_the_same_bits);
+}
+
+fn resumed_to_the_same_bits(device: Device) {
+    let run = Run::new(&config(EXPLODES), small(), None).unwrap().with_device(device);
     let whole = tempfile::tempdir().unwrap();
     let record = run.train(whole.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
     let weights = std::fs::read(whole.path().join(ncde_runtime::WEIGHTS)).unwrap();
@@ -325,7 +340,7 @@ fn a_run_that_went_back_is_resumed_to_the_same_bits() {
         assert!(stopped.is_err());
         let resumed = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap().record;
         assert_eq!(resumed.recoveries, record.recoveries);
-        assert!(std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap() == weights, "killed at step {killed}");
+        assert!(std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap() == weights, "{device:?}, killed at step {killed}");
     }
 }
 

@@ -15,6 +15,14 @@ pub(crate) fn values(count: usize, size: f64, seed: u64) -> Vec<f64> {
     (0..count as u64).map(|i| size * (2.0 * stream.uniform(i) - 1.0)).collect()
 }
 
+/// The devices that were built in.
+pub(crate) fn devices() -> Vec<ncde::train::Device> {
+    #[cfg(feature = "wgpu")]
+    return vec![ncde::train::Device::Cpu, ncde::train::Device::Wgpu];
+    #[cfg(not(feature = "wgpu"))]
+    vec![ncde::train::Device::Cpu]
+}
+
 /// In f64.
 pub(crate) fn tensor<const D: usize>(values: Vec<f64>, shape: [usize; D]) -> Tensor<B, D> {
     Tensor::from_data(TensorData::new(values, shape), (&Default::default(), DType::F64))
