@@ -1,10 +1,12 @@
 //! A device: its client, what it can hold, and a count of what was launched on it.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cubecl::bytes::Bytes;
 use cubecl::features::Plane;
 use cubecl::prelude::*;
-use cubecl::server::Handle;
+use cubecl::server::{Handle, ServerError};
 
 use crate::error::Error;
 use crate::guard::looked_for;
@@ -51,6 +53,31 @@ fn found<R: Runtime>(
         client()
     });
     client.map(Gpu::new).ok_or(Error::NoDevice { kind, needs })
+}
+
+/// A copy to the host that was begun. Its type borrows the client that it was asked of.
+struct OnItsWay<R: Runtime> {
+    bytes: Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send>>,
+    /// Dropped after what borrows it; where it lies does not change.
+    client: Box<ComputeClient<R>>,
+}
+
+impl<R: Runtime> OnItsWay<R> {
+    fn new(client: ComputeClient<R>, handle: Handle) -> Self {
+        let client = Box::new(client);
+        let bytes: Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send + '_>> =
+            Box::pin(client.read_async(vec![handle]));
+        // SAFETY: the client is in a box of its own, is not changed, and is dropped after the future (fields are dropped in order).
+        let bytes = unsafe { std::mem::transmute::<Pin<Box<dyn Future<Output = _> + Send + '_>>, Pin<Box<_>>>(bytes) };
+        Self { bytes, client }
+    }
+
+    fn wait(self) -> Result<Vec<Bytes>, ServerError> {
+        let Self { bytes, client } = self;
+        let seen = cubecl::future::block_on(bytes);
+        drop(client);
+        seen
+    }
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -120,9 +147,13 @@ impl<R: Runtime> Gpu<R> {
         Ok(bytemuck::cast_slice(&bytes).to_vec())
     }
 
-    /// Numbers of several buffers, with one wait.
-    pub fn get_all(&self, handles: Vec<Handle>) -> Vec<Vec<f32>> {
-        self.client.read(handles).into_iter().map(|bytes| bytemuck::cast_slice(&bytes).to_vec()).collect()
+    /// Numbers on their way from the device, as they are after what was launched so far; waits for them when it is called.
+    pub fn later(&self, handle: &Handle) -> impl FnOnce() -> Result<Vec<f32>, Error> + Send + use<R> {
+        let on_its_way = OnItsWay::new(self.client.clone(), handle.clone());
+        move || {
+            let seen = on_its_way.wait().map_err(|e| Error::Failed { problem: e.to_string() })?;
+            Ok(seen.first().map(|bytes| bytemuck::cast_slice(bytes).to_vec()).unwrap_or_default())
+        }
     }
 
     /// Waits for everything that was launched.

@@ -35,6 +35,17 @@ pub enum Error {
         longest: usize,
     },
 
+    /// A row that is not there.
+    #[error("row {row} {what} is asked for, but there are {rows}")]
+    NoRow {
+        /// Of what.
+        what: &'static str,
+        /// Which row, counted from 0.
+        row: usize,
+        /// How many there are.
+        rows: usize,
+    },
+
     /// More than kernels can count, or a block larger than they can hold.
     #[error("{what} is {seen}, but at most {most} is possible on a GPU; {fix}")]
     TooLarge {

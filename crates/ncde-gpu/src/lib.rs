@@ -1,4 +1,4 @@
-//! The structured linear recurrence, the permutation-diagonal one, and the dense parts of layers, on GPUs.
+//! The structured linear recurrence, the permutation-diagonal one, whole neural-CDE solves, and the dense parts of layers, on GPUs.
 //!
 //! ```text
 //! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
@@ -7,7 +7,7 @@
 //! The same equation as `ncde-kernels`, on CubeCL buffers in `f32`. Series are cut into chunks of time that are worked on at once: the product of
 //! the flows of every chunk (`products`), the state at the beginning of each (`carry`), then all states (`replay`). The reverse pass
 //! does the same from the end. Generators are formed by a matrix product, a slab of steps at a time, so that memory is bounded; what is
-//! kept between the passes are states alone. Structures that are not closed under products go through time step by step (`action`).
+//! kept between the passes are states alone. Structures that are not closed under products go through time step by step (`action`), and so do neural CDEs (`neural`).
 //!
 //! How work is cut is a pure function of shapes and limits ([`Plan`]) and is tested without a GPU. The features `cuda` and `wgpu` choose
 //! where kernels run; without them this crate holds the plan alone.
@@ -32,6 +32,8 @@ mod guard;
 mod kept;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernel;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod neural;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod pairs;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -71,6 +71,15 @@ impl Cut {
         let each = inner.div_ceil(wanted).next_multiple_of(16).max(16);
         Self { parts, each, splits: inner.div_ceil(each).max(1) }
     }
+
+    /// The same where groups of steps are not added: splits end with groups.
+    pub(crate) fn of_groups((rows, columns, inner): (usize, usize, usize), groups: usize, multiprocessors: usize) -> Self {
+        let own = inner / groups;
+        let Self { parts, splits, .. } = Self::new((rows, columns, own), multiprocessors.div_ceil(groups));
+        // The most splits of equal steps, but not more.
+        let splits = (1..=splits).rev().find(|&splits| own.is_multiple_of(splits)).unwrap_or(1);
+        Self { parts, each: own / splits, splits: groups * splits }
+    }
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -98,14 +107,38 @@ impl<R: Runtime> Gpu<R> {
         }
         let cut = Cut::new((rows, columns, inner), self.multiprocessors());
         want("the product", out, rows * columns)?;
-        let (tall, broad) = cut.parts;
         let parts = if cut.splits == 1 { out.clone() } else { self.floats(cut.splits * rows * columns) };
+        // A bias is added once, to a sum that is not cut.
+        self.splits_into(a, b, bias.filter(|_| cut.splits == 1), cut, &parts);
+        if cut.splits > 1 {
+            self.total_into(&parts, cut.splits, rows * columns, bias.map(|bias| (bias, columns)), out);
+        }
+        Ok(())
+    }
+
+    /// `a_g b_g` for each of so many groups of equally many steps of the sum, each in so many splits, which are not added: `[groups, splits, rows, columns]`.
+    pub(crate) fn products(&self, a: Matrix<'_>, b: Matrix<'_>, groups: usize) -> Result<(Handle, usize), Error> {
+        let ((rows, inner), (steps, columns)) = (a.shape(), b.shape());
+        if inner != steps || !inner.is_multiple_of(groups) {
+            return Err(Error::Size { what: "the right matrix", seen: steps as u64, wanted: inner as u64 });
+        }
+        for (what, of) in [("the left matrix", a), ("the right matrix", b)] {
+            want(what, of.numbers, of.rows * of.columns)?;
+        }
+        let cut = Cut::of_groups((rows, columns, inner), groups, self.multiprocessors());
+        let out = self.floats(cut.splits * rows * columns);
+        self.splits_into(a, b, None, cut, &out);
+        Ok((out, cut.splits / groups))
+    }
+
+    /// The splits of a product; sizes have been checked.
+    fn splits_into(&self, a: Matrix<'_>, b: Matrix<'_>, own_bias: Option<&Handle>, cut: Cut, parts: &Handle) {
+        let ((rows, inner), columns) = (a.shape(), b.shape().1);
+        let (tall, broad) = cut.parts;
         let ((a_row, a_inner), (b_inner, b_column)) = (a.strides(), b.strides());
         let CubeCount::Static(x, y, _) = self.spread(rows.div_ceil(PART * tall) * columns.div_ceil(PART * broad)) else {
-            return Ok(());
+            return;
         };
-        // A bias is added once, to a sum that is not cut.
-        let own_bias = bias.filter(|_| cut.splits == 1);
         // SAFETY: sizes were checked above; without a bias its buffer is not read.
         unsafe {
             product::multiply::launch_unchecked::<R>(
@@ -116,7 +149,7 @@ impl<R: Runtime> Gpu<R> {
                 array(a.numbers, a.rows * a.columns),
                 array(b.numbers, b.rows * b.columns),
                 array(own_bias.unwrap_or(b.numbers), own_bias.map_or(b.rows * b.columns, |_| columns)),
-                array(&parts, cut.splits * rows * columns),
+                array(parts, cut.splits * rows * columns),
                 ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column),
                 tall,
                 broad,
@@ -125,10 +158,6 @@ impl<R: Runtime> Gpu<R> {
                 !b.transposed,
             );
         }
-        if cut.splits > 1 {
-            self.total_into(&parts, cut.splits, rows * columns, bias.map(|bias| (bias, columns)), out);
-        }
-        Ok(())
     }
 }
 
@@ -149,6 +178,10 @@ mod tests {
                 assert!(splits * each >= shape.2 && (splits - 1) * each <= shape.2 && each % 16 == 0, "{shape:?}");
                 assert!(parts.0 * PART < rows_beyond(shape.0) && parts.1 * PART < rows_beyond(shape.1), "{shape:?}");
             }
+        }
+        for (inner, groups) in [(12, 6), (6 * 6400, 6), (6 * 6403, 6), (7, 7), (5, 1)] {
+            let Cut { each, splits, .. } = Cut::of_groups((128, 64, inner), groups, 132);
+            assert!(splits * each == inner && splits % groups == 0, "{inner} {groups}");
         }
         assert_eq!(Cut::new((10_240, 512, 129), 132).splits, 1);
         assert!(Cut::new((129, 512, 10_240), 132).splits > 4);

@@ -13,8 +13,6 @@ use crate::sizes::CUBE;
 /// The constants of one update by Adam.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamConstants {
-    /// What the gradient is multiplied with.
-    pub factor: f64,
     /// The decay of the mean of gradients, and of their squares.
     pub beta: [f64; 2],
     /// The learning rate, corrected for a mean that began at 0.
@@ -28,40 +26,62 @@ pub struct AdamConstants {
 }
 
 impl<R: Runtime> Gpu<R> {
+    /// What the gradients of a loss are multiplied with so that their norm is at most `most` (no limit if 0), or -1 where the loss or the norm is no number; the loss; the sum of squares. Gradients
+    /// each with how many numbers they have. Nothing is waited for.
+    pub fn limit(&self, loss: &Handle, gradients: &[(&Handle, usize)], most: f64) -> Handle {
+        let (squares, out, count) = (self.squares(gradients), self.floats(3), gradients.len() * sums::SHARED);
+        self.count();
+        // SAFETY: a loss has a number, and there are so many parts of squares.
+        unsafe {
+            sums::limit::launch_unchecked::<R>(
+                self.client(),
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(sums::TEAM as u32),
+                array(loss, 1),
+                array(&squares, count.max(1)),
+                array(&out, 3),
+                count,
+                most as f32,
+            );
+        }
+        out
+    }
+
     /// Parts of the sums of squares of some buffers, each with how many numbers it has: as many parts for each, one after the other.
-    pub fn squares(&self, of: &[(&Handle, usize)]) -> Vec<Handle> {
+    pub fn squares(&self, of: &[(&Handle, usize)]) -> Handle {
         let some = (self.bindings() - 1).max(1);
-        let each = |of: &[(&Handle, usize)]| {
-            let out = self.floats(of.len() * sums::SHARED);
+        let out = self.floats(of.len() * sums::SHARED);
+        for (i, part) in of.chunks(some).enumerate() {
             self.count();
             // SAFETY: callers give the sizes of their buffers.
             unsafe {
-                let x = of.iter().map(|&(numbers, count)| array(numbers, count)).collect();
+                let x = part.iter().map(|&(numbers, count)| array(numbers, count)).collect();
                 sums::squares::launch_unchecked::<R>(
                     self.client(),
-                    CubeCount::Static(sums::SHARED as u32, of.len() as u32, 1),
+                    CubeCount::Static(sums::SHARED as u32, part.len() as u32, 1),
                     CubeDim::new_1d(sums::TEAM as u32),
                     x,
                     array(&out, of.len() * sums::SHARED),
-                    of.len(),
+                    i * some,
+                    part.len(),
                 );
             }
-            out
-        };
-        of.chunks(some).map(each).collect()
+        }
+        out
     }
 
     /// Weights, means of gradients and means of their squares after one update, for several weights at once; `old` are those before it, the gradient, and how many
-    /// numbers each has.
+    /// numbers each has. The first number of `limit` is what gradients are multiplied with; below 0 everything stays as it is.
     ///
     /// # Errors
     /// If a buffer is too small.
-    pub fn adam(&self, with: AdamConstants, old: &[([&Handle; 4], usize)]) -> Result<Vec<[Handle; 3]>, Error> {
+    pub fn adam(&self, with: AdamConstants, limit: &Handle, old: &[([&Handle; 4], usize)]) -> Result<Vec<[Handle; 3]>, Error> {
+        want("the limit of gradients", limit, 1)?;
         for (handles, numbers) in old {
             handles.iter().try_for_each(|own| want("a weight, its means or its gradient", own, *numbers))?;
         }
         let mut new = Vec::with_capacity(old.len());
-        for some in old.chunks(((self.bindings() - 1) / 4).max(1)) {
+        for some in old.chunks(((self.bindings() - 2) / 4).max(1)) {
             let room = |numbers: usize| numbers.next_multiple_of(adam::ALIGNED);
             let all: usize = some.iter().map(|&(_, numbers)| room(numbers)).sum();
             let most = some.iter().map(|&(_, numbers)| numbers).max().unwrap_or(0);
@@ -79,10 +99,10 @@ impl<R: Runtime> Gpu<R> {
                     means,
                     squares,
                     gradients,
+                    array(limit, 1),
                     array(&out, 3 * all),
                     all,
                     ConstantsLaunch::new(
-                        with.factor as f32,
                         with.beta[0] as f32,
                         with.beta[1] as f32,
                         with.rate as f32,

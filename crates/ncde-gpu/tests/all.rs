@@ -8,6 +8,7 @@ mod action;
 mod device;
 mod linear;
 mod memory;
+mod neural;
 mod permutation;
 mod rows;
 mod scan;

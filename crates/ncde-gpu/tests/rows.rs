@@ -250,10 +250,21 @@ fn sums_of_squares_and_updates_of_weights() {
     let handles: Vec<Handle> = all.iter().map(|x| put(x)).collect();
     let of: Vec<(&Handle, usize)> = handles.iter().zip(sizes).collect();
     let right: Vec<f64> = all.iter().map(|x| x.iter().map(|x| x * x).sum()).collect();
-    let parts: Vec<f32> = gpu().get_all(gpu().squares(&of)).concat();
+    let parts: Vec<f32> = gpu().get(&gpu().squares(&of)).unwrap();
     let sums: Vec<f64> = wide(&parts).chunks_exact(parts.len() / 4).map(|own| own.iter().sum()).collect();
     assert_close("squares", &sums, &right, 1e-5);
-    let with = AdamConstants { factor: 0.5, beta: [0.9, 0.999], rate: 0.1, correction: 1.5, keep: 0.99, epsilon: 1e-8 };
+    let total: f64 = right.iter().sum();
+    let limited = |loss: f64, most: f64| {
+        let limit = gpu().limit(&put(&[loss]), &of, most);
+        (limit.clone(), wide::<f32>(&gpu().later(&limit)().unwrap()[..3]))
+    };
+    assert_close("no limit", &limited(3.0, 0.0).1, &[1.0, 3.0, total], 1e-5);
+    assert_close("not reached", &limited(3.0, 2.0 * total.sqrt()).1, &[1.0, 3.0, total], 1e-5);
+    let (half, seen) = limited(-3.0, 0.5 * total.sqrt());
+    assert_close("half", &seen, &[0.5, -3.0, total], 1e-5);
+    let nothing = [f64::NAN, f64::INFINITY].map(|loss| limited(loss, 1.0));
+    assert!(nothing.iter().all(|(_, seen)| seen[0] == -1.0 && !seen[1].is_finite()), "{nothing:?}");
+    let with = AdamConstants { beta: [0.9, 0.999], rate: 0.1, correction: 1.5, keep: 0.99, epsilon: 1e-8 };
     let sizes = [300, 1, 64, 1000];
     let old = |n: usize| {
         let [w, m, v, g] = [1, 2, 3, 4].map(|seed| numbers(seed + n as u64, n));
@@ -261,7 +272,14 @@ fn sums_of_squares_and_updates_of_weights() {
     };
     let handles = sizes.map(|n| old(n).map(|x| put(&x)));
     let all: Vec<([&Handle; 4], usize)> = handles.iter().zip(sizes).map(|(own, n)| (own.each_ref(), n)).collect();
-    let new = gpu().adam(with, &all).unwrap();
+    let same = gpu().adam(with, &nothing[0].0, &all).unwrap();
+    for (n, same) in sizes.into_iter().zip(same) {
+        let [w, m, v, _] = old(n);
+        for (same, right) in same.iter().zip([w, m, v]) {
+            assert_eq!(get(same, n), wide::<f32>(&narrow::<f32>(&right)), "a loss that is no number changes nothing");
+        }
+    }
+    let new = gpu().adam(with, &half, &all).unwrap();
     for (n, new) in sizes.into_iter().zip(new) {
         let [w, m, v, g] = old(n);
         let mut right = [Vec::new(), Vec::new(), Vec::new()];

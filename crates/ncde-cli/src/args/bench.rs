@@ -158,6 +158,7 @@ const BENCH_LOG_NCDE_EXAMPLES: &str = "\
 Examples:
   ncde bench log-ncde
   ncde bench log-ncde --depth 1 --steps 200 --threads 1
+  ncde bench log-ncde --device cuda
 
 The default shape is that of the thesis on SelfRegulationSCP1. One forward and one reverse
 pass through all steps of Heun's method, gradients of the parameters; the loss is the mean

@@ -3,14 +3,16 @@
 use std::time::Instant;
 
 use cubecl::prelude::Runtime;
-use ncde_gpu::{Affine, Arrays, Error, Flow, Gpu, Recurrence, Shapes};
+use ncde_gpu::neural::{self, Last, Method, Network, NeuralSolve};
+use ncde_gpu::{Activation, Affine, Arrays, Error, Flow, Gpu, Recurrence, Shapes};
 use ncde_kernels::Transition;
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL};
+use super::log_ncde;
 use super::random::normal;
 use super::slice::{Parameters, STEP, WHAT};
-use crate::args::{BenchSliceArgs, Dtype};
+use crate::args::{BenchLogNcdeArgs, BenchSliceArgs, Dtype};
 use crate::error::Failure;
 use crate::{memory, output};
 
@@ -79,23 +81,79 @@ fn slice_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failu
     if !states.iter().all(|x| x.is_finite()) {
         return Err(Failure::Refused(format!("{WHAT}: states overflow with these steps; lower `--scale` or `--length`")));
     }
+    measure(gpu, "slice", &Parameters::new(args, channels), args.run.repeat, run)
+}
+
+/// One training step of a Log-NCDE without its optimiser: gradients of the parameters, loss = mean square of the last states.
+pub(super) fn log_ncde<R: Runtime>(device: fn() -> Result<Gpu<R>, Error>, args: &BenchLogNcdeArgs) -> Result<(), Failure> {
+    let gpu = device().map_err(failed)?;
+    ncde_gpu::guarded(device, || log_ncde_on(&gpu, args)).map_err(failed)?
+}
+
+fn log_ncde_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchLogNcdeArgs) -> Result<(), Failure> {
+    if args.dtype != Dtype::F32 {
+        return Err(Failure::Refused(format!("{}: GPU kernels compute in f32; use `--device cpu` for f64", log_ncde::WHAT)));
+    }
+    let &BenchLogNcdeArgs { batch, windows, hidden, channels, steps, .. } = args;
+    let job = log_ncde::Job::<f32>::new(args)?;
+    let tableau = job.solve.method().tableau();
+    let narrow = |row: &[f64]| row.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+    let method = Method { a: (0..tableau.stages()).map(|s| narrow(tableau.row(s))).collect(), b: narrow(tableau.b) };
+    // What `ncde_kernels::neural::Network` has unless told otherwise.
+    let (activation, last) = (Activation::Silu, Last::Tanh);
+    let widths = job.solve.network().widths().to_vec();
+    let network = Network { hidden, channels, widths, activation, before_last: activation, last };
+    let solve = NeuralSolve::new(&network, &method, args.depth == 2).map_err(failed)?;
+    let arrays = neural::Arrays {
+        batch,
+        steps,
+        control: windows,
+        parameters: gpu.put(&job.parameters),
+        coefficients: gpu.put(&job.coefficients),
+        initial: gpu.put(&job.initial),
+        dt: &job.dt,
+        rows: &job.rows,
+    };
+    let factor = 2.0 / (batch * hidden) as f32;
+    let states = solve.forward(gpu, &arrays).and_then(|states| gpu.get(&states)).map_err(failed)?;
+    if !states.iter().all(|x| x.is_finite()) {
+        return Err(Failure::Refused(format!("{}: states overflow with these steps; take more `--steps`", log_ncde::WHAT)));
+    }
+    let run = || -> Result<(), Error> {
+        let states = solve.forward(gpu, &arrays)?;
+        let ends = solve.states_at(gpu, &arrays, &states, &job.last)?;
+        let gradient = gpu.scaled(&ends, factor);
+        solve.backward(gpu, &arrays, (&states, &gradient), Some(&job.last), false)?;
+        gpu.wait()
+    };
+    measure(gpu, "log-ncde", &log_ncde::Parameters::new(args, &job.solve), args.run.repeat, run)
+}
+
+/// Times some runs after those that warm up, and prints the line.
+fn measure<R: Runtime, P: Serialize>(
+    gpu: &Gpu<R>,
+    bench: &'static str,
+    parameters: &P,
+    repeat: usize,
+    run: impl Fn() -> Result<(), Error>,
+) -> Result<(), Failure> {
     for _ in 0..WARM {
         run().map_err(failed)?;
     }
     let before = gpu.launches();
     let mut times = Vec::new();
-    for _ in 0..args.run.repeat {
+    for _ in 0..repeat {
         let start = Instant::now();
         run().map_err(failed)?;
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
     let line = Measured {
-        bench: "slice",
-        parameters: &Parameters::new(args, channels),
+        bench,
+        parameters,
         seconds: times[0],
         median: times[times.len() / 2],
-        launches: (gpu.launches() - before) / args.run.repeat,
+        launches: (gpu.launches() - before) / repeat,
         peak_mib: memory::mib(gpu.memory().map_err(failed)?),
     };
     output::data(|out| {

@@ -12,13 +12,13 @@ use crate::args::{BenchLogNcdeArgs, Device, Dtype};
 use crate::error::Failure;
 use crate::threads;
 
-const WHAT: &str = "bench log-ncde";
+pub(super) const WHAT: &str = "bench log-ncde";
 
 /// Deviation of the log-signatures of windows.
 const WINDOW: f64 = 0.3;
 
 #[derive(Serialize)]
-struct Parameters {
+pub(super) struct Parameters {
     batch: usize,
     windows: usize,
     channels: usize,
@@ -36,8 +36,14 @@ struct Parameters {
 }
 
 pub(super) fn run(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
-    if args.run.on.device != Device::Cpu {
-        return Err(Failure::Refused("this build has CPU kernels for neural solves only; use `--device cpu`".into()));
+    match args.run.on.device {
+        Device::Cpu => {}
+        #[cfg(feature = "cuda")]
+        Device::Cuda => return super::device::log_ncde(ncde_gpu::cuda, args),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => return super::device::log_ncde(ncde_gpu::wgpu, args),
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        other => return Err(Failure::NotBuilt { device: other }),
     }
     threads::on(args.run.on.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
@@ -45,21 +51,68 @@ pub(super) fn run(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
     })
 }
 
+/// What is timed.
+pub(super) struct Job<T> {
+    pub(super) solve: Solve,
+    pub(super) parameters: Vec<T>,
+    pub(super) coefficients: Vec<T>,
+    pub(super) initial: Vec<T>,
+    pub(super) dt: Vec<T>,
+    /// The row of the control of each stage.
+    pub(super) rows: Vec<usize>,
+    /// The last step of each series.
+    pub(super) last: Vec<usize>,
+}
+
+impl<T: Float> Job<T> {
+    pub(super) fn new(args: &BenchLogNcdeArgs) -> Result<Self, Failure> {
+        let &BenchLogNcdeArgs { batch, windows, channels, hidden, width, layers, steps, .. } = args;
+        let network = Network::new(hidden, channels, &vec![width; layers]).map_err(refused(WHAT))?;
+        let depth = if args.depth == 1 { Depth::One } else { Depth::Two };
+        let solve = Solve::new(network).with_depth(depth);
+        fits::<T>(args, &solve)?;
+        let rate = WINDOW * windows as f64;
+        let count = batch * windows * solve.coefficients();
+        // Each stage reads the window that holds its time.
+        let window = |n: usize| (n * windows / steps).min(windows - 1);
+        let rows: Vec<usize> = (0..steps).flat_map(|n| [window(n), window(n + 1)]).collect();
+        Ok(Self {
+            parameters: parameters(&solve),
+            coefficients: (0..count).map(|i| T::from_f64(rate * normal(COEFFICIENTS, i as u64))).collect(),
+            initial: (0..batch * hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect(),
+            dt: vec![T::from_f64(1.0 / steps as f64); batch * steps],
+            rows: rows.repeat(batch),
+            last: vec![steps - 1; batch],
+            solve,
+        })
+    }
+}
+
+impl Parameters {
+    pub(super) fn new(args: &BenchLogNcdeArgs, solve: &Solve) -> Self {
+        let &BenchLogNcdeArgs { batch, windows, channels, hidden, width, layers, steps, .. } = args;
+        Self {
+            batch,
+            windows,
+            channels,
+            hidden,
+            width,
+            layers,
+            depth: args.depth,
+            steps,
+            dtype: args.dtype,
+            device: args.run.on.device,
+            threads: args.run.on.threads,
+            repeat: args.run.repeat,
+            parameters: solve.network().parameters(),
+            coefficients: solve.coefficients(),
+        }
+    }
+}
+
 fn time<T: Float>(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
-    let &BenchLogNcdeArgs { batch, windows, channels, hidden, width, layers, steps, .. } = args;
-    let network = Network::new(hidden, channels, &vec![width; layers]).map_err(refused(WHAT))?;
-    let depth = if args.depth == 1 { Depth::One } else { Depth::Two };
-    let solve = Solve::new(network).with_depth(depth);
-    fits::<T>(args, &solve)?;
-    let parameters = parameters::<T>(&solve);
-    let rate = WINDOW * windows as f64;
-    let count = batch * windows * solve.coefficients();
-    let coefficients: Vec<T> = (0..count).map(|i| T::from_f64(rate * normal(COEFFICIENTS, i as u64))).collect();
-    let initial: Vec<T> = (0..batch * hidden).map(|i| T::from_f64(normal(INITIAL, i as u64))).collect();
-    let dt = vec![T::from_f64(1.0 / steps as f64); batch * steps];
-    // Each stage reads the window that holds its time.
-    let window = |n: usize| (n * windows / steps).min(windows - 1);
-    let rows: Vec<usize> = (0..steps).flat_map(|n| [window(n), window(n + 1)]).collect();
+    let &BenchLogNcdeArgs { batch, windows, hidden, steps, .. } = args;
+    let Job { solve, parameters, coefficients, initial, dt, rows, last } = Job::<T>::new(args)?;
     let input = Input {
         batch,
         steps,
@@ -68,9 +121,8 @@ fn time<T: Float>(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
         coefficients: &coefficients,
         initial: &initial,
         dt: &dt,
-        rows: &rows.repeat(batch),
+        rows: &rows,
     };
-    let last = vec![steps - 1; batch];
     let factor = T::from_f64(2.0 / (batch * hidden) as f64);
     let mut states = Vec::new();
     let seconds = best(args.run.repeat, || {
@@ -79,23 +131,7 @@ fn time<T: Float>(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
         let gradient: Vec<T> = ends.map(|&h| h * factor).collect();
         solve.backward(&input, &states, Outputs::At(&last), &gradient).map_err(refused(WHAT))
     })?;
-    let parameters = Parameters {
-        batch,
-        windows,
-        channels,
-        hidden,
-        width,
-        layers,
-        depth: args.depth,
-        steps,
-        dtype: args.dtype,
-        device: args.run.on.device,
-        threads: args.run.on.threads,
-        repeat: args.run.repeat,
-        parameters: parameters.len(),
-        coefficients: solve.coefficients(),
-    };
-    report("log-ncde", &parameters, seconds)
+    report("log-ncde", &Parameters::new(args, &solve), seconds)
 }
 
 /// Weights uniform within one over the square root of the inputs, no biases.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use ncde::layer::{Error, FieldNorm, Phase, Update};
+use ncde::layer::{Begun, Error, FieldNorm, InFlight, Phase, Update};
 use ncde::random::Stream;
 use ncde::train::{Device, Learner, Padded, learner};
 use ncde_runtime::LayerSpec;
@@ -130,41 +130,52 @@ pub fn fit(
     let begun = kept.and_then(|kept| checkpoint::restore(kept.directory, kept.settings, &mut *trained));
     let settings = kept.map_or_else(String::new, |kept| kept.settings.into());
     let mut now = begun.unwrap_or(Standing { settings, ..Standing::default() });
-    let (mut exploded, mut stopped, mut saved) = (false, false, Instant::now());
+    let (mut exploded, mut stopped, mut saved, mut clock) = (false, false, Instant::now(), Instant::now());
     let enough = |now: &Standing| now.curve.last().is_some_and(|point| point[1] > how.enough);
+    let is_look = |step: usize| step % how.look == 0 || step == how.steps;
+    let mut flight = InFlight::default();
     while now.step < how.steps && !exploded && !enough(&now) {
         stopped = stop.load(Ordering::Relaxed);
-        if let Some(kept) = kept.filter(|_| stopped || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS) {
-            checkpoint::save(kept.directory, &now, &*trained)?;
-            saved = Instant::now();
+        let saves = kept.filter(|_| stopped || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS);
+        if flight.count() == 0 {
+            if let Some(kept) = saves {
+                checkpoint::save(kept.directory, &now, &*trained)?;
+                saved = Instant::now();
+            }
+            if stopped {
+                break;
+            }
+            clock = Instant::now();
         }
-        if stopped {
-            break;
+        // A device goes on with the next step while this one is looked at, unless the state after this one is asked for.
+        let next = now.step + flight.count();
+        if flight.count() == 0 || (flight.has_room() && saves.is_none() && !stopped && !is_look(next)) {
+            flight.push(begin(&mut *trained, &source.batch(next), how, next));
+            continue;
         }
-        let batch = source.batch(now.step);
-        let begun = Instant::now();
-        let taken = step(&mut *trained, &batch, how, now.step)?;
+        let taken = match flight.pop() {
+            Some(Ok(taken)) => taken.is_finite().then_some(taken.loss),
+            Some(Err(error)) if !error.is_overflow() => return Err(error.into()),
+            _ => None,
+        };
         exploded = taken.is_none();
-        now.seconds += begun.elapsed().as_secs_f64();
+        now.seconds += clock.elapsed().as_secs_f64();
         now.step += 1;
-        let look = now.step % how.look == 0 || now.step == how.steps || exploded;
+        let look = is_look(now.step) || exploded;
         let seen = look.then(|| accuracy(&*trained, &held_out)).transpose()?;
         on(now.step, taken.unwrap_or(f64::NAN), seen);
         now.curve.extend(seen.map(|seen| [now.step as f64, seen]));
+        clock = Instant::now();
     }
     Ok(Fitted { network: trained, curve: now.curve, steps: now.step, seconds: now.seconds, exploded, stopped })
 }
 
-/// One step; its loss, or none if numbers grew out of all bounds.
-fn step(trained: &mut dyn Learner, batch: &Batch, how: &Fit, step: usize) -> Result<Option<f64>, Error> {
+/// Begins a step.
+fn begin(trained: &mut dyn Learner, batch: &Batch, how: &Fit, step: usize) -> Result<Begun, Error> {
     let rate = how.rates.at(step + 1, how.steps);
     let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
     let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
-    match trained.step(update, phase, &rows(batch.words()), &|shape| weights(batch, shape)) {
-        Ok(taken) => Ok(taken.is_finite().then_some(taken.loss)),
-        Err(error) if error.is_overflow() => Ok(None),
-        Err(error) => Err(error),
-    }
+    trained.begin(update, phase, &rows(batch.words()), &|shape| weights(batch, shape))
 }
 
 /// Words as rows of tokens, padded.

@@ -16,6 +16,7 @@
 //! | `commutators` | generators of short windows |
 //! | `action` | structures whose matrices act without being formed: states, gradients |
 //! | `permutation` | one-hot columns times a diagonal: choices, states, gradients |
+//! | `neural` | whole neural-CDE solves: states, gradients |
 //! | `product` | products of matrices |
 //! | `rows` | what layers do to rows |
 //! | `team` | sums and maxima over the units that share a row |
@@ -35,6 +36,7 @@ pub(crate) mod commutators;
 pub(crate) mod few;
 pub(crate) mod generators;
 pub(crate) mod middle;
+pub(crate) mod neural;
 pub(crate) mod pairs;
 pub(crate) mod permutation;
 pub(crate) mod product;

@@ -11,7 +11,7 @@ use burn_tensor::ops::FloatTensor;
 use ncde_runtime::layer::Function;
 use ncde_runtime::random::Stream;
 
-use super::{Adam, DenseOps, Error, NormGradients, Updated};
+use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
 use crate::operation::{finish, register, unknown};
 
 /// With rows and matrix alone, or with a bias too.
@@ -264,11 +264,11 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
         Ok([loss, <Self as AutodiffBackend>::from_inner(gradient)])
     }
 
-    fn outcome(_: FloatTensor<Self>, _: &[FloatTensor<Self>]) -> Result<(f64, f64), Error> {
+    fn outcome(_: FloatTensor<Self>, _: &[FloatTensor<Self>], _: f64) -> Result<(Seen, Factor<Self>), Error> {
         Err(Error::SecondOrder)
     }
 
-    fn update(_: Adam, _: Vec<(Updated<Self>, FloatTensor<Self>)>) -> Result<Vec<Updated<Self>>, Error> {
+    fn update(_: Adam, _: &Factor<Self>, _: Vec<(Updated<Self>, FloatTensor<Self>)>) -> Result<Vec<Updated<Self>>, Error> {
         Err(Error::SecondOrder)
     }
 }

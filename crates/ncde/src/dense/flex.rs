@@ -10,7 +10,7 @@ use ncde_runtime::random::Stream;
 use num_traits::Float;
 use rayon::prelude::*;
 
-use super::{Adam, DenseOps, Error, NormGradients, Updated};
+use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
 use crate::operation::{self, dispatch, tensor};
 
 /// About how many numbers one task takes.
@@ -95,16 +95,22 @@ impl DenseOps for Flex {
         dispatch!(z, class_loss(&z, &weights, floor, share))
     }
 
-    fn outcome(loss: FlexTensor, gradients: &[FlexTensor]) -> Result<(f64, f64), Error> {
+    fn outcome(loss: FlexTensor, gradients: &[FlexTensor], most: f64) -> Result<(Seen, Factor<Self>), Error> {
         let mut squares = 0.0;
         for gradient in gradients {
             squares += dispatch!(*gradient, sum_squares(gradient))?;
         }
-        Ok((dispatch!(loss, first(&loss))?, squares))
+        let norm = squares.sqrt();
+        let factor = if most > 0.0 && norm > most { most / norm } else { 1.0 };
+        Ok((Seen::Now([dispatch!(loss, first(&loss))?, squares]), Factor::Number(factor)))
     }
 
-    fn update(adam: Adam, old: Vec<(Updated<Self>, FlexTensor)>) -> Result<Vec<Updated<Self>>, Error> {
-        old.iter().map(|(weight, gradient)| dispatch!(*gradient, update(adam, weight, gradient))).collect()
+    fn update(adam: Adam, factor: &Factor<Self>, old: Vec<(Updated<Self>, FlexTensor)>) -> Result<Vec<Updated<Self>>, Error> {
+        let factor = match factor {
+            Factor::Number(factor) => *factor,
+            Factor::OnDevice(factor) => dispatch!(*factor, first(factor))?,
+        };
+        old.iter().map(|(weight, gradient)| dispatch!(*gradient, update((adam, factor), weight, gradient))).collect()
     }
 }
 
@@ -381,7 +387,11 @@ fn sum_squares<T: Real>(x: &FlexTensor) -> Result<f64, Error> {
     Ok(slice::<T>(&x)?.iter().map(|x| x.elem::<f64>().powi(2)).sum())
 }
 
-fn update<T: Real>(adam: Adam, weight: &[FlexTensor; 3], gradient: &FlexTensor) -> Result<[FlexTensor; 3], Error> {
+fn update<T: Real>(
+    (adam, factor): (Adam, f64),
+    weight: &[FlexTensor; 3],
+    gradient: &FlexTensor,
+) -> Result<[FlexTensor; 3], Error> {
     let cast = |x: f64| T::from(x).unwrap_or_else(T::nan);
     let [weight, mean, square] = weight;
     let shape = weight.shape();
@@ -391,7 +401,7 @@ fn update<T: Real>(adam: Adam, weight: &[FlexTensor; 3], gradient: &FlexTensor) 
     let [b1, b2] = Adam::BETA;
     let corrected = |beta: f64| 1.0 / (1.0 - beta.powi(i32::try_from(adam.step).unwrap_or(i32::MAX)));
     let (mean_share, square_share) = (cast(corrected(b1)), cast(corrected(b2)));
-    let (rate, keep, factor) = (cast(adam.rate), cast(1.0 - adam.rate * adam.decay), cast(adam.factor));
+    let (rate, keep, factor) = (cast(adam.rate), cast(1.0 - adam.rate * adam.decay), cast(factor));
     let (b1, b2, c1, c2, epsilon) = (cast(b1), cast(b2), cast(1.0 - b1), cast(1.0 - b2), cast(Adam::EPSILON));
     for (((w, m), v), &g) in w.iter_mut().zip(&mut m).zip(&mut v).zip(slice::<T>(&contiguous[3])?) {
         let g = g * factor;

@@ -9,7 +9,7 @@ use ncde_kernels::neural::Activation as Pointwise;
 use ncde_runtime::layer::{Function, NORM_EPSILON};
 use ncde_runtime::random::Stream;
 
-use super::{Adam, DenseOps, Error, NormGradients, Updated};
+use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
 use crate::gpu::{OnGpu, buffer, gpu, of_buffer};
 use crate::operation::{primitive, public};
 
@@ -133,25 +133,26 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         Ok([of_buffer(&z, [1], loss), of_buffer(&z, z.shape(), gradient)])
     }
 
-    fn outcome(loss: CubeTensor<R>, gradients: &[CubeTensor<R>]) -> Result<(f64, f64), Error> {
+    fn outcome(loss: CubeTensor<R>, gradients: &[CubeTensor<R>], most: f64) -> Result<(Seen, Factor<Self>), Error> {
         let loss = buffer(loss);
         let gradients: Vec<CubeTensor<R>> = gradients.iter().cloned().map(buffer).collect();
         let of: Vec<_> = gradients.iter().map(|own| (&own.handle, own.shape().num_elements())).collect();
         let gpu = gpu(&loss);
-        let mut wanted = vec![loss.handle.clone()];
-        wanted.extend(gpu.squares(&of));
-        let mut seen = gpu.get_all(wanted).into_iter();
-        let loss = seen.next().and_then(|own| own.first().copied()).map_or(f64::NAN, f64::from);
-        Ok((loss, seen.flatten().map(f64::from).sum()))
+        let limit = gpu.limit(&loss.handle, &of, most);
+        let on_its_way = gpu.later(&limit);
+        let seen = move || {
+            let seen = on_its_way()?;
+            Ok([1, 2].map(|i| seen.get(i).copied().map_or(f64::NAN, f64::from)))
+        };
+        Ok((Seen::Later(Box::new(seen)), Factor::OnDevice(of_buffer(&loss, [3], limit))))
     }
 
-    fn update(adam: Adam, old: Vec<(Updated<Self>, CubeTensor<R>)>) -> Result<Vec<Updated<Self>>, Error> {
+    fn update(adam: Adam, factor: &Factor<Self>, old: Vec<(Updated<Self>, CubeTensor<R>)>) -> Result<Vec<Updated<Self>>, Error> {
         let old: Vec<[CubeTensor<R>; 4]> = old.into_iter().map(|([w, m, v], g)| [w, m, v, g].map(buffer)).collect();
         let Some(like) = old.first().map(|own| own[0].clone()) else { return Ok(Vec::new()) };
         let [b1, b2] = Adam::BETA;
         let corrected = |beta: f64| 1.0 / (1.0 - beta.powi(i32::try_from(adam.step).unwrap_or(i32::MAX)));
         let with = AdamConstants {
-            factor: adam.factor,
             beta: [b1, b2],
             rate: adam.rate * corrected(b1),
             correction: corrected(b2),
@@ -160,7 +161,12 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         };
         let handles: Vec<_> =
             old.iter().map(|own| (own.each_ref().map(|own| &own.handle), own[0].shape().num_elements())).collect();
-        let new = gpu(&like).adam(with, &handles)?;
+        let gpu = gpu(&like);
+        let limit = match factor {
+            Factor::Number(factor) => gpu.put(&[*factor as f32]),
+            Factor::OnDevice(limit) => limit.handle.clone(),
+        };
+        let new = gpu.adam(with, &limit, &handles)?;
         let tensors = |(new, old): ([Handle; 3], &[CubeTensor<R>; 4])| new.map(|own| of_buffer(&like, old[0].shape(), own));
         Ok(new.into_iter().zip(&old).map(tensors).collect())
     }

@@ -23,7 +23,7 @@ use ncde_runtime::layer::Function;
 use ncde_runtime::random::Stream;
 
 pub use crate::operation::Error;
-pub use ops::{Adam, DenseOps, NormGradients, Updated};
+pub use ops::{Adam, DenseOps, Factor, NormGradients, Seen, Updated};
 
 use crate::operation::{primitive, public};
 

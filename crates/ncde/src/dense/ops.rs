@@ -23,8 +23,6 @@ pub struct Adam {
     pub rate: f64,
     /// The decay of weights, times the rate.
     pub decay: f64,
-    /// What the gradient is multiplied with first: below 1 where its norm is limited.
-    pub factor: f64,
     /// How many updates there were, this one included.
     pub step: usize,
 }
@@ -34,6 +32,32 @@ impl Adam {
     pub const BETA: [f64; 2] = [0.9, 0.999];
     /// What is added to the root of the mean square.
     pub const EPSILON: f64 = 1e-8;
+}
+
+/// What gradients are multiplied with before an update: below 1 where their norm is limited.
+#[derive(Debug, Clone)]
+pub enum Factor<B: Backend> {
+    /// A number.
+    Number(f64),
+    /// On a device that has not been looked at; below 0 where the loss or the norm is no number, and nothing changes.
+    OnDevice(FloatTensor<B>),
+}
+
+/// The loss and the sum of squares over all gradients.
+pub enum Seen {
+    /// Both.
+    Now([f64; 2]),
+    /// On their way from a device; the call waits for them.
+    Later(Box<dyn FnOnce() -> Result<[f64; 2], Error> + Send>),
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Now(seen) => f.debug_tuple("Now").field(seen).finish(),
+            Self::Later(_) => f.write_str("Later"),
+        }
+    }
 }
 
 /// A weight that is trained, with the mean of its gradients and of their squares.
@@ -168,15 +192,19 @@ pub trait DenseOps: Backend {
         share: f64,
     ) -> Result<[FloatTensor<Self>; 2], Error>;
 
-    /// The numbers of a loss, and the sum of squares over all gradients.
+    /// The loss and the sum of squares over all gradients; what these are multiplied with so that their norm is at most `most`, with no limit if that is 0.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn outcome(loss: FloatTensor<Self>, gradients: &[FloatTensor<Self>]) -> Result<(f64, f64), Error>;
+    fn outcome(loss: FloatTensor<Self>, gradients: &[FloatTensor<Self>], most: f64) -> Result<(Seen, Factor<Self>), Error>;
 
     /// One update of weights: what each was before it, and its gradient, to what it is after it.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
-    fn update(adam: Adam, old: Vec<(Updated<Self>, FloatTensor<Self>)>) -> Result<Vec<Updated<Self>>, Error>;
+    fn update(
+        adam: Adam,
+        factor: &Factor<Self>,
+        old: Vec<(Updated<Self>, FloatTensor<Self>)>,
+    ) -> Result<Vec<Updated<Self>>, Error>;
 }

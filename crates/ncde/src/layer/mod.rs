@@ -42,7 +42,7 @@ use ncde_runtime::layer::{Signal, Values};
 pub use dropout::Phase;
 pub(crate) use network::reached;
 pub use network::{LayerWeights, Network, Visit};
-pub use optimiser::{Optimiser, Stepped, Update};
+pub use optimiser::{Begun, InFlight, Optimiser, Stepped, Update};
 pub use rows::{Branches, Places, Rows};
 
 use crate::dense::DenseOps;

@@ -1,8 +1,10 @@
-//! A network that is trained: its weights, the means of Adam, and one step.
+//! A network that is trained: its weights, the means of Adam, and one step, at once or in two halves.
 //!
 //! ```text
 //! theta <- (1 - rate decay) theta - rate m / (sqrt(v) + 1e-8),   m, v the corrected means of the gradient and of its square
 //! ```
+
+use std::collections::VecDeque;
 
 use burn_tensor::backend::{AutodiffBackend, BackendTypes};
 use burn_tensor::{Tensor, TensorPrimitive};
@@ -10,7 +12,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Role, Signal};
 
 use super::{Context, Error, FieldNorm, LayerBackend, Network, Rows};
-use crate::dense::{Adam, DenseOps};
+use crate::dense::{Adam, DenseOps, Seen};
 
 /// A network that is trained; `B` is the backend with gradients, and weights live on the one inside it.
 #[derive(Debug)]
@@ -63,6 +65,64 @@ impl Stepped {
     }
 }
 
+/// A step that was begun: on a processor it is done, on another device what it saw may be on its way.
+#[derive(Debug)]
+pub struct Begun(Seen);
+
+impl Begun {
+    /// Whether nothing has to be waited for.
+    pub fn is_done(&self) -> bool {
+        matches!(self.0, Seen::Now(_))
+    }
+
+    /// What the step saw; waits for it.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn seen(self) -> Result<Stepped, Error> {
+        let [loss, squares] = match self.0 {
+            Seen::Now(seen) => seen,
+            Seen::Later(seen) => seen()?,
+        };
+        Ok(Stepped { loss, norm: squares.sqrt() })
+    }
+}
+
+/// Steps that were begun, in order: a device is busy with the newer while the older is looked at. What could not be begun is among them, so that errors come in order, too.
+#[derive(Debug, Default)]
+pub struct InFlight(VecDeque<Result<Begun, Error>>);
+
+impl InFlight {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether another one may be begun before the oldest is looked at.
+    pub fn has_room(&self) -> bool {
+        match self.0.front() {
+            None => true,
+            Some(Ok(oldest)) => self.count() < 2 && !oldest.is_done(),
+            Some(Err(_)) => false,
+        }
+    }
+
+    /// Another one.
+    pub fn push(&mut self, step: Result<Begun, Error>) {
+        self.0.push_back(step);
+    }
+
+    /// What the oldest saw, or why it could not be begun; none if there is none.
+    pub fn pop(&mut self) -> Option<Result<Stepped, Error>> {
+        self.0.pop_front().map(|oldest| oldest?.seen())
+    }
+
+    /// Forgets all: what they did is undone.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B> {
     /// Layers for rows like these, with weights drawn from a seed.
     ///
@@ -86,6 +146,25 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
         (rows, context): (Rows<B>, Context<B>),
         loss: impl FnOnce(Rows<B>) -> Result<Tensor<B, 1>, Error>,
     ) -> Result<Stepped, Error> {
+        let before = self.steps;
+        let stepped = self.begin(update, (rows, context), loss)?.seen()?;
+        if !stepped.is_finite() {
+            self.steps = before;
+        }
+        Ok(stepped)
+    }
+
+    /// The same without waiting for a device, which is then busy while the next step is begun. Where the loss or the norm turns out to be no number, no weight has changed, and on a device
+    /// [`steps`](Self::steps) counts one too many.
+    ///
+    /// # Errors
+    /// As for [`step`](Self::step).
+    pub fn begin(
+        &mut self,
+        update: Update,
+        (rows, context): (Rows<B>, Context<B>),
+        loss: impl FnOnce(Rows<B>) -> Result<Tensor<B, 1>, Error>,
+    ) -> Result<Begun, Error> {
         let primitive = |tensor: Tensor<B::InnerBackend, 1>| tensor.into_primitive().tensor();
         let (value, gradients) = {
             let _graph = crate::graph::lock();
@@ -96,19 +175,17 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
             let loss = penalty.map_or(loss.clone(), |penalty| loss + penalty * update.penalty);
             (value, self.tracked.gradients(&loss.backward())?)
         };
-        // One look at the device for all of them.
+        // One look at the device for all of them, later.
         let all: Vec<_> = gradients.iter().flatten().map(|gradient| primitive(gradient.clone())).collect();
-        let (loss, squares) = <B::InnerBackend as DenseOps>::outcome(primitive(value), &all)?;
-        let stepped = Stepped { loss, norm: squares.sqrt() };
-        if !stepped.is_finite() {
-            return Ok(stepped);
+        let (seen, factor) = <B::InnerBackend as DenseOps>::outcome(primitive(value), &all, update.clip)?;
+        if matches!(seen, Seen::Now(seen) if !seen.iter().all(|x| x.is_finite())) {
+            return Ok(Begun(seen));
         }
         self.steps += 1;
-        let factor = if update.clip > 0.0 && stepped.norm > update.clip { update.clip / stepped.norm } else { 1.0 };
         // Weights that decay, then those that do not: each are updated together.
         for decays in [true, false] {
             let is_one = |i: &usize| (self.network.weights()[*i].role != Role::Undecayed) == decays;
-            let adam = Adam { rate: update.rate, decay: if decays { update.decay } else { 0.0 }, factor, step: self.steps };
+            let adam = Adam { rate: update.rate, decay: if decays { update.decay } else { 0.0 }, step: self.steps };
             let (mut places, mut old) = (Vec::new(), Vec::new());
             for i in (0..gradients.len()).filter(is_one) {
                 let (Some(gradient), Some([mean, square])) = (&gradients[i], &self.means[i]) else { continue };
@@ -116,13 +193,13 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
                 let weight = [self.network.tensors[i].clone(), mean.clone(), square.clone()].map(primitive);
                 old.push((weight, primitive(gradient.clone())));
             }
-            let new = <B::InnerBackend as DenseOps>::update(adam, old)?;
+            let new = <B::InnerBackend as DenseOps>::update(adam, &factor, old)?;
             for (i, new) in places.into_iter().zip(new) {
                 let [weight, mean, square] = new.map(|own| Tensor::from_primitive(TensorPrimitive::Float(own)));
                 self.network.tensors[i] = weight;
                 self.means[i] = Some([mean, square]);
             }
         }
-        Ok(stepped)
+        Ok(Begun(seen))
     }
 }

@@ -15,7 +15,7 @@ use ncde_runtime::layer::Signal;
 
 use super::Device;
 use super::event::{OnDevice, guarded, on_device};
-use crate::layer::{Context, Error, LayerBackend, Optimiser, Phase, Places, Rows, Stepped, Update};
+use crate::layer::{Begun, Context, Error, LayerBackend, Optimiser, Phase, Places, Rows, Update};
 
 /// Rows of series of different lengths, `[series, the longest, width]`; what lies past the end of a series is not looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,18 +39,18 @@ impl Padded {
 
 /// A network that learns classes.
 pub trait Learner: Debug {
-    /// One step; `weights` says, from the shape of the outputs `[series, rows, classes]`, what each `-ln p` counts. Where the loss or the norm of the gradient is no
-    /// number, nothing changes.
+    /// One step, begun as by [`Optimiser::begin`]; `weights` says, from the shape of the outputs `[series, rows, classes]`, what each `-ln p` counts. Where the loss or the norm of the gradient is no
+    /// number, no weight changes.
     ///
     /// # Errors
     /// If a layer fails.
-    fn step(
+    fn begin(
         &mut self,
         update: Update,
         phase: Phase,
         rows: &Padded,
         weights: &dyn Fn([usize; 3]) -> Vec<f32>,
-    ) -> Result<Stepped, Error>;
+    ) -> Result<Begun, Error>;
 
     /// What comes out, with its shape.
     ///
@@ -92,14 +92,14 @@ struct Guarded {
 }
 
 impl Learner for Guarded {
-    fn step(
+    fn begin(
         &mut self,
         update: Update,
         phase: Phase,
         rows: &Padded,
         weights: &dyn Fn([usize; 3]) -> Vec<f32>,
-    ) -> Result<Stepped, Error> {
-        guarded(self.device, || self.learner.step(update, phase, rows, weights))?
+    ) -> Result<Begun, Error> {
+        guarded(self.device, || self.learner.begin(update, phase, rows, weights))?
     }
 
     fn outputs(&self, rows: &Padded) -> Result<(Vec<f32>, [usize; 3]), Error> {
@@ -120,14 +120,14 @@ impl Learner for Guarded {
 }
 
 impl<B: LayerBackend> Learner for Optimiser<Autodiff<B>> {
-    fn step(
+    fn begin(
         &mut self,
         update: Update,
         phase: Phase,
         rows: &Padded,
         weights: &dyn Fn([usize; 3]) -> Vec<f32>,
-    ) -> Result<Stepped, Error> {
-        Optimiser::step(self, update, (rows.rows(), Context { statics: None, phase }), |outputs| {
+    ) -> Result<Begun, Error> {
+        Optimiser::begin(self, update, (rows.rows(), Context { statics: None, phase }), |outputs| {
             let shape = outputs.values.dims();
             let weights = Tensor::from_data(TensorData::new(weights(shape), shape), &Default::default());
             Ok(-(log_softmax(outputs.values, 2) * weights).sum())

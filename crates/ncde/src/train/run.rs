@@ -34,7 +34,7 @@ use super::split::Parts;
 use super::state::{KEPT_EVERY, State};
 use super::store::{save_model, write_whole};
 use super::warning::Warning;
-use crate::layer::{LayerBackend, Phase, Update, Visit};
+use crate::layer::{Begun, InFlight, LayerBackend, Phase, Stepped, Update, Visit};
 use crate::random::Stream;
 
 /// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
@@ -253,33 +253,38 @@ impl Run {
         let cases = self.parts.train.iter().map(|&i| (i, self.features.rows(i))).collect();
         let mut batches = Batches::new(settings.seed, settings.batch, cases);
         let tracked: Option<Resident<Autodiff<B>>> = resident.map(Resident::tracked);
-        let mut saved = Instant::now();
+        let (mut saved, mut clock) = (Instant::now(), Instant::now());
+        let is_due = |step: usize| step.is_multiple_of(settings.evaluate_every) || step == settings.steps;
+        let mut flight = InFlight::default();
         while progress.step < settings.steps {
-            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            let stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+            if stopped && flight.count() == 0 {
                 progress.steps = state.steps();
                 checkpoint::save(directory, progress, &state.numbers())?;
                 let (step, steps) = (progress.step, settings.steps);
                 return Err(Error::Interrupted { step, steps, directory: directory.into() });
             }
-            let begun = Instant::now();
+            let late = settings.seconds > 0.0 && progress.seconds > settings.seconds;
+            let saves = late || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS;
+            // A device goes on with the next step while this one is looked at, unless the state after this one is asked for.
+            let next = progress.step + flight.count();
+            let asked = stopped || saves || is_due(next) || next.is_multiple_of(KEPT_EVERY);
+            if flight.count() == 0 || (flight.has_room() && !asked) {
+                if flight.count() == 0 {
+                    clock = Instant::now();
+                }
+                flight.push(self.begin(state, (batches.at(next), tracked.as_ref()), (next, rate_factor(progress))));
+                continue;
+            }
             let step = progress.step;
-            let cases = batches.at(step);
-            let taken =
-                self.step(state, (cases, tracked.as_ref()), (step, rate_factor(progress))).map_err(|source| match source {
-                    Error::NotFinite { .. } => source,
-                    source => Error::Step {
-                        step: step + 1,
-                        cases: names(&self.data, cases),
-                        source: Box::new(source),
-                        rate: settings.rate / 3.0,
-                    },
-                });
-            let loss = match taken {
+            let Some(taken) = flight.pop() else { continue };
+            let loss = match self.taken(taken, step, batches.at(step)) {
                 Ok(loss) => loss,
                 Err(error) if error.is_explosion() && progress.recoveries.len() < MOST_RECOVERIES => {
+                    flight.clear();
                     let (from, reason) = (state.go_back(), error.reason());
                     let factor = LOWER * rate_factor(progress);
-                    progress.seconds += begun.elapsed().as_secs_f64();
+                    progress.seconds += clock.elapsed().as_secs_f64();
                     progress.recoveries.push(Recovery { step: step + 1, from, factor, reason });
                     if let Some(recovery) = progress.recoveries.last() {
                         on(Event::Recovered { recovery, count: progress.recoveries.len(), most: MOST_RECOVERIES });
@@ -294,9 +299,13 @@ impl Run {
             }
             progress.losses.0 += loss;
             progress.losses.1 += 1;
-            progress.seconds += begun.elapsed().as_secs_f64();
+            progress.seconds += clock.elapsed().as_secs_f64();
             on(Event::Step { step: progress.step, loss });
-            let due = progress.step.is_multiple_of(settings.evaluate_every) || progress.step == settings.steps;
+            clock = Instant::now();
+            if flight.count() > 0 {
+                continue;
+            }
+            let due = is_due(progress.step);
             if due {
                 self.evaluate(state, resident, progress)?;
                 if let Some(point) = progress.history.last() {
@@ -322,13 +331,13 @@ impl Run {
         Ok("steps")
     }
 
-    /// One step, with what its rate is multiplied with; its loss.
-    fn step<B: LayerBackend>(
+    /// Begins a step, with what its rate is multiplied with.
+    fn begin<B: LayerBackend>(
         &self,
         state: &mut State<B>,
         (cases, resident): (&[usize], Option<&Resident<Autodiff<B>>>),
         (step, factor): (usize, f64),
-    ) -> Result<f64, Error> {
+    ) -> Result<Begun, crate::layer::Error> {
         let settings = &self.settings;
         let masks = Stream::new(settings.seed, 5).child(step as u64);
         let batch = self.features.batch(cases, Phase::Train(masks), resident);
@@ -337,16 +346,21 @@ impl Run {
         let members = self.spec.members() as f64;
         // The sum over members, not their mean: with its own gradient and penalty each is clipped as if it were alone.
         let loss = |rows| self.goal.loss(rows, cases).map(|(loss, _)| if members > 1.0 { loss * members } else { loss });
-        let stepped = state.trained.step(update, batch, loss)?;
-        if stepped.is_finite() {
-            return Ok(stepped.loss / members);
+        state.trained.begin(update, batch, loss)
+    }
+
+    /// The loss of a step that was taken.
+    fn taken(&self, taken: Result<Stepped, crate::layer::Error>, step: usize, cases: &[usize]) -> Result<f64, Error> {
+        let (step, rate) = (step + 1, self.settings.rate / 3.0);
+        let cases = || names(&self.data, cases);
+        match taken {
+            Ok(seen) if seen.is_finite() => Ok(seen.loss / self.spec.members() as f64),
+            Ok(seen) => {
+                let loss = if seen.loss.is_finite() { seen.norm } else { seen.loss };
+                Err(Error::NotFinite { loss, step, cases: cases(), rate })
+            }
+            Err(source) => Err(Error::Step { step, cases: cases(), source: Box::new(source.into()), rate }),
         }
-        Err(Error::NotFinite {
-            loss: if stepped.loss.is_finite() { stepped.norm } else { stepped.loss },
-            step: step + 1,
-            cases: names(&self.data, cases),
-            rate: settings.rate / 3.0,
-        })
     }
 
     /// Evaluates the validation part, and keeps the weights if they are the best.

@@ -9,8 +9,6 @@ use cubecl::prelude::*;
 /// The constants of an update.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub(crate) struct Constants {
-    /// What the gradient is multiplied with.
-    pub(crate) factor: f32,
     pub(crate) beta_one: f32,
     pub(crate) beta_two: f32,
     /// The learning rate, with the correction of the first mean.
@@ -25,7 +23,7 @@ pub(crate) struct Constants {
 /// Where weights begin in the new buffers: at multiples of so many numbers, as devices want parts of buffers to.
 pub(crate) const ALIGNED: usize = 64;
 
-/// Several weights at once, to one buffer: all weights one after the other, then all means, then all squares.
+/// Several weights at once, to one buffer: all weights one after the other, then all means, then all squares. The first number of `limit` is what gradients are multiplied with; below 0 everything stays as it is.
 ///
 /// Cubes: in x as many as the largest weight needs, in y one for each weight.
 #[cube(launch_unchecked)]
@@ -34,6 +32,7 @@ pub(crate) fn update(
     means: &Sequence<Array<f32>>,
     squares: &Sequence<Array<f32>>,
     gradients: &Sequence<Array<f32>>,
+    limit: &Array<f32>,
     out: &mut Array<f32>,
     all: usize,
     with: &Constants,
@@ -47,11 +46,17 @@ pub(crate) fn update(
         let gradient = gradients.index(i);
         let numbers = gradient.len();
         if which == i && unit < numbers {
-            let g = gradient[unit] * with.factor;
-            let m = with.beta_one * means.index(i)[unit] + (1.0 - with.beta_one) * g;
-            let v = with.beta_two * squares.index(i)[unit] + (1.0 - with.beta_two) * g * g;
-            let w = weights.index(i)[unit];
-            out[first + unit] = with.keep * w - with.rate * m / (f32::sqrt(with.correction * v) + with.epsilon);
+            let factor = limit[0];
+            let mut m = means.index(i)[unit];
+            let mut v = squares.index(i)[unit];
+            let mut w = weights.index(i)[unit];
+            if factor >= 0.0 {
+                let g = gradient[unit] * factor;
+                m = with.beta_one * m + (1.0 - with.beta_one) * g;
+                v = with.beta_two * v + (1.0 - with.beta_two) * g * g;
+                w = with.keep * w - with.rate * m / (f32::sqrt(with.correction * v) + with.epsilon);
+            }
+            out[first + unit] = w;
             out[all + first + unit] = m;
             out[2 * all + first + unit] = v;
         }

@@ -66,9 +66,9 @@ pub(crate) fn total(
 /// Cubes that share the squares of one buffer.
 pub(crate) const SHARED: usize = 16;
 
-/// The sums of squares of several buffers, `[buffers, 16]`. Cubes: 16 in x, one for each buffer in y.
+/// The sums of squares of several buffers, `[buffers, 16]`; so many buffers came before. Cubes: 16 in x, one for each buffer in y.
 #[cube(launch_unchecked)]
-pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, #[comptime] count: usize) {
+pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, before: usize, #[comptime] count: usize) {
     let unit = UNIT_POS as usize;
     let which = CUBE_POS_Y as usize;
     let part = CUBE_POS_X as usize;
@@ -88,10 +88,19 @@ pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, #[comptime
             }
         }
     }
+    let total = halved(sum);
+    if unit == 0 {
+        out[(before + which) * SHARED + part] = total;
+    }
+}
+
+/// The sum over the units of a cube of [`TEAM`], by halves: the same order whoever is first.
+#[cube]
+fn halved(own: f32) -> f32 {
+    let unit = UNIT_POS as usize;
     let mut shared = SharedMemory::<f32>::new(TEAM);
-    shared[unit] = sum;
+    shared[unit] = own;
     sync_cube();
-    // By halves: the same order whoever is first.
     #[unroll]
     for i in 0..8u32 {
         let half = comptime!(TEAM >> (i + 1));
@@ -101,8 +110,36 @@ pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, #[comptime
         }
         sync_cube();
     }
+    shared[0]
+}
+
+/// What gradients are multiplied with so that their norm is at most `most` (no limit if 0), the loss, and the sum of squares: three numbers. The first is -1 where one of the others is no number, so
+/// that nothing is changed. One cube of [`TEAM`].
+#[cube(launch_unchecked)]
+pub(crate) fn limit(loss: &Array<f32>, squares: &Array<f32>, out: &mut Array<f32>, count: usize, most: f32) {
+    let unit = UNIT_POS as usize;
+    let mut sum = f32::new(0.0);
+    for turn in 0..(count + comptime!(TEAM - 1)) / TEAM {
+        let at = turn * TEAM + unit;
+        if at < count {
+            sum += squares[at];
+        }
+    }
+    let total = halved(sum);
     if unit == 0 {
-        out[which * SHARED + part] = shared[0];
+        let mut factor = f32::new(1.0);
+        let norm = f32::sqrt(total);
+        if most > 0.0 && norm > most {
+            factor = most / norm;
+        }
+        // Of NaN no comparison holds.
+        let largest = f32::new(f32::MAX);
+        if !(f32::abs(loss[0]) <= largest && total <= largest) {
+            factor = f32::new(-1.0);
+        }
+        out[0] = factor;
+        out[1] = loss[0];
+        out[2] = total;
     }
 }
 

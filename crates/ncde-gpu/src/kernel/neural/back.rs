@@ -1,0 +1,201 @@
+//! The loop over time in reverse, for the steps of a slab.
+//!
+//! ```text
+//! k_s' = dt (b_s h' + sum_{r>s} a_rs y_r'),   y_s' = DF(y_s)^T k_s',   h' <- h' + sum_s y_s'
+//! ```
+//!
+//! A series has a cube. What its stages left is read one evaluation ahead; `h'` and the gradients of biases go from slab to slab.
+
+use cubecl::prelude::*;
+
+use super::adjoint::{controls, tangents, values};
+use super::sum::{Weight, hold};
+use super::{Run, load, read, write};
+use crate::neural::cut::{Cut, Hold, Way};
+use crate::neural::shape::Shape;
+
+/// Cubes: one for each series.
+///
+/// `places` holds the row of the control of each stage, then for each series and step the first of its outputs, and their end. `carried` is `[batch, h + biases]` in fours.
+#[cube(launch_unchecked)]
+pub(crate) fn back<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    coefficients: &Array<f32>,
+    schedule: &Array<f32>,
+    places: &Array<u32>,
+    gradient: &Array<f32>,
+    kept: &Array<Vector<f32, N>>,
+    gradients: &mut Array<Vector<f32, N>>,
+    carried: &mut Array<Vector<f32, N>>,
+    d_coefficients: &mut Array<f32>,
+    run: &Run,
+    outputs: usize,
+    #[comptime] shape: Shape,
+    #[comptime] cut: Cut,
+    #[comptime] of_controls: bool,
+) {
+    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if series >= run.batch {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let units = comptime!(cut.units);
+    let h = comptime!(shape.h());
+    let hidden = comptime!(shape.hidden);
+    let stages = comptime!(shape.stages);
+    let each = comptime!(shape.record().div_ceil(cut.units));
+    let mut record = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.record()));
+    let mut x = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.widest().max(shape.all())));
+    let mut t = SharedMemory::<Vector<f32, N>>::new(comptime!((shape.tangents() * shape.widest()).max(1)));
+    let mut bent = SharedMemory::<Vector<f32, N>>::new(comptime!((shape.tangents() * shape.widest()).max(1)));
+    let mut added = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.hidden_outputs().max(1)));
+    let mut sums = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.room));
+    let mut bias = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.biases()));
+    let mut ys = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.stages * shape.h()));
+    let mut g = SharedMemory::<Vector<f32, N>>::new(h);
+    let mut state = SharedMemory::<Vector<f32, N>>::new(h);
+    let mut control = SharedMemory::<f32>::new(comptime!(shape.channels * (shape.channels + 1)));
+    let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
+    let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Back).max(1)));
+    let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Back, cut).max(1)));
+    let mut next = Array::<Vector<f32, N>>::new(each);
+    for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
+        method[i] = schedule[i];
+    }
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        hold::<N>(weights, &mut own, &mut near, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
+    }
+    let from = series * comptime!(shape.h() + shape.biases());
+    let is_last = run.first + run.count == run.steps;
+    for c in range_stepped(unit, h, units) {
+        state[c] = Vector::<f32, N>::new(0.0);
+        if !is_last {
+            state[c] = carried[from + c];
+        }
+    }
+    for c in range_stepped(unit, comptime!(shape.biases()), units) {
+        bias[c] = Vector::<f32, N>::new(0.0);
+        if !is_last {
+            bias[c] = carried[from + h + c];
+        }
+    }
+    sync_cube();
+    let evaluations = run.count * stages;
+    ahead::<N>(kept, &mut next, series * evaluations + evaluations - 1, shape, units);
+    for m in 0..run.count {
+        let n = run.first + run.count - 1 - m;
+        let place = series * run.steps + n;
+        let of_outputs = run.batch * run.steps * stages + series * (run.steps + 1) + n;
+        for c in range_stepped(unit, h, units) {
+            for i in places[of_outputs]..places[of_outputs + 1] {
+                state[c] += read::<N>(gradient, (series * outputs + i as usize) * hidden, c, hidden);
+            }
+        }
+        let dt = schedule[comptime!(shape.stages * (shape.stages + 1)) + place];
+        for i in 0..stages {
+            let s = stages - 1 - i;
+            let e = series * evaluations + (run.count - 1 - m) * stages + s;
+            #[unroll]
+            for r in 0..each {
+                let at = unit + comptime!(r * cut.units);
+                if at < comptime!(shape.record()) {
+                    record[at] = next[r];
+                }
+            }
+            // What is asked for behind the last one is not used.
+            ahead::<N>(kept, &mut next, max(e, 1) - 1, shape, units);
+            if dt != 0.0 {
+                for c in range_stepped(unit, h, units) {
+                    let mut seed = Vector::<f32, N>::new(dt * method[comptime!(shape.stages * shape.stages) + s]) * state[c];
+                    for r in s + 1..stages {
+                        seed += Vector::<f32, N>::new(dt * method[r * stages + s]) * ys[r * h + c];
+                    }
+                    g[c] = seed;
+                }
+                let row = series * run.control + places[place * stages + s] as usize;
+                load(coefficients, &mut control, row, comptime!(shape.channels), comptime!(shape.brackets), units);
+                sync_cube();
+                if comptime!(shape.brackets) {
+                    tangents::<N>(
+                        weights, &own, &near, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run, shape, cut,
+                    );
+                }
+                if comptime!(of_controls) {
+                    controls::<N>(&record, &g, &t, d_coefficients, row, shape, units);
+                }
+                values::<N>(
+                    weights, &own, &near, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, s * h, gradients, e, run,
+                    shape, cut,
+                );
+            } else {
+                nothing::<N>(gradients, e, run, shape, units);
+            }
+        }
+        if dt != 0.0 {
+            for c in range_stepped(unit, h, units) {
+                let mut all = state[c];
+                for s in 0..stages {
+                    all += ys[s * h + c];
+                }
+                state[c] = all;
+            }
+        }
+    }
+    for c in range_stepped(unit, h, units) {
+        carried[from + c] = state[c];
+    }
+    for c in range_stepped(unit, comptime!(shape.biases()), units) {
+        carried[from + h + c] = bias[c];
+    }
+}
+
+/// The numbers of a record that this unit brings to shared memory later.
+#[cube]
+fn ahead<N: Size>(
+    kept: &Array<Vector<f32, N>>,
+    next: &mut Array<Vector<f32, N>>,
+    e: usize,
+    #[comptime] shape: Shape,
+    #[comptime] units: usize,
+) {
+    #[unroll]
+    for r in 0..comptime!(shape.record().div_ceil(units)) {
+        let at = UNIT_POS as usize + comptime!(r * units);
+        if at < comptime!(shape.record()) {
+            next[r] = kept[e * comptime!(shape.record()) + at];
+        }
+    }
+}
+
+/// Gradients of an evaluation that was not made: zeros.
+#[cube]
+fn nothing<N: Size>(gradients: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
+    let unit = UNIT_POS as usize;
+    let zero = Vector::<f32, N>::new(0.0);
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        let width = comptime!(shape.outputs(l));
+        for c in range_stepped(unit, width, units) {
+            gradients[comptime!(shape.output(l)) * run.values + e * width + c] = zero;
+        }
+        let block = comptime!(shape.block(l));
+        let at = comptime!(shape.biases()) * run.values + comptime!(shape.output(l)) * run.tangents;
+        for place in range_stepped(unit, comptime!(shape.tangents() * shape.block(l)), units) {
+            gradients[at + (place / block * run.evaluations + e) * block + place % block] = zero;
+        }
+    }
+}
+
+/// The gradient in the initial states. Units: one for each four.
+#[cube(launch_unchecked)]
+pub(crate) fn initial<N: Size>(carried: &Array<Vector<f32, N>>, out: &mut Array<f32>, units: usize, #[comptime] shape: Shape) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    let h = comptime!(shape.h());
+    let series = unit / h;
+    let c = unit % h;
+    write::<N>(out, series * comptime!(shape.hidden), c, carried[series * comptime!(shape.h() + shape.biases()) + c], comptime!(shape.hidden));
+}

@@ -1,0 +1,134 @@
+//! Activations `s` with `s'` and `s''`, and `tau` behind the last layer, four numbers at a time.
+//!
+//! | | `s(z)` | `s'(z)` | `s''(z)` |
+//! | --- | --- | --- | --- |
+//! | `SiLU`, `q = 1 / (1 + e^-z)` | `z q` | `q + s (1 - q)` | `q (1 - q) (2 + z (1 - 2q))` |
+//! | `ReLU` | `max(z, 0)` | 1 if `z > 0`, else 0 | 0 |
+//! | tanh | `t` | `1 - t^2` | `-2 t (1 - t^2)` |
+//! | softplus | `ln(1 + e^z)`, less `ln 2` if shifted | `q` | `q (1 - q)` |
+//! | identity | `z` | 1 | 0 |
+
+use cubecl::prelude::*;
+
+use crate::kernel::rows::activation::{Activation, sigmoid, softplus};
+use crate::neural::Last;
+
+/// `s(z)`.
+#[cube]
+pub(crate) fn values<N: Size>(z: Vector<f32, N>, #[comptime] function: Activation) -> Vector<f32, N> {
+    let mut y = z;
+    #[unroll]
+    for i in 0..4usize {
+        y[i] = value(z[i], function);
+    }
+    y
+}
+
+/// `s'(z)`.
+#[cube]
+pub(crate) fn slopes<N: Size>(z: Vector<f32, N>, #[comptime] function: Activation) -> Vector<f32, N> {
+    let mut y = Vector::<f32, N>::new(1.0);
+    #[unroll]
+    for i in 0..4usize {
+        y[i] = slope(z[i], function);
+    }
+    y
+}
+
+/// `s''(z)`.
+#[cube]
+pub(crate) fn bends<N: Size>(z: Vector<f32, N>, #[comptime] function: Activation) -> Vector<f32, N> {
+    let mut y = Vector::<f32, N>::new(0.0);
+    #[unroll]
+    for i in 0..4usize {
+        y[i] = bend(z[i], function);
+    }
+    y
+}
+
+/// `tau(z)`.
+#[cube]
+pub(crate) fn finish<N: Size>(z: Vector<f32, N>, #[comptime] last: Last) -> Vector<f32, N> {
+    let mut y = z;
+    if comptime!(last == Last::Tanh) {
+        #[unroll]
+        for i in 0..4usize {
+            y[i] = f32::tanh(z[i]);
+        }
+    }
+    y
+}
+
+/// `tau'`, from `f = tau(z)`.
+#[cube]
+pub(crate) fn finish_slope<N: Size>(f: Vector<f32, N>, #[comptime] last: Last) -> Vector<f32, N> {
+    let mut y = Vector::<f32, N>::new(1.0);
+    if comptime!(last == Last::Tanh) {
+        y = Vector::<f32, N>::new(1.0) - f * f;
+    }
+    y
+}
+
+#[cube]
+fn value(z: f32, #[comptime] function: Activation) -> f32 {
+    let mut y = z;
+    if comptime!(function == Activation::Silu) {
+        y = z * sigmoid(z);
+    }
+    if comptime!(function == Activation::Relu) {
+        // What is no number stays none.
+        if z < 0.0 {
+            y = f32::new(0.0);
+        }
+    }
+    if comptime!(function == Activation::Tanh) {
+        y = f32::tanh(z);
+    }
+    if comptime!(function == Activation::Softplus) {
+        y = softplus(z);
+    }
+    if comptime!(function == Activation::ShiftedSoftplus) {
+        y = softplus(z) - comptime!(std::f32::consts::LN_2);
+    }
+    y
+}
+
+#[cube]
+fn slope(z: f32, #[comptime] function: Activation) -> f32 {
+    let mut y = f32::new(1.0);
+    if comptime!(function == Activation::Silu) {
+        let q = sigmoid(z);
+        y = q + z * q * (1.0 - q);
+    }
+    if comptime!(function == Activation::Relu) {
+        if z <= 0.0 {
+            y = f32::new(0.0);
+        }
+    }
+    if comptime!(function == Activation::Tanh) {
+        let t = f32::tanh(z);
+        y = 1.0 - t * t;
+    }
+    if comptime!(function == Activation::Softplus || function == Activation::ShiftedSoftplus) {
+        y = sigmoid(z);
+    }
+    y
+}
+
+#[cube]
+fn bend(z: f32, #[comptime] function: Activation) -> f32 {
+    let mut y = f32::new(0.0);
+    if comptime!(function == Activation::Silu) {
+        let q = sigmoid(z);
+        y = q * (1.0 - q) * (2.0 + z * (1.0 - 2.0 * q));
+    }
+    if comptime!(function == Activation::Tanh) {
+        let t = f32::tanh(z);
+        y = -2.0 * t * (1.0 - t * t);
+    }
+    if comptime!(function == Activation::Softplus || function == Activation::ShiftedSoftplus) {
+        let q = sigmoid(z);
+        y = q * (1.0 - q);
+    }
+    y
+}

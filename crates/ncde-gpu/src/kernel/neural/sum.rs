@@ -1,0 +1,296 @@
+//! A few vectors in shared memory times a weight, in parts that are then added in order.
+//!
+//! ```text
+//! parts[s, r, c] = sum over the k of piece s of x[r, k] w[k, c],   total[r, c] = sum_s parts[s, r, c]
+//! ```
+//!
+//! A unit has four columns `c` of the weight and a piece `s` of the sum. What it has of the weight is always the same, so the first steps of its piece are in its registers from the beginning on, the next in shared memory; the
+//! others it reads each time, neighbouring units neighbouring numbers. What it reads is used for all vectors `r`.
+
+use cubecl::prelude::*;
+
+use crate::neural::cut::{Cut, Hold, Sum, Way};
+use crate::neural::shape::Shape;
+
+/// Steps of four rows that a unit reads before it computes: all of them are on their way at once.
+const DEEP: usize = 2;
+
+/// Pieces of so few reads are not a loop.
+const UNROLLED: usize = 4;
+
+/// Vectors whose sums a unit has in registers; more go through the weight again.
+const VECTORS: usize = 8;
+
+/// Which block of the weight a column meets, and which vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Blocks {
+    /// The whole weight, all vectors.
+    Whole,
+    /// Columns in blocks of so many fours: block `j` of columns meets vector `j` alone.
+    Columns(usize),
+    /// Rows in blocks, each of so many fours of columns: column `c` of block `j` meets vector `j` alone.
+    Rows(usize),
+}
+
+/// A weight and how it is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Weight {
+    /// Where it begins.
+    pub(crate) at: usize,
+    pub(crate) sum: Sum,
+    pub(crate) blocks: Blocks,
+    pub(crate) hold: Hold,
+    pub(crate) cut: Cut,
+}
+
+impl Weight {
+    /// The weight of layer `l`, for so many vectors.
+    pub(crate) fn new(shape: &Shape, way: Way, l: usize, vectors: usize, cut: Cut) -> Self {
+        let by_blocks = way == Way::Back && l == shape.top && shape.brackets;
+        let blocks = if by_blocks { Blocks::Rows(shape.inputs(l)) } else { Blocks::Whole };
+        let sum = Sum::of(shape, way, l, vectors, cut);
+        Self { at: shape.weight(l), sum, blocks, hold: Hold::all(shape, way, cut)[l], cut }
+    }
+
+    /// The last layer, of which tangents meet the columns of their channel.
+    pub(crate) fn by_columns(shape: &Shape, cut: Cut) -> Self {
+        Self { blocks: Blocks::Columns(shape.h()), ..Self::new(shape, Way::Forward, shape.top, 1, cut) }
+    }
+
+    /// Fours from one row to the next.
+    fn row(&self) -> usize {
+        if let Blocks::Rows(width) = self.blocks { width } else { self.sum.lanes }
+    }
+
+    /// Fours of columns of a block.
+    fn width(&self) -> usize {
+        match self.blocks {
+            Blocks::Whole => self.sum.lanes,
+            Blocks::Columns(width) | Blocks::Rows(width) => width,
+        }
+    }
+
+    /// Whether the last piece has fewer steps than the others.
+    fn is_ragged(&self) -> bool {
+        !self.sum.steps.is_multiple_of(self.sum.each)
+    }
+}
+
+/// Where a column begins.
+#[cube]
+fn column(lane: usize, #[comptime] of: Weight) -> usize {
+    let mut column = lane + comptime!(of.at);
+    if comptime!(matches!(of.blocks, Blocks::Rows(_))) {
+        let width = comptime!(of.width());
+        column = lane / width * comptime!(4 * of.sum.steps * of.width()) + lane % width + comptime!(of.at);
+    }
+    column
+}
+
+/// Four rows of a column, at step `k` or the last one.
+#[cube]
+fn rows<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    to: &mut Array<Vector<f32, N>>,
+    #[comptime] first: usize,
+    column: usize,
+    k: usize,
+    #[comptime] of: Weight,
+) {
+    let mut own = k;
+    if comptime!(of.is_ragged()) {
+        own = min(k, comptime!(of.sum.steps - 1).runtime());
+    }
+    #[unroll]
+    for q in 0..4usize {
+        to[first + q] = weights[column + (own * 4 + q) * comptime!(of.row())];
+    }
+}
+
+/// Brings the steps that are held to registers and to shared memory.
+#[cube]
+pub(crate) fn hold<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    own: &mut Array<Vector<f32, N>>,
+    near: &mut SharedMemory<Vector<f32, N>>,
+    #[comptime] of: Weight,
+) {
+    let tasks = comptime!(of.sum.tasks());
+    let task = UNIT_POS as usize;
+    if comptime!(of.hold.registers + of.hold.near > 0) {
+        if task < tasks {
+            let column = column(task % comptime!(of.sum.lanes), of);
+            let begin = task / comptime!(of.sum.lanes) * comptime!(of.sum.each);
+            #[unroll]
+            for i in 0..comptime!(of.hold.registers) {
+                rows::<N>(weights, own, comptime!(of.hold.register + 4 * i), column, begin + i, of);
+            }
+            for i in 0..comptime!(of.hold.near) {
+                let mut four = Array::<Vector<f32, N>>::new(4usize);
+                rows::<N>(weights, &mut four, 0usize, column, begin + comptime!(of.hold.registers) + i, of);
+                #[unroll]
+                for q in 0..4usize {
+                    near[(i * 4 + q) * tasks + task + comptime!(of.hold.place)] = four[q];
+                }
+            }
+        }
+    }
+}
+
+/// The parts. Vectors lie `stride` fours apart. All units of the cube take part, and wait afterwards.
+#[cube]
+pub(crate) fn parts<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
+    x: &SharedMemory<Vector<f32, N>>,
+    out: &mut SharedMemory<Vector<f32, N>>,
+    #[comptime] stride: usize,
+    #[comptime] of: Weight,
+) {
+    let tasks = comptime!(of.sum.tasks());
+    let unit = UNIT_POS as usize;
+    if comptime!(of.sum.tasks() <= of.cut.units) {
+        if unit < tasks {
+            task::<N>(weights, own, near, x, out, unit, stride, of);
+        }
+    } else {
+        for i in range_stepped(unit, tasks, comptime!(of.cut.units)) {
+            task::<N>(weights, own, near, x, out, i, stride, of);
+        }
+    }
+    sync_cube();
+}
+
+/// The part of one unit, a few vectors at a time.
+#[cube]
+fn task<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
+    x: &SharedMemory<Vector<f32, N>>,
+    out: &mut SharedMemory<Vector<f32, N>>,
+    unit: usize,
+    #[comptime] stride: usize,
+    #[comptime] of: Weight,
+) {
+    let lane = unit % comptime!(of.sum.lanes);
+    let split = unit / comptime!(of.sum.lanes);
+    let column = column(lane, of);
+    let begin = split * comptime!(of.sum.each);
+    let mut vector = begin;
+    if comptime!(of.blocks != Blocks::Whole) {
+        vector = lane / comptime!(of.width()) * stride + begin;
+    }
+    let left = comptime!(of.sum.steps).runtime() - begin;
+    let registers = comptime!(of.hold.registers);
+    let near_to = comptime!(of.hold.registers + of.hold.near);
+    let each = comptime!(of.sum.each);
+    #[unroll]
+    for group in 0..comptime!(of.sum.vectors.div_ceil(VECTORS)) {
+        let first = comptime!(group * VECTORS);
+        let count = comptime!(VECTORS.min(of.sum.vectors - group * VECTORS));
+        let mut sums = Array::<Vector<f32, N>>::new(count);
+        #[unroll]
+        for r in 0..count {
+            sums[r] = Vector::<f32, N>::new(0.0);
+        }
+        let from = vector + comptime!(group * VECTORS * stride);
+        #[unroll]
+        for i in 0..registers {
+            multiply::<N>(own, comptime!(of.hold.register + 4 * i), x, &mut sums, from, i.runtime(), left, stride, count, of);
+        }
+        #[unroll(near_to - registers <= UNROLLED)]
+        for i in registers..near_to {
+            let mut w = Array::<Vector<f32, N>>::new(4usize);
+            #[unroll]
+            for q in 0..4usize {
+                w[q] = near[((i - registers) * 4 + q) * comptime!(of.sum.tasks()) + unit + comptime!(of.hold.place)];
+            }
+            multiply::<N>(&w, 0usize, x, &mut sums, from, i, left, stride, count, of);
+        }
+        let turns = comptime!((each - near_to) / DEEP);
+        #[unroll(turns <= UNROLLED)]
+        for turn in 0..turns {
+            let i = turn * DEEP + near_to;
+            deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, DEEP, of);
+        }
+        if comptime!((each - near_to) % DEEP > 0) {
+            let i = comptime!(each - 1).runtime();
+            deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, 1usize, of);
+        }
+        #[unroll]
+        for r in 0..count {
+            out[(split * comptime!(of.sum.vectors) + comptime!(first + r)) * comptime!(of.sum.lanes) + lane] = sums[r];
+        }
+    }
+}
+
+/// A few steps whose weights come from global memory.
+#[cube]
+fn deep<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    x: &SharedMemory<Vector<f32, N>>,
+    sums: &mut Array<Vector<f32, N>>,
+    column: usize,
+    begin: usize,
+    from: usize,
+    i: usize,
+    left: usize,
+    #[comptime] stride: usize,
+    #[comptime] count: usize,
+    #[comptime] steps: usize,
+    #[comptime] of: Weight,
+) {
+    let mut w = Array::<Vector<f32, N>>::new(comptime!(4 * steps));
+    #[unroll]
+    for s in 0..steps {
+        rows::<N>(weights, &mut w, comptime!(4 * s), column, begin + i + s, of);
+    }
+    #[unroll]
+    for s in 0..steps {
+        multiply::<N>(&w, comptime!(4 * s), x, sums, from, i + s, left, stride, count, of);
+    }
+}
+
+/// Step `i` of a piece for some vectors: four rows of the weight times four numbers of each. Past the last of `left` steps there is nothing to add.
+#[cube]
+fn multiply<N: Size>(
+    w: &Array<Vector<f32, N>>,
+    #[comptime] first: usize,
+    x: &SharedMemory<Vector<f32, N>>,
+    sums: &mut Array<Vector<f32, N>>,
+    from: usize,
+    i: usize,
+    left: usize,
+    #[comptime] stride: usize,
+    #[comptime] count: usize,
+    #[comptime] of: Weight,
+) {
+    #[unroll]
+    for r in 0..count {
+        let mut four = Vector::<f32, N>::new(0.0);
+        if comptime!(of.is_ragged()) {
+            if i < left {
+                four = x[from + comptime!(r * stride) + i];
+            }
+        } else {
+            four = x[from + comptime!(r * stride) + i];
+        }
+        #[unroll]
+        for q in 0..4usize {
+            sums[r] += Vector::<f32, N>::new(four[q]) * w[first + q];
+        }
+    }
+}
+
+/// Result `e`, counted over vectors and columns, from its parts in order.
+#[cube]
+pub(crate) fn total<N: Size>(parts: &SharedMemory<Vector<f32, N>>, e: usize, #[comptime] sum: Sum) -> Vector<f32, N> {
+    let mut all = parts[e];
+    #[unroll]
+    for s in 1..comptime!(sum.splits) {
+        all += parts[e + comptime!(s * sum.results())];
+    }
+    all
+}

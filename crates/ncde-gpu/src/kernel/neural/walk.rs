@@ -1,0 +1,160 @@
+//! The loop over time forwards.
+//!
+//! ```text
+//! y_s = h + dt sum_{r<s} a_sr k_r,   k_s = F(y_s),   h <- h + dt sum_s b_s k_s
+//! ```
+//!
+//! A series has a cube, which takes all of its steps: one launch for a whole solve. The reverse pass needs the stages again. As all states are known then, each series has several cubes for a slab of steps, which work at once.
+
+use cubecl::prelude::*;
+
+use super::field::{Purpose, evaluate};
+use super::sum::{Weight, hold};
+use super::{Run, load, read, write};
+use crate::neural::cut::{Cut, Hold, Way};
+use crate::neural::shape::Shape;
+
+/// Cubes: one for each series, or for each series and each `run.each` steps of a slab.
+///
+/// `schedule` holds `a`, `b` and the lengths of steps; `states` are written, or read where stages are computed again.
+#[cube(launch_unchecked)]
+pub(crate) fn walk<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    coefficients: &Array<f32>,
+    schedule: &Array<f32>,
+    rows: &Array<u32>,
+    initial: &Array<f32>,
+    states: &mut Array<f32>,
+    inputs: &mut Array<Vector<f32, N>>,
+    kept: &mut Array<Vector<f32, N>>,
+    run: &Run,
+    #[comptime] shape: Shape,
+    #[comptime] cut: Cut,
+    #[comptime] purpose: Purpose,
+) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let taped = comptime!(purpose == Purpose::Tape);
+    let (mut series, mut begin, mut end) = (cube, cube * 0, run.steps);
+    if comptime!(taped) {
+        let pieces = (run.count + run.each - 1) / run.each;
+        series = cube / pieces;
+        begin = run.first + cube % pieces * run.each;
+        end = min(begin + run.each, run.first + run.count);
+    }
+    if series >= run.batch {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let units = comptime!(cut.units);
+    let h = comptime!(shape.h());
+    let hidden = comptime!(shape.hidden);
+    let stages = comptime!(shape.stages);
+    let mut x = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.widest()));
+    let mut t = SharedMemory::<Vector<f32, N>>::new(comptime!((shape.tangents() * shape.widest()).max(1)));
+    let mut f = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.all()));
+    let mut slope = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.hidden_outputs().max(1)));
+    let mut sums = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.room));
+    let mut k = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.stages * shape.h()));
+    let mut state = SharedMemory::<Vector<f32, N>>::new(h);
+    let mut control = SharedMemory::<f32>::new(comptime!(shape.channels * (shape.channels + 1)));
+    let mut bias = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.biases()));
+    let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Forward).max(1)));
+    let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Forward, cut).max(1)));
+    let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
+    for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
+        method[i] = schedule[i];
+    }
+    for c in range_stepped(unit, comptime!(shape.biases()), units) {
+        bias[c] = weights[comptime!(shape.weights()) + c];
+    }
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        hold::<N>(weights, &mut own, &mut near, comptime!(Weight::new(&shape, Way::Forward, l, 1, cut)));
+    }
+    for c in range_stepped(unit, h, units) {
+        state[c] = read::<N>(initial, series * hidden, c, hidden);
+    }
+    sync_cube();
+    for n in begin..end {
+        let place = series * run.steps + n;
+        let dt = schedule[comptime!(shape.stages * (shape.stages + 1)) + place];
+        let first = (series * run.count + n - run.first) * stages;
+        if comptime!(taped) {
+            if n > 0 {
+                for c in range_stepped(unit, h, units) {
+                    state[c] = read::<N>(states, (place - 1) * hidden, c, hidden);
+                }
+            }
+        }
+        if dt != 0.0 {
+            for s in 0..stages {
+                let e = first + s;
+                for c in range_stepped(unit, h, units) {
+                    let mut y = state[c];
+                    for r in 0..s {
+                        y += Vector::<f32, N>::new(dt * method[s * stages + r]) * k[r * h + c];
+                    }
+                    x[c] = y;
+                    if comptime!(taped) {
+                        inputs[e * h + c] = y;
+                    }
+                }
+                let row = series * run.control + rows[place * stages + s] as usize;
+                load(coefficients, &mut control, row, comptime!(shape.channels), comptime!(shape.brackets), units);
+                sync_cube();
+                evaluate::<N>(
+                    weights, &own, &near, &bias, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, s * h, inputs,
+                    kept, e, run, shape, cut, purpose,
+                );
+            }
+            if comptime!(!taped) {
+                for c in range_stepped(unit, h, units) {
+                    let mut next = state[c];
+                    for s in 0..stages {
+                        next += Vector::<f32, N>::new(dt * method[comptime!(shape.stages * shape.stages) + s]) * k[s * h + c];
+                    }
+                    state[c] = next;
+                }
+            }
+        } else {
+            if comptime!(taped) {
+                for s in 0..stages {
+                    nothing::<N>(inputs, first + s, run, shape, units);
+                }
+            }
+        }
+        if comptime!(!taped) {
+            for c in range_stepped(unit, h, units) {
+                write::<N>(states, place * hidden, c, state[c], hidden);
+            }
+        }
+    }
+}
+
+/// Inputs of an evaluation that is not made: zeros, so that products of matrices do not see it.
+#[cube]
+fn nothing<N: Size>(inputs: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
+    let unit = UNIT_POS as usize;
+    let zero = Vector::<f32, N>::new(0.0);
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        let width = comptime!(shape.inputs(l));
+        for c in range_stepped(unit, width, units) {
+            inputs[comptime!(shape.input(l)) * run.values + e * width + c] = zero;
+        }
+        let at = comptime!(shape.input(shape.top + 1)) * run.values + comptime!(shape.input(l)) * run.tangents;
+        for place in range_stepped(unit, comptime!(shape.tangents() * shape.inputs(l)), units) {
+            inputs[at + (place / width * run.evaluations + e) * width + place % width] = zero;
+        }
+    }
+}
+
+/// Rows of states at some places. Units: `[places, width]`.
+#[cube(launch_unchecked)]
+pub(crate) fn choose(states: &Array<f32>, places: &Array<u32>, out: &mut Array<f32>, width: usize, units: usize) {
+    let unit = ABSOLUTE_POS;
+    if unit >= units {
+        terminate!();
+    }
+    out[unit] = states[places[unit / width] as usize * width + unit % width];
+}

@@ -1,0 +1,346 @@
+//! One call: which kernels are launched in which order.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::cut::Cut;
+use super::shape::{FOUR, Rows, Shape};
+use super::{Arrays, Gradients};
+use crate::device::{Gpu, array};
+use crate::error::Error;
+use crate::kernel::neural::field::Purpose;
+use crate::kernel::neural::{RunLaunch, back, pack, walk};
+use crate::product::Matrix;
+use crate::sizes::CUBE;
+
+/// One call; sizes have been checked.
+pub(super) struct Pass<'a, R: Runtime> {
+    gpu: &'a Gpu<R>,
+    shape: Shape,
+    cut: Cut,
+    arrays: &'a Arrays<'a>,
+    /// `a`, `b` and the lengths of steps.
+    schedule: Handle,
+    numbers: usize,
+}
+
+/// Steps that are differentiated together.
+#[derive(Debug, Clone, Copy)]
+struct Slab {
+    first: usize,
+    count: usize,
+    /// Steps of a cube, where a series has several.
+    each: usize,
+    evaluations: usize,
+    rows: Rows,
+}
+
+/// What the stages of a slab leave: inputs of layers and records.
+struct Tape {
+    inputs: Handle,
+    records: Handle,
+}
+
+impl<'a, R: Runtime> Pass<'a, R> {
+    pub(super) fn new(gpu: &'a Gpu<R>, shape: Shape, cut: Cut, tableau: &[f32], arrays: &'a Arrays<'a>) -> Self {
+        let schedule = [tableau, arrays.dt].concat();
+        Self { gpu, shape, cut, arrays, schedule: gpu.put(&schedule), numbers: schedule.len() }
+    }
+
+    fn slab(&self, first: usize, count: usize) -> Slab {
+        let evaluations = self.arrays.batch * count * self.shape.stages;
+        let each = Cut::steps(self.arrays.batch, count, self.gpu.multiprocessors());
+        Slab { first, count, each, evaluations, rows: self.shape.rows(evaluations) }
+    }
+
+    fn run(&self, slab: Slab) -> RunLaunch<R> {
+        let &Arrays { batch, steps, control, .. } = self.arrays;
+        let Slab { first, count, each, evaluations, rows } = slab;
+        RunLaunch::new(batch, steps, control, first, count, each, evaluations, rows.values, rows.tangents)
+    }
+
+    /// Room for so many fours.
+    fn fours(&self, count: usize) -> Handle {
+        self.gpu.floats(FOUR * count)
+    }
+
+    fn dim(&self) -> CubeDim {
+        CubeDim::new_1d(self.cut.units as u32)
+    }
+
+    /// Weights and biases in fours; weights alone, transposed.
+    fn packed(&self, transposed: bool) -> (Handle, usize) {
+        let fours = self.shape.weights() + if transposed { 0 } else { self.shape.biases() };
+        let to = self.fours(fours);
+        // SAFETY: the parameters were checked, and the other is made here.
+        unsafe {
+            pack::pack::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.cubes(fours),
+                CubeDim::new_1d(CUBE),
+                FOUR,
+                array(&self.arrays.parameters, self.shape.parameters()),
+                array(&to, fours),
+                fours,
+                self.shape,
+                transposed,
+            );
+        }
+        (to, fours)
+    }
+
+    /// Places on the device.
+    fn places(&self, places: impl Iterator<Item = usize>) -> (Handle, usize) {
+        let places: Vec<u32> = places.map(|place| place as u32).collect();
+        (self.gpu.client().create_from_slice(bytemuck::cast_slice(&places)), places.len())
+    }
+
+    /// The states at the ends of all steps.
+    pub(super) fn states(&self) -> Handle {
+        let &Arrays { batch, steps, .. } = self.arrays;
+        let states = self.gpu.floats(batch * steps * self.shape.hidden);
+        let none = || self.fours(1);
+        let rows = self.places(self.arrays.rows.iter().copied());
+        self.walk(&self.packed(false), &rows, &states, (&none(), 1), (&none(), 1), self.slab(0, steps), Purpose::Solve);
+        states
+    }
+
+    /// States of some steps.
+    pub(super) fn chosen(&self, states: &Handle, at: &[usize], count: usize) -> Handle {
+        let &Arrays { batch, steps, .. } = self.arrays;
+        let hidden = self.shape.hidden;
+        let (places, rows) = self.places(at.iter().enumerate().map(|(i, step)| i / count * steps + step));
+        let (out, units) = (self.gpu.floats(rows * hidden), rows * hidden);
+        // SAFETY: the states were checked by the caller, and no place is beyond them.
+        unsafe {
+            walk::choose::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(states, batch * steps * hidden),
+                array(&places, rows),
+                array(&out, units),
+                hidden,
+                units,
+            );
+        }
+        out
+    }
+
+    fn walk(
+        &self,
+        weights: &(Handle, usize),
+        rows: &(Handle, usize),
+        states: &Handle,
+        inputs: (&Handle, usize),
+        records: (&Handle, usize),
+        slab: Slab,
+        purpose: Purpose,
+    ) {
+        let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
+        let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.each) } else { batch };
+        // SAFETY: sizes were checked, or are made by callers with these numbers.
+        unsafe {
+            walk::walk::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.spread(cubes),
+                self.dim(),
+                FOUR,
+                array(&weights.0, weights.1),
+                array(&self.arrays.coefficients, batch * control * shape.coefficients()),
+                array(&self.schedule, self.numbers),
+                array(&rows.0, rows.1),
+                array(&self.arrays.initial, batch * shape.hidden),
+                array(states, batch * steps * shape.hidden),
+                array(inputs.0, inputs.1),
+                array(records.0, records.1),
+                self.run(slab),
+                shape,
+                self.cut,
+                purpose,
+            );
+        }
+    }
+
+    /// All gradients.
+    pub(super) fn gradients(
+        &self,
+        states: &Handle,
+        gradient: &Handle,
+        at: Option<&[usize]>,
+        outputs: usize,
+        of_controls: bool,
+    ) -> Result<Gradients, Error> {
+        let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
+        let (weights, transposed) = (self.packed(false), self.packed(true));
+        let places = self.places(self.arrays.rows.iter().copied().chain(ends(at, batch, steps)));
+        let carried = self.fours(batch * (shape.h() + shape.biases()));
+        let parameters = gpu.floats(shape.parameters());
+        let coefficients = of_controls.then(|| gpu.put(&vec![0.0; batch * control * shape.coefficients()]));
+        let most = Cut::slab(&shape, batch, steps, gpu.limits().slab);
+        let mut end = steps;
+        while end > 0 {
+            let slab = self.slab(end - most.min(end), most.min(end));
+            let tape = self.tape(&weights, &places, states, slab);
+            let seed = (gradient, outputs);
+            let gradients = self.back(&transposed, &places, seed, &tape, &carried, coefficients.as_ref(), slab);
+            self.collect(&tape.inputs, &gradients, &parameters, slab, end < steps)?;
+            end = slab.first;
+        }
+        let initial = self.finish(&carried, &parameters);
+        Ok(Gradients { parameters, coefficients, initial })
+    }
+
+    /// Stages of all steps of a slab at once.
+    fn tape(&self, weights: &(Handle, usize), rows: &(Handle, usize), states: &Handle, slab: Slab) -> Tape {
+        let inputs = self.shape.input_at(self.shape.top + 1, true, slab.rows);
+        let records = slab.evaluations * self.shape.record();
+        let tape = Tape { inputs: self.fours(inputs), records: self.fours(records) };
+        self.walk(weights, rows, states, (&tape.inputs, inputs), (&tape.records, records), slab, Purpose::Tape);
+        tape
+    }
+
+    /// Gradients in what layers give, in a slab.
+    fn back(
+        &self,
+        weights: &(Handle, usize),
+        places: &(Handle, usize),
+        (seed, outputs): (&Handle, usize),
+        tape: &Tape,
+        carried: &Handle,
+        coefficients: Option<&Handle>,
+        slab: Slab,
+    ) -> Handle {
+        let (gpu, shape, &Arrays { batch, control, .. }) = (self.gpu, self.shape, self.arrays);
+        let fours = shape.gradient_at(shape.top + 1, true, slab.rows);
+        let gradients = self.fours(fours);
+        let rows = batch * control * shape.coefficients();
+        // Without gradients of the controls their buffer is not written to.
+        let (to, count) = coefficients.map_or_else(|| (self.fours(1), 1), |own| (own.clone(), rows));
+        // SAFETY: sizes were checked, or are made here and by callers with these numbers.
+        unsafe {
+            back::back::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.spread(batch),
+                self.dim(),
+                FOUR,
+                array(&weights.0, weights.1),
+                array(&self.arrays.coefficients, rows),
+                array(&self.schedule, self.numbers),
+                array(&places.0, places.1),
+                array(seed, batch * outputs * shape.hidden),
+                array(&tape.records, slab.evaluations * shape.record()),
+                array(&gradients, fours),
+                array(carried, batch * (shape.h() + shape.biases())),
+                array(&to, count),
+                self.run(slab),
+                outputs,
+                shape,
+                self.cut,
+                coefficients.is_some(),
+            );
+        }
+        gradients
+    }
+
+    /// Adds a slab to the gradients of weights: products of matrices, of values and of tangents.
+    fn collect(&self, inputs: &Handle, gradients: &Handle, parameters: &Handle, slab: Slab, add: bool) -> Result<(), Error> {
+        let (gpu, shape, Slab { evaluations, rows, .. }) = (self.gpu, self.shape, slab);
+        for l in 0..=shape.top {
+            let columns = (FOUR * shape.inputs(l), FOUR * shape.outputs(l), FOUR * shape.block(l));
+            let x = from(inputs, shape.input_at(l, false, rows));
+            let z = from(gradients, shape.gradient_at(l, false, rows));
+            let (x, z) = (Matrix::new(&x, evaluations, columns.0), Matrix::new(&z, evaluations, columns.1));
+            let values = gpu.product(x.transposed(), z, None)?;
+            let mut tangents = (values.clone(), 0, columns.0 * columns.1);
+            if shape.brackets {
+                let all = shape.channels * evaluations;
+                let t = from(inputs, shape.input_at(l, true, rows));
+                let u = from(gradients, shape.gradient_at(l, true, rows));
+                let (t, u) = (Matrix::new(&t, all, columns.0), Matrix::new(&u, all, columns.2));
+                if l < shape.top {
+                    tangents = (gpu.product(t.transposed(), u, None)?, 1, columns.0 * columns.2);
+                } else {
+                    // Of the last layer each channel has a block of its own.
+                    let (own, splits) = gpu.products(t.transposed(), u, shape.channels)?;
+                    tangents = (own, splits, shape.channels * splits * columns.0 * columns.2);
+                }
+            }
+            let units = shape.size(l) * shape.numbers(l);
+            // SAFETY: sizes are those of the products above.
+            unsafe {
+                pack::gather::launch_unchecked::<R>(
+                    gpu.client(),
+                    gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(&values, columns.0 * columns.1),
+                    array(&tangents.0, tangents.2),
+                    array(parameters, shape.parameters()),
+                    tangents.1,
+                    u32::from(add),
+                    l,
+                    shape,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Gradients of biases and of the initial states, from what was carried to the first step.
+    fn finish(&self, carried: &Handle, parameters: &Handle) -> Handle {
+        let (gpu, shape, batch) = (self.gpu, self.shape, self.arrays.batch);
+        let (initial, units) = (gpu.floats(batch * shape.hidden), batch * shape.h());
+        let fours = batch * (shape.h() + shape.biases());
+        // SAFETY: sizes are those with which these buffers were made.
+        unsafe {
+            for l in 0..=shape.top {
+                pack::biases::launch_unchecked::<R>(
+                    gpu.client(),
+                    gpu.cubes(shape.numbers(l)),
+                    CubeDim::new_1d(CUBE),
+                    array(carried, FOUR * fours),
+                    array(parameters, shape.parameters()),
+                    batch,
+                    l,
+                    shape,
+                );
+            }
+            back::initial::launch_unchecked::<R>(
+                gpu.client(),
+                gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                FOUR,
+                array(carried, fours),
+                array(&initial, batch * shape.hidden),
+                units,
+                shape,
+            );
+        }
+        initial
+    }
+}
+
+/// A buffer from a section on.
+fn from(handle: &Handle, fours: usize) -> Handle {
+    handle.clone().offset_start((fours * FOUR * size_of::<f32>()) as u64)
+}
+
+/// For each series and step the first of the outputs there, and behind the last step their end.
+fn ends(at: Option<&[usize]>, batch: usize, steps: usize) -> impl Iterator<Item = usize> {
+    let count = at.map_or(steps, |at| at.len() / batch);
+    (0..batch).flat_map(move |b| {
+        (0..=steps).map(move |n| at.map_or(n, |at| at[b * count..(b + 1) * count].partition_point(|&step| step < n)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends;
+
+    #[test]
+    fn every_output_is_met_once() {
+        assert_eq!(ends(None, 2, 3).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3]);
+        // Outputs after steps 0 and 2 of the first series, twice after step 1 of the other.
+        assert_eq!(ends(Some(&[0, 2, 1, 1]), 2, 3).collect::<Vec<_>>(), [0, 1, 1, 2, 0, 0, 2, 2]);
+    }
+}
