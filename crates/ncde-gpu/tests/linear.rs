@@ -165,6 +165,18 @@ fn blocks_of_a_team_with_large_norms() {
     }
 }
 
+/// Beyond reason a state is not a number; others that are worked on beside it do not notice.
+#[test]
+fn a_block_of_a_team_that_overflows_is_alone() {
+    let model = Model::new(ncde_kernels::Structure::Dense { hidden: 12 }, 2);
+    let case = case(610, &model, STEPS[0], [2, 3, 1]).rounded();
+    let (right, mut wrong) = (reference::states(&case), case.clone());
+    wrong.coefficients[..6].iter_mut().for_each(|x| *x *= 1e5);
+    let states = run(&gpu(), &wrong).0;
+    assert!(states[..12].iter().any(|x| x.is_nan()) && states[24..36].iter().all(|x| x.is_nan()), "{states:?}");
+    assert_close("the other series", &states[36..], &right[36..], 1e-4);
+}
+
 /// Few channels and many blocks, the generators made on the way, and the same without that.
 #[test]
 fn few_channels() {
