@@ -11,6 +11,7 @@ use burn_flex::FlexTensor;
 use burn_tensor::{DType, Shape};
 use cubecl::server::Handle;
 use ncde_gpu::Gpu;
+use ncde_kernels::neural::Activation;
 
 /// A backend on a device that `CubeCL` serves.
 pub type OnGpu<R, I, B> = CubeBackend<R, f32, I, B>;
@@ -49,4 +50,16 @@ pub(crate) fn of_buffer<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<S
 /// The device of a tensor, for kernels of ours.
 pub(crate) fn gpu<R: CubeRuntime>(of: &CubeTensor<R>) -> Gpu<R> {
     Gpu::new(of.client.clone())
+}
+
+/// A function of one number, on the device.
+pub(crate) fn activation(of: Activation) -> ncde_gpu::Activation {
+    match of {
+        Activation::Silu => ncde_gpu::Activation::Silu,
+        Activation::Relu => ncde_gpu::Activation::Relu,
+        Activation::Tanh => ncde_gpu::Activation::Tanh,
+        Activation::Softplus => ncde_gpu::Activation::Softplus,
+        Activation::ShiftedSoftplus => ncde_gpu::Activation::ShiftedSoftplus,
+        Activation::Identity => ncde_gpu::Activation::Identity,
+    }
 }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The same equations as `ncde_kernels::neural`: `f` is a fully connected network, `c` piecewise constant, steps are fixed, and each series has its own. Forwards is one launch: a series has a cube, which keeps state,
-//! layers and tangents in shared memory through all steps and reads weights from the second-level cache. Between the passes the states at the ends of steps are kept. The reverse pass takes slabs of steps: stages of all steps
+//! layers and tangents in shared memory through all steps. Each weight is always the same unit's, which has it in registers or in shared memory, as far as they are enough, and reads it from the second-level cache else. At depth 2
+//! `sum_{i<j} c_[i,j] [f_i, f_j] = sum_j Df_j v_j` with `v_j = sum_i Lambda_ij f_i` and `Lambda` antisymmetric: a tangent for each channel goes through the hidden layers, and of the last one meets the block of its channel alone. Between the passes the states at the ends of steps are kept. The reverse pass takes slabs of steps: stages of all steps
 //! at once, as their states are known; then a cube through each series with the adjoints; then gradients of weights as products of matrices over the slab. Slabs are added in order: no atomic operations, the same numbers every time.
 
 pub(crate) mod cut;
@@ -226,8 +227,10 @@ impl NeuralSolve {
         want("the parameters", &arrays.parameters, shape.parameters())?;
         want("the control", &arrays.coefficients, batch * control * shape.coefficients())?;
         want("the initial state", &arrays.initial, batch * shape.hidden)?;
-        let lists =
-            [("the list of step lengths", arrays.dt.len(), batch * steps), ("the list of rows", arrays.rows.len(), batch * steps * shape.stages)];
+        let lists = [
+            ("the list of step lengths", arrays.dt.len(), batch * steps),
+            ("the list of rows", arrays.rows.len(), batch * steps * shape.stages),
+        ];
         for (what, seen, wanted) in lists {
             if seen != wanted {
                 return Err(Error::Size { what, seen: 4 * seen as u64, wanted: 4 * wanted as u64 });

@@ -9,6 +9,7 @@ use super::{Arrays, Gradients};
 use crate::device::{Gpu, array};
 use crate::error::Error;
 use crate::kernel::neural::field::Purpose;
+use crate::kernel::neural::pack::LayerLaunch;
 use crate::kernel::neural::{RunLaunch, back, pack, walk};
 use crate::product::Matrix;
 use crate::sizes::CUBE;
@@ -20,8 +21,7 @@ pub(super) struct Pass<'a, R: Runtime> {
     cut: Cut,
     arrays: &'a Arrays<'a>,
     /// `a`, `b` and the lengths of steps.
-    schedule: Handle,
-    numbers: usize,
+    schedule: Buffer,
 }
 
 /// Steps that are differentiated together.
@@ -35,16 +35,40 @@ struct Slab {
     rows: Rows,
 }
 
+/// A buffer, and how many items of a kernel's type it has.
+struct Buffer {
+    handle: Handle,
+    count: usize,
+}
+
+impl Buffer {
+    /// As the argument of a launch.
+    ///
+    /// # Safety
+    /// The kernel's type is that of the items.
+    unsafe fn array<R: Runtime>(&self) -> ArrayArg<R> {
+        // SAFETY: as above.
+        unsafe { array(&self.handle, self.count) }
+    }
+}
+
 /// What the stages of a slab leave: inputs of layers and records.
 struct Tape {
-    inputs: Handle,
-    records: Handle,
+    inputs: Buffer,
+    records: Buffer,
+}
+
+/// What goes from slab to slab: gradients of states and of biases, of the controls where they are asked for.
+struct Carried {
+    states: Buffer,
+    controls: Option<Buffer>,
 }
 
 impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(gpu: &'a Gpu<R>, shape: Shape, cut: Cut, tableau: &[f32], arrays: &'a Arrays<'a>) -> Self {
         let schedule = [tableau, arrays.dt].concat();
-        Self { gpu, shape, cut, arrays, schedule: gpu.put(&schedule), numbers: schedule.len() }
+        let schedule = Buffer { handle: gpu.put(&schedule), count: schedule.len() };
+        Self { gpu, shape, cut, arrays, schedule }
     }
 
     fn slab(&self, first: usize, count: usize) -> Slab {
@@ -60,8 +84,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     /// Room for so many fours.
-    fn fours(&self, count: usize) -> Handle {
-        self.gpu.floats(FOUR * count)
+    fn fours(&self, count: usize) -> Buffer {
+        Buffer { handle: self.gpu.floats(FOUR * count), count }
     }
 
     fn dim(&self) -> CubeDim {
@@ -69,7 +93,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     /// Weights and biases in fours; weights alone, transposed.
-    fn packed(&self, transposed: bool) -> (Handle, usize) {
+    fn packed(&self, transposed: bool) -> Buffer {
         let fours = self.shape.weights() + if transposed { 0 } else { self.shape.biases() };
         let to = self.fours(fours);
         // SAFETY: the parameters were checked, and the other is made here.
@@ -80,28 +104,29 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 CubeDim::new_1d(CUBE),
                 FOUR,
                 array(&self.arrays.parameters, self.shape.parameters()),
-                array(&to, fours),
+                to.array(),
                 fours,
                 self.shape,
                 transposed,
             );
         }
-        (to, fours)
+        to
     }
 
     /// Places on the device.
-    fn places(&self, places: impl Iterator<Item = usize>) -> (Handle, usize) {
+    fn places(&self, places: impl Iterator<Item = usize>) -> Buffer {
         let places: Vec<u32> = places.map(|place| place as u32).collect();
-        (self.gpu.client().create_from_slice(bytemuck::cast_slice(&places)), places.len())
+        Buffer { handle: self.gpu.client().create_from_slice(bytemuck::cast_slice(&places)), count: places.len() }
     }
 
     /// The states at the ends of all steps.
     pub(super) fn states(&self) -> Handle {
         let &Arrays { batch, steps, .. } = self.arrays;
         let states = self.gpu.floats(batch * steps * self.shape.hidden);
-        let none = || self.fours(1);
         let rows = self.places(self.arrays.rows.iter().copied());
-        self.walk(&self.packed(false), &rows, &states, (&none(), 1), (&none(), 1), self.slab(0, steps), Purpose::Solve);
+        // Nothing is written to it.
+        let tape = Tape { inputs: self.fours(1), records: self.fours(1) };
+        self.walk(&self.packed(false), &rows, &states, &tape, self.slab(0, steps), Purpose::Solve);
         states
     }
 
@@ -109,8 +134,9 @@ impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn chosen(&self, states: &Handle, at: &[usize], count: usize) -> Handle {
         let &Arrays { batch, steps, .. } = self.arrays;
         let hidden = self.shape.hidden;
-        let (places, rows) = self.places(at.iter().enumerate().map(|(i, step)| i / count * steps + step));
-        let (out, units) = (self.gpu.floats(rows * hidden), rows * hidden);
+        let places = self.places(at.iter().enumerate().map(|(i, step)| i / count * steps + step));
+        let units = places.count * hidden;
+        let out = self.gpu.floats(units);
         // SAFETY: the states were checked by the caller, and no place is beyond them.
         unsafe {
             walk::choose::launch_unchecked::<R>(
@@ -118,7 +144,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 self.gpu.cubes(units),
                 CubeDim::new_1d(CUBE),
                 array(states, batch * steps * hidden),
-                array(&places, rows),
+                places.array(),
                 array(&out, units),
                 hidden,
                 units,
@@ -127,16 +153,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
         out
     }
 
-    fn walk(
-        &self,
-        weights: &(Handle, usize),
-        rows: &(Handle, usize),
-        states: &Handle,
-        inputs: (&Handle, usize),
-        records: (&Handle, usize),
-        slab: Slab,
-        purpose: Purpose,
-    ) {
+    /// A walk through all steps, or through the stages of a slab.
+    fn walk(&self, weights: &Buffer, rows: &Buffer, states: &Handle, tape: &Tape, slab: Slab, purpose: Purpose) {
         let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
         let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.each) } else { batch };
         // SAFETY: sizes were checked, or are made by callers with these numbers.
@@ -146,14 +164,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 gpu.spread(cubes),
                 self.dim(),
                 FOUR,
-                array(&weights.0, weights.1),
+                weights.array(),
                 array(&self.arrays.coefficients, batch * control * shape.coefficients()),
-                array(&self.schedule, self.numbers),
-                array(&rows.0, rows.1),
+                self.schedule.array(),
+                rows.array(),
                 array(&self.arrays.initial, batch * shape.hidden),
                 array(states, batch * steps * shape.hidden),
-                array(inputs.0, inputs.1),
-                array(records.0, records.1),
+                tape.inputs.array(),
+                tape.records.array(),
                 self.run(slab),
                 shape,
                 self.cut,
@@ -174,49 +192,48 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
         let (weights, transposed) = (self.packed(false), self.packed(true));
         let places = self.places(self.arrays.rows.iter().copied().chain(ends(at, batch, steps)));
-        let carried = self.fours(batch * (shape.h() + shape.biases()));
+        let count = batch * control * shape.coefficients();
+        let carried = Carried {
+            states: self.fours(batch * (shape.h() + shape.biases())),
+            controls: of_controls.then(|| Buffer { handle: gpu.put(&vec![0.0; count]), count }),
+        };
         let parameters = gpu.floats(shape.parameters());
-        let coefficients = of_controls.then(|| gpu.put(&vec![0.0; batch * control * shape.coefficients()]));
         let most = Cut::slab(&shape, batch, steps, gpu.limits().slab);
         let mut end = steps;
         while end > 0 {
             let slab = self.slab(end - most.min(end), most.min(end));
             let tape = self.tape(&weights, &places, states, slab);
-            let seed = (gradient, outputs);
-            let gradients = self.back(&transposed, &places, seed, &tape, &carried, coefficients.as_ref(), slab);
-            self.collect(&tape.inputs, &gradients, &parameters, slab, end < steps)?;
+            let gradients = self.back(&transposed, &places, (gradient, outputs), &tape.records, &carried, slab);
+            self.collect(&tape.inputs.handle, &gradients, &parameters, slab, end < steps)?;
             end = slab.first;
         }
-        let initial = self.finish(&carried, &parameters);
-        Ok(Gradients { parameters, coefficients, initial })
+        let initial = self.finish(&carried.states.handle, &parameters);
+        Ok(Gradients { parameters, coefficients: carried.controls.map(|own| own.handle), initial })
     }
 
     /// Stages of all steps of a slab at once.
-    fn tape(&self, weights: &(Handle, usize), rows: &(Handle, usize), states: &Handle, slab: Slab) -> Tape {
+    fn tape(&self, weights: &Buffer, rows: &Buffer, states: &Handle, slab: Slab) -> Tape {
         let inputs = self.shape.input_at(self.shape.top + 1, true, slab.rows);
         let records = slab.evaluations * self.shape.record();
         let tape = Tape { inputs: self.fours(inputs), records: self.fours(records) };
-        self.walk(weights, rows, states, (&tape.inputs, inputs), (&tape.records, records), slab, Purpose::Tape);
+        self.walk(weights, rows, states, &tape, slab, Purpose::Tape);
         tape
     }
 
     /// Gradients in what layers give, in a slab.
     fn back(
         &self,
-        weights: &(Handle, usize),
-        places: &(Handle, usize),
+        weights: &Buffer,
+        places: &Buffer,
         (seed, outputs): (&Handle, usize),
-        tape: &Tape,
-        carried: &Handle,
-        coefficients: Option<&Handle>,
+        records: &Buffer,
+        carried: &Carried,
         slab: Slab,
     ) -> Handle {
         let (gpu, shape, &Arrays { batch, control, .. }) = (self.gpu, self.shape, self.arrays);
-        let fours = shape.gradient_at(shape.top + 1, true, slab.rows);
-        let gradients = self.fours(fours);
-        let rows = batch * control * shape.coefficients();
-        // Without gradients of the controls their buffer is not written to.
-        let (to, count) = coefficients.map_or_else(|| (self.fours(1), 1), |own| (own.clone(), rows));
+        let gradients = self.fours(shape.gradient_at(shape.top + 1, true, slab.rows));
+        // Without gradients of the controls this is not written to.
+        let none = self.fours(1);
         // SAFETY: sizes were checked, or are made here and by callers with these numbers.
         unsafe {
             back::back::launch_unchecked::<R>(
@@ -224,23 +241,31 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 gpu.spread(batch),
                 self.dim(),
                 FOUR,
-                array(&weights.0, weights.1),
-                array(&self.arrays.coefficients, rows),
-                array(&self.schedule, self.numbers),
-                array(&places.0, places.1),
+                weights.array(),
+                array(&self.arrays.coefficients, batch * control * shape.coefficients()),
+                self.schedule.array(),
+                places.array(),
                 array(seed, batch * outputs * shape.hidden),
-                array(&tape.records, slab.evaluations * shape.record()),
-                array(&gradients, fours),
-                array(carried, batch * (shape.h() + shape.biases())),
-                array(&to, count),
+                records.array(),
+                gradients.array(),
+                carried.states.array(),
+                carried.controls.as_ref().unwrap_or(&none).array(),
                 self.run(slab),
                 outputs,
                 shape,
                 self.cut,
-                coefficients.is_some(),
+                carried.controls.is_some(),
             );
         }
-        gradients
+        gradients.handle
+    }
+
+    /// A layer, in numbers.
+    fn layer(&self, l: usize) -> LayerLaunch<R> {
+        let shape = self.shape;
+        let real = if l == shape.top { shape.hidden } else { shape.numbers(l) };
+        let [block, deep, wide] = [shape.block(l), shape.inputs(l), shape.outputs(l)].map(|fours| FOUR * fours);
+        LayerLaunch::new(shape.size(l), shape.numbers(l), real, block, deep, wide, shape.parameter(l))
     }
 
     /// Adds a slab to the gradients of weights: products of matrices, of values and of tangents.
@@ -276,10 +301,9 @@ impl<'a, R: Runtime> Pass<'a, R> {
                     array(&values, columns.0 * columns.1),
                     array(&tangents.0, tangents.2),
                     array(parameters, shape.parameters()),
+                    self.layer(l),
                     tangents.1,
                     u32::from(add),
-                    l,
-                    shape,
                 );
             }
         }
@@ -300,9 +324,10 @@ impl<'a, R: Runtime> Pass<'a, R> {
                     CubeDim::new_1d(CUBE),
                     array(carried, FOUR * fours),
                     array(parameters, shape.parameters()),
+                    self.layer(l),
                     batch,
-                    l,
-                    shape,
+                    FOUR * (shape.h() + shape.biases()),
+                    FOUR * (shape.h() + shape.output(l)),
                 );
             }
             back::initial::launch_unchecked::<R>(

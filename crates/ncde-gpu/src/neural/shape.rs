@@ -151,7 +151,11 @@ impl Shape {
 
     /// Where inputs of layer `l` of a slab begin, of values or of tangents; of the layer behind the last one: the end.
     pub(crate) fn input_at(&self, l: usize, tangents: bool, rows: Rows) -> usize {
-        if tangents { self.input(self.top + 1) * rows.values + self.input(l) * rows.tangents } else { self.input(l) * rows.values }
+        if tangents {
+            self.input(self.top + 1) * rows.values + self.input(l) * rows.tangents
+        } else {
+            self.input(l) * rows.values
+        }
     }
 
     /// Where gradients in outputs of layer `l` of a slab begin, of values or of tangents; of the layer behind the last one: the end.
@@ -228,6 +232,9 @@ pub(crate) mod tests {
     #[test]
     fn records_hold_every_part() {
         let shape = shape(5, 3, &[7, 11], true);
-        assert_eq!([shape.hidden_outputs(), shape.u(0), shape.u(1), shape.f(), shape.v(), shape.record()], [5, 5, 11, 20, 26, 32]);
+        assert_eq!(
+            [shape.hidden_outputs(), shape.u(0), shape.u(1), shape.f(), shape.v(), shape.record()],
+            [5, 5, 11, 20, 26, 32]
+        );
     }
 }

@@ -5,12 +5,11 @@ use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
 use burn_tensor::{Shape, Tensor, TensorMetadata};
 use cubecl::server::Handle;
 use ncde_gpu::{Activation, AdamConstants, Matrix, RowsOf};
-use ncde_kernels::neural::Activation as Pointwise;
 use ncde_runtime::layer::{Function, NORM_EPSILON};
 use ncde_runtime::random::Stream;
 
 use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
-use crate::gpu::{OnGpu, buffer, gpu, of_buffer};
+use crate::gpu::{OnGpu, activation, buffer, gpu, of_buffer};
 use crate::operation::{primitive, public};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> {
@@ -197,11 +196,6 @@ fn with_width<R: CubeRuntime>(x: &CubeTensor<R>, width: usize) -> Shape {
 fn named(function: Function) -> Activation {
     match function {
         Function::Glu => Activation::Glu,
-        Function::Each(Pointwise::Silu) => Activation::Silu,
-        Function::Each(Pointwise::Relu) => Activation::Relu,
-        Function::Each(Pointwise::Tanh) => Activation::Tanh,
-        Function::Each(Pointwise::Softplus) => Activation::Softplus,
-        Function::Each(Pointwise::ShiftedSoftplus) => Activation::ShiftedSoftplus,
-        Function::Each(Pointwise::Identity) => Activation::Identity,
+        Function::Each(own) => activation(own),
     }
 }

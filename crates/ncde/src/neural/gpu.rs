@@ -10,8 +10,8 @@ use ncde_gpu::Gpu;
 use ncde_gpu::neural as device;
 use ncde_kernels::neural::{Controls, Depth};
 
-use super::{Activation, ArrayGradients, Arrays, Error, Kept, Last, NeuralOps, Outputs, Route, Schedule, Solve};
-use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
+use super::{ArrayGradients, Arrays, Error, Kept, Last, NeuralOps, Outputs, Route, Schedule, Solve};
+use crate::gpu::{OnGpu, activation, buffer, gpu, of_buffer, on_device, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B> {
     fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
@@ -85,8 +85,8 @@ fn kernel<R: CubeRuntime>(solve: &Solve, gpu: &Gpu<R>) -> Option<device::NeuralS
         hidden: own.hidden(),
         channels: own.channels(),
         widths: own.widths().to_vec(),
-        activation: function(own.activation()),
-        before_last: function(own.activation_of(own.widths().len().saturating_sub(1))),
+        activation: activation(own.activation()),
+        before_last: activation(own.activation_of(own.widths().len().saturating_sub(1))),
         last: match own.last() {
             Last::Tanh => device::Last::Tanh,
             Last::Linear => device::Last::Linear,
@@ -94,21 +94,9 @@ fn kernel<R: CubeRuntime>(solve: &Solve, gpu: &Gpu<R>) -> Option<device::NeuralS
     };
     let narrow = |row: &[f64]| row.iter().map(|&x| x as f32).collect::<Vec<f32>>();
     let (tableau, stages) = (method.tableau(), method.stages());
-    let method =
-        device::Method { a: (0..stages).map(|s| narrow(tableau.row(s))).collect(), b: narrow(&tableau.b[..stages]) };
+    let method = device::Method { a: (0..stages).map(|s| narrow(tableau.row(s))).collect(), b: narrow(&tableau.b[..stages]) };
     let solve = device::NeuralSolve::new(&network, &method, solve.kernel().depth() == Depth::Two).ok()?;
     solve.fits(gpu).then_some(solve)
-}
-
-fn function(of: Activation) -> ncde_gpu::Activation {
-    match of {
-        Activation::Silu => ncde_gpu::Activation::Silu,
-        Activation::Relu => ncde_gpu::Activation::Relu,
-        Activation::Tanh => ncde_gpu::Activation::Tanh,
-        Activation::Softplus => ncde_gpu::Activation::Softplus,
-        Activation::ShiftedSoftplus => ncde_gpu::Activation::ShiftedSoftplus,
-        Activation::Identity => ncde_gpu::Activation::Identity,
-    }
 }
 
 /// The same arrays, laid out as their shapes say, and the lengths of steps in the kernel's type.

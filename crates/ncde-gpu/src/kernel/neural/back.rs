@@ -118,15 +118,32 @@ pub(crate) fn back<N: Size>(
                 sync_cube();
                 if comptime!(shape.brackets) {
                     tangents::<N>(
-                        weights, &own, &near, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run, shape, cut,
+                        weights, &own, &near, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run,
+                        shape, cut,
                     );
                 }
                 if comptime!(of_controls) {
                     controls::<N>(&record, &g, &t, d_coefficients, row, shape, units);
                 }
                 values::<N>(
-                    weights, &own, &near, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, s * h, gradients, e, run,
-                    shape, cut,
+                    weights,
+                    &own,
+                    &near,
+                    &control,
+                    &record,
+                    &g,
+                    &mut x,
+                    &t,
+                    &added,
+                    &mut bias,
+                    &mut sums,
+                    &mut ys,
+                    s * h,
+                    gradients,
+                    e,
+                    run,
+                    shape,
+                    cut,
                 );
             } else {
                 nothing::<N>(gradients, e, run, shape, units);
@@ -170,7 +187,13 @@ fn ahead<N: Size>(
 
 /// Gradients of an evaluation that was not made: zeros.
 #[cube]
-fn nothing<N: Size>(gradients: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
+fn nothing<N: Size>(
+    gradients: &mut Array<Vector<f32, N>>,
+    e: usize,
+    run: &Run,
+    #[comptime] shape: Shape,
+    #[comptime] units: usize,
+) {
     let unit = UNIT_POS as usize;
     let zero = Vector::<f32, N>::new(0.0);
     #[unroll]
@@ -197,5 +220,11 @@ pub(crate) fn initial<N: Size>(carried: &Array<Vector<f32, N>>, out: &mut Array<
     let h = comptime!(shape.h());
     let series = unit / h;
     let c = unit % h;
-    write::<N>(out, series * comptime!(shape.hidden), c, carried[series * comptime!(shape.h() + shape.biases()) + c], comptime!(shape.hidden));
+    write::<N>(
+        out,
+        series * comptime!(shape.hidden),
+        c,
+        carried[series * comptime!(shape.h() + shape.biases()) + c],
+        comptime!(shape.hidden),
+    );
 }

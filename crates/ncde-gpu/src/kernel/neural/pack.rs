@@ -76,59 +76,55 @@ fn flat(o: usize, #[comptime] l: usize, #[comptime] shape: Shape) -> usize {
     o / block * comptime!(if l == shape.top { shape.hidden } else { 0 }) + o % block
 }
 
-/// Adds what a slab has for the weight of layer `l`: products of values `[4 inputs, 4 outputs]`, and of tangents, in so many splits: the same, of the last layer `[channels, splits, 4 inputs, 4 h]`.
-/// Units: one for each weight.
+/// A layer, in numbers.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct Layer {
+    /// Inputs and outputs.
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// Outputs of a block, and those that it is filled up to.
+    pub(crate) real: usize,
+    pub(crate) block: usize,
+    /// Inputs and outputs as they are filled up.
+    pub(crate) deep: usize,
+    pub(crate) wide: usize,
+    /// Where its parameters begin.
+    pub(crate) at: usize,
+}
+
+/// Adds what a slab has for the weight of a layer: products of values `[deep, wide]`, and of tangents, in so many splits for each block: `[blocks, splits, deep, block]`. Units: one for each weight.
 #[cube(launch_unchecked)]
-pub(crate) fn gather(
-    values: &Array<f32>,
-    tangents: &Array<f32>,
-    gradient: &mut Array<f32>,
-    splits: usize,
-    add: u32,
-    #[comptime] l: usize,
-    #[comptime] shape: Shape,
-) {
-    let outputs = comptime!(shape.numbers(l));
+pub(crate) fn gather(values: &Array<f32>, tangents: &Array<f32>, gradient: &mut Array<f32>, of: &Layer, splits: usize, add: u32) {
     let unit = ABSOLUTE_POS;
-    if unit >= comptime!(shape.size(l) * shape.numbers(l)) {
+    if unit >= of.inputs * of.outputs {
         terminate!();
     }
-    let k = unit / outputs;
-    let o = unit % outputs;
-    let real = comptime!(if l == shape.top { shape.hidden } else { shape.numbers(l) });
-    let block = comptime!(4 * shape.block(l));
-    let j = o / real;
-    let mut sum = values[k * comptime!(4 * shape.outputs(l)) + j * block + o % real];
-    if comptime!(shape.brackets) {
-        for s in 0..splits {
-            sum += tangents[((j * splits + s) * comptime!(4 * shape.inputs(l)) + k) * block + o % real];
-        }
+    let k = unit / of.outputs;
+    let o = unit % of.outputs;
+    let j = o / of.real;
+    let c = o % of.real;
+    let mut sum = values[k * of.wide + j * of.block + c];
+    for s in 0..splits {
+        sum += tangents[((j * splits + s) * of.deep + k) * of.block + c];
     }
-    let at = comptime!(shape.parameter(l)) + unit;
+    let at = of.at + unit;
     if add > 0 {
         sum += gradient[at];
     }
     gradient[at] = sum;
 }
 
-/// Gradients of biases: sums over the batch of what the way back carried along, `[batch, h + biases]` in fours. Units: one for each bias.
+/// Gradients of the biases of a layer: sums over the batch of what the way back carried along, rows of `width` numbers, from `first` on. Units: one for each bias.
 #[cube(launch_unchecked)]
-pub(crate) fn biases(
-    carried: &Array<f32>,
-    gradient: &mut Array<f32>,
-    batch: usize,
-    #[comptime] l: usize,
-    #[comptime] shape: Shape,
-) {
+pub(crate) fn biases(carried: &Array<f32>, gradient: &mut Array<f32>, of: &Layer, batch: usize, width: usize, first: usize) {
     let o = ABSOLUTE_POS;
-    if o >= comptime!(shape.numbers(l)) {
+    if o >= of.outputs {
         terminate!();
     }
-    let real = comptime!(if l == shape.top { shape.hidden } else { shape.numbers(l) });
-    let place = comptime!(4 * (shape.h() + shape.output(l))) + o / real * comptime!(4 * shape.block(l)) + o % real;
+    let place = first + o / of.real * of.block + o % of.real;
     let mut sum = f32::new(0.0);
     for series in 0..batch {
-        sum += carried[series * comptime!(4 * (shape.h() + shape.biases())) + place];
+        sum += carried[series * width + place];
     }
-    gradient[comptime!(shape.parameter(l) + shape.size(l) * shape.numbers(l)) + o] = sum;
+    gradient[of.at + of.inputs * of.outputs + o] = sum;
 }

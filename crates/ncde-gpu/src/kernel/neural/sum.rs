@@ -186,6 +186,13 @@ fn task<N: Size>(
     let registers = comptime!(of.hold.registers);
     let near_to = comptime!(of.hold.registers + of.hold.near);
     let each = comptime!(of.sum.each);
+    // The first steps that are not held are asked for before anything is computed, and used last.
+    let early = comptime!(DEEP.min(of.sum.each - of.hold.registers - of.hold.near));
+    let mut late = Array::<Vector<f32, N>>::new(comptime!((4 * early).max(1)));
+    #[unroll]
+    for s in 0..early {
+        rows::<N>(weights, &mut late, comptime!(4 * s), column, begin + comptime!(near_to + s), of);
+    }
     #[unroll]
     for group in 0..comptime!(of.sum.vectors.div_ceil(VECTORS)) {
         let first = comptime!(group * VECTORS);
@@ -209,13 +216,17 @@ fn task<N: Size>(
             }
             multiply::<N>(&w, 0usize, x, &mut sums, from, i, left, stride, count, of);
         }
-        let turns = comptime!((each - near_to) / DEEP);
+        #[unroll]
+        for s in 0..early {
+            multiply::<N>(&late, comptime!(4 * s), x, &mut sums, from, comptime!(near_to + s).runtime(), left, stride, count, of);
+        }
+        let turns = comptime!((each - near_to - early) / DEEP);
         #[unroll(turns <= UNROLLED)]
         for turn in 0..turns {
-            let i = turn * DEEP + near_to;
+            let i = turn * DEEP + comptime!(near_to + early);
             deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, DEEP, of);
         }
-        if comptime!((each - near_to) % DEEP > 0) {
+        if comptime!((each - near_to - early) % DEEP > 0) {
             let i = comptime!(each - 1).runtime();
             deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, 1usize, of);
         }

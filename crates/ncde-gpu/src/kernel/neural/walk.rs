@@ -103,8 +103,25 @@ pub(crate) fn walk<N: Size>(
                 load(coefficients, &mut control, row, comptime!(shape.channels), comptime!(shape.brackets), units);
                 sync_cube();
                 evaluate::<N>(
-                    weights, &own, &near, &bias, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, s * h, inputs,
-                    kept, e, run, shape, cut, purpose,
+                    weights,
+                    &own,
+                    &near,
+                    &bias,
+                    &control,
+                    &mut x,
+                    &mut t,
+                    &mut f,
+                    &mut slope,
+                    &mut sums,
+                    &mut k,
+                    s * h,
+                    inputs,
+                    kept,
+                    e,
+                    run,
+                    shape,
+                    cut,
+                    purpose,
                 );
             }
             if comptime!(!taped) {
