@@ -340,7 +340,10 @@ fn resumed_to_the_same_bits(device: Device) {
         assert!(stopped.is_err());
         let resumed = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap().record;
         assert_eq!(resumed.recoveries, record.recoveries);
-        assert!(std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap() == weights, "{device:?}, killed at step {killed}");
+        assert!(
+            std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap() == weights,
+            "{device:?}, killed at step {killed}"
+        );
     }
 }
 
