@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "shared by several test files, none of which needs all of it")]
 #[path = "../../ncde-kernels/tests/neural/case.rs"]
 mod case;
+#[allow(clippy::needless_range_loop, reason = "lints of another crate")]
 #[path = "../../ncde-kernels/tests/neural/reference.rs"]
 mod reference;
 

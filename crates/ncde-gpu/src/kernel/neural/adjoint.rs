@@ -185,7 +185,7 @@ pub(crate) fn controls<N: Size>(
                 all += g[c] * record[f + q * h + c];
             }
         } else if comptime!(shape.brackets) {
-            let mut i = q * 0;
+            let mut i = comptime!(0usize).runtime();
             let mut left = q - channels;
             while left >= channels - 1 - i {
                 left -= channels - 1 - i;

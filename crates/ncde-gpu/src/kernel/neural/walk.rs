@@ -34,7 +34,7 @@ pub(crate) fn walk<N: Size>(
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let taped = comptime!(purpose == Purpose::Tape);
-    let (mut series, mut begin, mut end) = (cube, cube * 0, run.steps);
+    let (mut series, mut begin, mut end) = (cube, run.first, run.steps);
     if comptime!(taped) {
         let pieces = (run.count + run.each - 1) / run.each;
         series = cube / pieces;
