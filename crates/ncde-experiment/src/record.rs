@@ -16,7 +16,7 @@ use crate::plan::{Budget, Job};
 /// The file of a finished run.
 pub const RESULT: &str = "result.json";
 
-/// 1 where numbers grew out of all bounds: the best weights before were tested, or there is no other value.
+/// Above 0 where numbers grew out of all bounds: the best weights before were tested, or there is no other value.
 pub(crate) const EXPLODED: &str = "exploded";
 
 /// What a run on words goes on from.
@@ -80,6 +80,11 @@ impl Record {
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.measured.values.get(metric).copied()
     }
+
+    /// Whether numbers grew out of all bounds.
+    pub(crate) fn has_exploded(&self) -> bool {
+        self.value(EXPLODED).is_some_and(|own| own > 0.0)
+    }
 }
 
 /// The directory of a job.
@@ -121,4 +126,26 @@ pub(crate) fn keep(directory: &Path, job: &Job, record: &Record) -> Result<(), E
     // What an interrupted run would have gone on from; it may never have been there.
     let _ = std::fs::remove_file(place.join(CHECKPOINT));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_says_that_it_did_not_explode_did_not() {
+        let record = |values: &[(&str, f64)]| Record {
+            experiment: "a5".into(),
+            budget: Budget::Quick,
+            model: "block".into(),
+            task: "length-8".into(),
+            seed: 0,
+            settings: Value::Null,
+            measured: Measured::of(values),
+            seconds: 1.0,
+        };
+        assert!(record(&[(EXPLODED, 1.0)]).has_exploded());
+        assert!(!record(&[(EXPLODED, 0.0)]).has_exploded());
+        assert!(!record(&[]).has_exploded());
+    }
 }

@@ -6,7 +6,7 @@ use ncde_report::plot::{Axis, Chart, Layer, Ranking, Spacing};
 use ncde_report::{Column, Page, latex_paragraph, latex_table, markdown_table};
 
 use crate::plan::{Metric, Plan};
-use crate::record::{EXPLODED, Record};
+use crate::record::Record;
 use crate::standing::{Standing, standing};
 use crate::table::{Table, names, tables};
 
@@ -111,8 +111,7 @@ fn sections(plan: &Plan, records: &[Record]) -> Vec<(&'static str, Vec<String>)>
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     let mut differences = plan.differences.clone();
     differences.push(format!("{} runs took {seconds:.0} s in all.", records.len()));
-    let exploded: Vec<String> =
-        records.iter().filter(|record| record.measured.values.contains_key(EXPLODED)).map(Record::title).collect();
+    let exploded: Vec<String> = records.iter().filter(|record| record.has_exploded()).map(Record::title).collect();
     if !exploded.is_empty() {
         let (count, all) = (exploded.len(), records.len());
         differences.push(format!(

@@ -69,7 +69,7 @@ impl<R: Runtime> Work<'_, R> {
                         let units = shapes.batch * (plan.chunks - 1) * run.count;
                         middle::products::products::launch_unchecked::<R>(
                             client,
-                            self.gpu.spread(units.div_ceil(middle::products::blocks(run.b))),
+                            self.gpu.spread(units.div_ceil(middle::products::BLOCKS)),
                             CubeDim::new_1d(middle::CUBE as u32),
                             4,
                             omega,
@@ -153,7 +153,7 @@ impl<R: Runtime> Work<'_, R> {
             let (ends, rows) = (array(ends, end_count), array(rows, row_count));
             let (beta, lengths) = (self.beta(), self.lengths());
             if self.owner() == Owner::Team {
-                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::teams(run.b))), CubeDim::new_1d(middle::CUBE as u32));
+                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::TEAMS)), CubeDim::new_1d(middle::CUBE as u32));
                 middle::walk::walk::launch_unchecked::<R>(
                     client, cubes, dim, omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose,
                 );
@@ -195,7 +195,7 @@ impl<R: Runtime> Work<'_, R> {
             let sizes = self.host.launch(units);
             let (client, gpu) = (self.gpu.client(), self.gpu);
             if self.owner() == Owner::Team {
-                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::teams(run.b))), CubeDim::new_1d(middle::CUBE as u32));
+                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::TEAMS)), CubeDim::new_1d(middle::CUBE as u32));
                 middle::carry::carry::launch_unchecked::<R>(
                     client, cubes, dim, products, initial, ends, sizes, run.b, affine, back,
                 );

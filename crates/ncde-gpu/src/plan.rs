@@ -74,7 +74,7 @@ impl Default for Limits {
 pub enum Owner {
     /// A unit, in its registers: blocks up to 8.
     Unit,
-    /// A team of 16 or 32 units, a row each: blocks up to 32.
+    /// A team of 16 units, a row each: blocks up to 16.
     Team,
     /// A cube, in its shared memory.
     Cube,
@@ -85,7 +85,8 @@ impl Owner {
     pub fn of(b: usize) -> Self {
         match b {
             0..=8 => Self::Unit,
-            9..=32 => Self::Team,
+            // Blocks of 32 were tried, too, with teams of 32: too few are at work at once where a series has one, the dense part of diagonal-dense.
+            9..=16 => Self::Team,
             _ => Self::Cube,
         }
     }
@@ -108,7 +109,7 @@ pub struct Plan {
 fn weight(b: usize) -> usize {
     match Owner::of(b) {
         Owner::Unit => b.min(2),
-        Owner::Team => 2 * b.next_power_of_two(),
+        Owner::Team => 32,
         Owner::Cube => 512,
     }
 }
@@ -124,17 +125,14 @@ impl Plan {
     /// For a run of blocks.
     pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
         let Shapes { batch, length, columns, .. } = shapes;
-        let owner = Owner::of(run.b);
         let serial = batch * columns * run.count * weight(run.b);
         // As many chunks as keep the device busy.
         let wanted = limits.units.div_ceil(serial.max(1)).max(1);
         let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
         let chunks = length.div_ceil(chunk);
         let step = batch * chunks * run.entries() * size_of::<f32>();
-        // Steps of large blocks take so long that short slabs cost nothing, and more of them is left in the caches of the device.
-        let bytes = if owner == Owner::Cube && chunks > 1 { limits.slab / 4 } else { limits.slab };
-        let slab = (bytes / step.max(1)).clamp(1, chunk);
-        Self { owner, chunk, chunks, slab }
+        let slab = (limits.slab / step.max(1)).clamp(1, chunk);
+        Self { owner: Owner::of(run.b), chunk, chunks, slab }
     }
 
     /// How many chunks are joined to a group, of which then there are about as many: all, where they are few.
@@ -198,18 +196,18 @@ mod tests {
     fn a_block_belongs_to_a_unit_a_team_or_a_cube() {
         let owner = |b| Plan::new(Run { b, count: 2, at: 0, entry: 0 }, SHAPES, Limits::default()).owner;
         assert!([1, 2, 5, 8].iter().all(|&b| owner(b) == Owner::Unit));
-        assert!([9, 12, 16, 17, 24, 31, 32].iter().all(|&b| owner(b) == Owner::Team));
-        assert!([33, 64, 128, 1024].iter().all(|&b| owner(b) == Owner::Cube));
+        assert!([9, 12, 16].iter().all(|&b| owner(b) == Owner::Team));
+        assert!([17, 24, 32, 33, 64, 128, 1024].iter().all(|&b| owner(b) == Owner::Cube));
     }
 
     /// Teams of all chunks are as many planes as a multiprocessor holds at once, 32 of 32 units, and chunks few enough to go through one after the other.
     #[test]
     fn teams_fill_the_device() {
         let limits = Limits { units: 132 << 11, slab: 1 << 28 };
-        for b in [9, 16, 17, 32] {
+        for b in [9, 16] {
             let run = Run { b, count: 128 / b, at: 0, entry: 0 };
             let plan = Plan::new(run, SHAPES, limits);
-            let units = SHAPES.batch * plan.chunks * run.count * if b <= 16 { 16 } else { 32 };
+            let units = SHAPES.batch * plan.chunks * run.count * 16;
             assert!((120 << 10..=133 << 10).contains(&units) && plan.chunks <= 400, "{b}: {units} {plan:?}");
         }
     }

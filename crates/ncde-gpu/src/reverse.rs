@@ -190,9 +190,7 @@ impl<R: Runtime> Work<'_, R> {
         let (client, places) = (self.gpu.client(), self.host.places());
         let d_omega = self.gpu.floats(self.slab_count());
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
-        // As many parts as keep the device busy: a part of large blocks is large.
-        let busy = 2 * self.gpu.limits().units / (groups * run.entries());
-        let each = places.div_ceil(busy.clamp(1, SPLITS));
+        let each = places.div_ceil(SPLITS);
         let splits = places.div_ceil(each);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);
@@ -218,7 +216,7 @@ impl<R: Runtime> Work<'_, R> {
                             );
                         }
                         Owner::Team => {
-                            let cubes = self.gpu.spread(units.div_ceil(middle::teams(b)));
+                            let cubes = self.gpu.spread(units.div_ceil(middle::TEAMS));
                             let dim = CubeDim::new_1d(middle::CUBE as u32);
                             middle::differentiate::differentiate::launch_unchecked::<R>(
                                 client, cubes, dim, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::Error;
 use crate::plan::{Control, Job, Metric};
-use crate::record::Measured;
+use crate::record::{EXPLODED, Measured};
 use crate::token::{Fit, Fitted, Kept, Row, Slice, Source, fit};
 
 /// The share of answers that are right on words that were held out.
@@ -77,7 +77,7 @@ fn measured(fitted: &Fitted) -> Measured {
         ("steps", fitted.steps as f64),
         ("step_seconds", fitted.seconds / fitted.steps.max(1) as f64),
         ("parameters", fitted.network.parameters() as f64),
-        ("exploded", f64::from(u8::from(fitted.exploded))),
+        (EXPLODED, f64::from(u8::from(fitted.exploded))),
     ];
     Measured::of(&values).with_curve("accuracy", fitted.curve.clone())
 }

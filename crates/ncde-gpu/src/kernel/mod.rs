@@ -5,7 +5,7 @@
 //! | `step` | one step of a small block in registers: the flow and its derivative |
 //! | `small` | small blocks through time: products of chunks, states, gradients |
 //! | `few` | the same with few channels: generators made on the way |
-//! | `middle` | blocks of 9 to 32, a team of units each, with its rows in registers |
+//! | `middle` | blocks of 9 to 16, a team of units each, with its rows in registers |
 //! | `wide` | large blocks in shared memory |
 //! | `carry` | from chunk to chunk |
 //! | `scale` | `factor x` |

@@ -2,13 +2,11 @@
 
 use cubecl::prelude::*;
 
-use super::{TURN, dot, lines, team, teams};
+use super::{TEAM, TEAMS, TURN, dot, lines};
 use crate::sizes::Sizes;
 
 /// How many products a team reads at once, so that it waits for all of them together.
-const fn deep(b: usize) -> usize {
-    128 / team(b)
-}
+const DEEP: usize = 128 / TEAM;
 
 /// The state at the beginning of every chunk, or in reverse the gradient at the end of every chunk, in place of what the chunk itself contributes.
 ///
@@ -25,9 +23,9 @@ pub(crate) fn carry(
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let unit = UNIT_POS as usize;
-    let r = unit % comptime!(team(b));
+    let r = unit % comptime!(TEAM);
     let first = unit - r;
-    let team_of = cube * comptime!(teams(b)) + unit / comptime!(team(b));
+    let team_of = cube * comptime!(TEAMS) + unit / comptime!(TEAM);
     let is_there = team_of < sizes.units && r < b;
     let own = min(team_of, sizes.units - 1);
     let block = own % sizes.count;
@@ -40,14 +38,14 @@ pub(crate) fn carry(
             h = initial[(series * sizes.columns + column) * sizes.hidden + sizes.at + block * b + r];
         }
     }
-    let mut p = Array::<f32>::new(comptime!(deep(b) * b));
-    let mut q = Array::<f32>::new(comptime!(deep(b)));
+    let mut p = Array::<f32>::new(comptime!(DEEP * b));
+    let mut q = Array::<f32>::new(comptime!(DEEP));
     let mut row = Array::<f32>::new(b);
     let mut turn = 0usize;
     let mut done = 0usize;
     while done < sizes.chunks {
         #[unroll]
-        for i in 0..comptime!(deep(b)) {
+        for i in 0..comptime!(DEEP) {
             let at = min(done + i, sizes.chunks - 1);
             let mut chunk = at;
             if comptime!(back) {
@@ -78,7 +76,7 @@ pub(crate) fn carry(
             }
         }
         #[unroll]
-        for i in 0..comptime!(deep(b)) {
+        for i in 0..comptime!(DEEP) {
             let at = done + i;
             if is_there && at < sizes.chunks {
                 let mut chunk = at;
@@ -97,6 +95,6 @@ pub(crate) fn carry(
             h = q[i] + dot(&row, &shared, turn * TURN + first, b);
             turn = 1 - turn;
         }
-        done += comptime!(deep(b));
+        done += comptime!(DEEP);
     }
 }

@@ -9,15 +9,13 @@
 
 use cubecl::prelude::*;
 
-use super::{CUBE, TURN, dot, largest, lines, overflow, read, shrunk, size, stages, team, teams, told};
+use super::{CUBE, TEAM, TEAMS, TURN, dot, largest, lines, overflow, read, shrunk, size, stages, told};
 use crate::flow::Flow;
 use crate::kernel::step::{SMALL, TERMS};
 use crate::sizes::{Sizes, row_of};
 
 /// How far apart rows of `M` lie in shared memory, so that both its rows and its columns are spread over all banks.
-const fn apart(b: usize) -> usize {
-    team(b) + 1
-}
+const APART: usize = TEAM + 1;
 
 /// The state before a stage of the step from `value`: so many stages on.
 #[cube]
@@ -34,7 +32,7 @@ fn onward(
     #[comptime] flow: Flow,
 ) -> (f32, usize) {
     let unit = UNIT_POS as usize;
-    let first = unit / comptime!(team(b)) * comptime!(team(b));
+    let first = unit / comptime!(TEAM) * comptime!(TEAM);
     let mut turn = begin;
     let mut x = value;
     for _ in 0..count {
@@ -81,9 +79,9 @@ pub(crate) fn differentiate(
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let unit = UNIT_POS as usize;
-    let c = unit % comptime!(team(b));
+    let c = unit % comptime!(TEAM);
     let first = unit - c;
-    let team_of = cube * comptime!(teams(b)) + unit / comptime!(team(b));
+    let team_of = cube * comptime!(TEAMS) + unit / comptime!(TEAM);
     let is_there = team_of < sizes.units && c < b;
     let own = min(team_of, sizes.units - 1);
     let block = own % sizes.count;
@@ -101,8 +99,8 @@ pub(crate) fn differentiate(
     let mut shared = lines();
     // w_0, w_1, ...
     let mut terms_of = SharedMemory::<f32>::new_aligned(comptime!(most_terms * CUBE), 16usize);
-    let mut tile = SharedMemory::<f32>::new(comptime!(if flow.exact { teams(b) * b * apart(b) } else { 1 }));
-    let tile_of = unit / comptime!(team(b)) * comptime!(b * apart(b));
+    let mut tile = SharedMemory::<f32>::new(comptime!(if flow.exact { TEAMS * b * APART } else { 1 }));
+    let tile_of = unit / comptime!(TEAM) * comptime!(b * APART);
     let mut row = Array::<f32>::new(b);
     let mut by_column = Array::<f32>::new(b);
     let mut dm = Array::<f32>::new(b);
@@ -150,13 +148,13 @@ pub(crate) fn differentiate(
             if c < b {
                 #[unroll]
                 for k in 0..b {
-                    tile[tile_of + comptime!(k * apart(b)) + c] = by_column[k];
+                    tile[tile_of + comptime!(k * APART) + c] = by_column[k];
                 }
             }
             sync_cube();
             #[unroll]
             for k in 0..b {
-                row[k] = tile[tile_of + min(c, comptime!(b - 1)) * comptime!(apart(b)) + k];
+                row[k] = tile[tile_of + min(c, comptime!(b - 1)) * comptime!(APART) + k];
             }
             let own_norm = max(size(&row, b), size(&by_column, b));
             bad = overflow(own_norm);

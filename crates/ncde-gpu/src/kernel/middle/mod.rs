@@ -1,4 +1,4 @@
-//! Blocks of 9 to 32: a team of units has the state of one block of one chunk, a row each, and goes through time.
+//! Blocks of 9 to 16: a team of units has the state of one block of one chunk, a row each, and goes through time.
 //!
 //! ```text
 //! y_r = sum_k M[r, k] x_k:   row r of M in the registers of unit r, x in a line of shared memory
@@ -24,14 +24,10 @@ use crate::kernel::step::{MOST, REACH, SMALL, TERMS};
 pub(crate) const CUBE: usize = 32;
 
 /// Units of a team; the last of them may have no row.
-pub(crate) const fn team(b: usize) -> usize {
-    if b <= 16 { 16 } else { 32 }
-}
+pub(crate) const TEAM: usize = 16;
 
 /// Teams of a cube.
-pub(crate) const fn teams(b: usize) -> usize {
-    CUBE / team(b)
-}
+pub(crate) const TEAMS: usize = CUBE / TEAM;
 
 /// Numbers of a turn in [`lines`]: one of a vector and one of a norm for each unit.
 const TURN: usize = 2 * CUBE;
@@ -146,7 +142,7 @@ fn advance(
     #[comptime] flow: Flow,
 ) -> (f32, usize) {
     let unit = UNIT_POS as usize;
-    let first = unit / comptime!(team(b)) * comptime!(team(b));
+    let first = unit / comptime!(TEAM) * comptime!(TEAM);
     let mut turn = begin;
     let mut x = value;
     shared[turn * TURN + unit] = x;

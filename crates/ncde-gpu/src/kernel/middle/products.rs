@@ -8,25 +8,19 @@
 
 use cubecl::prelude::*;
 
-use super::{CUBE, largest, overflow, stages, team, told};
+use super::{CUBE, TEAM, largest, overflow, stages, told};
 use crate::flow::Flow;
 use crate::kernel::step::{SMALL, TERMS};
 use crate::sizes::{Sizes, row_of};
 
 /// Columns of a unit: each number of a generator that is read from shared memory serves all of them.
-pub(crate) const fn own(b: usize) -> usize {
-    32 / team(b)
-}
+const OWN: usize = 32 / TEAM;
 
 /// Units of a block.
-const fn units(b: usize) -> usize {
-    team(b) / own(b)
-}
+const UNITS: usize = TEAM / OWN;
 
 /// Blocks of a cube.
-pub(crate) const fn blocks(b: usize) -> usize {
-    CUBE / units(b)
-}
+pub(crate) const BLOCKS: usize = CUBE / UNITS;
 
 /// Rows of a generator, four numbers each.
 const fn fours(b: usize) -> usize {
@@ -40,7 +34,7 @@ const fn apart(b: usize) -> usize {
 
 /// Fours of all generators of a cube that a unit reads.
 const fn each(b: usize) -> usize {
-    (blocks(b) * b * fours(b)).div_ceil(CUBE)
+    (BLOCKS * b * fours(b)).div_ceil(CUBE)
 }
 
 /// A unit's part of the generators of a step of the slab: four neighbouring numbers of `m[k, out]` at a time, zeros beyond the block and past the end of its series.
@@ -81,7 +75,7 @@ fn multiply<N: Size>(
     #[comptime] b: usize,
 ) {
     #[unroll]
-    for i in 0..comptime!(own(b) * fours(b)) {
+    for i in 0..comptime!(OWN * fours(b)) {
         acc[i] = Vector::<f32, N>::new(0.0);
     }
     #[unroll]
@@ -90,7 +84,7 @@ fn multiply<N: Size>(
         for o in 0..comptime!(fours(b)) {
             let four = tile[at + comptime!(k * fours(b) + o)];
             #[unroll]
-            for c in 0..comptime!(own(b)) {
+            for c in 0..comptime!(OWN) {
                 let column = w[comptime!(c * fours(b) + k / 4)];
                 acc[comptime!(c * fours(b) + o)] += four * Vector::<f32, N>::new(column[comptime!(k % 4)]);
             }
@@ -131,7 +125,7 @@ pub(crate) fn products<N: Size>(
     #[unroll]
     for i in 0..comptime!(each(b)) {
         let e = unit + comptime!(i * CUBE);
-        let which = cube * comptime!(blocks(b)) + e / numbers;
+        let which = cube * comptime!(BLOCKS) + e / numbers;
         let (place, series) = place_of(which, sizes, back);
         let k = e % numbers / comptime!(fours(b));
         let first = (row_of(place, sizes) * sizes.count + which % sizes.count) * comptime!(b * b);
@@ -139,23 +133,23 @@ pub(crate) fn products<N: Size>(
         limits[i] = 0usize;
         let t_0 = place % sizes.chunks * sizes.chunk + sizes.first;
         let length = lengths[series] as usize;
-        if e / numbers < comptime!(blocks(b)) && which < sizes.units && t_0 < length {
+        if e / numbers < comptime!(BLOCKS) && which < sizes.units && t_0 < length {
             limits[i] = length - t_0;
         }
     }
-    let within = unit / comptime!(units(b));
-    let lane = unit % comptime!(units(b));
-    let which = cube * comptime!(blocks(b)) + within;
+    let within = unit / comptime!(UNITS);
+    let lane = unit % comptime!(UNITS);
+    let which = cube * comptime!(BLOCKS) + within;
     let (place, _series) = place_of(which, sizes, back);
     let is_there = which < sizes.units;
     let to = (place * (b + sizes.columns) * sizes.count + which % sizes.count) * b;
     let is_begun = if comptime!(back) { sizes.first + sizes.steps < sizes.chunk } else { sizes.first > 0 };
-    let mut x = Array::<Vector<f32, N>>::new(comptime!(own(b) * fours(b)));
-    let mut w = Array::<Vector<f32, N>>::new(comptime!(own(b) * fours(b)));
-    let mut acc = Array::<Vector<f32, N>>::new(comptime!(own(b) * fours(b)));
+    let mut x = Array::<Vector<f32, N>>::new(comptime!(OWN * fours(b)));
+    let mut w = Array::<Vector<f32, N>>::new(comptime!(OWN * fours(b)));
+    let mut acc = Array::<Vector<f32, N>>::new(comptime!(OWN * fours(b)));
     #[unroll]
-    for i in 0..comptime!(own(b) * fours(b)) {
-        let column = lane * comptime!(own(b)) + comptime!(i / fours(b));
+    for i in 0..comptime!(OWN * fours(b)) {
+        let column = lane * comptime!(OWN) + comptime!(i / fours(b));
         let mut four = Vector::<f32, N>::new(0.0);
         #[unroll]
         for c in 0..4usize {
@@ -174,7 +168,7 @@ pub(crate) fn products<N: Size>(
         }
         x[i] = four;
     }
-    let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(2 * blocks(b) * apart(b)));
+    let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(2 * BLOCKS * apart(b)));
     let mut norms = SharedMemory::<f32>::new(comptime!(2 * CUBE));
     let mut next = Array::<Vector<f32, N>>::new(comptime!(each(b)));
     let mut s = 0usize;
@@ -184,11 +178,11 @@ pub(crate) fn products<N: Size>(
     let mut turn = 0usize;
     read(m, &starts, &limits, s, sizes, &mut next, b);
     for step in 0..sizes.steps {
-        let cube_tile = turn * comptime!(blocks(b) * apart(b));
+        let cube_tile = turn * comptime!(BLOCKS * apart(b));
         #[unroll]
         for i in 0..comptime!(each(b)) {
             let e = unit + comptime!(i * CUBE);
-            if e < comptime!(blocks(b) * b * fours(b)) {
+            if e < comptime!(BLOCKS * b * fours(b)) {
                 tile[cube_tile + e / numbers * comptime!(apart(b)) + e % numbers] = next[i];
             }
         }
@@ -204,7 +198,7 @@ pub(crate) fn products<N: Size>(
         if comptime!(!flow.exact) {
             multiply(&tile, at, &x, &mut acc, b);
             #[unroll]
-            for i in 0..comptime!(own(b) * fours(b)) {
+            for i in 0..comptime!(OWN * fours(b)) {
                 x[i] += acc[i];
             }
         } else {
@@ -232,7 +226,7 @@ pub(crate) fn products<N: Size>(
             let part = 1.0 / f32::cast_from(stages);
             for _ in 0..stages {
                 #[unroll]
-                for i in 0..comptime!(own(b) * fours(b)) {
+                for i in 0..comptime!(OWN * fours(b)) {
                     w[i] = x[i];
                 }
                 let mut left = f32::new(1.0);
@@ -241,7 +235,7 @@ pub(crate) fn products<N: Size>(
                     let factor = part / f32::cast_from(j);
                     multiply(&tile, at, &w, &mut acc, b);
                     #[unroll]
-                    for i in 0..comptime!(own(b) * fours(b)) {
+                    for i in 0..comptime!(OWN * fours(b)) {
                         w[i] = acc[i] * Vector::<f32, N>::new(factor);
                         x[i] += w[i];
                     }
@@ -254,8 +248,8 @@ pub(crate) fn products<N: Size>(
         turn = 1 - turn;
     }
     #[unroll]
-    for i in 0..comptime!(own(b) * fours(b)) {
-        let column = lane * comptime!(own(b)) + comptime!(i / fours(b));
+    for i in 0..comptime!(OWN * fours(b)) {
+        let column = lane * comptime!(OWN) + comptime!(i / fours(b));
         let four = x[i];
         #[unroll]
         for c in 0..4usize {

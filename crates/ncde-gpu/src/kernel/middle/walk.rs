@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::{advance, lines, read, team, teams};
+use super::{TEAM, TEAMS, advance, lines, read};
 use crate::flow::Flow;
 use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
@@ -25,8 +25,8 @@ pub(crate) fn walk(
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let unit = UNIT_POS as usize;
-    let r = unit % comptime!(team(b));
-    let team_of = cube * comptime!(teams(b)) + unit / comptime!(team(b));
+    let r = unit % comptime!(TEAM);
+    let team_of = cube * comptime!(TEAMS) + unit / comptime!(TEAM);
     // A team too many goes where the last one goes, and writes nothing.
     let is_there = team_of < sizes.units && r < b;
     let own = min(team_of, sizes.units - 1);

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::{WALKERS, dot};
+use super::WALKERS;
 use crate::sizes::Sizes;
 
 /// From chunk to chunk: the state at the beginning of every chunk, or in reverse the gradient at the end of every chunk, in place of what the
@@ -64,7 +64,9 @@ pub(crate) fn carry(
                     if comptime!(affine) {
                         sum = products[base + ((b + column) * sizes.count + block) * b + r];
                     }
-                    sum += dot(products, base + block * b + r, sizes.count * b, &h, 0usize, b);
+                    for c in 0..b {
+                        sum += products[base + (c * sizes.count + block) * b + r] * h[c];
+                    }
                 }
                 next[r] = sum;
             }

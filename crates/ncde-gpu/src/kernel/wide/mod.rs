@@ -37,59 +37,6 @@ pub(crate) enum Purpose {
     Pull,
 }
 
-/// Numbers of a generator that a unit reads at once, so that it waits for all of them together.
-const AHEAD: usize = 16;
-
-/// The sum over `k` of `m[k, out] x[k]`, from where `m[0, out]` and `x[0]` lie; rows of `m` are `stride` apart.
-#[cube]
-fn dot(m: &Array<f32>, at: usize, stride: usize, x: &SharedMemory<f32>, from: usize, #[comptime] b: usize) -> f32 {
-    // Four sums, or each would wait for the one before it.
-    let mut sums = Array::<f32>::new(4usize);
-    let mut own = Array::<f32>::new(AHEAD);
-    #[unroll]
-    for i in 0..4usize {
-        sums[i] = f32::new(0.0);
-    }
-    for turn in 0..comptime!(b / AHEAD) {
-        let first = turn * AHEAD;
-        #[unroll]
-        for i in 0..AHEAD {
-            own[i] = m[at + (first + i) * stride];
-        }
-        #[unroll]
-        for i in 0..AHEAD {
-            sums[comptime!(i % 4)] += own[i] * x[from + first + i];
-        }
-    }
-    #[unroll]
-    for k in comptime!(b / AHEAD * AHEAD)..b {
-        sums[comptime!(k % 4)] += m[at + k * stride] * x[from + k];
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
-}
-
-/// The sum over `k` of the absolute values of `m[k, out]`.
-#[cube]
-fn size(m: &Array<f32>, at: usize, #[comptime] b: usize) -> f32 {
-    let mut own = Array::<f32>::new(AHEAD);
-    let mut sum = f32::new(0.0);
-    for turn in 0..comptime!(b / AHEAD) {
-        #[unroll]
-        for i in 0..AHEAD {
-            own[i] = m[at + (turn * AHEAD + i) * b];
-        }
-        #[unroll]
-        for i in 0..AHEAD {
-            sum += f32::abs(own[i]);
-        }
-    }
-    #[unroll]
-    for k in comptime!(b / AHEAD * AHEAD)..b {
-        sum += f32::abs(m[at + k * b]);
-    }
-    sum
-}
-
 /// `y = M x` for one vector in shared memory, entries of `y` shared out over the units.
 #[cube]
 pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
@@ -98,7 +45,11 @@ pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut Sh
     for i in 0..comptime!(b.div_ceil(WALKERS)) {
         let out = unit + comptime!(i * WALKERS);
         if out < b {
-            y[out] = dot(m, at + out, b.runtime(), x, 0usize, b);
+            let mut sum = f32::new(0.0);
+            for k in 0..b {
+                sum += m[at + k * b + out] * x[k];
+            }
+            y[out] = sum;
         }
     }
 }
@@ -112,7 +63,11 @@ pub(super) fn norm(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[c
     for i in 0..comptime!(b.div_ceil(WALKERS)) {
         let out = unit + comptime!(i * WALKERS);
         if out < b {
-            most = max(most, size(m, at + out, b));
+            let mut sum = f32::new(0.0);
+            for k in 0..b {
+                sum += f32::abs(m[at + k * b + out]);
+            }
+            most = max(most, sum);
         }
     }
     sync_cube();
@@ -250,7 +205,10 @@ pub(super) fn multiply(
     for i in 0..comptime!(b.div_ceil(WALKERS)) {
         let out = unit + comptime!(i * WALKERS);
         if out < b {
-            let sum = dot(m, at + out, b.runtime(), w, from, b);
+            let mut sum = f32::new(0.0);
+            for k in 0..b {
+                sum += m[at + k * b + out] * w[from + k];
+            }
             w[to + out] = factor * sum;
         }
     }

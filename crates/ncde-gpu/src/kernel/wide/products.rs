@@ -254,47 +254,24 @@ pub(crate) fn products_by_fours<N: Size>(
     sync_cube();
     let first = chunk * sizes.chunk + sizes.first;
     let length = lengths[series] as usize;
-    let each = comptime!(DEEPER * b / 4 / (SIDE * SIDE));
-    let turns = comptime!(b / DEEPER);
-    let rows = row_of(place, sizes);
-    // What comes next is read while this is worked on; past the last step, what is not used.
-    let mut next = Array::<Vector<f32, N>>::new(each);
-    let mut s = 0usize;
-    if comptime!(back) {
-        s = sizes.steps - 1;
-    }
-    #[unroll]
-    for i in 0..each {
-        next[i] = m[((rows + s) * sizes.count + block) * comptime!(b * b / 4) + unit + comptime!(i * SIDE * SIDE)];
-    }
-    for step in 0..sizes.steps {
-        let is_in = first + s < length;
-        let at = ((rows + s) * sizes.count + block) * comptime!(b * b / 4);
+    for k in 0..sizes.steps {
+        let mut s = k;
         if comptime!(back) {
-            s = max(s, 1) - 1;
-        } else {
-            s = min(step + 1, sizes.steps - 1);
+            s = sizes.steps - 1 - k;
         }
-        let then = ((rows + s) * sizes.count + block) * comptime!(b * b / 4);
-        if is_in {
+        if first + s < length {
+            let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b / 4);
             #[unroll]
             for i in 0..comptime!(tall * 4 * broad) {
                 acc[i] = Vector::<f32, N>::new(0.0);
             }
-            for turn in 0..turns {
-                let mut from = at + (turn + 1) * comptime!(DEEPER * b / 4);
-                if turn + 1 == turns {
-                    from = then;
-                }
+            for turn in 0..comptime!(b / DEEPER) {
                 #[unroll]
-                for i in 0..each {
-                    tile[unit + comptime!(i * SIDE * SIDE)] = next[i];
+                for i in 0..comptime!(DEEPER * b / 4 / (SIDE * SIDE)) {
+                    let e = unit + comptime!(i * SIDE * SIDE);
+                    tile[e] = m[at + turn * comptime!(DEEPER * b / 4) + e];
                 }
                 sync_cube();
-                #[unroll]
-                for i in 0..each {
-                    next[i] = m[from + unit + comptime!(i * SIDE * SIDE)];
-                }
                 #[unroll]
                 for k in 0..DEEPER {
                     let mut own = Array::<Vector<f32, N>>::new(broad);
@@ -325,11 +302,6 @@ pub(crate) fn products_by_fours<N: Size>(
                 }
             }
             sync_cube();
-        } else {
-            #[unroll]
-            for i in 0..each {
-                next[i] = m[then + unit + comptime!(i * SIDE * SIDE)];
-            }
         }
     }
     #[unroll]
