@@ -132,7 +132,7 @@ pub fn fit(
     let mut now = begun.unwrap_or(Standing { settings, ..Standing::default() });
     let (mut exploded, mut stopped, mut saved, mut clock) = (false, false, Instant::now(), Instant::now());
     let enough = |now: &Standing| now.curve.last().is_some_and(|point| point[1] > how.enough);
-    let is_look = |step: usize| step % how.look == 0 || step == how.steps;
+    let is_look = |step: usize| step.is_multiple_of(how.look) || step == how.steps;
     let mut flight = InFlight::default();
     while now.step < how.steps && !exploded && !enough(&now) {
         stopped = stop.load(Ordering::Relaxed);
