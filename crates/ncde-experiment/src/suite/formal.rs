@@ -33,8 +33,8 @@ const fn tail(block: usize) -> StructureSpec {
     StructureSpec::DiagonalDense { block }
 }
 
-/// One-hot matrices and a diagonal, mixed from 8. By rows as the published code has them: fetched states, to which inputs are added, scores that are small and a modulus of about 1/2 at first. States
-/// that are sent, with nothing added, learn three of the languages in fewer steps and never the fourth.
+/// One-hot matrices and a diagonal, mixed from 8. By rows as the published code has them: fetched states, to which inputs are added, scores that are small and a modulus of about 1/2 at first; they hold
+/// on longer words after fewer steps. Small models by columns, with nothing added, learn three of the languages in the few steps of `quick`.
 fn permutation(budget: Budget) -> Row {
     let own = match budget {
         Budget::Quick => PermutationDiagonal::new(32, 8),
@@ -167,7 +167,7 @@ fn differences(budget: Budget) -> Vec<String> {
     ];
     if budget == Budget::Quick {
         all.push(format!(
-            "Cut: {} and {PERMUTATION} with 32 real states on all languages, which are smaller than the published rows, and {} on cycle navigation; others, and those on other languages, with \
+            "Cut: {} and {PERMUTATION} with 32 real states, by columns and with nothing added to them, on all languages, which are smaller than the published rows, and {} on cycle navigation; others, and those on other languages, with \
              `--model`. 64 words a step instead of 256, 2000 steps instead of 100,000, rate 5e-3 instead of 2e-3, gradients of norm at most 1, no penalty, \
              increments times 0.2 or 0.05 instead of 1/40, 512 words to validate instead of 8192. Rows with blocks have exact flows of which no state grows \
              (skew matrices for tokens), which the published ones do not: that is what makes so few steps enough on longer words. One seed.",

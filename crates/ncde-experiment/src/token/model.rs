@@ -34,7 +34,7 @@ pub struct Row {
 pub enum Matrices {
     /// Of a linear field.
     Linear(StructureSpec),
-    /// One-hot by columns times a diagonal, both chosen by the token.
+    /// One-hot by columns or rows and a diagonal, both chosen by the token.
     Permutation(PermutationDiagonal),
 }
 

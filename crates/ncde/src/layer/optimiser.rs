@@ -117,9 +117,9 @@ impl InFlight {
         self.0.pop_front().map(|oldest| oldest?.seen())
     }
 
-    /// Forgets all: what they did is undone.
+    /// Forgets all, once the device is done with them: the caller undoes what they did.
     pub fn clear(&mut self) {
-        self.0.clear();
+        while self.pop().is_some() {}
     }
 }
 
@@ -201,5 +201,31 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimiser<B>
             }
         }
         Ok(Begun(seen))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    fn later(loss: f64) -> Result<Begun, Error> {
+        Ok(Begun(Seen::Later(Box::new(move || Ok([loss, 4.0])))))
+    }
+
+    #[test]
+    fn two_steps_are_in_flight_at_most_and_are_seen_in_order() {
+        let mut flight = InFlight::default();
+        flight.push(later(1.0));
+        assert!(flight.has_room());
+        flight.push(later(2.0));
+        assert!(!flight.has_room());
+        assert_eq!(flight.pop().unwrap().unwrap(), Stepped { loss: 1.0, norm: 2.0 });
+        assert!(flight.has_room() && flight.count() == 1);
+        flight.clear();
+        assert!(flight.count() == 0 && flight.pop().is_none());
+        // What is done is looked at before the next one is begun.
+        flight.push(Ok(Begun(Seen::Now([3.0, 4.0]))));
+        assert!(!flight.has_room());
     }
 }
