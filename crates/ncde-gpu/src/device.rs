@@ -15,6 +15,9 @@ use crate::kernel::{few, scale};
 use crate::plan::{Limits, Owner, Run, Shapes};
 use crate::sizes::CUBE;
 
+/// Sizes of buffers that are kept by themselves are multiples of this: 64 MiB.
+const SLAB: usize = 1 << 26;
+
 /// A device.
 pub struct Gpu<R: Runtime> {
     client: ComputeClient<R>,
@@ -214,6 +217,27 @@ impl<R: Runtime> Gpu<R> {
     /// Room for so many numbers.
     pub(crate) fn floats(&self, count: usize) -> Handle {
         self.client.empty(count.max(1) * size_of::<f32>())
+    }
+
+    /// Room for the generators of a slab. CubeCL has pages of gigabytes for buffers of this size; a buffer of its own, in one of few sizes, is kept for what comes next.
+    pub(crate) fn slab(&self, count: usize) -> Handle {
+        let bytes = count * size_of::<f32>();
+        if bytes <= SLAB {
+            return self.floats(count);
+        }
+        let room = self.client.memory_persistent_allocation((), |()| self.client.empty(bytes.next_multiple_of(SLAB)));
+        room.unwrap_or_else(|_| self.floats(count))
+    }
+
+    /// `sum + own` of so many numbers, in the place of the sum where there is one.
+    pub(crate) fn add(&self, sum: Option<Handle>, own: Handle, count: usize) -> Handle {
+        let Some(sum) = sum else { return own };
+        // SAFETY: callers made both with this size.
+        unsafe {
+            let (to, from) = (array(&sum, count), array(&own, count));
+            scale::add::launch_unchecked::<R>(&self.client, self.cubes(count), CubeDim::new_1d(CUBE), to, from, count);
+        }
+        sum
     }
 
     /// Cubes of a launch over so many units, each of which works for itself.

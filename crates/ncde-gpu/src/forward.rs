@@ -12,8 +12,9 @@ use crate::sizes::{CUBE, Host};
 use crate::work::Work;
 
 impl<R: Runtime> Work<'_, R> {
-    /// The products of the flows of chunks, and what affine inputs add up to. Where generators are formed, `then` is told of every slab while they are there.
-    pub(crate) fn products(&self, flow: Flow, back: bool, then: impl Fn((usize, usize))) -> Handle {
+    /// The products of the flows of chunks, `all` or those that the pass needs, and what affine inputs add up to. Where generators are formed, `then` is told of every slab while
+    /// they are there.
+    pub(crate) fn products(&self, flow: Flow, back: bool, all: bool, then: impl Fn((usize, usize))) -> Handle {
         let out = self.gpu.floats(self.product_count());
         let Host { run, shapes, plan, .. } = self.host;
         if self.few > 0 {
@@ -83,7 +84,8 @@ impl<R: Runtime> Work<'_, R> {
                     }
                     Owner::Cube => {
                         let columns = self.columns();
-                        let units = shapes.batch * (plan.chunks - 1) * run.count * run.b.div_ceil(columns);
+                        let chunks = plan.chunks - usize::from(!all);
+                        let units = shapes.batch * chunks * run.count * run.b.div_ceil(columns);
                         if self.is_by_fours() && columns >= 64 {
                             wide::products::products_by_fours::launch_unchecked::<R>(
                                 client,
@@ -97,6 +99,7 @@ impl<R: Runtime> Work<'_, R> {
                                 run.b,
                                 columns,
                                 back,
+                                all,
                             );
                         } else {
                             wide::products::products::launch_unchecked::<R>(
@@ -111,6 +114,7 @@ impl<R: Runtime> Work<'_, R> {
                                 columns,
                                 flow,
                                 back,
+                                all,
                             );
                         }
                     }
@@ -141,10 +145,22 @@ impl<R: Runtime> Work<'_, R> {
     }
 
     /// A walk through a slab, of blocks of more than one unit.
-    pub(crate) fn walk(&self, slab: (usize, usize), purpose: Purpose, (ends, end_count): (&Handle, usize), rows: &Handle) {
+    pub(crate) fn walk(&self, slab: (usize, usize), purpose: Purpose, ends: (&Handle, usize), rows: &Handle) {
+        self.walk_to(slab, purpose, ends, rows, None);
+    }
+
+    /// The same with a buffer for adjoints, which are of blocks that a cube has.
+    pub(crate) fn walk_to(
+        &self,
+        slab: (usize, usize),
+        purpose: Purpose,
+        (ends, end_count): (&Handle, usize),
+        rows: &Handle,
+        adjoints: Option<&Handle>,
+    ) {
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;
-        let flow = if purpose == Purpose::Pull { self.flow.without_affine() } else { self.flow };
+        let flow = if purpose.is_back() { self.flow.without_affine() } else { self.flow };
         let row_count = if purpose == Purpose::Sum { self.initial_count() } else { self.state_count() };
         let (client, gpu, sizes) = (self.gpu.client(), self.gpu, self.at(slab).launch(units));
         let omega = self.omega(slab, &self.formed[0]);
@@ -159,32 +175,41 @@ impl<R: Runtime> Work<'_, R> {
                 );
             } else {
                 let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
+                let none = gpu.floats(1);
+                let adjoints = adjoints.map_or_else(|| array(&none, 1), |own| array(own, self.state_count()));
                 wide::walk::walk::launch_unchecked::<R>(
-                    client, cubes, dim, omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose,
+                    client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, run.b, flow, purpose,
                 );
             }
         }
     }
 
-    /// The state at the beginning of every chunk.
-    pub(crate) fn starts(&self) -> Handle {
+    /// Whether the products of chunks of the forward pass are kept for the reverse pass: where they take most of its time, and not much room.
+    pub(crate) fn keeps(&self) -> bool {
+        let bytes = self.product_count() * size_of::<f32>();
+        self.owner() == Owner::Cube && self.host.plan.chunks > 1 && bytes <= self.gpu.limits().slab
+    }
+
+    /// The state at the beginning of every chunk, and the products of all chunks, where they are kept.
+    pub(crate) fn starts(&self, keep: bool) -> (Handle, Option<Handle>) {
         let starts = self.gpu.floats(self.end_count());
+        let keep = keep && self.keeps();
         // One chunk has no product, and nothing of it is read.
         let products = if self.host.plan.chunks > 1 {
-            self.products(self.flow, false, |_| ())
+            self.products(self.flow, false, keep, |_| ())
         } else {
             self.gpu.floats(self.product_count())
         };
         if self.owner() == Owner::Unit {
             self.carry(&products, &starts);
         } else {
-            self.carry_large(&products, &starts, self.flow.is_affine(), false);
+            self.carry_large(&products, &starts, self.flow.is_affine(), false, false);
         }
-        starts
+        (starts, keep.then_some(products))
     }
 
     /// Blocks of more than one unit, from chunk to chunk: states, or gradients in reverse.
-    pub(crate) fn carry_large(&self, products: &Handle, ends: &Handle, affine: bool, back: bool) {
+    pub(crate) fn carry_large(&self, products: &Handle, ends: &Handle, affine: bool, back: bool, turned: bool) {
         let Host { run, shapes, .. } = self.host;
         let units = shapes.batch * shapes.columns * run.count;
         // SAFETY: every buffer was made or checked with the size given here.
@@ -202,7 +227,7 @@ impl<R: Runtime> Work<'_, R> {
             } else {
                 let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
                 wide::carry::carry::launch_unchecked::<R>(
-                    client, cubes, dim, products, initial, ends, sizes, run.b, affine, back,
+                    client, cubes, dim, products, initial, ends, sizes, run.b, affine, back, turned,
                 );
             }
         }

@@ -35,6 +35,8 @@ mod kernel;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod neural;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod outer;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod pairs;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod permutation;

@@ -8,6 +8,9 @@ use crate::error::Error;
 use crate::kernel::product::{self, PART, ProductLaunch, UNITS};
 use crate::recurrence::want;
 
+/// Buffers begin at multiples of so many numbers: 256 bytes, the most that `WebGPU` may ask for.
+const ALIGNED: usize = 64;
+
 /// A matrix, row after row in a buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'a> {
@@ -95,13 +98,8 @@ impl<R: Runtime> Gpu<R> {
 
     /// The same, to a buffer that is there.
     pub(crate) fn product_into(&self, a: Matrix<'_>, b: Matrix<'_>, bias: Option<&Handle>, out: &Handle) -> Result<(), Error> {
-        let ((rows, inner), (steps, columns)) = (a.shape(), b.shape());
-        if inner != steps {
-            return Err(Error::Size { what: "the right matrix", seen: steps as u64, wanted: inner as u64 });
-        }
-        for (what, of) in [("the left matrix", a), ("the right matrix", b)] {
-            want(what, of.numbers, of.rows * of.columns)?;
-        }
+        let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+        self.fit(a, b)?;
         if let Some(bias) = bias {
             want("the bias", bias, columns)?;
         }
@@ -109,31 +107,72 @@ impl<R: Runtime> Gpu<R> {
         want("the product", out, rows * columns)?;
         let parts = if cut.splits == 1 { out.clone() } else { self.floats(cut.splits * rows * columns) };
         // A bias is added once, to a sum that is not cut.
-        self.splits_into(a, b, bias.filter(|_| cut.splits == 1), cut, &parts);
+        self.splits_into(a, b, bias.filter(|_| cut.splits == 1), None, cut, &parts);
         if cut.splits > 1 {
             self.total_into(&parts, cut.splits, rows * columns, bias.map(|bias| (bias, columns)), out);
         }
         Ok(())
     }
 
-    /// `a_g b_g` for each of so many groups of equally many steps of the sum, each in so many splits, which are not added: `[groups, splits, rows, columns]`.
-    pub(crate) fn products(&self, a: Matrix<'_>, b: Matrix<'_>, groups: usize) -> Result<(Handle, usize), Error> {
-        let ((rows, inner), (steps, columns)) = (a.shape(), b.shape());
-        if inner != steps || !inner.is_multiple_of(groups) {
+    /// `a b` and the sum of the rows of `b`, as a layer's weights and bias have their gradients.
+    ///
+    /// # Errors
+    /// If shapes do not fit, or a buffer is too small.
+    pub fn product_and_sums(&self, a: Matrix<'_>, b: Matrix<'_>) -> Result<[Handle; 2], Error> {
+        let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+        self.fit(a, b)?;
+        let cut = Cut::new((rows, columns, inner), self.multiprocessors());
+        // Both are parts of one buffer, which begin where any device lets them.
+        let sums = (rows * columns).next_multiple_of(ALIGNED);
+        let (numbers, out) = (sums + columns, self.floats(sums + columns));
+        let parts = if cut.splits == 1 { out.clone() } else { self.floats(cut.splits * numbers) };
+        self.splits_into(a, b, None, Some(sums), cut, &parts);
+        if cut.splits > 1 {
+            self.total_into(&parts, cut.splits, numbers, None, &out);
+        }
+        let bytes = |count: usize| (size_of::<f32>() * count) as u64;
+        Ok([out.clone().offset_end(bytes(numbers - rows * columns)), out.offset_start(bytes(sums))])
+    }
+
+    /// Refuses matrices that do not fit.
+    fn fit(&self, a: Matrix<'_>, b: Matrix<'_>) -> Result<(), Error> {
+        let ((_, inner), (steps, _)) = (a.shape(), b.shape());
+        if inner != steps {
             return Err(Error::Size { what: "the right matrix", seen: steps as u64, wanted: inner as u64 });
         }
-        for (what, of) in [("the left matrix", a), ("the right matrix", b)] {
-            want(what, of.numbers, of.rows * of.columns)?;
+        want("the left matrix", a.numbers, a.rows * a.columns)?;
+        want("the right matrix", b.numbers, b.rows * b.columns)
+    }
+
+    /// `a_g b_g` for each of so many groups of equally many steps of the sum, each in so many splits, which are not added: `[groups, splits, rows, columns]`.
+    pub(crate) fn products(&self, a: Matrix<'_>, b: Matrix<'_>, groups: usize) -> Result<(Handle, usize), Error> {
+        let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+        self.fit(a, b)?;
+        if !inner.is_multiple_of(groups) {
+            return Err(Error::Size {
+                what: "the right matrix",
+                seen: inner as u64,
+                wanted: inner.next_multiple_of(groups) as u64,
+            });
         }
         let cut = Cut::of_groups((rows, columns, inner), groups, self.multiprocessors());
         let out = self.floats(cut.splits * rows * columns);
-        self.splits_into(a, b, None, cut, &out);
+        self.splits_into(a, b, None, None, cut, &out);
         Ok((out, cut.splits / groups))
     }
 
-    /// The splits of a product; sizes have been checked.
-    fn splits_into(&self, a: Matrix<'_>, b: Matrix<'_>, own_bias: Option<&Handle>, cut: Cut, parts: &Handle) {
+    /// The splits of a product, with sums from such a place of each on; sizes have been checked.
+    fn splits_into(
+        &self,
+        a: Matrix<'_>,
+        b: Matrix<'_>,
+        own_bias: Option<&Handle>,
+        sums: Option<usize>,
+        cut: Cut,
+        parts: &Handle,
+    ) {
         let ((rows, inner), columns) = (a.shape(), b.shape().1);
+        let numbers = sums.map_or(rows * columns, |sums| sums + columns);
         let (tall, broad) = cut.parts;
         let ((a_row, a_inner), (b_inner, b_column)) = (a.strides(), b.strides());
         let CubeCount::Static(x, y, _) = self.spread(rows.div_ceil(PART * tall) * columns.div_ceil(PART * broad)) else {
@@ -149,11 +188,12 @@ impl<R: Runtime> Gpu<R> {
                 array(a.numbers, a.rows * a.columns),
                 array(b.numbers, b.rows * b.columns),
                 array(own_bias.unwrap_or(b.numbers), own_bias.map_or(b.rows * b.columns, |_| columns)),
-                array(parts, cut.splits * rows * columns),
-                ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column),
+                array(parts, cut.splits * numbers),
+                ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0)),
                 tall,
                 broad,
                 own_bias.is_some(),
+                sums.is_some(),
                 !a.transposed,
                 !b.transposed,
             );

@@ -6,7 +6,7 @@ use cubecl::server::Handle;
 use crate::device::Gpu;
 use crate::error::Error;
 use crate::flow::Flow;
-use crate::plan::{Run, Shapes};
+use crate::plan::{Owner, Run, Shapes};
 use crate::work::Work;
 
 /// What is computed: blocks along the diagonal and how their generators become flows.
@@ -84,19 +84,50 @@ impl Recurrence {
     /// # Errors
     /// If a buffer has the wrong size.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
+        self.pass(gpu, shapes, arrays, false).map(|(states, _)| states)
+    }
+
+    /// The same, and what the reverse pass need not compute again, where there is such a thing: the products of chunks of a large block.
+    ///
+    /// # Errors
+    /// If a buffer has the wrong size.
+    pub fn forward_kept<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        shapes: Shapes,
+        arrays: &Arrays,
+    ) -> Result<(Handle, Option<Handle>), Error> {
+        self.pass(gpu, shapes, arrays, true)
+    }
+
+    fn pass<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        shapes: Shapes,
+        arrays: &Arrays,
+        keep: bool,
+    ) -> Result<(Handle, Option<Handle>), Error> {
         let lengths = check(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)?;
         let states = gpu.floats(shapes.batch * shapes.length * shapes.columns * self.hidden());
-        for run in Run::of(&self.blocks) {
+        let (runs, mut kept) = (Run::of(&self.blocks), None);
+        for &run in &runs {
             let work = Work::new(gpu, run, self, shapes, arrays, &lengths, false);
-            let starts = work.starts();
+            let (starts, products) = work.starts(keep && self.is_kept(run, &runs));
+            kept = kept.or(products);
             for slab in work.host.plan.slabs() {
                 work.replay(slab, &starts, &states);
             }
         }
-        Ok(states)
+        Ok((states, kept))
     }
 
-    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them.
+    /// Whether it is the products of this run that are kept: those of the only one with large blocks.
+    fn is_kept(&self, run: Run, runs: &[Run]) -> bool {
+        let is_large = |run: &Run| Owner::of(run.b) == Owner::Cube;
+        is_large(&run) && runs.iter().filter(|run| is_large(run)).count() == 1
+    }
+
+    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them, with what was kept, where it is there.
     ///
     /// # Errors
     /// If a buffer has the wrong size.
@@ -106,6 +137,7 @@ impl Recurrence {
         shapes: Shapes,
         arrays: &Arrays,
         (states, gradient): (&Handle, &Handle),
+        kept: Option<&Handle>,
         of_coefficients: bool,
     ) -> Result<Gradients, Error> {
         let lengths = check(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)?;
@@ -119,10 +151,15 @@ impl Recurrence {
             initial: gpu.floats(batch * columns * self.hidden()),
             affine: self.flow.is_affine().then(|| gpu.floats(numbers)),
         };
-        for (i, run) in Run::of(&self.blocks).into_iter().enumerate() {
+        let runs = Run::of(&self.blocks);
+        for (i, &run) in runs.iter().enumerate() {
             let work = Work::new(gpu, run, self, shapes, arrays, &lengths, true);
-            let lambda = work.ends(gradient);
-            work.differentiate(states, gradient, &lambda, &out, i > 0);
+            let kept = kept.filter(|_| work.keeps() && self.is_kept(run, &runs));
+            if let Some(kept) = kept {
+                want("what was kept", kept, work.product_count())?;
+            }
+            let lambda = work.ends(gradient, kept);
+            work.differentiate(states, gradient, &lambda, &out, i > 0)?;
         }
         Ok(out)
     }

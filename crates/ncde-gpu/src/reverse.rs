@@ -17,8 +17,8 @@ use crate::work::Work;
 const SPLITS: usize = 256;
 
 impl<R: Runtime> Work<'_, R> {
-    /// The gradient at the end of every chunk.
-    pub(crate) fn ends(&self, gradient: &Handle) -> Handle {
+    /// The gradient at the end of every chunk, with the products of all chunks where the forward pass kept them.
+    pub(crate) fn ends(&self, gradient: &Handle, kept: Option<&Handle>) -> Handle {
         let Host { run, shapes, plan, .. } = self.host;
         let lambda = self.gpu.floats(self.end_count());
         if plan.chunks == 1 {
@@ -48,23 +48,39 @@ impl<R: Runtime> Work<'_, R> {
             }
         };
         let flow = self.flow.without_affine();
-        if self.owner() == Owner::Unit {
-            // Products go from the beginning.
-            let products = self.products(flow, true, |_| ());
-            plan.slabs().rev().for_each(pull);
-            self.carry_back(&products, &lambda);
-        } else {
-            // Both go from the end, and share the generators of a slab.
-            let products = self.products(flow, true, pull);
-            self.carry_large(&products, &lambda, false, true);
+        match kept {
+            Some(products) if self.keeps() => {
+                plan.slabs().rev().for_each(pull);
+                self.carry_large(products, &lambda, false, true, true);
+            }
+            _ if self.owner() == Owner::Unit => {
+                // Products go from the beginning.
+                let products = self.products(flow, true, false, |_| ());
+                plan.slabs().rev().for_each(pull);
+                self.carry_back(&products, &lambda);
+            }
+            _ => {
+                // Both go from the end, and share the generators of a slab.
+                let products = self.products(flow, true, false, pull);
+                self.carry_large(&products, &lambda, false, true, false);
+            }
         }
         lambda
     }
 
     /// All gradients, slab by slab from the end. `add` to those in the coefficients, which other runs have part in.
-    pub(crate) fn differentiate(&self, states: &Handle, gradient: &Handle, lambda: &Handle, out: &Gradients, add: bool) {
+    pub(crate) fn differentiate(
+        &self,
+        states: &Handle,
+        gradient: &Handle,
+        lambda: &Handle,
+        out: &Gradients,
+        add: bool,
+    ) -> Result<(), Error> {
         let (parts, splits) = if self.few > 0 {
             self.differentiate_few(states, gradient, lambda, out, add)
+        } else if self.is_outer() {
+            self.differentiate_outer(states, gradient, lambda, out, add)?
         } else {
             self.differentiate_slabs(states, gradient, lambda, out, add)
         };
@@ -96,6 +112,7 @@ impl<R: Runtime> Work<'_, R> {
                 run.b,
             );
         }
+        Ok(())
     }
 
     /// Few channels: everything at once. The parts of `dA`, and how many.
@@ -188,7 +205,7 @@ impl<R: Runtime> Work<'_, R> {
     ) -> (Handle, usize) {
         let Host { run, shapes, plan, .. } = self.host;
         let (client, places) = (self.gpu.client(), self.host.places());
-        let d_omega = self.gpu.floats(self.slab_count());
+        let d_omega = self.gpu.slab(self.slab_count());
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
         let each = places.div_ceil(SPLITS);
         let splits = places.div_ceil(each);

@@ -6,7 +6,7 @@ use cubecl::server::Handle;
 use crate::device::{Gpu, array};
 use crate::error::Error;
 use crate::kernel::rows::activation::{self, Activation};
-use crate::kernel::rows::{dropout, lookup, loss, norm, sums};
+use crate::kernel::rows::{dropout, lookup, loss, norm, shift, sums};
 use crate::kernel::scale;
 use crate::recurrence::want;
 use crate::sizes::CUBE;
@@ -86,6 +86,58 @@ impl<R: Runtime> Gpu<R> {
                 first as f32,
                 factor as f32,
                 x.width,
+                units,
+            );
+        }
+        Ok(out)
+    }
+
+    /// Rows of series, `places` of each, at `to` places: row `t` is row `t + first` of the same series, 0 where there is none.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn move_rows(&self, x: RowsOf<'_>, places: usize, to: usize, first: isize) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let numbers = x.rows / places.max(1) * to * x.width;
+        let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
+        let (out, units) = (self.floats(numbers), numbers / wide);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
+            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            let shift = (first * (x.width / wide) as isize) as i32;
+            let (own, own_to) = (places * x.width / wide, to * x.width / wide);
+            shift::move_rows::launch_unchecked::<R>(self.client(), cubes, dim, wide, from, into, own, own_to, shift, units);
+        }
+        Ok(out)
+    }
+
+    /// A row before the `places` of each series.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn join_rows(&self, first: &Handle, x: RowsOf<'_>, places: usize) -> Result<Handle, Error> {
+        let series = x.rows / places.max(1);
+        want("the rows", x.numbers, x.count())?;
+        want("the first rows", first, series * x.width)?;
+        let numbers = x.count() + series * x.width;
+        let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
+        let (out, units) = (self.floats(numbers), numbers / wide);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
+            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            let (width, before) = (x.width / wide, array(first, series * x.width));
+            shift::join_rows::launch_unchecked::<R>(
+                self.client(),
+                cubes,
+                dim,
+                wide,
+                before,
+                from,
+                into,
+                places * width,
+                width,
                 units,
             );
         }
@@ -449,13 +501,21 @@ impl<R: Runtime> Gpu<R> {
         Ok(self.total(&parts, splits, numbers))
     }
 
-    /// `-share sum w ln(softmax(z) + floor)` over all rows, and its gradient in `z`.
+    /// `-share sum w ln(softmax(z)[label] + floor)` over all rows, each with a label and a weight, and its gradient in `z`. NaN where a label is none of the classes.
     ///
     /// # Errors
     /// If a buffer is too small.
-    pub fn class_loss(&self, z: RowsOf<'_>, weights: &Handle, floor: f64, share: f64) -> Result<[Handle; 2], Error> {
+    pub fn class_loss(
+        &self,
+        z: RowsOf<'_>,
+        labels: &Handle,
+        weights: &Handle,
+        floor: f64,
+        share: f64,
+    ) -> Result<[Handle; 2], Error> {
         want("the outputs", z.numbers, z.count())?;
-        want("the weights", weights, z.count())?;
+        want("the labels", labels, z.rows)?;
+        want("the weights", weights, z.rows)?;
         let (losses, gradient) = (self.floats(z.rows), self.floats(z.count()));
         // SAFETY: checked above.
         unsafe {
@@ -464,7 +524,8 @@ impl<R: Runtime> Gpu<R> {
                 self.cubes(z.rows),
                 CubeDim::new_1d(CUBE),
                 array(z.numbers, z.count()),
-                array(weights, z.count()),
+                array(labels, z.rows),
+                array(weights, z.rows),
                 array(&losses, z.rows),
                 array(&gradient, z.count()),
                 z.width,

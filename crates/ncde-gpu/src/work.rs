@@ -68,7 +68,7 @@ impl<'a, R: Runtime> Work<'a, R> {
                 );
             }
             let rows = if few > 0 { 0 } else { plan.rows(shapes.batch) };
-            Formed { order, a, omega: gpu.floats(rows * run.entries()), slab: Cell::new(None) }
+            Formed { order, a, omega: gpu.slab(rows * run.entries()), slab: Cell::new(None) }
         };
         let formed = orders(run, flow, back).iter().map(formed).collect();
         Self { gpu, host, parameters, flow, arrays, lengths, formed, few }

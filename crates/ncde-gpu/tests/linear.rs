@@ -42,8 +42,14 @@ fn run<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> (Vec<f64>, Gradients<f64>) {
         lengths: case.lengths.clone(),
     };
     let recurrence = ncde_gpu::Recurrence::new(blocks, flow(case)).unwrap();
-    let states = recurrence.forward(gpu, shapes, &arrays).unwrap();
-    let of = recurrence.backward(gpu, shapes, &arrays, (&states, &put(&case.weights)), true).unwrap();
+    let (states, kept) = recurrence.forward_kept(gpu, shapes, &arrays).unwrap();
+    let of = recurrence.backward(gpu, shapes, &arrays, (&states, &put(&case.weights)), kept.as_ref(), true).unwrap();
+    if kept.is_some() {
+        // What is computed again is the same, but for the order of sums.
+        let again = recurrence.backward(gpu, shapes, &arrays, (&states, &put(&case.weights)), None, true).unwrap();
+        assert_close("without what was kept", &get(again.a), &get(of.a.clone()), 1e-4);
+        assert_close("without what was kept", &get(again.initial), &get(of.initial.clone()), 1e-4);
+    }
     let gradients = Gradients {
         a: get(of.a),
         coefficients: get(of.coefficients.unwrap()),
@@ -121,8 +127,31 @@ fn chunks_and_slabs() {
 #[test]
 fn a_dense_block_of_64() {
     let model = Model::new(ncde_kernels::Structure::Dense { hidden: 64 }, 2);
-    let case = gentle(case(55, &model, STEPS[3], [2, 70, 1]));
-    check(&gpu().with_limits(Limits { units: 1 << 14, slab: 1 << 18 }), &case);
+    for (step, shape) in [(STEPS[3], [2, 70, 1]), (STEPS[4], [2, 70, 2])] {
+        let case = gentle(case(55, &model, step, shape));
+        check(&gpu().with_limits(Limits { units: 1 << 14, slab: 1 << 18 }), &case);
+        check(&gpu().with_limits(Limits { units: 1 << 14, slab: 1 << 18 }), &case.ragged());
+    }
+}
+
+/// A dense block of first order in one chunk and in several, and beside a diagonal: gradients as products of matrices.
+#[test]
+fn a_dense_block_of_first_order() {
+    let all = Limits { units: 1 << 14, slab: 1 << 28 };
+    let structures = [
+        ncde_kernels::Structure::Dense { hidden: 20 },
+        ncde_kernels::Structure::Dense { hidden: 33 },
+        ncde_kernels::Structure::DiagonalDense { hidden: 40, block: 18 },
+    ];
+    let mut seed = 640;
+    for structure in structures {
+        let model = Model::new(structure, 3);
+        for limits in [Limits { units: 1, ..all }, all, Limits { slab: 1 << 14, ..all }] {
+            let case = gentle(case(seed, &model, STEPS[3 + seed as usize % 2], [[2, 67, 1], [3, 70, 2]][seed as usize / 2 % 2]));
+            check(&gpu().with_limits(limits), &if seed.is_multiple_of(3) { case.ragged() } else { case });
+            seed += 1;
+        }
+    }
 }
 
 /// Blocks that a team of units has, alone and beside others: all kinds of steps, in one chunk, in several, and those in slabs.

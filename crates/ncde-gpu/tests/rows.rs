@@ -36,6 +36,7 @@ fn products_of_matrices_in_all_directions() {
         let turned = |x: &[f64], rows: usize, columns: usize| -> Vec<f64> {
             (0..rows * columns).map(|e| x[e % rows * columns + e / rows]).collect()
         };
+        let sums: Vec<f64> = (0..n).map(|j| (0..k).map(|l| b[l * n + j]).sum()).collect();
         let (left, right) = (put(&a), put(&b));
         let (left_turned, right_turned) = (put(&turned(&a, m, k)), put(&turned(&b, k, n)));
         let lefts = [Matrix::new(&left, m, k), Matrix::new(&left_turned, k, m).transposed()];
@@ -46,6 +47,9 @@ fn products_of_matrices_in_all_directions() {
                     let out = gpu().product(a, b, with.then(|| put(&bias)).as_ref()).unwrap();
                     assert_close(&format!("{m} x {k} x {n}"), &get(&out, m * n), &product(with), 1e-5);
                 }
+                let [out, seen] = gpu().product_and_sums(a, b).unwrap();
+                assert_close("with sums", &get(&out, m * n), &product(false), 1e-5);
+                assert_close("sums", &get(&seen, n), &sums, 1e-5);
             }
         }
         assert!(gpu().product(lefts[0], Matrix::new(&right, k + 1, n), None).is_err());
@@ -178,20 +182,43 @@ fn means_over_series_of_different_lengths() {
 }
 
 #[test]
-fn the_loss_of_classes_and_its_gradient() {
-    let (floor, share) = (1e-8, 0.3);
-    for (rows, width) in [(1, 2), (300, 7)] {
-        let z: Vec<f64> = numbers(1, rows * width).iter().map(|x| 8.0 * x).collect();
-        let w: Vec<f64> = numbers(2, rows * width).iter().map(|x| x.abs()).collect();
-        let loss = |z: &[f64]| -> f64 {
-            let row = |(z, w): (&[f64], &[f64])| {
-                let sum: f64 = z.iter().map(|z| z.exp()).sum();
-                z.iter().zip(w).map(|(z, w)| -share * w * (z.exp() / sum + floor).ln()).sum::<f64>()
+fn rows_at_other_places_of_their_series() {
+    for width in [3, 8] {
+        let (x, first) = (numbers(1, 2 * 5 * width), numbers(2, 2 * width));
+        let handle = put(&x);
+        let of = RowsOf { numbers: &handle, rows: 10, width };
+        for (to, shift) in [(5, 0), (4, 1), (1, 4), (2, 1), (7, -1), (9, -4), (6, 2)] {
+            let seen = gpu().move_rows(of, 5, to, shift).unwrap();
+            let value = |e: usize| {
+                let (series, t, c) = (e / (to * width), e / width % to, e % width);
+                let from = usize::try_from(t as isize + shift).ok().filter(|&from| from < 5);
+                from.map_or(0.0, |from| x[(series * 5 + from) * width + c])
             };
-            z.chunks_exact(width).zip(w.chunks_exact(width)).map(row).sum()
+            let right: Vec<f64> = (0..2 * to * width).map(value).collect();
+            assert_close("moved rows", &get(&seen, right.len()), &right, 1e-6);
+        }
+        let seen = gpu().join_rows(&put(&first), of, 5).unwrap();
+        let series = |b: usize| [&first[b * width..][..width], &x[b * 5 * width..][..5 * width]].concat();
+        assert_close("joined rows", &get(&seen, 12 * width), &[series(0), series(1)].concat(), 1e-6);
+    }
+}
+
+#[test]
+fn the_loss_of_classes_and_its_gradient() {
+    let share = 0.3;
+    for (rows, width, floor) in [(1, 2, 1e-8), (300, 7, 1e-2), (300, 7, 0.0)] {
+        let z: Vec<f64> = numbers(1, rows * width).iter().map(|x| 8.0 * x).collect();
+        let w: Vec<f64> = numbers(2, rows).iter().map(|x| x.abs()).collect();
+        let labels: Vec<f64> = (0..rows).map(|i| (5 * i % width) as f64).collect();
+        let loss = |z: &[f64]| -> f64 {
+            let row = |((z, w), label): ((&[f64], &f64), &f64)| {
+                let sum: f64 = z.iter().map(|z| z.exp()).sum();
+                -share * w * (z[*label as usize].exp() / sum + floor).ln()
+            };
+            z.chunks_exact(width).zip(&w).zip(&labels).map(row).sum()
         };
-        let (handle, weights) = (put(&z), put(&w));
-        let seen = gpu().class_loss(RowsOf { numbers: &handle, rows, width }, &weights, floor, share).unwrap();
+        let [handle, own, weights] = [&z, &labels, &w].map(|own| put(own));
+        let seen = gpu().class_loss(RowsOf { numbers: &handle, rows, width }, &own, &weights, floor, share).unwrap();
         assert_close("loss", &get(&seen[0], 1), &[loss(&z)], 1e-5);
         let right: Vec<f64> = (0..rows * width)
             .map(|e| {
@@ -203,6 +230,12 @@ fn the_loss_of_classes_and_its_gradient() {
             .collect();
         assert_close("gradient", &get(&seen[1], rows * width), &right, 1e-4);
     }
+    // A probability that f32 rounds to 0, and a label that is none of the classes.
+    let z = put(&[200.0, 0.0]);
+    let one = RowsOf { numbers: &z, rows: 1, width: 2 };
+    let loss = |label: f64, floor: f64| get(&gpu().class_loss(one, &put(&[label]), &put(&[1.0]), floor, 1.0).unwrap()[0], 1)[0];
+    assert!((loss(1.0, 0.0) - 200.0).abs() < 1e-3 && (loss(1.0, 1e-8) - 18.4207).abs() < 1e-3);
+    assert!([2.0, 0.5, -1.0].iter().all(|&label| loss(label, 0.0).is_nan() && loss(label, 1e-8).is_nan()));
 }
 
 #[test]

@@ -72,9 +72,9 @@ fn slice_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failu
     let shapes = Shapes { batch, length, columns: 1, coefficients: channels };
     let factor = 2.0 / (batch * length * hidden) as f32;
     let run = || -> Result<(), Error> {
-        let states = recurrence.forward(gpu, shapes, &arrays)?;
+        let (states, kept) = recurrence.forward_kept(gpu, shapes, &arrays)?;
         let gradient = gpu.scaled(&states, factor);
-        recurrence.backward(gpu, shapes, &arrays, (&states, &gradient), true)?;
+        recurrence.backward(gpu, shapes, &arrays, (&states, &gradient), kept.as_ref(), true)?;
         gpu.wait()
     };
     let states = recurrence.forward(gpu, shapes, &arrays).and_then(|states| gpu.get(&states)).map_err(failed)?;

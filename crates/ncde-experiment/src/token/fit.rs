@@ -175,7 +175,7 @@ fn begin(trained: &mut dyn Learner, batch: &Batch, how: &Fit, step: usize) -> Re
     let rate = how.rates.at(step + 1, how.steps);
     let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
     let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
-    trained.begin(update, phase, &rows(batch.words()), &|shape| weights(batch, shape))
+    trained.begin(update, phase, &rows(batch.words()), &|shape| answers(batch, shape))
 }
 
 /// Words as rows of tokens, padded.
@@ -190,21 +190,20 @@ fn rows<'a>(words: impl Iterator<Item = &'a Word>) -> Padded {
     Padded { values, lengths, width: 1 }
 }
 
-/// What each `-ln p(answer)` counts: the mean over the answers of a group, the sum over groups.
-fn weights(batch: &Batch, [words, places, classes]: [usize; 3]) -> Vec<f32> {
-    let mut weights = vec![0.0_f32; words * places * classes];
+/// The answer at each place of each word, and what its `-ln p` counts: the mean over the answers of a group, the sum over groups.
+fn answers(batch: &Batch, [words, places]: [usize; 2]) -> Vec<(usize, f32)> {
+    let mut all = vec![(0, 0.0); words * places];
     let mut word = 0;
     for group in &batch.groups {
         let answers: usize = group.iter().map(|word| word.answers.len()).sum();
         let share = 1.0 / answers.max(1) as f32;
         for own in group {
-            for (t, &answer) in own.answers.iter().enumerate() {
-                weights[(word * places + t) * classes + usize::from(answer)] = share;
-            }
+            let row = all[word * places..].iter_mut().zip(&own.answers);
+            row.for_each(|(cell, &answer)| *cell = (usize::from(answer), share));
             word += 1;
         }
     }
-    weights
+    all
 }
 
 /// The share of answers that are right. Words whose states overflow are wrong.

@@ -7,7 +7,6 @@ use super::cut::Slab;
 use crate::device::{Gpu, array};
 use crate::flow::Flow;
 use crate::kernel::action::places;
-use crate::kernel::scale;
 use crate::plan::Shapes;
 use crate::recurrence::{Arrays, Gradients};
 use crate::sizes::CUBE;
@@ -119,17 +118,5 @@ impl<R: Runtime> Call<'_, R> {
                 units,
             );
         }
-    }
-
-    /// `sum + own` of so many numbers, in the place of the sum where there is one.
-    pub(super) fn add(&self, sum: Option<Handle>, own: Handle, count: usize) -> Handle {
-        let Some(sum) = sum else { return own };
-        // SAFETY: both have this size.
-        unsafe {
-            let (to, from) = (array(&sum, count), array(&own, count));
-            let (cubes, dim) = (self.gpu.cubes(count), CubeDim::new_1d(CUBE));
-            scale::add::launch_unchecked::<R>(self.gpu.client(), cubes, dim, to, from, count);
-        }
-        sum
     }
 }

@@ -170,14 +170,14 @@ impl<R: Runtime> FirstOrder<'_, R> {
             let (p, q) = (gpu.product(h, all_v.transposed(), None)?, gpu.product(g, all_u.transposed(), None)?);
             let d_lambda = self.scale(rows, &lambda, &p, &q);
             let (p, q) = (Matrix::new(&p, count, of.coordinates()), Matrix::new(&q, count, of.coordinates()));
-            u_sum = Some(call.add(u_sum, gpu.product(p.transposed(), g, None)?, self.vectors()));
-            v_sum = Some(call.add(v_sum, gpu.product(q.transposed(), h, None)?, self.vectors()));
+            u_sum = Some(gpu.add(u_sum, gpu.product(p.transposed(), g, None)?, self.vectors()));
+            v_sum = Some(gpu.add(v_sum, gpu.product(q.transposed(), h, None)?, self.vectors()));
             let d_delta = Matrix::new(&d_delta, rows, of.hidden);
             let of_d = gpu.product(Matrix::new(&lambda, rows, of.channels).transposed(), d_delta, None)?;
-            d_sum = Some(call.add(d_sum, of_d, of.channels * of.hidden));
+            d_sum = Some(gpu.add(d_sum, of_d, of.channels * of.hidden));
             if let Some(all) = &out.coefficients {
                 let of_delta = gpu.product(d_delta, self.diagonals(&d).transposed(), None)?;
-                call.put_coefficients(slab, &call.add(Some(of_delta), d_lambda, rows * of.channels), all);
+                call.put_coefficients(slab, &gpu.add(Some(of_delta), d_lambda, rows * of.channels), all);
             }
         }
         let a = gpu.floats(self.parameter_count());
@@ -326,7 +326,7 @@ impl<R: Runtime> Exact<'_, R> {
     /// All gradients.
     pub(super) fn gradients(&self, states: &Handle, gradient: &Handle, of_coefficients: bool) -> Result<Gradients, Error> {
         let (gpu, (own, full)) = (self.call.gpu, self.counts());
-        let of = self.dense()?.backward(gpu, self.call.shapes, &self.arrays(), (states, gradient), of_coefficients)?;
+        let of = self.dense()?.backward(gpu, self.call.shapes, &self.arrays(), (states, gradient), None, of_coefficients)?;
         let a = gpu.floats(own);
         // SAFETY: sizes were checked, or are made here.
         unsafe {

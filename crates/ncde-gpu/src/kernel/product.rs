@@ -1,7 +1,7 @@
 //! Products of matrices, by tiles in shared memory.
 //!
 //! ```text
-//! out[i, j] = sum_k a[i, k] b[k, j] + bias[j]
+//! out[i, j] = sum_k a[i, k] b[k, j] + bias[j],        sums[j] = sum_k b[k, j]
 //! ```
 //!
 //! A cube of 16 x 16 units has a tile of the output, of 64 or 128 rows and columns; a unit has four rows of every 64 and four columns. It walks through `k` in steps of
@@ -29,6 +29,9 @@ pub(crate) struct Product {
     pub(crate) a_inner: usize,
     pub(crate) b_inner: usize,
     pub(crate) b_column: usize,
+    /// Numbers of a split of the output, and where among them the sums are.
+    pub(crate) numbers: usize,
+    pub(crate) sums: usize,
 }
 
 /// Cubes: tiles of `tall` and `broad` parts, row by row, in x and y; splits in z.
@@ -42,6 +45,7 @@ pub(crate) fn multiply<N: Size>(
     #[comptime] tall: usize,
     #[comptime] broad: usize,
     #[comptime] has_bias: bool,
+    #[comptime] has_sums: bool,
     #[comptime] a_by_rows: bool,
     #[comptime] b_by_rows: bool,
 ) {
@@ -64,9 +68,14 @@ pub(crate) fn multiply<N: Size>(
     let mut next_left = Array::<Vector<f32, N>>::new(tall);
     let mut next_right = Array::<Vector<f32, N>>::new(broad);
     let mut sum = Array::<Vector<f32, N>>::new(comptime!(4 * tall * broad));
+    let mut sums = Array::<Vector<f32, N>>::new(broad);
     #[unroll]
     for i in 0..comptime!(4 * tall * broad) {
         sum[i] = Vector::<f32, N>::new(0.0);
+    }
+    #[unroll]
+    for j in 0..broad {
+        sums[j] = Vector::<f32, N>::new(0.0);
     }
     fetch::<N>(a, &mut next_left, (top, of.rows), (begin, end), (of.a_row, of.a_inner), tall, a_by_rows);
     fetch::<N>(b, &mut next_right, (first, of.columns), (begin, end), (of.b_column, of.b_inner), broad, !b_by_rows);
@@ -93,6 +102,10 @@ pub(crate) fn multiply<N: Size>(
             #[unroll]
             for j in 0..broad {
                 columns[j] = right[comptime!(k * (UNITS * broad + 1) + j * UNITS) + x];
+                // Every unit adds what it has in registers; those of the first row keep it.
+                if comptime!(has_sums) {
+                    sums[j] += columns[j];
+                }
             }
             #[unroll]
             for i in 0..tall {
@@ -122,7 +135,22 @@ pub(crate) fn multiply<N: Size>(
                     if comptime!(has_bias) {
                         value += bias[column];
                     }
-                    out[(split * of.rows + row) * of.columns + column] = value;
+                    out[split * of.numbers + row * of.columns + column] = value;
+                }
+            }
+        }
+    }
+    if comptime!(has_sums) {
+        if top + y == 0 {
+            #[unroll]
+            for j in 0..broad {
+                let four = sums[j];
+                #[unroll]
+                for c in 0..4usize {
+                    let column = first + x * 4 + comptime!(j * PART + c);
+                    if column < of.columns {
+                        out[split * of.numbers + of.sums + column] = four[c];
+                    }
                 }
             }
         }

@@ -25,11 +25,10 @@ impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseAffine {
         let (x, weight) = ops.state;
         let dy = grads.consume::<B>(&ops.node);
         // Rows of data have no gradient.
-        let wanted = [ops.parents[0].is_some(), ops.parents[1].is_some()];
-        let db = (N == 3).then(|| B::sum_rows(dy.clone()).unwrap_or_else(|_| unknown::<B>(dy.clone())));
-        let [dx, dw] = B::affine_backward(x.clone(), weight.clone(), dy, wanted)
-            .unwrap_or_else(|_| [Some(unknown::<B>(x)), Some(unknown::<B>(weight))]);
-        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), [dx, dw, db], grads);
+        let wanted = [0, 1, 2].map(|i| ops.parents.get(i).is_some_and(Option::is_some));
+        let of = B::affine_backward(x.clone(), weight.clone(), dy.clone(), wanted)
+            .unwrap_or_else(|_| [x, weight, dy].map(|own| Some(unknown::<B>(own))));
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), of, grads);
     }
 }
 
@@ -92,6 +91,33 @@ impl<B: DenseOps> Backward<B, 1> for ReverseScale {
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
             B::scaled_backward(dy.clone(), factor, has_ahead).unwrap_or_else(|_| unknown::<B>(dy))
         });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseSome;
+
+impl<B: DenseOps> Backward<B, 1> for ReverseSome {
+    type State = (usize, usize);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (first, places) = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
+            B::some_rows_backward(dy.clone(), first, places).unwrap_or_else(|_| unknown::<B>(dy))
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ReverseJoin;
+
+impl<B: DenseOps> Backward<B, 2> for ReverseJoin {
+    type State = FloatTensor<B>;
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let dy = grads.consume::<B>(&ops.node);
+        let of = B::join_rows_backward(dy.clone()).map_or_else(|_| [unknown::<B>(ops.state), unknown::<B>(dy)], |own| own);
+        register::<B>(ops.parents.map(|node| node.map(|node| node.id)), of.map(Some), grads);
     }
 }
 
@@ -172,12 +198,8 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
-        _: [bool; 2],
-    ) -> Result<[Option<FloatTensor<Self>>; 2], Error> {
-        Err(Error::SecondOrder)
-    }
-
-    fn sum_rows(_: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        _: [bool; 3],
+    ) -> Result<[Option<FloatTensor<Self>>; 3], Error> {
         Err(Error::SecondOrder)
     }
 
@@ -226,6 +248,26 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
         Err(Error::SecondOrder)
     }
 
+    fn some_rows(x: FloatTensor<Self>, first: usize, count: usize) -> Result<FloatTensor<Self>, Error> {
+        let kept = (first, x.primitive.shape()[1]);
+        let output = B::some_rows(x.primitive, first, count)?;
+        Ok(finish(ReverseSome.prepare::<C>([x.node]).compute_bound(), kept, output))
+    }
+
+    fn some_rows_backward(_: FloatTensor<Self>, _: usize, _: usize) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
+
+    fn join_rows(first: FloatTensor<Self>, rows: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        let kept = first.primitive.clone();
+        let output = B::join_rows(first.primitive, rows.primitive)?;
+        Ok(finish(ReverseJoin.prepare::<C>([first.node, rows.node]).compute_bound(), kept, output))
+    }
+
+    fn join_rows_backward(_: FloatTensor<Self>) -> Result<[FloatTensor<Self>; 2], Error> {
+        Err(Error::SecondOrder)
+    }
+
     fn mean_rows(x: FloatTensor<Self>, lengths: &[usize]) -> Result<FloatTensor<Self>, Error> {
         let kept = (lengths.to_vec(), x.primitive.shape()[1]);
         let output = B::mean_rows(x.primitive, lengths)?;
@@ -254,11 +296,11 @@ impl<B: DenseOps, C: CheckpointStrategy> DenseOps for Autodiff<B, C> {
     /// The gradient is known with the loss, and is not itself differentiated.
     fn class_loss(
         z: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
+        labels: [FloatTensor<Self>; 2],
         floor: f64,
         share: f64,
     ) -> Result<[FloatTensor<Self>; 2], Error> {
-        let [loss, gradient] = B::class_loss(z.primitive, weights.primitive, floor, share)?;
+        let [loss, gradient] = B::class_loss(z.primitive, labels.map(|own| own.primitive), floor, share)?;
         let kept = gradient.clone();
         let loss = finish(ReverseLoss.prepare::<C>([z.node]).compute_bound(), kept, loss);
         Ok([loss, <Self as AutodiffBackend>::from_inner(gradient)])

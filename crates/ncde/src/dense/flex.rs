@@ -33,14 +33,11 @@ impl DenseOps for Flex {
         x: FlexTensor,
         weight: FlexTensor,
         gradient: FlexTensor,
-        [dx, dw]: [bool; 2],
-    ) -> Result<[Option<FlexTensor>; 2], Error> {
+        [dx, dw, db]: [bool; 3],
+    ) -> Result<[Option<FlexTensor>; 3], Error> {
+        let db = if db { Some(dispatch!(gradient, sum_rows(&gradient))?) } else { None };
         let dx = dx.then(|| Self::float_matmul(gradient.clone(), Self::float_transpose(weight)));
-        Ok([dx, dw.then(|| Self::float_matmul(Self::float_transpose(x), gradient))])
-    }
-
-    fn sum_rows(x: FlexTensor) -> Result<FlexTensor, Error> {
-        dispatch!(x, sum_rows(&x))
+        Ok([dx, dw.then(|| Self::float_matmul(Self::float_transpose(x), gradient)), db])
     }
 
     fn activation(function: Function, x: FlexTensor) -> Result<FlexTensor, Error> {
@@ -91,8 +88,8 @@ impl DenseOps for Flex {
         dispatch!(gradient, lookup_backward(&tokens, &gradient, vocabulary))
     }
 
-    fn class_loss(z: FlexTensor, weights: FlexTensor, floor: f64, share: f64) -> Result<[FlexTensor; 2], Error> {
-        dispatch!(z, class_loss(&z, &weights, floor, share))
+    fn class_loss(z: FlexTensor, [labels, weights]: [FlexTensor; 2], floor: f64, share: f64) -> Result<[FlexTensor; 2], Error> {
+        dispatch!(z, class_loss(&z, &labels, &weights, floor, share))
     }
 
     fn outcome(loss: FlexTensor, gradients: &[FlexTensor], most: f64) -> Result<(Seen, Factor<Self>), Error> {
@@ -354,25 +351,32 @@ fn lookup_backward<T: Real>(tokens: &FlexTensor, gradient: &FlexTensor, vocabula
 }
 
 /// Rows at once, their losses added in order.
-fn class_loss<T: Real>(z: &FlexTensor, weights: &FlexTensor, floor: f64, share: f64) -> Result<[FlexTensor; 2], Error> {
+fn class_loss<T: Real>(
+    z: &FlexTensor,
+    labels: &FlexTensor,
+    weights: &FlexTensor,
+    floor: f64,
+    share: f64,
+) -> Result<[FlexTensor; 2], Error> {
     let (z, weights) = (z.to_contiguous(), weights.to_contiguous());
     let (width, shape, w) = (width(&z), z.shape(), slice::<T>(&weights)?);
+    let labels = tokens_of::<T>(labels, width)?;
     let cast = |x: f64| T::from(x).unwrap_or_else(T::nan);
     let (floor, share) = (cast(floor), cast(share));
     let mut gradient = slice::<T>(&z)?.to_vec();
     let mut losses = vec![T::zero(); gradient.len() / width];
-    let rows = losses.par_iter_mut().zip(gradient.par_chunks_exact_mut(width)).zip(w.par_chunks_exact(width));
-    rows.with_min_len((TASK / width).max(1)).for_each(|((loss, z), w)| {
+    let rows = losses.par_iter_mut().zip(gradient.par_chunks_exact_mut(width)).zip(labels.par_iter().zip(w));
+    rows.with_min_len((TASK / width).max(1)).for_each(|((loss, z), (&label, &w))| {
         let most = z.iter().fold(T::neg_infinity(), |most, &z| most.max(z));
+        let own = z[label] - most;
         z.iter_mut().for_each(|z| *z = (*z - most).exp());
         let sum = z.iter().fold(T::zero(), |sum, &z| sum + z);
-        let mut along = T::zero();
-        for (p, &w) in z.iter_mut().zip(w) {
-            *p = *p / sum;
-            *loss = *loss - share * w * (*p + floor).ln();
-            along = along + w * *p / (*p + floor);
-        }
-        z.iter_mut().zip(w).for_each(|(p, &w)| *p = share * (*p * along - w * *p / (*p + floor)));
+        let p = z[label] / sum;
+        // Without a floor a small probability is not rounded to 0 on the way to its logarithm.
+        let (ln, along) = if floor > T::zero() { ((p + floor).ln(), w * p / (p + floor)) } else { (own - sum.ln(), w) };
+        *loss = T::zero() - share * w * ln;
+        z.iter_mut().for_each(|z| *z = share * (*z / sum * along));
+        z[label] = share * (p * along - along);
     });
     let loss = losses.iter().fold(T::zero(), |sum, &loss| sum + loss);
     Ok([tensor(vec![loss], [1]), tensor(gradient, shape)])

@@ -24,18 +24,19 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         x: CubeTensor<R>,
         weight: CubeTensor<R>,
         gradient: CubeTensor<R>,
-        [dx, dw]: [bool; 2],
-    ) -> Result<[Option<CubeTensor<R>>; 2], Error> {
+        [dx, dw, db]: [bool; 3],
+    ) -> Result<[Option<CubeTensor<R>>; 3], Error> {
         let (x, weight, dy) = (buffer(x), buffer(weight), buffer(gradient));
         let gpu = gpu(&x);
         let dx = dx.then(|| gpu.product(matrix(&dy), matrix(&weight).transposed(), None)).transpose()?;
-        let dw = dw.then(|| gpu.product(matrix(&x).transposed(), matrix(&dy), None)).transpose()?;
-        Ok([dx.map(|own| of_buffer(&x, x.shape(), own)), dw.map(|own| of_buffer(&x, weight.shape(), own))])
-    }
-
-    fn sum_rows(x: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let x = buffer(x);
-        Ok(of_buffer(&x, [x.shape()[1]], gpu(&x).sum_rows(rows(&x))?))
+        let of_weights = (matrix(&x).transposed(), matrix(&dy));
+        let [dw, db] = match (dw, db) {
+            (true, true) => gpu.product_and_sums(of_weights.0, of_weights.1)?.map(Some),
+            (true, false) => [Some(gpu.product(of_weights.0, of_weights.1, None)?), None],
+            (false, _) => [None, db.then(|| gpu.sum_rows(rows(&dy))).transpose()?],
+        };
+        let tensor = |own: Option<Handle>, shape: Shape| own.map(|own| of_buffer(&x, shape, own));
+        Ok([tensor(dx, x.shape()), tensor(dw, weight.shape()), tensor(db, Shape::from([width(&dy)]))])
     }
 
     fn activation(function: Function, x: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
@@ -95,6 +96,25 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         Ok(of_buffer(&dy, with_width(&dy, width(&dy) - 1), behind))
     }
 
+    fn some_rows(x: CubeTensor<R>, first: usize, count: usize) -> Result<CubeTensor<R>, Error> {
+        let x = buffer(x);
+        let [batch, places, width] = sizes(&x);
+        Ok(of_buffer(&x, [batch, count, width], gpu(&x).move_rows(rows(&x), places, count, first as isize)?))
+    }
+
+    fn some_rows_backward(gradient: CubeTensor<R>, first: usize, places: usize) -> Result<CubeTensor<R>, Error> {
+        let dy = buffer(gradient);
+        let [batch, count, width] = sizes(&dy);
+        Ok(of_buffer(&dy, [batch, places, width], gpu(&dy).move_rows(rows(&dy), count, places, -(first as isize))?))
+    }
+
+    fn join_rows(first: CubeTensor<R>, behind: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
+        let (first, behind) = (buffer(first), buffer(behind));
+        let [batch, places, width] = sizes(&behind);
+        let out = gpu(&behind).join_rows(&first.handle, rows(&behind), places)?;
+        Ok(of_buffer(&behind, [batch, 1 + places, width], out))
+    }
+
     fn mean_rows(x: CubeTensor<R>, lengths: &[usize]) -> Result<CubeTensor<R>, Error> {
         let x = buffer(x);
         let out = gpu(&x).mean_rows(rows(&x), lengths)?;
@@ -126,9 +146,9 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         Ok(of_buffer(&dy, [vocabulary, width(&dy)], out))
     }
 
-    fn class_loss(z: CubeTensor<R>, weights: CubeTensor<R>, floor: f64, share: f64) -> Result<[CubeTensor<R>; 2], Error> {
-        let (z, weights) = (buffer(z), buffer(weights));
-        let [loss, gradient] = gpu(&z).class_loss(rows(&z), &weights.handle, floor, share)?;
+    fn class_loss(z: CubeTensor<R>, labels: [CubeTensor<R>; 2], floor: f64, share: f64) -> Result<[CubeTensor<R>; 2], Error> {
+        let (z, [labels, weights]) = (buffer(z), labels.map(buffer));
+        let [loss, gradient] = gpu(&z).class_loss(rows(&z), &labels.handle, &weights.handle, floor, share)?;
         Ok([of_buffer(&z, [1], loss), of_buffer(&z, z.shape(), gradient)])
     }
 
@@ -169,6 +189,10 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         let tensors = |(new, old): ([Handle; 3], &[CubeTensor<R>; 4])| new.map(|own| of_buffer(&like, old[0].shape(), own));
         Ok(new.into_iter().zip(&old).map(tensors).collect())
     }
+}
+
+fn sizes<R: CubeRuntime>(x: &CubeTensor<R>) -> [usize; 3] {
+    [0, 1, 2].map(|axis| x.shape()[axis])
 }
 
 fn width<R: CubeRuntime>(x: &CubeTensor<R>) -> usize {

@@ -100,15 +100,21 @@ pub fn mean_rows<B: DenseOps>(x: Tensor<B, 3>, lengths: &[usize]) -> Result<Tens
     B::mean_rows(primitive(x), lengths).map(public)
 }
 
-/// `-share sum w ln(softmax(z) + floor)` over all rows.
+/// `-share sum w ln(softmax(z)[label] + floor)` over all rows. What has no label has weight 0, and any class.
 ///
 /// # Shapes
-/// `z` and `weights`: `[batch, places, classes]`, to `[1]`.
+/// `z`: `[batch, places, classes]`, `labels` and `weights`: `[batch places]`, to `[1]`.
 ///
 /// # Errors
-/// As for [`affine`].
-pub fn class_loss<B: DenseOps>(z: Tensor<B, 3>, weights: Tensor<B, 3>, floor: f64, share: f64) -> Result<Tensor<B, 1>, Error> {
-    let [loss, _] = B::class_loss(primitive(z), primitive(weights), floor, share)?;
+/// As for [`affine`], or if a label is none of the classes; a device that cannot say so makes the loss not a number.
+pub fn class_loss<B: DenseOps>(
+    z: Tensor<B, 3>,
+    labels: Tensor<B, 1>,
+    weights: Tensor<B, 1>,
+    floor: f64,
+    share: f64,
+) -> Result<Tensor<B, 1>, Error> {
+    let [loss, _] = B::class_loss(primitive(z), [labels, weights].map(primitive), floor, share)?;
     Ok(public(loss))
 }
 
@@ -125,6 +131,28 @@ pub fn scale_columns<B: DenseOps>(
     factor: Tensor<B, 1>,
 ) -> Result<Tensor<B, 3>, Error> {
     B::scale_columns(primitive(x), shift.map(primitive), primitive(factor)).map(public)
+}
+
+/// So many rows of each series from `first` on. All of them are the tensor itself.
+///
+/// # Shapes
+/// `[batch, places, width]` to `[batch, count, width]`.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn some_rows<B: DenseOps>(x: Tensor<B, 3>, first: usize, count: usize) -> Result<Tensor<B, 3>, Error> {
+    if x.dims()[1] == count { Ok(x) } else { B::some_rows(primitive(x), first, count).map(public) }
+}
+
+/// A row before those of each series.
+///
+/// # Shapes
+/// `first`: `[batch, 1, width]`, `rows`: `[batch, places, width]`, to `[batch, 1 + places, width]`.
+///
+/// # Errors
+/// As for [`affine`].
+pub fn join_rows<B: DenseOps>(first: Tensor<B, 3>, rows: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
+    B::join_rows(primitive(first), primitive(rows)).map(public)
 }
 
 /// `factor x`, with the number `ahead` as a column before it, where there is one.

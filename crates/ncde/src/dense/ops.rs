@@ -2,10 +2,12 @@
 
 use burn_tensor::backend::Backend;
 use burn_tensor::ops::FloatTensor;
+use burn_tensor::{Tensor, TensorMetadata};
 use ncde_runtime::layer::Function;
 use ncde_runtime::random::Stream;
 
 use super::Error;
+use crate::operation::{primitive, public};
 
 /// The gradients of a layer norm.
 #[derive(Debug, Clone)]
@@ -75,7 +77,7 @@ pub trait DenseOps: Backend {
         bias: Option<FloatTensor<Self>>,
     ) -> Result<FloatTensor<Self>, Error>;
 
-    /// The gradients in `x` and `W`, those that are wanted: `dy W^T` and `x^T dy`.
+    /// The gradients in `x`, `W` and `b`, those that are wanted: `dy W^T`, `x^T dy`, and the sum of the rows of `dy`.
     ///
     /// # Errors
     /// As for [`affine`](Self::affine).
@@ -83,14 +85,8 @@ pub trait DenseOps: Backend {
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-        wanted: [bool; 2],
-    ) -> Result<[Option<FloatTensor<Self>>; 2], Error>;
-
-    /// The sum of rows, `[rows, width]` to `[width]`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
-    fn sum_rows(x: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
+        wanted: [bool; 3],
+    ) -> Result<[Option<FloatTensor<Self>>; 3], Error>;
 
     /// A function of every row.
     ///
@@ -146,6 +142,42 @@ pub trait DenseOps: Backend {
     /// As for [`affine`](Self::affine).
     fn scaled_backward(gradient: FloatTensor<Self>, factor: f64, has_ahead: bool) -> Result<FloatTensor<Self>, Error>;
 
+    /// So many rows of each series from `first` on, `[batch, places, width]` to `[batch, count, width]`.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn some_rows(x: FloatTensor<Self>, first: usize, count: usize) -> Result<FloatTensor<Self>, Error> {
+        Ok(primitive(public::<Self, 3>(x).narrow(1, first, count)))
+    }
+
+    /// The gradient in `x`, of so many places: 0 in the other rows.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn some_rows_backward(gradient: FloatTensor<Self>, first: usize, places: usize) -> Result<FloatTensor<Self>, Error> {
+        let gradient = public::<Self, 3>(gradient);
+        let [batch, count, width] = gradient.dims();
+        let zeros = Tensor::zeros([batch, places, width], (&gradient.device(), gradient.dtype()));
+        Ok(primitive(zeros.slice_assign([0..batch, first..first + count, 0..width], gradient)))
+    }
+
+    /// A row before those of each series: `[batch, 1, width]` and `[batch, places, width]` to `[batch, 1 + places, width]`.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn join_rows(first: FloatTensor<Self>, rows: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
+        Ok(primitive(Tensor::cat(vec![public::<Self, 3>(first), public(rows)], 1)))
+    }
+
+    /// The gradients in the first row and in the others.
+    ///
+    /// # Errors
+    /// As for [`affine`](Self::affine).
+    fn join_rows_backward(gradient: FloatTensor<Self>) -> Result<[FloatTensor<Self>; 2], Error> {
+        let places = gradient.shape()[1];
+        Ok([Self::some_rows(gradient.clone(), 0, 1)?, Self::some_rows(gradient, 1, places - 1)?])
+    }
+
     /// The mean over the first `lengths[b]` rows of each series, `[batch, places, width]` to `[batch, 1, width]`.
     ///
     /// # Errors
@@ -181,13 +213,13 @@ pub trait DenseOps: Backend {
         vocabulary: usize,
     ) -> Result<FloatTensor<Self>, Error>;
 
-    /// `-share sum w ln(softmax(z) + floor)` over rows `[batch, places, classes]`, and its gradient in `z`.
+    /// `-share sum w ln(softmax(z)[label] + floor)` over rows `[batch, places, classes]`, and its gradient in `z`; each row has a label and a weight.
     ///
     /// # Errors
-    /// As for [`affine`](Self::affine).
+    /// As for [`affine`](Self::affine), or if a label is none of the classes; a device that cannot say so makes the loss not a number.
     fn class_loss(
         z: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
+        labels: [FloatTensor<Self>; 2],
         floor: f64,
         share: f64,
     ) -> Result<[FloatTensor<Self>; 2], Error>;

@@ -199,9 +199,12 @@ pub(super) fn first_state<B: LayerBackend>(
     weights: &LayerWeights<'_, B>,
     context: &Context<B>,
 ) -> Result<Tensor<B, 3>, Error> {
-    let mut first = vec![part(part(rows.values.clone(), 1, 0, 1), 2, start, count)];
-    first.extend(context.statics.clone().map(|statics| statics.unsqueeze_dim(1)));
-    Ok(dense::affine(Tensor::cat(first, 2), weights.weight("first")?, weights.weight("start")?)?)
+    let first = part(dense::some_rows(rows.values.clone(), 0, 1)?, 2, start, count);
+    let first = match &context.statics {
+        Some(statics) => Tensor::cat(vec![first, statics.clone().unsqueeze_dim(1)], 2),
+        None => first,
+    };
+    Ok(dense::affine(first, weights.weight("first")?, weights.weight("start")?)?)
 }
 
 /// A column spread over as many as another tensor has.
@@ -262,15 +265,16 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
             let steps = length - first;
             let before = back.then(|| trunk.clone().narrow(1, 0, steps));
             let dt = spans.clone().map(|spans| spans.narrow(1, 0, steps));
-            let moves = self.moves(part(trunk, 1, first, steps), before, dt)?;
+            let moves = self.moves(dense::some_rows(trunk, first, steps)?, before, dt)?;
             let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - first).collect();
             Some(self.run(&flow, start.clone(), moves, &lengths)?)
         } else {
             None
         };
-        let mut all: Vec<Tensor<B, 3>> = if first == 1 { vec![start] } else { Vec::new() };
-        all.extend(states);
-        let states = if all.len() == 1 { all.remove(0) } else { Tensor::cat(all, 1) };
+        let states = match states {
+            Some(states) if first == 1 => dense::join_rows(start, states)?,
+            states => states.unwrap_or(start),
+        };
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let [_, count, width] = branches.dims();
         let each = |x: Tensor<B, 3>| {

@@ -11,6 +11,7 @@ use ncde_runtime::layer::{NeuralCde, NeuralKind, Signal};
 use super::linear_cde::first_state;
 use super::standardise::own_rows;
 use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
+use crate::dense;
 use crate::neural::{Arguments, Outputs, Schedule, Solve, solve};
 
 #[derive(Debug)]
@@ -76,12 +77,12 @@ impl<B: LayerBackend> Batch<B> for NeuralCdeBatch {
         let start = first_state(&rows, (self.coordinates, self.channels), weights, context)?;
         let trunk = rows.trunk();
         let [batch, length, _] = trunk.dims();
-        let mut all = vec![start.clone()];
+        let mut states = start.clone();
         if length > 1 {
             let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - 1).collect();
-            all.push(self.run(weights, start.squeeze_dim(1), trunk.narrow(1, 1, length - 1), &lengths)?);
+            let windows = dense::some_rows(trunk, 1, length - 1)?;
+            states = dense::join_rows(start.clone(), self.run(weights, start.squeeze_dim(1), windows, &lengths)?)?;
         }
-        let states = Tensor::cat(all, 1);
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let ([_, count, width], hidden) = (branches.dims(), self.spec.hidden);
         let from = from.reshape([batch * count, hidden]);

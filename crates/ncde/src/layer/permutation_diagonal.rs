@@ -9,7 +9,7 @@ use ncde_kernels::permutation::PermutationDiagonal as Kernel;
 use ncde_runtime::layer::{Initial, PermutationDiagonal, Signal};
 
 use super::linear_cde::first_state;
-use super::rows::{clear_padding, part};
+use super::rows::clear_padding;
 use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::permutation::{Arguments, Timing, recurrence};
@@ -75,7 +75,7 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
         };
         let spans = self.spec.time.then(|| rows.places.spans());
         let all = rows.places.count() - 1;
-        let mut states = if first == 1 { vec![start.clone()] } else { Vec::new() };
+        let mut states = start.clone();
         if length > first {
             // No time has passed before the first row.
             let own = |spans: &[f64]| {
@@ -86,16 +86,16 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
                 (0..batch).flat_map(of).collect()
             };
             let lengths: Vec<usize> = rows.places.lengths.iter().map(|own| own - first).collect();
-            let mut moves = part(trunk, 1, first, length - first);
+            let mut moves = dense::some_rows(trunk, first, length - first)?;
             if lengths.contains(&0) {
                 // A series of one row, which sets its state, takes one step that nobody sees.
                 moves = clear_padding(moves, &lengths, length - first);
             }
             let timing =
                 Timing { spans: spans.as_deref().map(own), lengths: Some(lengths.into_iter().map(|own| own.max(1)).collect()) };
-            states.push(self.run(moves, start, weights, timing)?);
+            let moved = self.run(moves, start.clone(), weights, timing)?;
+            states = if first == 1 { dense::join_rows(start, moved)? } else { moved };
         }
-        let states = if states.len() == 1 { states.remove(0) } else { Tensor::cat(states, 1) };
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let [_, count, numbers] = branches.dims();
         let timing = Timing {

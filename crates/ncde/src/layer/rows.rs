@@ -10,9 +10,10 @@
 use std::sync::Arc;
 
 use burn_tensor::backend::Backend;
-use burn_tensor::{Bool, Int, Tensor, TensorData};
+use burn_tensor::{Bool, Int, Tensor};
 
 use super::Error;
+use crate::operation::put;
 
 /// The rows of a batch of series.
 #[derive(Debug, Clone)]
@@ -105,7 +106,7 @@ impl<B: Backend> Rows<B> {
 
     /// A constant of the same number type and on the same device.
     pub(super) fn constant<const D: usize>(&self, values: Vec<f64>, shape: [usize; D]) -> Tensor<B, D> {
-        Tensor::from_data(TensorData::new(values, shape), (&self.values.device(), self.values.dtype()))
+        put(values, shape, (&self.values.device(), self.values.dtype()))
     }
 
     /// Refuses places that are not those of the values.
@@ -135,7 +136,7 @@ pub(super) fn part<B: Backend>(x: Tensor<B, 3>, axis: usize, start: usize, count
 /// A tensor of whole numbers.
 pub(super) fn integers<B: Backend>(values: Vec<i64>, device: &B::Device) -> Tensor<B, 1, Int> {
     let count = values.len();
-    Tensor::from_data(TensorData::new(values, [count]), device)
+    put(values, [count], device)
 }
 
 /// Sets everything after the length of each series to 0, up to the end of the trunk, `[batch, steps, channels]`; also what is not a number.
@@ -145,6 +146,6 @@ pub(super) fn clear_padding<B: Backend>(values: Tensor<B, 3>, lengths: &[usize],
         return values;
     }
     let past: Vec<bool> = lengths.iter().flat_map(|&length| (0..steps).map(move |t| t >= length && t < trunk)).collect();
-    let past = Tensor::<B, 3, Bool>::from_data(TensorData::new(past, [batch, steps, 1]), &values.device());
+    let past = put::<B, Bool, _, 3>(past, [batch, steps, 1], &values.device());
     values.mask_fill(past.expand([batch, steps, channels]), 0.0)
 }

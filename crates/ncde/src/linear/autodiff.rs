@@ -11,15 +11,15 @@ use burn_tensor::backend::Backend;
 use burn_tensor::ops::FloatTensor;
 use ncde_kernels::{Brackets, Commutators, Controls, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps};
+use super::{ArrayGradients, Arrays, Error, LinearOps, States};
 use crate::operation::{finish, register, unknown};
 
-/// What the reverse pass of a recurrence needs: its arguments and its states.
+/// What the reverse pass of a recurrence needs: its arguments and what came out.
 #[derive(Debug, Clone)]
 struct Kept<B: Backend> {
     recurrence: Arc<Recurrence>,
     arrays: Arrays<B>,
-    states: FloatTensor<B>,
+    states: States<B>,
 }
 
 /// With three parents, or with the affine input as the fourth.
@@ -92,23 +92,25 @@ impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
 }
 
 impl<B: LinearOps, C: CheckpointStrategy> LinearOps for Autodiff<B, C> {
-    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error> {
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>, _: bool) -> Result<States<Self>, Error> {
         let Arrays { a, coefficients, initial, affine, lengths } = arrays;
         let (affine, affine_node) = affine.map(|affine| (affine.primitive, affine.node)).unzip();
         let arrays = Arrays { a: a.primitive, coefficients: coefficients.primitive, initial: initial.primitive, affine, lengths };
-        let states = B::recurrence(recurrence, arrays.clone())?;
-        let kept = Kept { recurrence: recurrence.clone(), arrays, states: states.clone() };
+        let seen = B::recurrence(recurrence, arrays.clone(), true)?;
+        let states = seen.states.clone();
+        let kept = Kept { recurrence: recurrence.clone(), arrays, states: seen };
         let [a, coefficients, initial] = [a.node, coefficients.node, initial.node];
-        Ok(match affine_node {
+        let states = match affine_node {
             None => finish(Reverse.prepare::<C>([a, coefficients, initial]).compute_bound(), kept, states),
             Some(affine) => finish(Reverse.prepare::<C>([a, coefficients, initial, affine]).compute_bound(), kept, states),
-        })
+        };
+        Ok(States { states, kept: None })
     }
 
     fn recurrence_backward(
         _: &Arc<Recurrence>,
         _: Arrays<Self>,
-        _: FloatTensor<Self>,
+        _: States<Self>,
         _: FloatTensor<Self>,
     ) -> Result<ArrayGradients<Self>, Error> {
         Err(Error::SecondOrder)

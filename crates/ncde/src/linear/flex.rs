@@ -8,21 +8,21 @@ use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::{Brackets, Commutators, Controls, Float, Input, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps};
+use super::{ArrayGradients, Arrays, Error, LinearOps, States};
 use crate::operation::{dispatch, slice, tensor};
 
 impl LinearOps for Flex {
-    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
-        dispatch!(arrays.a, forward(recurrence, &arrays))
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>, _: bool) -> Result<States<Self>, Error> {
+        Ok(States { states: dispatch!(arrays.a, forward(recurrence, &arrays))?, kept: None })
     }
 
     fn recurrence_backward(
         recurrence: &Arc<Recurrence>,
         arrays: Arrays<Self>,
-        states: FlexTensor,
+        states: States<Self>,
         gradient: FlexTensor,
     ) -> Result<ArrayGradients<Self>, Error> {
-        dispatch!(arrays.a, backward(recurrence, &arrays, &states, &gradient))
+        dispatch!(arrays.a, backward(recurrence, &arrays, &states.states, &gradient))
     }
 
     fn generators(of: Commutators, each: FlexTensor) -> Result<FlexTensor, Error> {

@@ -20,7 +20,7 @@ use burn_tensor::backend::Backend;
 use ncde_kernels::{Brackets, Commutators, Recurrence};
 
 pub use crate::operation::Error;
-pub use ops::{ArrayGradients, Arrays, LinearOps};
+pub use ops::{ArrayGradients, Arrays, LinearOps, States};
 
 use crate::operation::{primitive, public, want};
 
@@ -92,7 +92,7 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
         affine: affine.map(primitive),
         lengths,
     };
-    B::recurrence(recurrence, arrays).map(public)
+    B::recurrence(recurrence, arrays, false).map(|of| public(of.states))
 }
 
 /// `A_P` of every element with a matrix: the parameters of a recurrence over [`Brackets::widened`].

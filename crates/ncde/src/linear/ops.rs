@@ -23,6 +23,15 @@ pub struct Arrays<B: Backend> {
     pub lengths: Option<Arc<[usize]>>,
 }
 
+/// What a recurrence gives.
+#[derive(Debug, Clone)]
+pub struct States<B: Backend> {
+    /// The states after each step.
+    pub states: FloatTensor<B>,
+    /// What its reverse pass can use again.
+    pub kept: Option<FloatTensor<B>>,
+}
+
 /// The gradient in each tensor of [`Arrays`], of the same shape.
 #[derive(Debug, Clone)]
 pub struct ArrayGradients<B: Backend> {
@@ -38,23 +47,23 @@ pub struct ArrayGradients<B: Backend> {
 
 /// A backend with kernels for linear recurrences.
 pub trait LinearOps: Backend {
-    /// The states after each step.
+    /// The states after each step, and what the reverse pass need not compute again, where a backend has such a thing; it is not asked for where none comes.
     ///
     /// # Shapes
     /// To `[batch, length, columns, H]`.
     ///
     /// # Errors
     /// If the kernel refuses its input, or the type has no kernel.
-    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error>;
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>, keep: bool) -> Result<States<Self>, Error>;
 
-    /// The reverse pass, from the states that [`recurrence`](Self::recurrence) gave and the gradient in them.
+    /// The reverse pass, from what [`recurrence`](Self::recurrence) gave and the gradient in the states.
     ///
     /// # Errors
     /// As for [`recurrence`](Self::recurrence).
     fn recurrence_backward(
         recurrence: &Arc<Recurrence>,
         arrays: Arrays<Self>,
-        states: FloatTensor<Self>,
+        states: States<Self>,
         gradient: FloatTensor<Self>,
     ) -> Result<ArrayGradients<Self>, Error>;
 

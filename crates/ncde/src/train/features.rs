@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use burn_tensor::backend::{AutodiffBackend, Backend};
-use burn_tensor::{Int, Tensor, TensorData};
+use burn_tensor::{Int, Tensor};
 use ncde_data::Dataset;
 use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends};
 use ncde_runtime::{LayerSpec, Preparation};
@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use super::Error;
 use crate::layer::{Branches, Context, Phase, Places, Rows};
+use crate::operation::put;
 
 /// Log-signatures are computed for so many knots at a time.
 const KNOTS: usize = 1 << 18;
@@ -166,7 +167,7 @@ impl Features {
             all.extend_from_slice(&case.branches);
         }
         let count = all.len() / width.max(1);
-        Some(Resident { rows: Tensor::from_data(TensorData::new(all, [count, width]), device), first })
+        Some(Resident { rows: put(all, [count, width], device), first })
     }
 
     /// The values of a batch, from the rows that are on the device.
@@ -179,7 +180,7 @@ impl Features {
             out[trunk..][..case.parents.len()].iter_mut().zip(first + own..).for_each(|(out, row)| *out = row as i32);
         }
         let count = places.len();
-        let places: Tensor<B, 1, Int> = Tensor::from_data(TensorData::new(places, [count]), &from.rows.device());
+        let places: Tensor<B, 1, Int> = put(places, [count], &from.rows.device());
         from.rows.clone().select(0, places).reshape([cases.len(), trunk + branches, self.signal.width()])
     }
 
@@ -209,7 +210,7 @@ impl Features {
                     out[..case.rows.len()].copy_from_slice(&case.rows);
                     out[trunk * width..][..case.branches.len()].copy_from_slice(&case.branches);
                 });
-                Tensor::from_data(TensorData::new(values, [batch, count, width]), device)
+                put(values, [batch, count, width], device)
             }
         };
         for (b, &i) in cases.iter().enumerate() {
@@ -230,7 +231,7 @@ impl Features {
         };
         let statics = (self.signal.statics > 0).then(|| {
             let all: Vec<f32> = cases.iter().flat_map(|&i| self.cases[i].statics.iter().copied()).collect();
-            Tensor::from_data(TensorData::new(all, [batch, self.signal.statics]), device)
+            put(all, [batch, self.signal.statics], device)
         });
         (Rows { values, places: Arc::new(places) }, Context { statics, phase })
     }

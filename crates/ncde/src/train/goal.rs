@@ -9,8 +9,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
-use burn_tensor::{Tensor, TensorData};
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
 use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean_of_members, softmax};
@@ -19,6 +19,7 @@ use super::ahead::Ahead;
 use super::names::ClassWeights;
 use crate::dense::{self, DenseOps};
 use crate::layer::Rows;
+use crate::operation::put;
 
 /// A probability is never taken for less: a case whose state has grown out of all bounds does not decide a step (as in the thesis's code).
 const FLOOR: f64 = 1e-8;
@@ -172,8 +173,9 @@ impl Goal {
         let (outputs, trunk) = (rows.values, rows.places.trunk);
         let [batch, places, width] = outputs.dims();
         let members = width / self.outputs;
-        let mut weights = vec![0.0_f32; batch * places * width];
-        let mut targets = if self.classes { Vec::new() } else { vec![0.0_f32; batch * places * width] };
+        // Of classes a label and a weight for each member at each place, of numbers one for each.
+        let each = if self.classes { self.outputs } else { 1 };
+        let [mut targets, mut weights] = [(); 2].map(|()| vec![0.0_f32; batch * places * width / each]);
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
             self.each(case, |place, target| {
@@ -181,7 +183,8 @@ impl Goal {
                 for at in (row..row + width).step_by(self.outputs) {
                     match target {
                         Target::Class(class) => {
-                            weights[at + class] = self.class_weights[*class] as f32;
+                            targets[at / each] = *class as f32;
+                            weights[at / each] = self.class_weights[*class] as f32;
                             sum += self.class_weights[*class];
                         }
                         Target::Values(values) => {
@@ -195,16 +198,15 @@ impl Goal {
                 }
             });
         }
-        let device = outputs.device();
-        // A row for each member, as if there were so many more places.
-        let shape = [batch, places * members, self.outputs];
-        let tensor = |values: Vec<f32>| Tensor::<B, 3>::from_data(TensorData::new(values, shape), &device);
-        let (weights, outputs) = (tensor(weights), if members == 1 { outputs } else { outputs.reshape(shape) });
-        let share = 1.0 / f64::max(sum, 1e-30);
+        let (device, count, share) = (outputs.device(), targets.len(), 1.0 / f64::max(sum, 1e-30));
         let loss = if self.classes {
-            dense::class_loss(outputs, weights, FLOOR, share)?
+            let [labels, weights] = [targets, weights].map(|own| put(own, [count], &device));
+            // A row for each member, as if there were so many more places.
+            let outputs = if members == 1 { outputs } else { outputs.reshape([batch, places * members, self.outputs]) };
+            dense::class_loss(outputs, labels, weights, FLOOR, share)?
         } else {
-            ((outputs - tensor(targets)).square() * weights).sum() * share
+            let [targets, weights] = [targets, weights].map(|own| put(own, outputs.dims(), &device));
+            ((outputs - targets).square() * weights).sum() * share
         };
         Ok((loss, sum / members as f64))
     }

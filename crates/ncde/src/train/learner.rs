@@ -1,13 +1,12 @@
 //! A network that learns on any device from plain numbers, for training loops of one's own.
 //!
 //! ```text
-//! loss = -sum_k weight_k ln softmax(outputs)_k,   theta <- theta - rate Adam(grad (loss + penalty))
+//! loss = -sum_rows weight ln softmax(outputs)[class],   theta <- theta - rate Adam(grad (loss + penalty))
 //! ```
 
 use std::fmt::Debug;
 
 use burn_autodiff::Autodiff;
-use burn_tensor::activation::log_softmax;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::LayerSpec;
@@ -15,7 +14,9 @@ use ncde_runtime::layer::Signal;
 
 use super::Device;
 use super::event::{OnDevice, guarded, on_device};
+use crate::dense;
 use crate::layer::{Begun, Context, Error, LayerBackend, Optimiser, Phase, Places, Rows, Update};
+use crate::operation::put;
 
 /// Rows of series of different lengths, `[series, the longest, width]`; what lies past the end of a series is not looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,14 +33,14 @@ impl Padded {
     fn rows<B: Backend>(&self) -> Rows<B> {
         let places = Places::regular(&self.lengths);
         let shape = [self.lengths.len(), places.trunk, self.width];
-        let values = Tensor::from_data(TensorData::new(self.values.clone(), shape), &Default::default());
+        let values = put(self.values.clone(), shape, &Default::default());
         Rows { values, places: places.into() }
     }
 }
 
 /// A network that learns classes.
 pub trait Learner: Debug {
-    /// One step, begun as by [`Optimiser::begin`]; `weights` says, from the shape of the outputs `[series, rows, classes]`, what each `-ln p` counts. Where the loss or the norm of the gradient is no
+    /// One step, begun as by [`Optimiser::begin`]; `answers` has, for each of `[series, rows]` outputs, its class and what its `-ln p` counts: 0 where there is no answer. Where the loss or the norm of the gradient is no
     /// number, no weight changes.
     ///
     /// # Errors
@@ -49,7 +50,7 @@ pub trait Learner: Debug {
         update: Update,
         phase: Phase,
         rows: &Padded,
-        weights: &dyn Fn([usize; 3]) -> Vec<f32>,
+        answers: &dyn Fn([usize; 2]) -> Vec<(usize, f32)>,
     ) -> Result<Begun, Error>;
 
     /// What comes out, with its shape.
@@ -97,9 +98,9 @@ impl Learner for Guarded {
         update: Update,
         phase: Phase,
         rows: &Padded,
-        weights: &dyn Fn([usize; 3]) -> Vec<f32>,
+        answers: &dyn Fn([usize; 2]) -> Vec<(usize, f32)>,
     ) -> Result<Begun, Error> {
-        guarded(self.device, || self.learner.begin(update, phase, rows, weights))?
+        guarded(self.device, || self.learner.begin(update, phase, rows, answers))?
     }
 
     fn outputs(&self, rows: &Padded) -> Result<(Vec<f32>, [usize; 3]), Error> {
@@ -125,12 +126,14 @@ impl<B: LayerBackend> Learner for Optimiser<Autodiff<B>> {
         update: Update,
         phase: Phase,
         rows: &Padded,
-        weights: &dyn Fn([usize; 3]) -> Vec<f32>,
+        answers: &dyn Fn([usize; 2]) -> Vec<(usize, f32)>,
     ) -> Result<Begun, Error> {
         Optimiser::begin(self, update, (rows.rows(), Context { statics: None, phase }), |outputs| {
-            let shape = outputs.values.dims();
-            let weights = Tensor::from_data(TensorData::new(weights(shape), shape), &Default::default());
-            Ok(-(log_softmax(outputs.values, 2) * weights).sum())
+            let ([series, places, _], device) = (outputs.values.dims(), outputs.values.device());
+            let (labels, weights): (Vec<f32>, Vec<f32>) =
+                answers([series, places]).into_iter().map(|(class, weight)| (class as f32, weight)).unzip();
+            let [labels, weights] = [labels, weights].map(|own| put(own, [series * places], &device));
+            Ok(dense::class_loss(outputs.values, labels, weights, 0.0, 1.0)?)
         })
     }
 

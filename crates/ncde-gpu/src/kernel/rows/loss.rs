@@ -1,15 +1,16 @@
 //! The loss of classes, and its gradient.
 //!
 //! ```text
-//! p = softmax(z),   loss = -share sum_k w_k ln(p_k + e),   dz_j = -share (w_j q_j - p_j sum_k w_k q_k),   q_k = p_k / (p_k + e)
+//! p = softmax(z),   loss = -share w ln(p_y + e),   dz_j = share w q (p_j - [j = y]),   q = p_y / (p_y + e)
 //! ```
 
 use cubecl::prelude::*;
 
-/// Units: one for each row.
+/// Units: one for each row. Without a floor `e` the logarithm is `z_y - ln sum exp z`: a small probability is not rounded to 0 on the way.
 #[cube(launch_unchecked)]
 pub(crate) fn classes(
     z: &Array<f32>,
+    labels: &Array<f32>,
     weights: &Array<f32>,
     losses: &mut Array<f32>,
     gradient: &mut Array<f32>,
@@ -31,16 +32,26 @@ pub(crate) fn classes(
     for k in 0..width {
         sum += f32::exp(z[first + k] - most);
     }
-    let mut loss = f32::new(0.0);
-    let mut along = f32::new(0.0);
-    for k in 0..width {
-        let p = f32::exp(z[first + k] - most) / sum;
-        loss -= weights[first + k] * f32::ln(p + floor);
-        along += weights[first + k] * p / (p + floor);
+    let said = labels[unit];
+    let label = usize::cast_from(max(said, 0.0));
+    // No number is 0 / 0; a literal would be folded away by some compilers.
+    let mut weight = (said - said) / (said - said);
+    let mut own = f32::new(0.0);
+    if said >= 0.0 && label < width && f32::cast_from(label) == said {
+        weight = weights[unit];
+        own = z[first + label] - most;
+    }
+    let p = f32::exp(own) / sum;
+    let mut ln = own - f32::ln(sum);
+    let mut along = weight;
+    if floor > 0.0 {
+        ln = f32::ln(p + floor);
+        along = weight * p / (p + floor);
     }
     for k in 0..width {
         let p = f32::exp(z[first + k] - most) / sum;
-        gradient[first + k] = share * (p * along - weights[first + k] * p / (p + floor));
+        let right = f32::cast_from(k == label);
+        gradient[first + k] = share * (p * along - right * along);
     }
-    losses[unit] = share * loss;
+    losses[unit] = -share * weight * ln;
 }

@@ -16,4 +16,5 @@ pub(crate) mod dropout;
 pub(crate) mod lookup;
 pub(crate) mod loss;
 pub(crate) mod norm;
+pub(crate) mod shift;
 pub(crate) mod sums;

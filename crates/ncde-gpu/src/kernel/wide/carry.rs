@@ -6,7 +6,7 @@ use super::WALKERS;
 use crate::sizes::Sizes;
 
 /// From chunk to chunk: the state at the beginning of every chunk, or in reverse the gradient at the end of every chunk, in place of what the
-/// chunk itself contributes.
+/// chunk itself contributes. In reverse products may be those of the forward pass, of which the transposes are meant.
 ///
 /// Cubes: `[batch, columns, blocks]`.
 #[cube(launch_unchecked)]
@@ -18,6 +18,7 @@ pub(crate) fn carry(
     #[comptime] b: usize,
     #[comptime] affine: bool,
     #[comptime] back: bool,
+    #[comptime] turned: bool,
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     if cube >= sizes.units {
@@ -65,7 +66,11 @@ pub(crate) fn carry(
                         sum = products[base + ((b + column) * sizes.count + block) * b + r];
                     }
                     for c in 0..b {
-                        sum += products[base + (c * sizes.count + block) * b + r] * h[c];
+                        let mut at = (c * sizes.count + block) * b + r;
+                        if comptime!(turned) {
+                            at = (r * sizes.count + block) * b + c;
+                        }
+                        sum += products[base + at] * h[c];
                     }
                 }
                 next[r] = sum;

@@ -4,6 +4,7 @@
 //! `m[k, out]`. Forwards these are the columns of Omega, in reverse its rows; else the two directions are the same code.
 //! The series of the exponential is that of `step`; a term takes the norm from the same numbers as the first product.
 
+pub(crate) mod adjoints;
 pub(crate) mod carry;
 pub(crate) mod differentiate;
 pub(crate) mod products;
@@ -35,6 +36,15 @@ pub(crate) enum Purpose {
     Sum,
     /// From the end of a chunk to its beginning, adding the gradients of its states.
     Pull,
+    /// The same from the gradient at the end of a chunk on, with all that is met on the way.
+    Adjoints,
+}
+
+impl Purpose {
+    /// Whether it goes from the end.
+    pub(crate) fn is_back(self) -> bool {
+        matches!(self, Self::Pull | Self::Adjoints)
+    }
 }
 
 /// `y = M x` for one vector in shared memory, entries of `y` shared out over the units.

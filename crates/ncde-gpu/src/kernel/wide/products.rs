@@ -64,9 +64,23 @@ fn multiply_columns(
     }
 }
 
-/// The products of the flows of every chunk but the last (the first, in reverse): some columns a cube.
+/// Chunks of a series that have a product: every one but the last (the first, in reverse), or all.
+#[cube]
+fn chunk_of(place: usize, sizes: &Sizes, #[comptime] back: bool, #[comptime] all: bool) -> (usize, usize) {
+    let mut own = sizes.chunks;
+    if comptime!(!all) {
+        own -= 1;
+    }
+    let mut chunk = place % own;
+    if comptime!(back && !all) {
+        chunk += 1;
+    }
+    (place / own, chunk)
+}
+
+/// The products of the flows of chunks: some columns a cube.
 ///
-/// Cubes: `[batch, chunks - 1, blocks, groups of columns]`.
+/// Cubes: `[batch, chunks that have one, blocks, groups of columns]`.
 #[cube(launch_unchecked)]
 pub(crate) fn products(
     m: &Array<f32>,
@@ -77,6 +91,7 @@ pub(crate) fn products(
     #[comptime] columns: usize,
     #[comptime] flow: Flow,
     #[comptime] back: bool,
+    #[comptime] all: bool,
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     if cube >= sizes.units {
@@ -89,11 +104,7 @@ pub(crate) fn products(
     let group = cube % groups;
     let block = cube / groups % sizes.count;
     let place = cube / (groups * sizes.count);
-    let mut chunk = place % (sizes.chunks - 1);
-    let series = place / (sizes.chunks - 1);
-    if comptime!(back) {
-        chunk += 1;
-    }
+    let (series, chunk) = chunk_of(place, sizes, back, all);
     let place = series * sizes.chunks + chunk;
     let column = unit % SIDE;
     let row = unit / SIDE;
@@ -196,7 +207,7 @@ const DEEPER: usize = 16;
 /// As [`products`], for `I + Omega` and blocks of a multiple of 64: numbers are read four at a time, and a unit has 4 rows and 4 columns of every 64.
 /// Reads of shared memory are what limits the other one.
 ///
-/// Cubes: `[batch, chunks - 1, blocks, groups of columns]`.
+/// Cubes: `[batch, chunks that have one, blocks, groups of columns]`.
 #[cube(launch_unchecked)]
 pub(crate) fn products_by_fours<N: Size>(
     m: &Array<Vector<f32, N>>,
@@ -206,6 +217,7 @@ pub(crate) fn products_by_fours<N: Size>(
     #[comptime] b: usize,
     #[comptime] columns: usize,
     #[comptime] back: bool,
+    #[comptime] all: bool,
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     if cube >= sizes.units {
@@ -218,11 +230,7 @@ pub(crate) fn products_by_fours<N: Size>(
     let group = cube % groups;
     let block = cube / groups % sizes.count;
     let place = cube / (groups * sizes.count);
-    let mut chunk = place % (sizes.chunks - 1);
-    let series = place / (sizes.chunks - 1);
-    if comptime!(back) {
-        chunk += 1;
-    }
+    let (series, chunk) = chunk_of(place, sizes, back, all);
     let place = series * sizes.chunks + chunk;
     let column = unit % SIDE;
     let row = unit / SIDE;

@@ -9,7 +9,7 @@ use crate::sizes::{Sizes, row_of};
 /// A walk through a slab of every chunk.
 ///
 /// Cubes: `[batch, chunks, columns, blocks]`. `ends` are the states at the beginnings of chunks, or what a walk goes on from and ends with;
-/// `rows` the states to be written, or their gradient to be added.
+/// `rows` the states to be written, or their gradient to be added; `adjoints` the gradients in states before a step is pulled through, 0 past the length of a series.
 #[cube(launch_unchecked)]
 pub(crate) fn walk(
     m: &Array<f32>,
@@ -17,6 +17,7 @@ pub(crate) fn walk(
     lengths: &Array<u32>,
     ends: &mut Array<f32>,
     rows: &mut Array<f32>,
+    adjoints: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
@@ -46,6 +47,8 @@ pub(crate) fn walk(
     let length = lengths[series] as usize;
     let is_begun = match purpose {
         Purpose::Pull => sizes.first + sizes.steps < sizes.chunk,
+        // Nothing comes after the only chunk.
+        Purpose::Adjoints => sizes.chunks > 1 || sizes.first + sizes.steps < sizes.chunk,
         _ => sizes.first > 0,
     };
     #[unroll]
@@ -68,17 +71,24 @@ pub(crate) fn walk(
     sync_cube();
     for k in 0..sizes.steps {
         let mut s = k;
-        if comptime!(purpose == Purpose::Pull) {
+        if comptime!(purpose.is_back()) {
             s = sizes.steps - 1 - k;
         }
         let t = t_0 + s;
         if t < sizes.length {
-            if comptime!(purpose == Purpose::Pull) {
+            if comptime!(purpose.is_back()) {
                 #[unroll]
                 for i in 0..comptime!(b.div_ceil(WALKERS)) {
                     let r = unit + comptime!(i * WALKERS);
                     if r < b {
                         x[r] += rows[base + t * stride + r];
+                        if comptime!(purpose == Purpose::Adjoints) {
+                            let mut own = x[r];
+                            if t >= length {
+                                own = f32::new(0.0);
+                            }
+                            adjoints[base + t * stride + r] = own;
+                        }
                     }
                 }
                 sync_cube();

@@ -8,37 +8,44 @@ use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
 use burn_flex::Flex;
 use burn_tensor::TensorMetadata;
+use cubecl::server::Handle;
 use ncde_gpu::{Element, Shapes};
 use ncde_kernels::{Bracket, Brackets, Commutators, Controls, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps};
+use super::{ArrayGradients, Arrays, Error, LinearOps, States};
 use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
 use own::Own;
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B> {
-    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
+    fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>, keep: bool) -> Result<States<Self>, Error> {
         let gpu = gpu(&arrays.a);
         let Some(own) = Own::new(&gpu, recurrence, arrays.affine.is_some())? else {
             let device = arrays.a.device.clone();
-            return Ok(on_device(&Flex::recurrence(recurrence, hosted(arrays))?, &device));
+            let states = Flex::recurrence(recurrence, hosted(arrays), keep)?.states;
+            return Ok(States { states: on_device(&states, &device), kept: None });
         };
         let arrays = contiguous(&arrays);
         let shapes = shapes(&arrays);
-        let states = own.forward(&gpu, shapes, &buffers(&arrays))?;
-        let hidden = recurrence.field().hidden();
-        Ok(of_buffer(&arrays.a, [shapes.batch, shapes.length, shapes.columns, hidden], states))
+        let (states, kept) = own.forward(&gpu, shapes, &buffers(&arrays), keep)?;
+        let shape = [shapes.batch, shapes.length, shapes.columns, recurrence.field().hidden()];
+        let flat = |own: Handle| {
+            let count = own.size_in_used() as usize / size_of::<f32>();
+            of_buffer(&arrays.a, [count], own)
+        };
+        Ok(States { states: of_buffer(&arrays.a, shape, states), kept: kept.map(flat) })
     }
 
     fn recurrence_backward(
         recurrence: &Arc<Recurrence>,
         arrays: Arrays<Self>,
-        states: CubeTensor<R>,
+        States { states, kept }: States<Self>,
         gradient: CubeTensor<R>,
     ) -> Result<ArrayGradients<Self>, Error> {
         let gpu = gpu(&arrays.a);
         let Some(own) = Own::new(&gpu, recurrence, arrays.affine.is_some())? else {
             let device = arrays.a.device.clone();
-            let of = Flex::recurrence_backward(recurrence, hosted(arrays), on_host(states), on_host(gradient))?;
+            let states = States { states: on_host(states), kept: None };
+            let of = Flex::recurrence_backward(recurrence, hosted(arrays), states, on_host(gradient))?;
             return Ok(ArrayGradients {
                 a: on_device(&of.a, &device),
                 coefficients: of.coefficients.map(|of| on_device(&of, &device)),
@@ -50,7 +57,8 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
         let shapes = shapes(&arrays);
         let (states, gradient) = (buffer(states), buffer(gradient));
         let of_coefficients = recurrence.controls() == Controls::Variable;
-        let of = own.backward(&gpu, shapes, &buffers(&arrays), (&states.handle, &gradient.handle), of_coefficients)?;
+        let (passed, kept) = ((&states.handle, &gradient.handle), kept.as_ref().map(|kept| &kept.handle));
+        let of = own.backward(&gpu, shapes, &buffers(&arrays), passed, kept, of_coefficients)?;
         Ok(ArrayGradients {
             a: of_buffer(&arrays.a, arrays.a.shape(), of.a),
             coefficients: of.coefficients.map(|of| of_buffer(&arrays.a, arrays.coefficients.shape(), of)),

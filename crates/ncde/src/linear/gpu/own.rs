@@ -39,10 +39,18 @@ impl Own {
         Ok(action.fits(gpu, recurrence.coefficients()).then_some(Self::Acts(action)))
     }
 
-    pub(super) fn forward<R: CubeRuntime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
+    /// The states, and what the reverse pass can use again, if that is to be kept.
+    pub(super) fn forward<R: CubeRuntime>(
+        &self,
+        gpu: &Gpu<R>,
+        shapes: Shapes,
+        arrays: &Arrays,
+        keep: bool,
+    ) -> Result<(Handle, Option<Handle>), Error> {
         Ok(match self {
-            Self::Blocks(own) => own.forward(gpu, shapes, arrays)?,
-            Self::Acts(own) => own.forward(gpu, shapes, arrays)?,
+            Self::Blocks(own) if keep => own.forward_kept(gpu, shapes, arrays)?,
+            Self::Blocks(own) => (own.forward(gpu, shapes, arrays)?, None),
+            Self::Acts(own) => (own.forward(gpu, shapes, arrays)?, None),
         })
     }
 
@@ -52,10 +60,11 @@ impl Own {
         shapes: Shapes,
         arrays: &Arrays,
         states: (&Handle, &Handle),
+        kept: Option<&Handle>,
         of_coefficients: bool,
     ) -> Result<ncde_gpu::Gradients, Error> {
         Ok(match self {
-            Self::Blocks(own) => own.backward(gpu, shapes, arrays, states, of_coefficients)?,
+            Self::Blocks(own) => own.backward(gpu, shapes, arrays, states, kept, of_coefficients)?,
             Self::Acts(own) => own.backward(gpu, shapes, arrays, states, of_coefficients)?,
         })
     }
