@@ -56,6 +56,9 @@ pub enum Seeds {
     List(Vec<u64>),
 }
 
+/// The most seeds that are asked for by their number.
+const MOST: usize = 999;
+
 impl FromStr for Seeds {
     type Err = String;
 
@@ -63,7 +66,13 @@ impl FromStr for Seeds {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "wanted a number of seeds (3), or seeds with commas (1234,1235; one alone: 7,)".to_string();
         if !text.contains(',') {
-            return text.parse().ok().filter(|&count| count > 0).map(Self::First).ok_or_else(wrong);
+            let count = text.parse().ok().filter(|&count| count > 0).ok_or_else(wrong)?;
+            // Nobody runs so many: it is a seed.
+            return if count > MOST {
+                Err(format!("that is {count} seeds; for seed {count} alone write {count},"))
+            } else {
+                Ok(Self::First(count))
+            };
         }
         let all = text.split(',').filter(|cell| !cell.trim().is_empty());
         let seeds = all.map(|cell| cell.trim().parse()).collect::<Result<Vec<u64>, _>>().map_err(|_| wrong())?;

@@ -198,6 +198,7 @@ fn complete_models_are_ranked_and_tested_over_tasks() {
 #[test]
 fn seeds_are_counted_or_listed() {
     assert_eq!("3".parse(), Ok(Seeds::First(3)));
+    assert_eq!("2345".parse::<Seeds>(), Err("that is 2345 seeds; for seed 2345 alone write 2345,".into()));
     assert_eq!("7,9".parse(), Ok(Seeds::List(vec![7, 9])));
     assert_eq!("7,".parse(), Ok(Seeds::List(vec![7])));
     for wrong in ["", "0", "-1", ",", "a,b", "1.5"] {
