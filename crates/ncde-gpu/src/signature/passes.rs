@@ -229,7 +229,7 @@ impl<R: Runtime> Pass<'_, R> {
             // SAFETY: the gradient was checked, and the others were made with these sizes.
             unsafe {
                 let (g, d, to) = (array(gradient, numbers), array(&slopes, of_slopes), array(&out, numbers));
-                log::gathered::launch_unchecked::<R>(client, count, dim, g, d, to, units, m, of);
+                log::gathered::launch_unchecked::<R>(client, count, dim, g, d, to, of.channels, units, m, of);
             }
         }
         out
@@ -288,6 +288,9 @@ impl<R: Runtime> Pass<'_, R> {
             }
             Over::Whole => {
                 let chunks = Pieces::chunks(steps, batch, self.cut.units, self.gpu.limits());
+                if chunks.count == 1 {
+                    return (Begin::Windows, chunks, self.gpu.floats(1), 1);
+                }
                 let Some(lower) = of.lower() else { return (Begin::Chunks, chunks, self.gpu.floats(1), 1) };
                 let pieces = self.run(lower, chunks, None, false);
                 let behind = self.chained(lower, &pieces, chunks, true).0;
@@ -297,7 +300,7 @@ impl<R: Runtime> Pass<'_, R> {
                 // SAFETY: the gradient was checked, and the others were made with these sizes.
                 unsafe {
                     let (g, s, to) = (array(gradient, self.rows() * of.len()), array(&behind, units), array(&ends, units));
-                    back::ends::launch_unchecked::<R>(client, count, dim, g, s, to, chunks.count, units, of);
+                    back::ends::launch_unchecked::<R>(client, count, dim, g, s, to, chunks.count, of.channels, units, of);
                 }
                 (Begin::Chunks, chunks, ends, units)
             }

@@ -12,6 +12,7 @@
 
 use cubecl::prelude::*;
 
+use super::power;
 use super::steps::Place;
 use crate::signature::cut::{Cut, Words};
 
@@ -250,6 +251,7 @@ pub(crate) fn ends(
     behind: &Array<f32>,
     out: &mut Array<f32>,
     count: usize,
+    channels: usize,
     units: usize,
     #[comptime] of: Words,
 ) {
@@ -268,7 +270,7 @@ pub(crate) fn ends(
     for j in 1..comptime!(of.depth) {
         from = d * (from + 1);
         if from < len {
-            for b in 0..comptime!(of.level(j)) {
+            for b in 0..power(channels, j) {
                 sum += gradient[row + from + b] * behind[piece * below + comptime!(of.start(j)) + b];
             }
         }

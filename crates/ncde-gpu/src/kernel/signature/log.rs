@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use super::part;
+use super::{part, power};
 use crate::signature::cut::Words;
 
 /// `(-1)^(k+1) / k`.
@@ -194,6 +194,7 @@ pub(crate) fn gathered(
     g: &Array<f32>,
     slopes: &Array<f32>,
     out: &mut Array<f32>,
+    channels: usize,
     units: usize,
     #[comptime] m: usize,
     #[comptime] of: Words,
@@ -213,13 +214,12 @@ pub(crate) fn gathered(
         for behind in 0..comptime!(of.depth - m + 1 - before) {
             if comptime!(before + behind > 0) {
                 let t = comptime!(before + behind);
-                let (outer, inner) = comptime!((of.level(before), of.level(behind)));
+                let inner = comptime!(of.level(behind));
                 let slope = row * comptime!(of.slope(of.depth)) + comptime!(of.slope(t) + before * of.level(t));
-                for a in 0..outer {
-                    let from = at + comptime!(of.start(m + t)) + (a * words + word) * inner;
-                    for b in 0..inner {
-                        sum += g[from + b] * slopes[slope + a * inner + b];
-                    }
+                let from = at + comptime!(of.start(m + t)) + word * inner;
+                // All words `a b`: the last letters of a place are those of `b`.
+                for ab in 0..power(channels, t) {
+                    sum += g[from + ab / inner * comptime!(of.level(m + behind)) + ab % inner] * slopes[slope + ab];
                 }
             }
         }

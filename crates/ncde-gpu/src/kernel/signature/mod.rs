@@ -31,3 +31,14 @@ pub(super) fn part(
 ) -> usize {
     comptime!(of.start(to - from)) + word / comptime!(of.level(letters - to)) % comptime!(of.level(to - from))
 }
+
+/// `base^k`, computed on the device: compilers unroll loops whose turns they can count, and take minutes for those over all words of a level.
+#[cube]
+pub(super) fn power(base: usize, #[comptime] k: usize) -> usize {
+    let mut all = base;
+    #[unroll]
+    for _ in 1..k {
+        all *= base;
+    }
+    all
+}
