@@ -51,12 +51,26 @@ fn peak_memory_grows_with_the_data() {
 
 #[test]
 fn other_devices_are_refused() {
+    #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
     for device in ["cuda", "wgpu"] {
-        Folder::new()
-            .run(&format!("bench signature --device {device}"))
-            .failed(2, &["CPU kernels for signatures only", "--device cpu"]);
+        Folder::new().run(&format!("bench signature --device {device}")).failed(2, &["--device cpu"]);
     }
     Folder::new().run("bench signature --device tpu").failed(2, &["cpu, cuda, wgpu"]);
+}
+
+#[cfg(feature = "wgpu")]
+#[test]
+fn every_operation_is_timed_on_a_gpu() {
+    for op in ["sig", "sig-backward", "logsig", "logsig-backward"] {
+        for window in ["", "--window 3"] {
+            let shape = "--batch 3 --length 7 --channels 2 --depth 3 --repeat 2 --device wgpu";
+            let line = line(&format!("bench signature --op {op} {shape} {window}"));
+            assert_eq!((&line["op"], &line["device"]), (&json!(op), &json!("wgpu")));
+            assert!(line["median"].as_f64() >= line["seconds"].as_f64() && line["launches"].as_u64() > Some(0), "{line}");
+        }
+    }
+    Folder::new().run("bench signature --device wgpu --dtype f64").failed(2, &["f32", "--device cpu"]);
+    Folder::new().run("bench signature --device wgpu --channels 100 --depth 4").failed(2, &["lower depth", "--device cpu"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The structured linear recurrence, the permutation-diagonal one, whole neural-CDE solves, and the dense parts of layers, on GPUs.
+//! The structured linear recurrence, the permutation-diagonal one, whole neural-CDE solves, signatures, and the dense parts of layers, on GPUs.
 //!
 //! ```text
 //! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
@@ -50,6 +50,8 @@ mod reverse;
 mod rows;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod scan;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod signature;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod sizes;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

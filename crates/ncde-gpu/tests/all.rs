@@ -12,3 +12,4 @@ mod neural;
 mod permutation;
 mod rows;
 mod scan;
+mod signature;

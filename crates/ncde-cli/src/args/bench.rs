@@ -111,13 +111,16 @@ pub(crate) struct BenchTrainArgs {
 }
 
 const BENCH_SIGNATURE_EXAMPLES: &str = "\
-Example:
+Examples:
   ncde bench signature --op logsig --batch 32 --length 1500 --channels 6 --depth 2 --window 12
+  ncde bench signature --op logsig-backward --depth 3 --window 12 --device cuda
 
 The JSON line holds the parameters, `seconds` (best of `repeat` runs after one warm-up) and
 `peak_mib` (peak resident memory of the process; null where the system does not say).
 `logsig` gives coordinates of Lyndon brackets. A reverse pass starts from a gradient of ones
-and recomputes what it needs; the forward pass is not part of its time.";
+and recomputes what it needs; the forward pass is not part of its time.
+On a GPU, in f32, paths lie there already; three runs warm up, each is waited for, and the line
+holds `median`, `launches` of one run and the device's memory as `peak_mib`, too.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BENCH_SIGNATURE_EXAMPLES)]

@@ -4,15 +4,16 @@ use std::time::Instant;
 
 use cubecl::prelude::Runtime;
 use ncde_gpu::neural::{self, Last, Method, Network, NeuralSolve};
+use ncde_gpu::signature::{self as on_gpu, Coordinates, Output, Over};
 use ncde_gpu::{Activation, Affine, Arrays, Error, Flow, Gpu, Recurrence, Shapes};
 use ncde_kernels::Transition;
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL};
-use super::log_ncde;
 use super::random::normal;
 use super::slice::{Parameters, STEP, WHAT};
-use crate::args::{BenchLogNcdeArgs, BenchSliceArgs, Dtype};
+use super::{log_ncde, signature as of_walks};
+use crate::args::{BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, Dtype, Op};
 use crate::error::Failure;
 use crate::{memory, output};
 
@@ -127,6 +128,45 @@ fn log_ncde_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchLogNcdeArgs) -> Result<(), 
         gpu.wait()
     };
     measure(gpu, "log-ncde", &log_ncde::Parameters::new(args, &job.solve), args.run.repeat, run)
+}
+
+/// Signatures or log-signatures of random walks, or one reverse pass of them from a gradient of ones.
+pub(super) fn signature<R: Runtime>(device: fn() -> Result<Gpu<R>, Error>, args: &BenchSignatureArgs) -> Result<(), Failure> {
+    let gpu = device().map_err(failed)?;
+    ncde_gpu::guarded(device, || signature_on(&gpu, args)).map_err(failed)?
+}
+
+fn signature_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchSignatureArgs) -> Result<(), Failure> {
+    if args.dtype != Dtype::F32 {
+        return Err(Failure::Refused(format!("{}: GPU kernels compute in f32; use `--device cpu` for f64", of_walks::WHAT)));
+    }
+    of_walks::fits::<f32>(args)?;
+    let &BenchSignatureArgs { batch, length, channels, depth, .. } = args;
+    let transform = of_walks::transform(args)?;
+    let output = match transform.basis() {
+        None => Output::Signature,
+        Some(basis) => {
+            let rows = basis.combinations().map_err(of_walks::refused)?;
+            Output::Basis(Coordinates::new(channels, depth, rows).map_err(failed)?)
+        }
+    };
+    let own = on_gpu::Signature { channels, depth, output };
+    let over = args.window.map_or(Over::Whole, Over::Windows);
+    let arrays = on_gpu::Arrays { batch, length, path: gpu.put(&of_walks::walks::<f32>(args)) };
+    let results = batch * over.results(length);
+    let values = own.forward(gpu, over, &arrays).and_then(|values| gpu.get(&values)).map_err(failed)?;
+    if !values.iter().all(|x| x.is_finite()) {
+        return Err(Failure::Refused(format!("{}: values overflow; lower `--length` or `--depth`", of_walks::WHAT)));
+    }
+    let ones = gpu.put(&vec![1.0; results * own.len()]);
+    let run = || -> Result<(), Error> {
+        match args.op {
+            Op::Sig | Op::Logsig => own.forward(gpu, over, &arrays)?,
+            Op::SigBackward | Op::LogsigBackward => own.backward(gpu, over, &arrays, &ones)?,
+        };
+        gpu.wait()
+    };
+    measure(gpu, "signature", &of_walks::Parameters::new::<f32>(args, own.len(), results), args.run.repeat, run)
 }
 
 /// Times some runs after those that warm up, and prints the line.

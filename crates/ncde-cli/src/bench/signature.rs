@@ -12,8 +12,10 @@ use crate::{memory, threads};
 const SEED: u64 = 0;
 const SCALE: f64 = 0.05;
 
+pub(super) const WHAT: &str = "bench signature";
+
 #[derive(Serialize)]
-struct Parameters {
+pub(super) struct Parameters {
     op: Op,
     batch: usize,
     length: usize,
@@ -30,8 +32,14 @@ struct Parameters {
 }
 
 pub(super) fn run(args: &BenchSignatureArgs) -> Result<(), Failure> {
-    if args.run.on.device != Device::Cpu {
-        return Err(Failure::Refused("this build has CPU kernels for signatures only; use `--device cpu`".into()));
+    match args.run.on.device {
+        Device::Cpu => {}
+        #[cfg(feature = "cuda")]
+        Device::Cuda => return super::device::signature(ncde_gpu::cuda, args),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => return super::device::signature(ncde_gpu::wgpu, args),
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        other => return Err(Failure::NotBuilt { device: other }),
     }
     threads::on(args.run.on.threads, || match args.dtype {
         Dtype::F32 => time::<f32>(args),
@@ -40,14 +48,9 @@ pub(super) fn run(args: &BenchSignatureArgs) -> Result<(), Failure> {
 }
 
 fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
-    let refused = |source| Failure::Signature { what: "bench signature".into(), source };
     fits::<T>(args)?;
-    let signature = match args.op {
-        Op::Sig | Op::SigBackward => Signature::new(args.channels, args.depth),
-        Op::Logsig | Op::LogsigBackward => Signature::log(args.channels, args.depth, Basis::Lyndon),
-    };
-    let signature = signature.map_err(refused)?;
-    let values: Vec<T> = walks(args.batch, args.length, args.channels);
+    let signature = transform(args)?;
+    let values: Vec<T> = walks(args);
     let paths = Paths::new(&values, args.batch, args.length, args.channels).map_err(refused)?;
     let intervals = paths.windows(args.window.unwrap_or(usize::MAX)).map_err(refused)?;
     let outputs = intervals.len() * signature.len();
@@ -58,40 +61,59 @@ fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
             best(args.run.repeat, || signature.intervals_backward(&paths, &intervals, &gradient).map_err(refused))?
         }
     };
-    let size = |numbers: usize| memory::mib((numbers * size_of::<T>()) as u64);
-    let parameters = Parameters {
-        op: args.op,
-        batch: args.batch,
-        length: args.length,
-        channels: args.channels,
-        depth: args.depth,
-        window: args.window,
-        dtype: args.dtype,
-        device: args.run.on.device,
-        threads: args.run.on.threads,
-        repeat: args.run.repeat,
-        coordinates: signature.len(),
-        input_mib: size(values.len()),
-        output_mib: size(outputs),
+    report("signature", &Parameters::new::<T>(args, signature.len(), intervals.len()), seconds)
+}
+
+pub(super) fn refused(source: ncde_signature::Error) -> Failure {
+    Failure::Signature { what: WHAT.into(), source }
+}
+
+/// What is timed.
+pub(super) fn transform(args: &BenchSignatureArgs) -> Result<Signature, Failure> {
+    let signature = match args.op {
+        Op::Sig | Op::SigBackward => Signature::new(args.channels, args.depth),
+        Op::Logsig | Op::LogsigBackward => Signature::log(args.channels, args.depth, Basis::Lyndon),
     };
-    report("signature", &parameters, seconds)
+    signature.map_err(refused)
+}
+
+impl Parameters {
+    pub(super) fn new<T>(args: &BenchSignatureArgs, coordinates: usize, results: usize) -> Self {
+        let size = |numbers: usize| memory::mib((numbers * size_of::<T>()) as u64);
+        Self {
+            op: args.op,
+            batch: args.batch,
+            length: args.length,
+            channels: args.channels,
+            depth: args.depth,
+            window: args.window,
+            dtype: args.dtype,
+            device: args.run.on.device,
+            threads: args.run.on.threads,
+            repeat: args.run.repeat,
+            coordinates,
+            input_mib: size(args.batch * args.length * args.channels),
+            output_mib: size(results * coordinates),
+        }
+    }
 }
 
 /// Refuses walks that cannot be held.
-fn fits<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
+pub(super) fn fits<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
     let sizes = [args.batch, args.length, args.channels, size_of::<T>()];
     let bytes = sizes.iter().fold(1_u128, |bytes, &size| bytes.saturating_mul(size as u128));
     match memory::shortage(bytes) {
         None => Ok(()),
         Some(shortage) => Err(Failure::Refused(format!(
-            "bench signature: for {} x {} x {} numbers {shortage}; lower `--batch` or `--length`",
+            "{WHAT}: for {} x {} x {} numbers {shortage}; lower `--batch` or `--length`",
             args.batch, args.length, args.channels
         ))),
     }
 }
 
 /// Walks as the peers draw them: cumulated in f64, rounded, then scaled.
-fn walks<T: Float>(batch: usize, length: usize, channels: usize) -> Vec<T> {
+pub(super) fn walks<T: Float>(args: &BenchSignatureArgs) -> Vec<T> {
+    let &BenchSignatureArgs { batch, length, channels, .. } = args;
     let mut values = vec![T::ZERO; batch * length * channels];
     let scale = T::from_f64(SCALE);
     for (path, rows) in values.chunks_exact_mut(length * channels).enumerate() {

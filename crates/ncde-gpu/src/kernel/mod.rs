@@ -17,6 +17,7 @@
 //! | `action` | structures whose matrices act without being formed: states, gradients |
 //! | `permutation` | one-hot columns times a diagonal: choices, states, gradients |
 //! | `neural` | whole neural-CDE solves: states, gradients |
+//! | `signature` | signatures and log-signatures: pieces of paths, logarithms, gradients |
 //! | `product` | products of matrices |
 //! | `rows` | what layers do to rows |
 //! | `team` | sums and maxima over the units that share a row |
@@ -43,6 +44,7 @@ pub(crate) mod product;
 pub(crate) mod rows;
 pub(crate) mod scale;
 pub(crate) mod scan;
+pub(crate) mod signature;
 pub(crate) mod small;
 pub(crate) mod step;
 pub(crate) mod team;

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::algebra::brackets::{MOST_ENTRIES, Row, Sparse, expand, lyndon_in_hall, too_large};
+use crate::algebra::brackets::{MOST_ENTRIES, Row, Sparse, expand, lyndon_in_hall, merged, too_large};
 use crate::algebra::tree::{self, Tree};
 use crate::algebra::{Shape, words};
 use crate::{Error, Float};
@@ -55,6 +55,8 @@ pub struct LieBasis {
     to_hall: Sparse,
     /// Row of an element: its expansion. Only going back needs it.
     expansions: OnceLock<Result<Sparse, Error>>,
+    /// Row of a coordinate: the words it is a sum over. Only kernels of other devices need it.
+    combinations: OnceLock<Result<Sparse, Error>>,
 }
 
 impl LieBasis {
@@ -72,6 +74,7 @@ impl LieBasis {
             substitution: Vec::new(),
             to_hall: Vec::new(),
             expansions: OnceLock::new(),
+            combinations: OnceLock::new(),
         };
         if basis == Basis::Expanded {
             return Ok(empty(Vec::new()));
@@ -201,6 +204,52 @@ impl LieBasis {
         self.expansions.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
+    /// Each coordinate as a sum over words of its degree, `(place of the word, factor)`: what [`project`](Self::project) computes by substitution, as one sparse
+    /// integer matrix. For kernels that have a coordinate each and cannot wait for others. Made once, when it is asked for.
+    ///
+    /// ```
+    /// use ncde_signature::algebra::{Basis, LieBasis, Shape};
+    /// let basis = LieBasis::new(&Shape::new(3, 3)?, Basis::Lyndon)?;
+    /// let place = basis.labels().iter().position(|label| label == "[[1,3],2]").unwrap();
+    /// // lambda_132 = l_132 + l_123: words 12 + 9 * 0 + 3 * 1 + 2 and 12 + 9 * 0 + 3 * 2 + 1.
+    /// assert_eq!(basis.combinations()?[place], [(17, 1), (19, 1)]);
+    /// # Ok::<(), ncde_signature::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the table is too large.
+    pub fn combinations(&self) -> Result<&[Vec<(usize, i64)>], Error> {
+        self.combinations.get_or_init(|| self.combine()).as_deref().map_err(Clone::clone)
+    }
+
+    fn combine(&self) -> Result<Sparse, Error> {
+        if self.basis == Basis::Expanded {
+            return Ok((0..self.shape.len()).map(|word| vec![(word, 1)]).collect());
+        }
+        let mut entries = 0;
+        let mut counted = |row: Row| {
+            entries += row.len();
+            if entries > MOST_ENTRIES { Err(too_large(&self.shape)) } else { Ok(row) }
+        };
+        let mut lyndon: Sparse = Vec::with_capacity(self.leads.len());
+        for (&(level, lead), terms) in self.leads.iter().zip(&self.substitution) {
+            let own = (self.shape.level(level).start + lead, 1);
+            let others = terms.iter().flat_map(|&(v, c)| lyndon[v].iter().map(move |&(word, x)| (word, -c * x)));
+            let row = merged(std::iter::once(own).chain(others).collect());
+            lyndon.push(counted(row)?);
+        }
+        if self.basis == Basis::Lyndon {
+            return Ok(lyndon);
+        }
+        let mut hall: Sparse = vec![Vec::new(); self.trees.len()];
+        for (terms, row) in self.to_hall.iter().zip(&lyndon) {
+            for &(h, c) in terms {
+                hall[h].extend(row.iter().map(|&(word, x)| (word, c * x)));
+            }
+        }
+        hall.into_iter().map(|row| counted(merged(row))).collect()
+    }
+
     /// The number of Lyndon coordinates: the scratch of the two functions below.
     pub(crate) fn scratch(&self) -> usize {
         self.leads.len()
@@ -297,6 +346,22 @@ mod tests {
                 let back = lie.project(&lie.expand(&coordinates).unwrap()).unwrap();
                 for (x, y) in coordinates.iter().zip(&back) {
                     assert!((x - y).abs() < 1e-12, "{basis:?} d {d} n {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn coordinates_are_sums_over_words_of_their_degree() {
+        for basis in [Basis::Lyndon, Basis::Hall, Basis::Expanded] {
+            for (d, n) in [(1, 3), (2, 6), (3, 4), (5, 3), (3, 5)] {
+                let lie = LieBasis::new(&Shape::new(d, n).unwrap(), basis).unwrap();
+                let x: Vec<f64> = (0..lie.shape().len()).map(|i| (i as f64 * 0.7).sin()).collect();
+                let rows = lie.combinations().unwrap();
+                for ((row, degree), y) in rows.iter().zip(lie.degrees()).zip(lie.project(&x).unwrap()) {
+                    let sum: f64 = row.iter().map(|&(word, c)| c as f64 * x[word]).sum();
+                    assert!((sum - y).abs() < 1e-10, "{basis:?} d {d} n {n}: {sum} {y}");
+                    assert!(!row.is_empty() && row.iter().all(|(word, _)| lie.shape().level(degree).contains(word)));
                 }
             }
         }

@@ -129,7 +129,7 @@ impl<'a> HallProducts<'a> {
 }
 
 /// Terms of the same column added up, zeros dropped, sorted.
-fn merged(mut terms: Row) -> Row {
+pub(crate) fn merged(mut terms: Row) -> Row {
     terms.sort_unstable_by_key(|&(column, _)| column);
     terms.dedup_by(|next, kept| {
         let same = next.0 == kept.0;

@@ -45,7 +45,8 @@ use crate::operation::{primitive, public};
 ///
 /// # Errors
 /// If the channels are not the transform's, the length is below 2, a value is not finite, or the type is not f32 (nor f64, with the feature `f64`).
-/// A reverse pass cannot return an error: what fails there (an overflow) becomes a gradient of NaN.
+/// A reverse pass cannot return an error: what fails there (an overflow) becomes a gradient of NaN. Nor does a GPU look at values: those that are not
+/// finite are handed on.
 pub fn signature<B: SignatureOps>(transform: &Arc<Signature>, path: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
     over(transform, Over::Whole, path).map(|all| all.squeeze_dim(1))
 }

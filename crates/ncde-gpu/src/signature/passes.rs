@@ -1,0 +1,309 @@
+//! Which kernels are launched in which order.
+//!
+//! ```text
+//! forwards:  signatures of pieces  ->  joined, where a path is cut  ->  logarithm and coordinates
+//! back:      states after each step  ->  gradient of the logarithm  ->  adjoints at the ends of chunks  ->  increments  ->  observations
+//! ```
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::cut::{Cut, Pieces, Words, tile, units};
+use super::{Arrays, Coordinates, Over};
+use crate::device::{Gpu, array};
+use crate::kernel::signature::back::{self, Begin};
+use crate::kernel::signature::{chain, log, steps};
+use crate::sizes::CUBE;
+
+/// A call whose sizes were checked, on which every launch relies.
+pub(super) struct Pass<'a, R: Runtime> {
+    pub(super) gpu: &'a Gpu<R>,
+    pub(super) of: Words,
+    pub(super) cut: Cut,
+    pub(super) over: Over,
+    pub(super) arrays: &'a Arrays,
+}
+
+impl<R: Runtime> Pass<'_, R> {
+    fn steps(&self) -> usize {
+        self.arrays.length - 1
+    }
+
+    /// Results of all paths.
+    fn rows(&self) -> usize {
+        self.arrays.batch * self.over.results(self.arrays.length)
+    }
+
+    fn integers(&self, numbers: &[u32]) -> Handle {
+        // A buffer has at least a number.
+        self.gpu.client().create_from_slice(bytemuck::cast_slice(if numbers.is_empty() { &[0] } else { numbers }))
+    }
+
+    /// Signatures of the results, `[batch, results, words]`.
+    pub(super) fn signatures(&self) -> Handle {
+        match self.over {
+            Over::Windows(_) => self.run(self.of, self.over.pieces(self.steps()), None, false),
+            Over::Prefixes => self.prefixes(self.of),
+            Over::Whole => {
+                let chunks = self.chunks(self.of);
+                let pieces = self.run(self.of, chunks, None, false);
+                if chunks.count == 1 { pieces } else { self.chained(self.of, &pieces, chunks, false).1 }
+            }
+        }
+    }
+
+    /// Signatures below the last level after each step, `[batch, steps, words]`; of windows, each from its beginning. None at depth 1.
+    pub(super) fn states(&self) -> Handle {
+        let Some(lower) = self.of.lower() else { return self.gpu.floats(1) };
+        match self.over {
+            Over::Windows(_) => self.run(lower, self.over.pieces(self.steps()), None, true),
+            _ => self.prefixes(lower),
+        }
+    }
+
+    fn chunks(&self, of: Words) -> Pieces {
+        Pieces::chunks(self.steps(), self.arrays.batch, units(of), self.gpu.limits())
+    }
+
+    /// After each step from the beginning of the path: signatures of chunks, what is before each, then all.
+    fn prefixes(&self, of: Words) -> Handle {
+        let chunks = self.chunks(of);
+        if chunks.count == 1 {
+            return self.run(of, chunks, None, true);
+        }
+        let pieces = self.run(of, chunks, None, false);
+        self.run(of, chunks, Some(&self.chained(of, &pieces, chunks, false).0), true)
+    }
+
+    /// Of each piece, or after each step; from nothing, or from what is before each piece.
+    fn run(&self, of: Words, pieces: Pieces, starts: Option<&Handle>, every: bool) -> Handle {
+        let &Arrays { batch, length, ref path } = self.arrays;
+        let numbers = of.len() * batch * if every { self.steps() } else { pieces.count };
+        let (out, units) = (self.gpu.floats(numbers), batch * pieces.count * units(of));
+        let place = steps::PlaceLaunch::new(length, pieces.size, pieces.count, units);
+        let (before, many) = starts.map_or((self.gpu.floats(1), 1), |starts| (starts.clone(), batch * pieces.count * of.len()));
+        // SAFETY: the path was checked, and the others were made with these sizes.
+        unsafe {
+            steps::signatures::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(path, batch * length * of.channels),
+                array(&before, many),
+                array(&out, numbers),
+                place,
+                of,
+                tile(of.channels),
+                starts.is_some(),
+                every,
+            );
+        }
+        out
+    }
+
+    /// What is before (or behind) each piece, and the whole, from the signatures of pieces.
+    fn chained(&self, of: Words, pieces: &Handle, cut: Pieces, behind: bool) -> (Handle, Handle) {
+        let batch = self.arrays.batch;
+        let (each, all) = (batch * cut.count * of.len(), batch * of.len());
+        let (others, whole, units) = (self.gpu.floats(each), self.gpu.floats(all), batch * of.level(of.depth));
+        // SAFETY: made with these sizes.
+        unsafe {
+            chain::chained::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(pieces, each),
+                array(&others, each),
+                array(&whole, all),
+                cut.count,
+                units,
+                of,
+                behind,
+            );
+        }
+        (others, whole)
+    }
+
+    /// The logarithm at every word.
+    pub(super) fn expanded(&self, signatures: &Handle) -> Handle {
+        let numbers = self.rows() * self.of.len();
+        let out = self.gpu.floats(numbers);
+        for n in 1..=self.of.depth {
+            let units = self.rows() * self.of.level(n);
+            let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
+            // SAFETY: both have so many numbers.
+            unsafe {
+                let (from, to) = (array(signatures, numbers), array(&out, numbers));
+                log::expanded::launch_unchecked::<R>(client, count, dim, from, to, units, n, self.of);
+            }
+        }
+        out
+    }
+
+    /// The logarithm in coordinates.
+    pub(super) fn coordinates(&self, coordinates: &Coordinates, signatures: &Handle) -> Handle {
+        let (from, to) = (self.rows() * self.of.len(), self.rows() * coordinates.len());
+        let out = self.gpu.floats(to);
+        let (places, words) = (self.integers(&coordinates.places), self.integers(&coordinates.words));
+        let factors = self.gpu.put(&coordinates.factors);
+        for (n, &(first, end)) in (1..).zip(&coordinates.degrees) {
+            let units = self.rows() * (end - first);
+            if units == 0 {
+                continue;
+            }
+            // SAFETY: signatures were made by `signatures`, and tables were checked when they were made.
+            unsafe {
+                log::coordinates::launch_unchecked::<R>(
+                    self.gpu.client(),
+                    self.gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(signatures, from),
+                    array(&places, coordinates.places.len()),
+                    array(&words, coordinates.words.len()),
+                    array(&factors, coordinates.factors.len()),
+                    array(&out, to),
+                    first,
+                    end - first,
+                    coordinates.len(),
+                    units,
+                    n,
+                    self.of,
+                );
+            }
+        }
+        out
+    }
+
+    /// From the gradient of coordinates to that of the logarithm at every word.
+    pub(super) fn spread(&self, coordinates: &Coordinates, gradient: &Handle) -> Handle {
+        let units = self.rows() * self.of.len();
+        let out = self.gpu.floats(units);
+        let (starts, of) = (self.integers(&coordinates.starts), self.integers(&coordinates.coordinates));
+        let factors = self.gpu.put(&coordinates.back_factors);
+        // SAFETY: the gradient was checked, and tables when they were made.
+        unsafe {
+            log::spread::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(gradient, self.rows() * coordinates.len()),
+                array(&starts, coordinates.starts.len()),
+                array(&of, coordinates.coordinates.len()),
+                array(&factors, coordinates.back_factors.len()),
+                array(&out, units),
+                coordinates.len(),
+                self.of.len(),
+                units,
+            );
+        }
+        out
+    }
+
+    /// From the gradient of the logarithm at every word to that of the signature.
+    pub(super) fn log_back(&self, states: &Handle, gradient: &Handle) -> Handle {
+        let (of, rows, pieces) = (self.of, self.rows(), self.over.pieces(self.steps()));
+        let (numbers, of_slopes) = (rows * of.len(), (rows * of.slope(of.depth)).max(1));
+        let (slopes, out) = (self.gpu.floats(of_slopes), self.gpu.floats(numbers));
+        for t in 1..of.depth {
+            let units = rows * of.level(t);
+            // SAFETY: made with these sizes.
+            unsafe {
+                log::slopes::launch_unchecked::<R>(
+                    self.gpu.client(),
+                    self.gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(states, self.of_states()),
+                    array(&slopes, of_slopes),
+                    self.steps(),
+                    pieces.size,
+                    pieces.count,
+                    units,
+                    t,
+                    of,
+                );
+            }
+        }
+        for m in 1..=of.depth {
+            let units = rows * of.level(m);
+            let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
+            // SAFETY: the gradient was checked, and the others were made with these sizes.
+            unsafe {
+                let (g, d, to) = (array(gradient, numbers), array(&slopes, of_slopes), array(&out, numbers));
+                log::gathered::launch_unchecked::<R>(client, count, dim, g, d, to, of.channels, units, m, of);
+            }
+        }
+        out
+    }
+
+    fn of_states(&self) -> usize {
+        (self.arrays.batch * self.steps() * self.of.below()).max(1)
+    }
+
+    /// From the gradient of signatures to that of the path.
+    pub(super) fn path(&self, states: &Handle, gradient: &Handle) -> Handle {
+        let &Arrays { batch, length, ref path } = self.arrays;
+        let (of, cut, steps) = (self.of, self.cut, self.steps());
+        let (begin, pieces, other, many) = self.begin(gradient);
+        let (dx, numbers, cubes) =
+            (self.gpu.floats(batch * steps * of.channels), batch * length * of.channels, batch * pieces.count);
+        let out = self.gpu.floats(numbers);
+        // SAFETY: the path and the gradient were checked, and the others were made with these sizes.
+        unsafe {
+            back::increments::launch_unchecked::<R>(
+                self.gpu.client(),
+                self.gpu.spread(cubes),
+                CubeDim::new_1d(cut.units as u32),
+                array(path, numbers),
+                array(states, self.of_states()),
+                array(gradient, self.rows() * of.len()),
+                array(&other, many),
+                array(&dx, batch * steps * of.channels),
+                steps::PlaceLaunch::new(length, pieces.size, pieces.count, cubes),
+                of,
+                cut,
+                begin,
+            );
+            let (from, to) = (array(&dx, batch * steps * of.channels), array(&out, numbers));
+            let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(numbers), CubeDim::new_1d(CUBE));
+            back::observations::launch_unchecked::<R>(client, count, dim, from, to, length, of.channels, numbers);
+        }
+        out
+    }
+
+    /// How adjoints begin, in which pieces, and what is needed for it beside the gradient.
+    fn begin(&self, gradient: &Handle) -> (Begin, Pieces, Handle, usize) {
+        let (of, batch, steps) = (self.of, self.arrays.batch, self.steps());
+        match self.over {
+            Over::Windows(_) => (Begin::Windows, self.over.pieces(steps), self.gpu.floats(1), 1),
+            Over::Prefixes => {
+                let (units, numbers) = (batch * of.level(of.depth), batch * steps * of.level(of.depth));
+                let summed = self.gpu.floats(numbers);
+                let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
+                // SAFETY: the gradient was checked.
+                unsafe {
+                    let (from, to) = (array(gradient, self.rows() * of.len()), array(&summed, numbers));
+                    back::summed::launch_unchecked::<R>(client, count, dim, from, to, steps, units, of);
+                }
+                (Begin::Every, Pieces::new(steps, steps), summed, numbers)
+            }
+            Over::Whole => {
+                let chunks = Pieces::chunks(steps, batch, self.cut.units, self.gpu.limits());
+                if chunks.count == 1 {
+                    return (Begin::Windows, chunks, self.gpu.floats(1), 1);
+                }
+                let Some(lower) = of.lower() else { return (Begin::Chunks, chunks, self.gpu.floats(1), 1) };
+                let pieces = self.run(lower, chunks, None, false);
+                let behind = self.chained(lower, &pieces, chunks, true).0;
+                let units = batch * chunks.count * of.below();
+                let ends = self.gpu.floats(units);
+                let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
+                // SAFETY: the gradient was checked, and the others were made with these sizes.
+                unsafe {
+                    let (g, s, to) = (array(gradient, self.rows() * of.len()), array(&behind, units), array(&ends, units));
+                    back::ends::launch_unchecked::<R>(client, count, dim, g, s, to, chunks.count, of.channels, units, of);
+                }
+                (Begin::Chunks, chunks, ends, units)
+            }
+        }
+    }
+}
