@@ -15,8 +15,8 @@ use crate::kernel::{few, scale};
 use crate::plan::{Limits, Owner, Run, Shapes};
 use crate::sizes::CUBE;
 
-/// Sizes of buffers that are kept by themselves are multiples of this: 64 MiB.
-const SLAB: usize = 1 << 26;
+/// Larger slabs are buffers by themselves: 64 MiB.
+const LARGE: usize = 1 << 26;
 
 /// A device.
 pub struct Gpu<R: Runtime> {
@@ -219,13 +219,14 @@ impl<R: Runtime> Gpu<R> {
         self.client.empty(count.max(1) * size_of::<f32>())
     }
 
-    /// Room for the generators of a slab. CubeCL has pages of gigabytes for buffers of this size; a buffer of its own, in one of few sizes, is kept for what comes next.
+    /// Room for the generators of a slab. `CubeCL` has pages of gigabytes for buffers of this size; one of its own is kept for what comes next, always as large as a slab may be, so that there
+    /// are few.
     pub(crate) fn slab(&self, count: usize) -> Handle {
         let bytes = count * size_of::<f32>();
-        if bytes <= SLAB {
+        if bytes <= LARGE {
             return self.floats(count);
         }
-        let room = self.client.memory_persistent_allocation((), |()| self.client.empty(bytes.next_multiple_of(SLAB)));
+        let room = self.client.memory_persistent_allocation((), |()| self.client.empty(bytes.max(self.limits.slab)));
         room.unwrap_or_else(|_| self.floats(count))
     }
 

@@ -65,7 +65,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { units: 1 << 12, slab: 3 << 26 }
+        Self { units: 1 << 12, slab: 15 << 24 }
     }
 }
 
