@@ -52,18 +52,21 @@ impl<'a, E, O: Order> Increments<'a, E, O> {
     }
 }
 
+/// Steps whose last level, most of the work, is read and written once for all of them.
+const TOGETHER: usize = 4;
+
 /// A state and what its steps need.
 #[derive(Debug)]
 pub(crate) struct Track<E> {
     pub(crate) state: Buffer<E>,
     scratch: Buffer<E>,
-    chains: [Buffer<E>; 2],
+    chains: [Buffer<E>; TOGETHER],
 }
 
 impl<E: Number> Track<E> {
     /// How many numbers [`new`](Self::new) asks for.
     pub(crate) fn room(shape: &Shape) -> usize {
-        shape.len() + step::scratch(shape) + 2 * step::chain_len(shape)
+        shape.len() + step::scratch(shape) + TOGETHER * step::chain_len(shape)
     }
 
     pub(crate) fn new(shape: &Shape) -> Self {
@@ -87,16 +90,17 @@ pub(crate) fn forward<S: Simd, E: Number, O: Order>(simd: S, shape: &Shape, x: I
     let d = shape.width();
     let steps = x.values.len() / d;
     track.state.fill(E::ZEROS);
-    let Track { state, scratch, chains: [first, second] } = track;
-    // In pairs: the last level, most of the work, is read and written once for both.
-    for tau in (1..steps).step_by(2) {
-        let pair = [x.step(tau - 1, d), x.step(tau, d)];
-        step::advance(simd, shape, state, pair[0], scratch, first);
-        step::advance(simd, shape, state, pair[1], scratch, second);
-        step::finish_two(simd, shape, state, pair, [first, second]);
+    let Track { state, scratch, chains } = track;
+    let whole = steps / TOGETHER * TOGETHER;
+    for first in (0..whole).step_by(TOGETHER) {
+        let own: [&[E]; TOGETHER] = std::array::from_fn(|i| x.step(first + i, d));
+        for (x, chain) in own.iter().zip(&mut *chains) {
+            step::advance(simd, shape, state, x, scratch, chain);
+        }
+        step::finish_all(simd, shape, state, own, chains.each_ref().map(|chain| &**chain));
     }
-    if !steps.is_multiple_of(2) {
-        step::forward(simd, shape, state, x.step(steps - 1, d), scratch, first);
+    for tau in whole..steps {
+        step::forward(simd, shape, state, x.step(tau, d), scratch, &mut chains[0]);
     }
 }
 
@@ -172,7 +176,7 @@ pub(crate) fn backward<S: Simd, E: Number, O: Order>(
     let steps = x.values.len() / d;
     let Checkpoints { lower, kept, stretch, track, adjoint, scratch, stride, row } = checkpoints;
     let (stride, row, len) = (*stride, *row, lower.len());
-    let Track { state, scratch: memory, chains: [chain, _] } = track;
+    let Track { state, scratch: memory, chains: [chain, ..] } = track;
     state.fill(E::ZEROS);
     for tau in 0..steps {
         if tau.is_multiple_of(stride) {

@@ -10,7 +10,7 @@
 //! Chains start at level 2, where `T_2 = S_2 + P/(k-1) + Q/(k(k-1))` with `P = x ⊗ S_1` and `Q = x ⊗ x` shared by all levels.
 //!
 //! No level but the last depends on the last one. So a step is [`advance`] (levels below `N`) and [`finish`] (level `N`), which
-//! may wait and take two steps at once; and a reverse pass never needs level `N` of a state.
+//! may wait and take several steps at once; and a reverse pass never needs level `N` of a state.
 
 use crate::algebra::Shape;
 use ncde_simd::Float;
@@ -100,9 +100,15 @@ pub(crate) fn finish<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x:
     call(simd, Finish { shape, s, x: [x], chain: [chain] });
 }
 
-/// Level `N` of two steps, the first one's `x` and chain first: half the memory traffic of two [`finish`].
+/// Level `N` of several steps, the first one's `x` and chain first: the memory traffic of one [`finish`], and the same sums.
 #[inline(always)]
-pub(crate) fn finish_two<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: [&[E]; 2], chain: [&[E]; 2]) {
+pub(crate) fn finish_all<S: Simd, E: Number, const STEPS: usize>(
+    simd: S,
+    shape: &Shape,
+    s: &mut [E],
+    x: [&[E]; STEPS],
+    chain: [&[E]; STEPS],
+) {
     call(simd, Finish { shape, s, x, chain });
 }
 
