@@ -122,7 +122,7 @@ pub(crate) fn slice<'a, T: Element + Pod>(what: &'static str, tensor: &'a FlexTe
     tensor.as_slice::<T>().ok_or_else(|| Error::Mixed { what, seen: tensor.dtype(), wanted: T::dtype() })
 }
 
-/// Values on a device. They go there as one row: CubeCL pads every row of a tensor that has several, and CUDA copies such a tensor row by row, 10,000 rows in 2 ms.
+/// Values on a device. They go there as one row: `CubeCL` pads every row of a tensor that has several, and CUDA copies such a tensor row by row, 10,000 rows in 2 ms.
 pub(crate) fn put<B: Backend, K: BasicOps<B>, E: Element, const D: usize>(
     values: Vec<E>,
     shape: [usize; D],

@@ -116,7 +116,7 @@ impl<B: DenseOps> Backward<B, 2> for ReverseJoin {
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let dy = grads.consume::<B>(&ops.node);
-        let of = B::join_rows_backward(dy.clone()).map_or_else(|_| [unknown::<B>(ops.state), unknown::<B>(dy)], |own| own);
+        let of = B::join_rows_backward(dy.clone()).unwrap_or_else(|_| [unknown::<B>(ops.state), unknown::<B>(dy)]);
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), of.map(Some), grads);
     }
 }
