@@ -129,6 +129,10 @@ pub(crate) fn put<B: Backend, K: BasicOps<B>, E: Element, const D: usize>(
     to: impl Into<TensorCreationOptions<B>>,
 ) -> Tensor<B, D, K> {
     let count = values.len();
+    if count == 0 {
+        // A size of 0 means the old one to `reshape`.
+        return Tensor::from_data(TensorData::new(values, shape), to);
+    }
     Tensor::<B, 1, K>::from_data(TensorData::new(values, [count]), to).reshape(shape)
 }
 
