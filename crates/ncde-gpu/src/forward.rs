@@ -175,8 +175,8 @@ impl<R: Runtime> Work<'_, R> {
                 );
             } else {
                 let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
-                let none = gpu.floats(1);
-                let adjoints = adjoints.map_or_else(|| array(&none, 1), |own| array(own, self.state_count()));
+                // A buffer that no other argument is: `WebGPU` refuses one that is written under two names.
+                let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |own| array(own, self.state_count()));
                 wide::walk::walk::launch_unchecked::<R>(
                     client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, run.b, flow, purpose,
                 );

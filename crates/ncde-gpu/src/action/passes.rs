@@ -196,7 +196,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 self.call.put_coefficients(slab, &gpu.product(d_omega, channels.transposed(), None)?, all);
             }
             let own = gpu.product(lambda.transposed(), d_omega, None)?;
-            sum = Some(self.call.gpu.add(sum, own, coefficients * a.width));
+            sum = Some(gpu.add(sum, own, coefficients * a.width));
         }
         let sum = sum.ok_or(Error::Empty { what: "the number of steps" })?;
         Ok(Gradients { a: self.parameters(&a, sum)?, ..out })

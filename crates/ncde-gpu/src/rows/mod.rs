@@ -1,4 +1,7 @@
-//! What layers do to rows of numbers, on device buffers.
+//! What layers do to rows of numbers, on device buffers: one by one here, as rows of series in `series`, with tokens and classes in `tokens`.
+
+mod series;
+mod tokens;
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -6,7 +9,7 @@ use cubecl::server::Handle;
 use crate::device::{Gpu, array};
 use crate::error::Error;
 use crate::kernel::rows::activation::{self, Activation};
-use crate::kernel::rows::{dropout, lookup, loss, norm, shift, sums};
+use crate::kernel::rows::{dropout, norm, sums};
 use crate::kernel::scale;
 use crate::recurrence::want;
 use crate::sizes::CUBE;
@@ -86,58 +89,6 @@ impl<R: Runtime> Gpu<R> {
                 first as f32,
                 factor as f32,
                 x.width,
-                units,
-            );
-        }
-        Ok(out)
-    }
-
-    /// Rows of series, `places` of each, at `to` places: row `t` is row `t + first` of the same series, 0 where there is none.
-    ///
-    /// # Errors
-    /// If the buffer is too small.
-    pub fn move_rows(&self, x: RowsOf<'_>, places: usize, to: usize, first: isize) -> Result<Handle, Error> {
-        want("the rows", x.numbers, x.count())?;
-        let numbers = x.rows / places.max(1) * to * x.width;
-        let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
-        let (out, units) = (self.floats(numbers), numbers / wide);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
-            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            let shift = (first * (x.width / wide) as isize) as i32;
-            let (own, own_to) = (places * x.width / wide, to * x.width / wide);
-            shift::move_rows::launch_unchecked::<R>(self.client(), cubes, dim, wide, from, into, own, own_to, shift, units);
-        }
-        Ok(out)
-    }
-
-    /// A row before the `places` of each series.
-    ///
-    /// # Errors
-    /// If a buffer is too small.
-    pub fn join_rows(&self, first: &Handle, x: RowsOf<'_>, places: usize) -> Result<Handle, Error> {
-        let series = x.rows / places.max(1);
-        want("the rows", x.numbers, x.count())?;
-        want("the first rows", first, series * x.width)?;
-        let numbers = x.count() + series * x.width;
-        let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
-        let (out, units) = (self.floats(numbers), numbers / wide);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
-            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            let (width, before) = (x.width / wide, array(first, series * x.width));
-            shift::join_rows::launch_unchecked::<R>(
-                self.client(),
-                cubes,
-                dim,
-                wide,
-                before,
-                from,
-                into,
-                places * width,
-                width,
                 units,
             );
         }
@@ -362,59 +313,6 @@ impl<R: Runtime> Gpu<R> {
         }
     }
 
-    /// The mean over the first rows of each series; there are as many series as lengths.
-    ///
-    /// # Errors
-    /// If the buffer is too small, or a series is longer than its rows.
-    pub fn mean_rows(&self, x: RowsOf<'_>, lengths: &[usize]) -> Result<Handle, Error> {
-        want("the rows", x.numbers, x.count())?;
-        let places = x.rows / lengths.len().max(1);
-        let own = self.lengths(lengths, places)?;
-        let out = self.floats(lengths.len() * x.width);
-        let cubes = lengths.len() * x.width.div_ceil(sums::SUMS);
-        // SAFETY: checked above.
-        unsafe {
-            sums::means::launch_unchecked::<R>(
-                self.client(),
-                self.spread(cubes),
-                CubeDim::new_1d((sums::SUMS * sums::LANES) as u32),
-                array(x.numbers, x.count()),
-                array(&own, lengths.len()),
-                array(&out, lengths.len() * x.width),
-                places,
-                x.width,
-                cubes,
-            );
-        }
-        Ok(out)
-    }
-
-    /// The gradient in the rows, of which each series has so many places.
-    ///
-    /// # Errors
-    /// If the buffer is too small, or a series is longer than its rows.
-    pub fn mean_rows_backward(&self, dy: RowsOf<'_>, lengths: &[usize], places: usize) -> Result<Handle, Error> {
-        want("the gradient", dy.numbers, lengths.len() * dy.width)?;
-        let own = self.lengths(lengths, places)?;
-        let units = lengths.len() * places * dy.width;
-        let dx = self.floats(units);
-        // SAFETY: checked above.
-        unsafe {
-            sums::means_back::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(dy.numbers, lengths.len() * dy.width),
-                array(&own, lengths.len()),
-                array(&dx, units),
-                places,
-                dy.width,
-                units,
-            );
-        }
-        Ok(dx)
-    }
-
     /// Each number stays, times `1 / (1 - rate)`, with probability `1 - rate`: by the numbers of the stream with this key.
     ///
     /// # Errors
@@ -441,99 +339,5 @@ impl<R: Runtime> Gpu<R> {
             );
         }
         Ok(y)
-    }
-
-    /// Rows of a table, one for each token; not a number where the table has none.
-    ///
-    /// # Errors
-    /// If a buffer is too small.
-    pub fn lookup(&self, tokens: &Handle, rows: usize, table: RowsOf<'_>) -> Result<Handle, Error> {
-        want("the tokens", tokens, rows)?;
-        want("the table", table.numbers, table.count())?;
-        let units = rows * table.width;
-        let y = self.floats(units);
-        // SAFETY: checked above; a token that the table does not have is not looked up.
-        unsafe {
-            lookup::lookup::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(tokens, rows),
-                array(table.numbers, table.count()),
-                array(&y, units),
-                table.rows,
-                table.width,
-                units,
-            );
-        }
-        Ok(y)
-    }
-
-    /// The gradient of a table of so many rows.
-    ///
-    /// # Errors
-    /// If a buffer is too small.
-    pub fn lookup_backward(&self, tokens: &Handle, dy: RowsOf<'_>, vocabulary: usize) -> Result<Handle, Error> {
-        want("the tokens", tokens, dy.rows)?;
-        want("the gradient", dy.numbers, dy.count())?;
-        let splits = (4 * self.multiprocessors()).clamp(1, dy.rows.div_ceil(32).max(1));
-        let each = dy.rows.div_ceil(splits).max(1);
-        let cubes = splits * dy.width.div_ceil(lookup::COLUMNS);
-        let numbers = vocabulary * dy.width;
-        let parts = self.floats(splits * numbers);
-        let CubeCount::Static(x, y, _) = self.spread(cubes) else { return Ok(parts) };
-        // SAFETY: checked above; every number of every split is written.
-        unsafe {
-            lookup::reverse::launch_unchecked::<R>(
-                self.client(),
-                CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32),
-                CubeDim::new_1d(lookup::COLUMNS as u32),
-                array(tokens, dy.rows),
-                array(dy.numbers, dy.count()),
-                array(&parts, splits * numbers),
-                dy.rows,
-                each,
-                vocabulary,
-                dy.width,
-                cubes,
-            );
-        }
-        Ok(self.total(&parts, splits, numbers))
-    }
-
-    /// `-share sum w ln(softmax(z)[label] + floor)` over all rows, each with a label and a weight, and its gradient in `z`. NaN where a label is none of the classes.
-    ///
-    /// # Errors
-    /// If a buffer is too small.
-    pub fn class_loss(
-        &self,
-        z: RowsOf<'_>,
-        labels: &Handle,
-        weights: &Handle,
-        floor: f64,
-        share: f64,
-    ) -> Result<[Handle; 2], Error> {
-        want("the outputs", z.numbers, z.count())?;
-        want("the labels", labels, z.rows)?;
-        want("the weights", weights, z.rows)?;
-        let (losses, gradient) = (self.floats(z.rows), self.floats(z.count()));
-        // SAFETY: checked above.
-        unsafe {
-            loss::classes::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(z.rows),
-                CubeDim::new_1d(CUBE),
-                array(z.numbers, z.count()),
-                array(labels, z.rows),
-                array(weights, z.rows),
-                array(&losses, z.rows),
-                array(&gradient, z.count()),
-                z.width,
-                floor as f32,
-                share as f32,
-                z.rows,
-            );
-        }
-        Ok([self.sum_rows(RowsOf { numbers: &losses, rows: z.rows, width: 1 })?, gradient])
     }
 }

@@ -1,0 +1,118 @@
+//! Rows of series: at other places, behind a first row, their means.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::RowsOf;
+use crate::device::{Gpu, array};
+use crate::error::Error;
+use crate::kernel::rows::{shift, sums};
+use crate::recurrence::want;
+use crate::sizes::CUBE;
+
+impl<R: Runtime> Gpu<R> {
+    /// Rows of series, `places` of each, at `to` places: row `t` is row `t + first` of the same series, 0 where there is none.
+    ///
+    /// # Errors
+    /// If the buffer is too small.
+    pub fn move_rows(&self, x: RowsOf<'_>, places: usize, to: usize, first: isize) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let numbers = x.rows / places.max(1) * to * x.width;
+        let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
+        let (out, units) = (self.floats(numbers), numbers / wide);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
+            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            let shift = (first * (x.width / wide) as isize) as i32;
+            let (own, own_to) = (places * x.width / wide, to * x.width / wide);
+            shift::move_rows::launch_unchecked::<R>(self.client(), cubes, dim, wide, from, into, own, own_to, shift, units);
+        }
+        Ok(out)
+    }
+
+    /// A row before the `places` of each series.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn join_rows(&self, first: &Handle, x: RowsOf<'_>, places: usize) -> Result<Handle, Error> {
+        let series = x.rows / places.max(1);
+        want("the rows", x.numbers, x.count())?;
+        want("the first rows", first, series * x.width)?;
+        let numbers = x.count() + series * x.width;
+        let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
+        let (out, units) = (self.floats(numbers), numbers / wide);
+        // SAFETY: checked above.
+        unsafe {
+            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
+            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
+            let (width, before) = (x.width / wide, array(first, series * x.width));
+            shift::join_rows::launch_unchecked::<R>(
+                self.client(),
+                cubes,
+                dim,
+                wide,
+                before,
+                from,
+                into,
+                places * width,
+                width,
+                units,
+            );
+        }
+        Ok(out)
+    }
+
+    /// The mean over the first rows of each series; there are as many series as lengths.
+    ///
+    /// # Errors
+    /// If the buffer is too small, or a series is longer than its rows.
+    pub fn mean_rows(&self, x: RowsOf<'_>, lengths: &[usize]) -> Result<Handle, Error> {
+        want("the rows", x.numbers, x.count())?;
+        let places = x.rows / lengths.len().max(1);
+        let own = self.lengths(lengths, places)?;
+        let out = self.floats(lengths.len() * x.width);
+        let cubes = lengths.len() * x.width.div_ceil(sums::SUMS);
+        // SAFETY: checked above.
+        unsafe {
+            sums::means::launch_unchecked::<R>(
+                self.client(),
+                self.spread(cubes),
+                CubeDim::new_1d((sums::SUMS * sums::LANES) as u32),
+                array(x.numbers, x.count()),
+                array(&own, lengths.len()),
+                array(&out, lengths.len() * x.width),
+                places,
+                x.width,
+                cubes,
+            );
+        }
+        Ok(out)
+    }
+
+    /// The gradient in the rows, of which each series has so many places.
+    ///
+    /// # Errors
+    /// If the buffer is too small, or a series is longer than its rows.
+    pub fn mean_rows_backward(&self, dy: RowsOf<'_>, lengths: &[usize], places: usize) -> Result<Handle, Error> {
+        want("the gradient", dy.numbers, lengths.len() * dy.width)?;
+        let own = self.lengths(lengths, places)?;
+        let units = lengths.len() * places * dy.width;
+        let dx = self.floats(units);
+        // SAFETY: checked above.
+        unsafe {
+            sums::means_back::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(dy.numbers, lengths.len() * dy.width),
+                array(&own, lengths.len()),
+                array(&dx, units),
+                places,
+                dy.width,
+                units,
+            );
+        }
+        Ok(dx)
+    }
+}

@@ -1,0 +1,107 @@
+//! Tokens in and classes out: rows of a table with its gradient, and the loss of classes.
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use super::RowsOf;
+use crate::device::{Gpu, array};
+use crate::error::Error;
+use crate::kernel::rows::{lookup, loss};
+use crate::recurrence::want;
+use crate::sizes::CUBE;
+
+impl<R: Runtime> Gpu<R> {
+    /// Rows of a table, one for each token; not a number where the table has none.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn lookup(&self, tokens: &Handle, rows: usize, table: RowsOf<'_>) -> Result<Handle, Error> {
+        want("the tokens", tokens, rows)?;
+        want("the table", table.numbers, table.count())?;
+        let units = rows * table.width;
+        let y = self.floats(units);
+        // SAFETY: checked above; a token that the table does not have is not looked up.
+        unsafe {
+            lookup::lookup::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(units),
+                CubeDim::new_1d(CUBE),
+                array(tokens, rows),
+                array(table.numbers, table.count()),
+                array(&y, units),
+                table.rows,
+                table.width,
+                units,
+            );
+        }
+        Ok(y)
+    }
+
+    /// The gradient of a table of so many rows.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn lookup_backward(&self, tokens: &Handle, dy: RowsOf<'_>, vocabulary: usize) -> Result<Handle, Error> {
+        want("the tokens", tokens, dy.rows)?;
+        want("the gradient", dy.numbers, dy.count())?;
+        let splits = (4 * self.multiprocessors()).clamp(1, dy.rows.div_ceil(32).max(1));
+        let each = dy.rows.div_ceil(splits).max(1);
+        let cubes = splits * dy.width.div_ceil(lookup::COLUMNS);
+        let numbers = vocabulary * dy.width;
+        let parts = self.floats(splits * numbers);
+        let CubeCount::Static(x, y, _) = self.spread(cubes) else { return Ok(parts) };
+        // SAFETY: checked above; every number of every split is written.
+        unsafe {
+            lookup::reverse::launch_unchecked::<R>(
+                self.client(),
+                CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32),
+                CubeDim::new_1d(lookup::COLUMNS as u32),
+                array(tokens, dy.rows),
+                array(dy.numbers, dy.count()),
+                array(&parts, splits * numbers),
+                dy.rows,
+                each,
+                vocabulary,
+                dy.width,
+                cubes,
+            );
+        }
+        Ok(self.total(&parts, splits, numbers))
+    }
+
+    /// `-share sum w ln(softmax(z)[label] + floor)` over all rows, each with a label and a weight, and its gradient in `z`. NaN where a label is none of the classes.
+    ///
+    /// # Errors
+    /// If a buffer is too small.
+    pub fn class_loss(
+        &self,
+        z: RowsOf<'_>,
+        labels: &Handle,
+        weights: &Handle,
+        floor: f64,
+        share: f64,
+    ) -> Result<[Handle; 2], Error> {
+        want("the outputs", z.numbers, z.count())?;
+        want("the labels", labels, z.rows)?;
+        want("the weights", weights, z.rows)?;
+        let (losses, gradient) = (self.floats(z.rows), self.floats(z.count()));
+        // SAFETY: checked above.
+        unsafe {
+            loss::classes::launch_unchecked::<R>(
+                self.client(),
+                self.cubes(z.rows),
+                CubeDim::new_1d(CUBE),
+                array(z.numbers, z.count()),
+                array(labels, z.rows),
+                array(weights, z.rows),
+                array(&losses, z.rows),
+                array(&gradient, z.count()),
+                z.width,
+                floor as f32,
+                share as f32,
+                z.rows,
+            );
+        }
+        Ok([self.sum_rows(RowsOf { numbers: &losses, rows: z.rows, width: 1 })?, gradient])
+    }
+}
