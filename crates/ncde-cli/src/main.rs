@@ -23,6 +23,11 @@ fn main() -> ExitCode {
     output::be_quiet(cli.quiet);
     #[cfg(feature = "parquet")]
     hush_readers();
+    #[cfg(feature = "cuda")]
+    if let Err(failure) = round(cli.products) {
+        output::complain(&format!("error: {failure}"));
+        return failure.exit_code();
+    }
     let result = match cli.verb {
         Verb::Train(args) => verbs::train::run(&args),
         Verb::Eval(args) => verbs::eval::run(&args),
@@ -46,6 +51,19 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Rounds products of matrices on a GPU, and says how far they are off then.
+#[cfg(feature = "cuda")]
+fn round(products: ncde_gpu::Rounding) -> Result<(), error::Failure> {
+    if products == ncde_gpu::Rounding::None {
+        return Ok(());
+    }
+    let refused = |problem: ncde_gpu::Error| error::Failure::Refused(problem.to_string());
+    products.choose();
+    let error = ncde_gpu::cuda().and_then(|gpu| gpu.error_of_products()).map_err(refused)?;
+    output::talk(&format!("products of matrices in {}: off by {error:.1e} of their norm on this GPU", products.name()));
+    Ok(())
 }
 
 /// The crates that read Parquet and Arrow panic at some broken files. `ncde-data` makes an error of that, which is all there is to say.

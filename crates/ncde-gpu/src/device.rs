@@ -13,6 +13,7 @@ use crate::guard::looked_for;
 use crate::kept;
 use crate::kernel::{few, scale};
 use crate::plan::{Limits, Owner, Run, Shapes};
+use crate::rounding::Rounding;
 use crate::sizes::CUBE;
 
 /// Larger slabs are buffers by themselves: 64 MiB.
@@ -24,6 +25,7 @@ pub struct Gpu<R: Runtime> {
     multiprocessors: usize,
     limits: Limits,
     may_keep: bool,
+    rounding: Rounding,
     launches: AtomicUsize,
 }
 
@@ -55,7 +57,8 @@ fn found<R: Runtime>(
         kept::keep();
         client()
     });
-    client.map(Gpu::new).ok_or(Error::NoDevice { kind, needs })
+    let gpu = client.map(Gpu::new).ok_or(Error::NoDevice { kind, needs })?;
+    gpu.with_rounding(Rounding::chosen())
 }
 
 /// A copy to the host that was begun. Its type borrows the client that it was asked of.
@@ -88,7 +91,7 @@ impl<R: Runtime> Gpu<R> {
     pub fn new(client: ComputeClient<R>) -> Self {
         let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
         let limits = Limits { units: multiprocessors << 11, ..Limits::default() };
-        Self { client, multiprocessors, limits, may_keep: true, launches: AtomicUsize::new(0) }
+        Self { client, multiprocessors, limits, may_keep: true, rounding: Rounding::chosen(), launches: AtomicUsize::new(0) }
     }
 
     /// Other limits than those of the device.
@@ -101,6 +104,16 @@ impl<R: Runtime> Gpu<R> {
     #[must_use]
     pub fn with_few_channels(self, may_keep: bool) -> Self {
         Self { may_keep, ..self }
+    }
+
+    /// The same with products of rounded numbers, which it can do.
+    pub(crate) fn rounded(self, rounding: Rounding) -> Self {
+        Self { rounding, ..self }
+    }
+
+    /// How numbers are rounded before they are multiplied with each other.
+    pub fn rounding(&self) -> Rounding {
+        self.rounding
     }
 
     /// The client.

@@ -89,6 +89,13 @@ pub enum Error {
         seen: usize,
     },
 
+    /// No tensor cores for such numbers.
+    #[error("this GPU has no tensor cores for products in {rounding}; leave `--products` out")]
+    NoTensorCores {
+        /// How numbers would be rounded.
+        rounding: &'static str,
+    },
+
     /// The device failed after kernels were launched.
     #[error("the device failed: {problem}")]
     Failed {

@@ -47,6 +47,8 @@ mod recurrence;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod reverse;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod rounding;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod rows;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod scan;
@@ -81,6 +83,8 @@ pub use kernel::rows::activation::Activation;
 pub use product::Matrix;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use recurrence::{Arrays, Gradients, Recurrence};
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use rounding::Rounding;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use rows::RowsOf;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -1,4 +1,4 @@
-//! Products of matrices on device buffers, in `f32` throughout.
+//! Products of matrices on device buffers: in `f32` throughout, or of rounded numbers on tensor cores where that is asked for ([`Rounding`]).
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -6,7 +6,9 @@ use cubecl::server::Handle;
 use crate::device::{Gpu, array};
 use crate::error::Error;
 use crate::kernel::product::{self, PART, ProductLaunch, UNITS};
+use crate::kernel::tensor;
 use crate::recurrence::want;
+use crate::rounding::Rounding;
 
 /// Buffers begin at multiples of so many numbers: 256 bytes, the most that `WebGPU` may ask for.
 const ALIGNED: usize = 64;
@@ -178,25 +180,62 @@ impl<R: Runtime> Gpu<R> {
         let CubeCount::Static(x, y, _) = self.spread(rows.div_ceil(PART * tall) * columns.div_ceil(PART * broad)) else {
             return;
         };
+        let cubes = CubeCount::Static(x, y, cut.splits as u32);
+        let of = ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0));
+        let flags = (own_bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
         // SAFETY: sizes were checked above; without a bias its buffer is not read.
-        unsafe {
-            product::multiply::launch_unchecked::<R>(
-                self.client(),
-                CubeCount::Static(x, y, cut.splits as u32),
-                CubeDim::new_1d((UNITS * UNITS) as u32),
-                4,
+        let [a, b, bias, out] = unsafe {
+            [
                 array(a.numbers, a.rows * a.columns),
                 array(b.numbers, b.rows * b.columns),
                 array(own_bias.unwrap_or(b.numbers), own_bias.map_or(b.rows * b.columns, |_| columns)),
                 array(parts, cut.splits * numbers),
-                ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0)),
-                tall,
-                broad,
-                own_bias.is_some(),
-                sums.is_some(),
-                !a.transposed,
-                !b.transposed,
-            );
+            ]
+        };
+        // SAFETY: as above.
+        unsafe {
+            match self.rounding() {
+                Rounding::None => product::multiply::launch_unchecked::<R>(
+                    self.client(),
+                    cubes,
+                    CubeDim::new_1d((UNITS * UNITS) as u32),
+                    4,
+                    a,
+                    b,
+                    bias,
+                    out,
+                    of,
+                    tall,
+                    broad,
+                    flags.0,
+                    flags.1,
+                    flags.2,
+                    flags.3,
+                ),
+                rounding => {
+                    let launch = match rounding {
+                        Rounding::Bf16 => tensor::multiply::launch_unchecked::<half::bf16, R>,
+                        _ => tensor::multiply::launch_unchecked::<tf32, R>,
+                    };
+                    launch(
+                        self.client(),
+                        cubes,
+                        CubeDim::new_1d(tensor::UNITS as u32),
+                        a,
+                        b,
+                        bias,
+                        out,
+                        of,
+                        tall,
+                        broad,
+                        rounding.step(),
+                        flags.0,
+                        flags.1,
+                        flags.2,
+                        flags.3,
+                    );
+                }
+            }
         }
     }
 }

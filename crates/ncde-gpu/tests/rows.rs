@@ -1,8 +1,9 @@
 //! Products of matrices and what layers do to rows, against the formulas in `f64`.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use cubecl::prelude::Runtime;
 use cubecl::server::Handle;
-use ncde_gpu::{Activation, AdamConstants, Matrix, RowsOf};
+use ncde_gpu::{Activation, AdamConstants, Gpu, Matrix, Rounding, RowsOf};
 use ncde_kernels::{Bracket, Brackets, Commutators, Field, Structure};
 
 use crate::common::{assert_close, narrow, uniform, wide};
@@ -23,6 +24,26 @@ fn get(handle: &Handle, count: usize) -> Vec<f64> {
 
 #[test]
 fn products_of_matrices_in_all_directions() {
+    products(gpu, 1e-5);
+}
+
+/// The same on tensor cores, to the digits that are left; devices without them say so.
+#[test]
+fn products_of_rounded_numbers() {
+    for (rounding, tolerance) in [(Rounding::Tf32, 2e-3), (Rounding::Bf16, 2e-2)] {
+        match gpu().with_rounding(rounding) {
+            Ok(rounded) => {
+                let error = rounded.error_of_products().unwrap();
+                assert!(error > tolerance / 100.0 && error < tolerance, "{}: {error}", rounding.name());
+                products(|| gpu().with_rounding(rounding).unwrap(), tolerance);
+            }
+            Err(error) => assert!(error.to_string().contains(rounding.name()), "{error}"),
+        }
+    }
+    assert!(gpu().error_of_products().unwrap() < 1e-6);
+}
+
+fn products<R: Runtime>(gpu: impl Fn() -> Gpu<R>, tolerance: f64) {
     for (i, (m, n, k)) in
         [(1, 1, 1), (3, 5, 7), (65, 130, 33), (64, 64, 16), (17, 3, 1000), (200, 9, 129), (256, 256, 40), (128, 300, 20)]
             .into_iter()
@@ -45,11 +66,11 @@ fn products_of_matrices_in_all_directions() {
             for b in rights {
                 for with in [false, true] {
                     let out = gpu().product(a, b, with.then(|| put(&bias)).as_ref()).unwrap();
-                    assert_close(&format!("{m} x {k} x {n}"), &get(&out, m * n), &product(with), 1e-5);
+                    assert_close(&format!("{m} x {k} x {n}"), &get(&out, m * n), &product(with), tolerance);
                 }
                 let [out, seen] = gpu().product_and_sums(a, b).unwrap();
-                assert_close("with sums", &get(&out, m * n), &product(false), 1e-5);
-                assert_close("sums", &get(&seen, n), &sums, 1e-5);
+                assert_close("with sums", &get(&out, m * n), &product(false), tolerance);
+                assert_close("sums", &get(&seen, n), &sums, tolerance);
             }
         }
         assert!(gpu().product(lefts[0], Matrix::new(&right, k + 1, n), None).is_err());

@@ -31,9 +31,21 @@ pub(crate) struct Cli {
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 
+    /// Products of matrices on an NVIDIA GPU: of f32, or rounded to tf32 or bf16 for its tensor cores, which says how far they are off
+    #[cfg(feature = "cuda")]
+    #[arg(long, global = true, value_name = "NUMBERS", default_value = "f32", value_parser = named(PRODUCTS))]
+    pub(crate) products: ncde_gpu::Rounding,
+
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
+
+/// Numbers that are multiplied with each other.
+#[cfg(feature = "cuda")]
+const PRODUCTS: &[(&str, ncde_gpu::Rounding)] = {
+    use ncde_gpu::Rounding::{Bf16, None, Tf32};
+    &[("f32", None), ("tf32", Tf32), ("bf16", Bf16)]
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {

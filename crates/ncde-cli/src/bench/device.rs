@@ -36,6 +36,7 @@ struct Measured<'a, P> {
     median: f64,
     launches: usize,
     peak_mib: f64,
+    products: &'static str,
 }
 
 /// One forward and one reverse pass of the recurrence, loss = mean square of all states.
@@ -195,6 +196,7 @@ fn measure<R: Runtime, P: Serialize>(
         median: times[times.len() / 2],
         launches: (gpu.launches() - before) / repeat,
         peak_mib: memory::mib(gpu.memory().map_err(failed)?),
+        products: gpu.rounding().name(),
     };
     output::data(|out| {
         serde_json::to_writer(&mut *out, &line)?;

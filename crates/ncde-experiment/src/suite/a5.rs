@@ -81,7 +81,7 @@ pub(super) fn recipe(budget: Budget, row: Row, blocks: usize, seed: u64) -> Reci
         rates: Rates { most: rate, least: 1e-5, warm_up: 0.1 },
         decay: 0.01,
         clip: budget.of(1.0, 0.0),
-        penalty: budget.of(0.0, 1e-3),
+        penalty: budget.of(0.0, row.penalty()),
         look: budget.of(200, 10_000),
         held_out: budget.of(1000, 200_000),
         enough: ENOUGH,

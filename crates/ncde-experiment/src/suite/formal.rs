@@ -103,7 +103,7 @@ fn recipe(budget: Budget, row: Row, seed: u64) -> Recipe {
         rates: Rates { most: budget.of(5e-3, 2e-3), least: 1e-5, warm_up: budget.of(0.05, 0.1) },
         decay: 0.01,
         clip: budget.of(1.0, 0.0),
-        penalty: budget.of(0.0, 1e-3),
+        penalty: budget.of(0.0, row.penalty()),
         look: budget.of(400, 5000),
         held_out: budget.of(512, 8192),
         enough: 0.9995,

@@ -48,6 +48,14 @@ impl Row {
     pub const fn permutation(name: &'static str, layer: PermutationDiagonal) -> Self {
         Self { name, hidden: layer.hidden, structure: Matrices::Permutation(layer) }
     }
+
+    /// The factor of the penalty on matrices that was published: none on choices, whose gradients are as small.
+    pub(crate) fn penalty(&self) -> f64 {
+        match self.structure {
+            Matrices::Linear(_) => 1e-3,
+            Matrices::Permutation(_) => 0.0,
+        }
+    }
 }
 
 /// The Walsh-Hadamard structure with bounded diagonals, as the thesis's code has it on tokens.

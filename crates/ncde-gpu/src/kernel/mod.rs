@@ -19,6 +19,7 @@
 //! | `neural` | whole neural-CDE solves: states, gradients |
 //! | `signature` | signatures and log-signatures: pieces of paths, logarithms, gradients |
 //! | `product` | products of matrices |
+//! | `tensor` | the same of rounded numbers, on tensor cores |
 //! | `rows` | what layers do to rows |
 //! | `team` | sums and maxima over the units that share a row |
 #![allow(
@@ -48,4 +49,5 @@ pub(crate) mod signature;
 pub(crate) mod small;
 pub(crate) mod step;
 pub(crate) mod team;
+pub(crate) mod tensor;
 pub(crate) mod wide;

@@ -2,7 +2,7 @@
 
 use super::PermutationDiagonal;
 use crate::kernel::permutation::entries::own;
-use crate::kernel::permutation::lines::{ROWS, bytes};
+use crate::kernel::permutation::lines::{STEPS, bytes, together};
 use crate::plan::Limits;
 
 /// See above.
@@ -10,34 +10,34 @@ use crate::plan::Limits;
 pub(crate) struct Cut {
     /// Units of a series.
     pub(crate) units: usize,
-    /// Lines that a cube mixes for its rows.
+    /// Lines that a cube mixes for its steps.
     pub(crate) lines: usize,
-    /// Rows of a part of the gradient of the dictionary.
-    pub(crate) rows: usize,
+    /// Steps of a part of the gradient of the dictionary.
+    pub(crate) steps: usize,
 }
 
 /// The most units of a series: more states than that share them.
 const MOST: usize = 512;
 
-/// A part of the gradient of the dictionary has at least so many rows.
+/// A part of the gradient of the dictionary has at least so many steps.
 const SHORTEST: usize = 16;
 
 impl Cut {
     /// Nothing where a cube has no room for the states of a series, or for four entries of all matrices. The last two: units and bytes of a cube.
-    pub(crate) fn new(of: &PermutationDiagonal, rows: usize, limits: Limits, units: usize, shared: usize) -> Option<Self> {
+    pub(crate) fn new(of: &PermutationDiagonal, steps: usize, limits: Limits, units: usize, shared: usize) -> Option<Self> {
         let dictionary = of.dictionary() * size_of::<f32>();
         // Units that work for half the device: the other half are those that wait for memory meanwhile.
         let busy = limits.units / 2;
-        let groups = (busy / (rows.div_ceil(ROWS) * ROWS).max(1)).clamp(1, of.hidden.max(1));
+        let groups = (busy / (steps.div_ceil(STEPS) * STEPS).max(1)).clamp(1, of.hidden.max(1));
         let of_split = of.hidden * of.hidden.div_ceil(own(*of));
-        let most = (limits.slab / dictionary.max(1)).min(rows.div_ceil(SHORTEST)).max(1);
+        let most = (limits.slab / dictionary.max(1)).min(steps.div_ceil(SHORTEST)).max(1);
         let splits = busy.div_ceil(of_split.max(1)).clamp(1, most);
         let cut = Self {
             units: of.hidden.next_multiple_of(32).min(MOST).min(units),
-            lines: of.hidden.div_ceil(groups),
-            rows: rows.div_ceil(splits).max(1),
+            lines: of.hidden.div_ceil(groups).next_multiple_of(together(*of)),
+            steps: steps.div_ceil(splits).max(1),
         };
-        (Self::bytes(of) <= shared && units >= ROWS).then_some(cut)
+        (Self::bytes(of) <= shared && units >= STEPS).then_some(cut)
     }
 
     /// Bytes of shared memory: what states send, and where to, twice; or entries of all matrices.
@@ -51,8 +51,8 @@ impl Cut {
     }
 
     /// Parts of the gradient of the dictionary.
-    pub(crate) fn splits(self, rows: usize) -> usize {
-        rows.div_ceil(self.rows)
+    pub(crate) fn splits(self, steps: usize) -> usize {
+        steps.div_ceil(self.steps)
     }
 }
 
@@ -66,15 +66,15 @@ mod tests {
     }
 
     #[test]
-    fn every_line_and_row_is_in_one_part_that_memory_holds() {
+    fn every_line_and_step_is_in_one_part_that_memory_holds() {
         for hidden in [1, 5, 128, 512] {
-            for rows in [1, 40, 10_240, 1_310_720] {
+            for steps in [1, 40, 10_240, 1_310_720] {
                 for (units, slab) in [(1, 1), (1 << 12, 1 << 22), (132 << 11, 1 << 28)] {
                     let of = of(hidden);
-                    let cut = Cut::new(&of, rows, Limits { units, slab }, 1024, 48 << 10).unwrap();
-                    let (groups, splits) = (cut.groups(&of), cut.splits(rows));
+                    let cut = Cut::new(&of, steps, Limits { units, slab }, 1024, 48 << 10).unwrap();
+                    let (groups, splits) = (cut.groups(&of), cut.splits(steps));
                     assert!(groups * cut.lines >= hidden && (groups - 1) * cut.lines < hidden, "{cut:?}");
-                    assert!(splits * cut.rows >= rows && (splits - 1) * cut.rows < rows, "{cut:?}");
+                    assert!(splits * cut.steps >= steps && (splits - 1) * cut.steps < steps, "{cut:?}");
                     assert!(splits * of.dictionary() * 4 <= slab || splits == 1, "{cut:?}");
                 }
             }
@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn a_large_device_is_kept_busy_by_a_batch_of_tokens() {
-        let (of, rows) = (of(128), 256 * 40);
-        let cut = Cut::new(&of, rows, Limits { units: 132 << 11, slab: 1 << 28 }, 1024, 48 << 10).unwrap();
-        assert!(rows * cut.groups(&of) >= 128 << 10, "{cut:?}");
-        assert!(cut.splits(rows) * 128 * 128 / own(of) >= 128 << 10, "{cut:?}");
+        let (of, steps) = (of(128), 256 * 40);
+        let cut = Cut::new(&of, steps, Limits { units: 132 << 11, slab: 1 << 28 }, 1024, 48 << 10).unwrap();
+        assert!(steps * cut.groups(&of) >= 128 << 10, "{cut:?}");
+        assert!(cut.splits(steps) * 128 * 128 / own(of) >= 128 << 10, "{cut:?}");
     }
 
     #[test]

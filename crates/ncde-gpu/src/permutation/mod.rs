@@ -116,9 +116,9 @@ impl PermutationDiagonal {
         self.cut(gpu, 1).is_some()
     }
 
-    fn cut<R: Runtime>(&self, gpu: &Gpu<R>, rows: usize) -> Option<Cut> {
+    fn cut<R: Runtime>(&self, gpu: &Gpu<R>, steps: usize) -> Option<Cut> {
         let hardware = &gpu.client().properties().hardware;
-        Cut::new(self, rows, gpu.limits(), hardware.max_units_per_cube as usize, hardware.max_shared_memory_size)
+        Cut::new(self, steps, gpu.limits(), hardware.max_units_per_cube as usize, hardware.max_shared_memory_size)
     }
 
     /// The states after each step, `[batch, length, width]`. Past the length of a series its last state is repeated. States that overflow are not finite.
@@ -166,7 +166,8 @@ impl PermutationDiagonal {
             let fix = "take a smaller batch or shorter series";
             return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
         }
-        let Some(cut) = self.cut(gpu, rows) else {
+        let steps = arrays.lengths.as_ref().map_or(rows, |lengths| lengths.iter().sum());
+        let Some(cut) = self.cut(gpu, steps) else {
             let most = gpu.client().properties().hardware.max_shared_memory_size;
             let fix = "take fewer states, or `--device cpu`";
             return Err(Error::TooLarge { what: "the state of a series in bytes", seen: Cut::bytes(self), most, fix });

@@ -18,6 +18,9 @@ pub(super) struct Pass<'a, R: Runtime> {
     arrays: &'a Arrays,
     lengths: Handle,
     spans: Option<Handle>,
+    /// The rows that are steps of a series, in order, and how many.
+    places: Handle,
+    steps: usize,
 }
 
 /// `s` of all rows, and where their lines have their entry.
@@ -28,7 +31,9 @@ pub(super) struct Chosen {
 
 impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(gpu: &'a Gpu<R>, of: PermutationDiagonal, cut: Cut, arrays: &'a Arrays, lengths: Handle) -> Self {
-        Self { gpu, of, cut, arrays, lengths, spans: arrays.spans.as_deref().map(|spans| gpu.put(spans)) }
+        let spans = arrays.spans.as_deref().map(|spans| gpu.put(spans));
+        let places = places(arrays);
+        Self { gpu, of, cut, arrays, lengths, spans, places: gpu.client().create_from_slice(bytemuck::cast_slice(&places)), steps: places.len() }
     }
 
     fn rows(&self) -> usize {
@@ -59,9 +64,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
         unsafe { array(&self.arrays.initial, self.arrays.batch * self.of.width()) }
     }
 
-    /// Room for so many numbers of all lines of all rows.
+    fn places(&self) -> ArrayArg<R> {
+        // SAFETY: one for each step.
+        unsafe { array(&self.places, self.steps) }
+    }
+
+    /// Room for so many numbers of all lines of all steps.
     fn lines(&self, numbers: usize) -> (Handle, usize) {
-        let count = numbers * self.rows() * self.of.hidden;
+        let count = numbers * self.steps * self.of.hidden;
         (self.gpu.floats(count), count)
     }
 
@@ -72,26 +82,25 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     /// Cubes that mix lines.
     fn cubes(&self) -> (CubeCount, CubeDim) {
-        let tiles = self.rows().div_ceil(lines::ROWS);
-        (self.gpu.spread(tiles * self.cut.groups(&self.of)), CubeDim::new_1d(lines::ROWS as u32))
+        let tiles = self.steps.div_ceil(lines::STEPS);
+        (self.gpu.spread(tiles * self.cut.groups(&self.of)), CubeDim::new_1d(lines::STEPS as u32))
     }
 
     /// Where lines have their entry in all steps, and if there is room for them their largest numbers.
     pub(super) fn choose(&self, tops: Option<&Handle>) -> Chosen {
-        let (gpu, rows, count) = (self.gpu, self.rows(), self.rows() * self.of.matrices);
-        let numbers = rows * self.of.hidden;
+        let (gpu, steps, count) = (self.gpu, self.steps, self.steps * self.of.matrices);
+        let numbers = self.rows() * self.of.hidden;
         let (weights, at) = (gpu.floats(count), gpu.floats(numbers));
         // SAFETY: sizes were checked, or are made here; without room for them largest numbers are not written.
         unsafe {
             choice::weights::launch_unchecked::<R>(
                 gpu.client(),
-                gpu.cubes(rows),
+                gpu.cubes(steps),
                 CubeDim::new_1d(CUBE),
                 self.control(),
-                self.lengths(),
+                self.places(),
                 array(&weights, count),
-                rows,
-                self.arrays.length,
+                steps,
                 self.of,
             );
             let (cubes, dim) = self.cubes();
@@ -102,9 +111,10 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 4,
                 array(&weights, count),
                 self.dictionary(),
+                self.places(),
                 array(&at, numbers),
-                array(tops.unwrap_or(&weights), tops.map_or(count, |_| numbers)),
-                rows,
+                array(tops.unwrap_or(&weights), tops.map_or(count, |_| steps * self.of.hidden)),
+                steps,
                 self.cut.lines,
                 self.of,
                 tops.is_some(),
@@ -198,20 +208,21 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     /// What makes `dM` of each line. Gradients of scores go to their places.
     fn soften(&self, weights: &Handle, tops: &Handle, kept: &Handle, control: &Handle) -> Handle {
-        let (gpu, rows, columns) = (self.gpu, self.rows(), 2 * self.of.width());
+        let (gpu, rows, steps, columns) = (self.gpu, self.rows(), self.steps, 2 * self.of.width());
         let groups = self.cut.groups(&self.of);
         let (stats, stat_count) = self.lines(1 + self.of.parts());
-        let (count, part_count) = (rows * self.of.matrices, groups * rows * self.of.matrices);
-        let (turned, parts) = (gpu.floats(rows * columns), gpu.floats(part_count));
+        let (count, part_count) = (steps * self.of.matrices, groups * steps * self.of.matrices);
+        let (turned, parts) = (gpu.floats(steps * columns), gpu.floats(part_count));
         // SAFETY: sizes were checked, or are made here.
         unsafe {
             turn::turn::launch_unchecked::<R>(
                 gpu.client(),
-                gpu.spread(rows.div_ceil(SIDE) * columns.div_ceil(SIDE)),
+                gpu.spread(steps.div_ceil(SIDE) * columns.div_ceil(SIDE)),
                 CubeDim::new_1d((SIDE * ACROSS) as u32),
                 array(kept, rows * columns),
-                array(&turned, rows * columns),
-                rows,
+                self.places(),
+                array(&turned, steps * columns),
+                steps,
                 columns,
             );
             let (cubes, dim) = self.cubes();
@@ -222,23 +233,24 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 4,
                 array(weights, count),
                 self.dictionary(),
-                array(tops, rows * self.of.hidden),
-                array(&turned, rows * columns),
+                array(tops, steps * self.of.hidden),
+                array(&turned, steps * columns),
                 array(&stats, stat_count),
                 array(&parts, part_count),
-                rows,
+                steps,
                 self.cut.lines,
                 self.of,
             );
             choice::scores::launch_unchecked::<R>(
                 gpu.client(),
-                gpu.cubes(rows),
+                gpu.cubes(steps),
                 CubeDim::new_1d(CUBE),
                 array(weights, count),
                 array(&parts, part_count),
+                self.places(),
                 array(control, rows * self.of.columns()),
                 groups,
-                rows,
+                steps,
                 self.of,
             );
         }
@@ -247,8 +259,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     /// The gradient of the dictionary.
     fn gather(&self, weights: &Handle, stats: &Handle, kept: &Handle) -> Handle {
-        let (gpu, rows, of, numbers) = (self.gpu, self.rows(), self.of, self.of.dictionary());
-        let splits = self.cut.splits(rows);
+        let (gpu, steps, of, numbers) = (self.gpu, self.steps, self.of, self.of.dictionary());
+        let splits = self.cut.splits(steps);
         let units = splits * of.hidden * of.hidden.div_ceil(entries::own(of));
         let out = gpu.floats(numbers);
         let parts = if splits == 1 { out.clone() } else { gpu.floats(splits * numbers) };
@@ -258,13 +270,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 gpu.client(),
                 gpu.cubes(units),
                 CubeDim::new_1d(CUBE),
-                array(weights, rows * of.matrices),
+                array(weights, steps * of.matrices),
                 self.dictionary(),
-                array(stats, (1 + of.parts()) * rows * of.hidden),
-                array(kept, rows * 2 * of.width()),
+                array(stats, (1 + of.parts()) * steps * of.hidden),
+                array(kept, self.rows() * 2 * of.width()),
+                self.places(),
                 array(&parts, splits * numbers),
-                rows,
-                self.cut.rows,
+                steps,
+                self.cut.steps,
                 units,
                 of,
             );
@@ -274,4 +287,10 @@ impl<'a, R: Runtime> Pass<'a, R> {
         }
         out
     }
+}
+
+/// The rows that are steps of a series.
+fn places(arrays: &Arrays) -> Vec<u32> {
+    let own = |series: usize| arrays.lengths.as_ref().map_or(arrays.length, |lengths| lengths[series]);
+    (0..arrays.batch).flat_map(|series| (0..own(series)).map(move |t| (series * arrays.length + t) as u32)).collect()
 }

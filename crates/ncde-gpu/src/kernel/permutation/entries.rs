@@ -1,17 +1,17 @@
-//! The gradient of the dictionary, an entry of some lines a unit, which goes through rows of control:
+//! The gradient of the dictionary, an entry of some lines a unit, which goes through steps of all series:
 //!
 //! ```text
-//! dM_k[j, i] = sum over rows of s_k dM[j, i],   dM[j, i] = S[j, i] l_j (e_i - sum_i S[j, i] e_i)
+//! dM_k[j, i] = sum over steps of s_k dM[j, i],   dM[j, i] = S[j, i] l_j (e_i - sum_i S[j, i] e_i)
 //! ```
 //!
-//! The entries of all matrices and their sums are in registers; `S` is made again from them and from what [`soften`](super::lines::soften) found of each line. Parts of all rows are added in order.
+//! The entries of all matrices and their sums are in registers; `S` is made again from them and from what [`soften`](super::lines::soften) found of each line. Parts of all steps are added in order.
 
 use cubecl::prelude::*;
 
 use super::lines::MOST;
 use crate::permutation::PermutationDiagonal;
 
-/// Lines of a unit: they share what is read of a row.
+/// Lines of a unit: they share what is read of a step.
 pub(crate) fn own(of: PermutationDiagonal) -> usize {
     (MOST / 2 / of.matrices).clamp(1, 4)
 }
@@ -25,8 +25,9 @@ pub(crate) fn gather(
     dictionary: &Array<f32>,
     stats: &Array<f32>,
     kept: &Array<f32>,
+    places: &Array<u32>,
     out: &mut Array<f32>,
-    rows: usize,
+    steps: usize,
     each: usize,
     units: usize,
     #[comptime] of: PermutationDiagonal,
@@ -55,13 +56,13 @@ pub(crate) fn gather(
             sums[l * matrices + k] = f32::new(0.0);
         }
     }
-    let end = min((split + 1) * each, rows);
-    for row in split * each..end {
+    let end = min((split + 1) * each, steps);
+    for step in split * each..end {
         #[unroll(of.matrices <= MOST)]
         for k in 0..matrices {
-            s[k] = weights[k * rows + row];
+            s[k] = weights[k * steps + step];
         }
-        let at = row * comptime!(2 * of.width());
+        let at = places[step] as usize * comptime!(2 * of.width());
         let re = kept[at + i];
         let mut im = f32::new(0.0);
         if comptime!(complex) {
@@ -75,10 +76,10 @@ pub(crate) fn gather(
             for k in 0..matrices {
                 mixed += s[k] * entries[l * matrices + k];
             }
-            let from = line * rows + row;
-            let mut slope = kept[at + comptime!(of.width()) + line] * (re - stats[hidden * rows + from]);
+            let from = line * steps + step;
+            let mut slope = kept[at + comptime!(of.width()) + line] * (re - stats[hidden * steps + from]);
             if comptime!(complex) {
-                slope += kept[at + comptime!(of.width() + of.hidden) + line] * (im - stats[2 * hidden * rows + from]);
+                slope += kept[at + comptime!(of.width() + of.hidden) + line] * (im - stats[2 * hidden * steps + from]);
             }
             let dm = f32::exp(mixed - stats[from]) * slope;
             #[unroll(of.matrices <= MOST)]

@@ -1,4 +1,4 @@
-//! Lines of the mixed matrix, a row of control a unit: which entry is chosen, and the reverse pass through the soft-max.
+//! Lines of the mixed matrix, a step of a series a unit: which entry is chosen, and the reverse pass through the soft-max.
 //!
 //! ```text
 //! M = sum_k s_k M_k,   at(j) = argmax_i M[line j, i],   S = softmax(M) by lines
@@ -8,37 +8,48 @@
 //! `dP[j, i] = l_j e_i` is the product of two vectors, so that the mean of a line is one of `e`. It is taken from its first entry on: a line whose `e` are all equal, and so every line of one entry, has exactly no
 //! gradient, however products and sums are fused.
 //!
-//! `M` and `dM` are never in memory. A cube has a line of all matrices in shared memory, or a span of it, and every unit mixes it with its own weights, four entries at a time: nothing is summed over units.
+//! `M` and `dM` are never in memory. A cube has some lines of all matrices in shared memory, or a span of them, and every unit mixes them with its own weights, four entries at a time: nothing is summed over units.
+//! Lines that a unit has at once share what it reads of `e`, which is what takes the time: once for each line it would be `H` times as much as there is.
 
 use cubecl::prelude::*;
 
 use crate::permutation::PermutationDiagonal;
 
-/// Units of a cube, a row each.
-pub(crate) const ROWS: usize = 128;
+/// Units of a cube, a step each.
+pub(crate) const STEPS: usize = 128;
 
-/// Fours of a dictionary that a cube has in shared memory at once, or one for each matrix.
+/// Fours of a dictionary that a cube has in shared memory at once, or one for each line of each matrix.
 const ROOM: usize = 1024;
 
 /// Up to so many matrices, weights are in registers.
 pub(super) const MOST: usize = 64;
 
-/// Fours of a line of one matrix that are in shared memory at once.
-fn span(of: PermutationDiagonal) -> usize {
-    (ROOM / of.matrices).clamp(1, of.hidden.div_ceil(4))
+/// Lines that a unit has at once.
+pub(crate) fn together(of: PermutationDiagonal) -> usize {
+    (MOST / of.matrices).clamp(1, 4)
 }
 
-/// How many times shared memory is filled for a line.
+/// Fours of a line of one matrix that are in shared memory at once.
+fn span(of: PermutationDiagonal) -> usize {
+    (ROOM / (of.matrices * together(of))).clamp(1, of.hidden.div_ceil(4))
+}
+
+/// How many times shared memory is filled for some lines.
 fn spans(of: PermutationDiagonal) -> usize {
     of.hidden.div_ceil(4 * span(of))
 }
 
-/// Bytes of shared memory of a cube.
-pub(crate) fn bytes(of: PermutationDiagonal) -> usize {
-    4 * size_of::<f32>() * of.matrices * span(of)
+/// Fours of shared memory.
+fn fours(of: PermutationDiagonal) -> usize {
+    together(of) * of.matrices * span(of)
 }
 
-/// A span of a line of all matrices to shared memory; zeros beyond the line.
+/// Bytes of shared memory of a cube.
+pub(crate) fn bytes(of: PermutationDiagonal) -> usize {
+    4 * size_of::<f32>() * fours(of)
+}
+
+/// A span of some lines of all matrices to shared memory; zeros beyond them.
 #[cube]
 fn fill<N: Size>(
     dictionary: &Array<f32>,
@@ -48,16 +59,17 @@ fn fill<N: Size>(
     #[comptime] of: PermutationDiagonal,
 ) {
     sync_cube();
-    let all = comptime!(of.matrices * span(of));
-    for turn in 0..comptime!(all.div_ceil(ROWS)) {
-        let e = turn * ROWS + UNIT_POS as usize;
+    let all = comptime!(fours(of));
+    for turn in 0..comptime!(all.div_ceil(STEPS)) {
+        let e = turn * STEPS + UNIT_POS as usize;
         if e < all {
-            let k = e / comptime!(span(of));
+            let k = e / comptime!(span(of)) % comptime!(of.matrices);
+            let line = line + e / comptime!(span(of) * of.matrices);
             let i = first + e % comptime!(span(of)) * 4;
             let mut four = Vector::<f32, N>::new(0.0);
             #[unroll]
             for c in 0..4usize {
-                if i + c < comptime!(of.hidden) {
+                if i + c < comptime!(of.hidden) && line < comptime!(of.hidden) {
                     four[c] = dictionary[(k * comptime!(of.hidden) + line) * comptime!(of.hidden) + i + c];
                 }
             }
@@ -67,86 +79,130 @@ fn fill<N: Size>(
     sync_cube();
 }
 
+/// Four entries of line `l` of those in shared memory of matrix `k`.
+#[cube]
+fn entries<N: Size>(
+    tile: &SharedMemory<Vector<f32, N>>,
+    #[comptime] l: usize,
+    k: usize,
+    four: usize,
+    #[comptime] of: PermutationDiagonal,
+) -> Vector<f32, N> {
+    tile[(comptime!(l * of.matrices) + k) * comptime!(span(of)) + four]
+}
+
 /// Four entries of `M`.
 #[cube]
 fn mix<N: Size>(
     tile: &SharedMemory<Vector<f32, N>>,
     s: &Array<f32>,
+    #[comptime] l: usize,
     four: usize,
     #[comptime] of: PermutationDiagonal,
 ) -> Vector<f32, N> {
     let mut sum = Vector::<f32, N>::new(0.0);
     #[unroll(of.matrices <= MOST)]
     for k in 0..comptime!(of.matrices) {
-        sum += tile[k * comptime!(span(of)) + four] * Vector::<f32, N>::new(s[k]);
+        sum += entries(tile, l, k, four, of) * Vector::<f32, N>::new(s[k]);
     }
     sum
 }
 
-/// The weights of a row.
+/// The weights of a step.
 #[cube]
-fn own_weights(weights: &Array<f32>, row: usize, rows: usize, s: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
+fn own_weights(weights: &Array<f32>, step: usize, steps: usize, s: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
     #[unroll(of.matrices <= MOST)]
     for k in 0..comptime!(of.matrices) {
-        s[k] = weights[k * rows + row];
+        s[k] = weights[k * steps + step];
     }
 }
 
-/// Where lines have their entry, `[rows, H]`, and if asked for their largest number, `[H, rows]`. Of equal entries the first is chosen.
+/// Where lines have their entry, `[rows, H]`, and if asked for their largest number, `[H, steps]`. Of equal entries the first is chosen.
 ///
-/// Cubes: `[groups of lines, rows / 128]`.
+/// Cubes: `[groups of lines, steps / 128]`.
 #[cube(launch_unchecked)]
 pub(crate) fn choose<N: Size>(
     weights: &Array<f32>,
     dictionary: &Array<f32>,
+    places: &Array<u32>,
     at: &mut Array<u32>,
     tops: &mut Array<f32>,
-    rows: usize,
+    steps: usize,
     each: usize,
     #[comptime] of: PermutationDiagonal,
     #[comptime] keep: bool,
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    let tiles = (rows + comptime!(ROWS - 1)) / ROWS;
+    let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
     let first = cube / tiles * each;
     let end = min(first + each, comptime!(of.hidden));
-    let row = cube % tiles * ROWS + UNIT_POS as usize;
-    let is_there = row < rows;
-    let row = min(row, rows - 1);
+    let step = cube % tiles * STEPS + UNIT_POS as usize;
+    let is_there = step < steps;
+    let step = min(step, steps - 1);
+    let row = places[step] as usize;
+    let lines = comptime!(together(of));
     let mut s = Array::<f32>::new(comptime!(of.matrices));
-    own_weights(weights, row, rows, &mut s, of);
-    let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(of.matrices * span(of)));
-    for line in first..end {
-        let mut best = f32::new(0.0);
-        let mut place = 0usize;
+    own_weights(weights, step, steps, &mut s, of);
+    let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(fours(of)));
+    let mut best = Array::<f32>::new(lines);
+    let mut place = Array::<u32>::new(lines);
+    for group in 0..(end - first + comptime!(lines - 1)) / lines {
+        let line = first + group * lines;
         for turn in 0..comptime!(spans(of)) {
             let from = turn * comptime!(4 * span(of));
             fill(dictionary, &mut tile, line, from, of);
             for four in 0..comptime!(span(of)) {
-                let mixed = mix(&tile, &s, four, of);
                 #[unroll]
-                for c in 0..4usize {
-                    let i = from + four * 4 + c;
-                    if i < comptime!(of.hidden) && (i == 0 || mixed[c] > best) {
-                        best = mixed[c];
-                        place = i;
+                for l in 0..lines {
+                    let mixed = mix(&tile, &s, l, four, of);
+                    #[unroll]
+                    for c in 0..4usize {
+                        let i = from + four * 4 + c;
+                        if i < comptime!(of.hidden) && (i == 0 || mixed[c] > best[l]) {
+                            best[l] = mixed[c];
+                            place[l] = i as u32;
+                        }
                     }
                 }
             }
         }
-        if is_there {
-            at[row * comptime!(of.hidden) + line] = place as u32;
-            if comptime!(keep) {
-                tops[line * rows + row] = best;
+        #[unroll]
+        for l in 0..lines {
+            if is_there && line + l < end {
+                at[row * comptime!(of.hidden) + line + l] = place[l];
+                if comptime!(keep) {
+                    tops[(line + l) * steps + step] = best[l];
+                }
             }
         }
     }
 }
 
-/// What makes `dM` of each line: the logarithm of the sum of its exponentials and the mean of `e`, `[1 + parts, H, rows]`; and the part of a group of lines of `ds`, `[groups, K, rows]`. `kept` are `e` and `l`,
-/// `[2 width, rows]`.
+/// Four numbers of `e`, and zeros beyond them: the real parts, then the imaginary parts.
+#[cube]
+fn four_of(
+    kept: &Array<f32>,
+    i: usize,
+    step: usize,
+    steps: usize,
+    out: &mut Array<f32>,
+    #[comptime] of: PermutationDiagonal,
+) {
+    #[unroll]
+    for c in 0..comptime!(4 * of.parts()) {
+        let part = comptime!(c / 4 * of.hidden);
+        let mut e = f32::new(0.0);
+        if i + comptime!(c % 4) < comptime!(of.hidden) {
+            e = kept[(part + i + comptime!(c % 4)) * steps + step];
+        }
+        out[c] = e;
+    }
+}
+
+/// What makes `dM` of each line: the logarithm of the sum of its exponentials and the mean of `e`, `[1 + parts, H, steps]`; and the part of a group of lines of `ds`, `[groups, K, steps]`. `kept` are `e` and `l`,
+/// `[2 width, steps]`.
 ///
-/// Cubes: `[groups of lines, rows / 128]`.
+/// Cubes: `[groups of lines, steps / 128]`.
 #[cube(launch_unchecked)]
 pub(crate) fn soften<N: Size>(
     weights: &Array<f32>,
@@ -155,71 +211,94 @@ pub(crate) fn soften<N: Size>(
     kept: &Array<f32>,
     stats: &mut Array<f32>,
     d_weights: &mut Array<f32>,
-    rows: usize,
+    steps: usize,
     each: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    let tiles = (rows + comptime!(ROWS - 1)) / ROWS;
+    let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
     let group = cube / tiles;
     let first = group * each;
     let end = min(first + each, comptime!(of.hidden));
-    let row = cube % tiles * ROWS + UNIT_POS as usize;
-    let is_there = row < rows && first < comptime!(of.hidden);
-    let row = min(row, rows - 1);
+    let step = cube % tiles * STEPS + UNIT_POS as usize;
+    let is_there = step < steps && first < comptime!(of.hidden);
+    let step = min(step, steps - 1);
     let complex = comptime!(of.parts() == 2);
-    let imaginary = comptime!(of.hidden) * rows;
+    let lines = comptime!(together(of));
+    let imaginary = comptime!(of.hidden) * steps;
     let mut s = Array::<f32>::new(comptime!(of.matrices));
     let mut ds = Array::<f32>::new(comptime!(of.matrices));
-    own_weights(weights, row, rows, &mut s, of);
+    own_weights(weights, step, steps, &mut s, of);
     #[unroll(of.matrices <= MOST)]
     for k in 0..comptime!(of.matrices) {
         ds[k] = f32::new(0.0);
     }
-    let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(of.matrices * span(of)));
-    let re_0 = kept[row];
-    let mut im_0 = f32::new(0.0);
+    let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(fours(of)));
+    let mut e = Array::<f32>::new(comptime!(4 * of.parts()));
+    // Of each line: its largest number, then the logarithm of its sum; its sum; the means of `e`; and `l`.
+    let mut top = Array::<f32>::new(lines);
+    let mut sum = Array::<f32>::new(lines);
+    let mut mean = Array::<f32>::new(comptime!(lines * of.parts()));
+    let mut own = Array::<f32>::new(comptime!(lines * of.parts()));
+    let mut e_0 = Array::<f32>::new(comptime!(of.parts()));
+    e_0[0] = kept[step];
     if comptime!(complex) {
-        im_0 = kept[imaginary + row];
+        e_0[1] = kept[imaginary + step];
     }
-    for line in first..end {
-        let top = tops[line * rows + row];
-        let mut sum = f32::new(0.0);
-        let mut re = f32::new(0.0);
-        let mut im = f32::new(0.0);
+    for turn_of_lines in 0..(max(end, first) - first + comptime!(lines - 1)) / lines {
+        let line = first + turn_of_lines * lines;
+        #[unroll]
+        for l in 0..lines {
+            top[l] = tops[min(line + l, comptime!(of.hidden - 1)) * steps + step];
+            sum[l] = f32::new(0.0);
+            #[unroll]
+            for part in 0..comptime!(of.parts()) {
+                mean[comptime!(part * lines) + l] = f32::new(0.0);
+            }
+        }
         for turn in 0..comptime!(spans(of)) {
             let from = turn * comptime!(4 * span(of));
             fill(dictionary, &mut tile, line, from, of);
             for four in 0..comptime!(span(of)) {
-                let mixed = mix(&tile, &s, four, of);
+                let i = from + four * 4;
+                four_of(kept, i, step, steps, &mut e, of);
                 #[unroll]
-                for c in 0..4usize {
-                    let i = from + four * 4 + c;
-                    if i < comptime!(of.hidden) {
-                        let e = f32::exp(mixed[c] - top);
-                        sum += e;
-                        re += e * (kept[i * rows + row] - re_0);
-                        if comptime!(complex) {
-                            im += e * (kept[imaginary + i * rows + row] - im_0);
+                for l in 0..lines {
+                    let mixed = mix(&tile, &s, l, four, of);
+                    #[unroll]
+                    for c in 0..4usize {
+                        if i + c < comptime!(of.hidden) {
+                            let weight = f32::exp(mixed[c] - top[l]);
+                            sum[l] += weight;
+                            mean[l] += weight * (e[c] - e_0[0]);
+                            if comptime!(complex) {
+                                mean[comptime!(lines + l)] += weight * (e[comptime!(4 + c)] - e_0[1]);
+                            }
                         }
                     }
                 }
             }
         }
-        let all = top + f32::ln(sum);
-        let mean_re = re_0 + re / sum;
-        let mean_im = im_0 + im / sum;
-        let l = comptime!(of.width()) * rows + line * rows + row;
-        let l_re = kept[l];
-        let mut l_im = f32::new(0.0);
-        if comptime!(complex) {
-            l_im = kept[l + imaginary];
-        }
-        if is_there {
-            stats[line * rows + row] = all;
-            stats[imaginary + line * rows + row] = mean_re;
-            if comptime!(complex) {
-                stats[2 * imaginary + line * rows + row] = mean_im;
+        #[unroll]
+        for l in 0..lines {
+            let at = min(line + l, comptime!(of.hidden - 1)) * steps + step;
+            top[l] += f32::ln(sum[l]);
+            #[unroll]
+            for part in 0..comptime!(of.parts()) {
+                let place = comptime!(part * lines + l);
+                mean[place] = e_0[part] + mean[place] / sum[l];
+                own[place] = kept[comptime!(of.width()) * steps + part * imaginary + at];
+                // A line beyond the last has no part in `ds`.
+                if line + l >= end {
+                    own[place] = f32::new(0.0);
+                }
+            }
+            if is_there && line + l < end {
+                stats[at] = top[l];
+                #[unroll]
+                for part in 0..comptime!(of.parts()) {
+                    stats[(1 + part) * imaginary + at] = mean[comptime!(part * lines + l)];
+                }
             }
         }
         for turn in 0..comptime!(spans(of)) {
@@ -228,26 +307,30 @@ pub(crate) fn soften<N: Size>(
                 fill(dictionary, &mut tile, line, from, of);
             }
             for four in 0..comptime!(span(of)) {
-                let mixed = mix(&tile, &s, four, of);
-                let mut dm = Array::<f32>::new(4usize);
+                let i = from + four * 4;
+                four_of(kept, i, step, steps, &mut e, of);
                 #[unroll]
-                for c in 0..4usize {
-                    let i = from + four * 4 + c;
-                    dm[c] = f32::new(0.0);
-                    if i < comptime!(of.hidden) {
-                        let mut slope = l_re * (kept[i * rows + row] - mean_re);
-                        if comptime!(complex) {
-                            slope += l_im * (kept[imaginary + i * rows + row] - mean_im);
-                        }
-                        dm[c] = f32::exp(mixed[c] - all) * slope;
-                    }
-                }
-                #[unroll(of.matrices <= MOST)]
-                for k in 0..comptime!(of.matrices) {
-                    let entries = tile[k * comptime!(span(of)) + four];
+                for l in 0..lines {
+                    let mixed = mix(&tile, &s, l, four, of);
+                    let mut dm = Array::<f32>::new(4usize);
                     #[unroll]
                     for c in 0..4usize {
-                        ds[k] += entries[c] * dm[c];
+                        dm[c] = f32::new(0.0);
+                        if i + c < comptime!(of.hidden) {
+                            let mut slope = own[l] * (e[c] - mean[l]);
+                            if comptime!(complex) {
+                                slope += own[comptime!(lines + l)] * (e[comptime!(4 + c)] - mean[comptime!(lines + l)]);
+                            }
+                            dm[c] = f32::exp(mixed[c] - top[l]) * slope;
+                        }
+                    }
+                    #[unroll(of.matrices <= MOST)]
+                    for k in 0..comptime!(of.matrices) {
+                        let entries = entries(&tile, l, k, four, of);
+                        #[unroll]
+                        for c in 0..4usize {
+                            ds[k] += entries[c] * dm[c];
+                        }
                     }
                 }
             }
@@ -256,7 +339,7 @@ pub(crate) fn soften<N: Size>(
     if is_there {
         #[unroll(of.matrices <= MOST)]
         for k in 0..comptime!(of.matrices) {
-            d_weights[(group * comptime!(of.matrices) + k) * rows + row] = ds[k];
+            d_weights[(group * comptime!(of.matrices) + k) * steps + step] = ds[k];
         }
     }
 }

@@ -3,20 +3,20 @@
 //! | file | what |
 //! | --- | --- |
 //! | `choice` | scores to weights, and back |
-//! | `lines` | where lines have their entry; what the soft-max of lines needs in reverse, and gradients of weights: a row of control a unit |
+//! | `lines` | where lines have their entry; what the soft-max of lines needs in reverse, and gradients of weights: a step a unit |
 //! | `entries` | the gradient of the dictionary: an entry a unit |
 //! | `diagonal` | `D` from its numbers, and back |
 //! | `walk` | states forwards, their gradients back, a series a cube |
 //! | `turn` | a transpose |
 //!
-//! A line is a column or a row of `P`, whichever has one entry; `dP` of a line is one number times a vector.
+//! Rows past the end of a series are left out: steps are the others, of all series one after the other, and `places` says which rows they are. A line is a column or a row of `P`, whichever has one entry; `dP` of a line is one number times a vector.
 //!
 //! | array | layout |
 //! | --- | --- |
 //! | control and its gradient | `[batch, length, columns]`: scores, numbers of the diagonal, input |
 //! | states, their gradient | `[batch, length, width]` |
 //! | where lines have their entry | `[batch, length, H]` |
-//! | `e` and `l` | `[batch, length, 2, width]`: of columns `g` and `D h`, of rows `h` and `D^H g`; 0 past the end of a series |
+//! | `e` and `l` | `[batch, length, 2, width]`: of columns `g` and `D h`, of rows `h` and `D^H g` |
 
 pub(crate) mod choice;
 mod diagonal;

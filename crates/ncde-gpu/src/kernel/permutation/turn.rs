@@ -1,4 +1,4 @@
-//! The transpose of a matrix, by tiles in shared memory, so that both are read and written side by side.
+//! The transpose of some rows of a matrix, by tiles in shared memory, so that both are read and written side by side.
 
 use cubecl::prelude::*;
 
@@ -9,9 +9,9 @@ pub(crate) const ACROSS: usize = 8;
 /// Rows of a shared tile lie so far apart that columns are spread over all banks.
 const APART: usize = SIDE + 1;
 
-/// Cubes: tiles, row by row.
+/// `places`: the rows that are taken, in order. Cubes: tiles, row by row.
 #[cube(launch_unchecked)]
-pub(crate) fn turn(x: &Array<f32>, out: &mut Array<f32>, rows: usize, columns: usize) {
+pub(crate) fn turn(x: &Array<f32>, places: &Array<u32>, out: &mut Array<f32>, rows: usize, columns: usize) {
     let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let tiles = (columns + comptime!(SIDE - 1)) / SIDE;
     let top = cube / tiles * SIDE;
@@ -23,7 +23,7 @@ pub(crate) fn turn(x: &Array<f32>, out: &mut Array<f32>, rows: usize, columns: u
     for i in 0..comptime!(SIDE / ACROSS) {
         let r = across + comptime!(i * ACROSS);
         if top + r < rows && first + along < columns {
-            tile[r * APART + along] = x[(top + r) * columns + first + along];
+            tile[r * APART + along] = x[places[top + r] as usize * columns + first + along];
         }
     }
     sync_cube();

@@ -271,7 +271,7 @@ pub(crate) fn adjoints(
     }
 }
 
-/// The gradients in the numbers of the diagonal and in the input, from `g`; and what `dP` is made from, `e` (in the place of `g`, unless it is `g`) and `l`. Units: `[batch, length, H]`.
+/// The gradients in the numbers of the diagonal and in the input, from `g`, and those of rows past the end of a series, which are 0; and what `dP` is made from, `e` (in the place of `g`, unless it is `g`) and `l`. Units: `[batch, length, H]`.
 #[cube(launch_unchecked)]
 pub(crate) fn slopes(
     control: &Array<f32>,
@@ -339,13 +339,13 @@ pub(crate) fn slopes(
             kept[own] = x;
         }
     } else {
+        let scores = (comptime!(of.matrices + of.hidden - 1) - j) / hidden;
+        for turn in 0..scores {
+            d_control[from + j + turn * hidden] = f32::new(0.0);
+        }
         #[unroll]
         for part in 0..comptime!(of.raw() / of.hidden) {
             d_control[from + comptime!(of.matrices) + part * hidden + j] = f32::new(0.0);
-        }
-        #[unroll]
-        for part in 0..comptime!(of.parts()) {
-            kept[l + part * hidden] = f32::new(0.0);
         }
     }
 }
