@@ -5,7 +5,9 @@
 //! ```
 //!
 //! A tile of `C`, six rows by four registers where the machine has 32 registers, stays in registers while `l` runs: per step four
-//! loads and six broadcasts for 24 multiply-adds. `B` may be packed into panels of four registers, so that it streams.
+//! loads and six broadcasts for 24 multiply-adds. Smaller tiles have too few sums to hide how long one takes, so rows and columns that
+//! do not fill whole tiles are cut into nearly equal ones. `B` is in panels of four registers, so that it streams: its rows are often a
+//! power of two long, and would take each other's places in the first-level cache.
 //! [`Dots`] is for few columns: `C[i, k] = sum_j A[i, j] B[k, j]`, both along registers.
 
 use ncde_simd::{Float, Kernel, Number, Simd, call};
@@ -16,7 +18,13 @@ const PANEL: usize = 4;
 /// Rows of a tile.
 const TILE: usize = 6;
 
-/// `B`, `[inner, width]`, rearranged: panels of [`PANEL`] columns, the last one as wide as what is left.
+/// The next of `left` things, cut into as few nearly equal parts of at most `most` as there can be.
+#[inline(always)]
+const fn part(left: usize, most: usize) -> usize {
+    left.div_ceil(left.div_ceil(most))
+}
+
+/// `B`, `[inner, width]`, rearranged: panels of at most [`PANEL`] columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Panels<R> {
     values: Vec<R>,
@@ -27,11 +35,13 @@ pub(crate) struct Panels<R> {
 impl<R: Number> Panels<R> {
     pub(crate) fn new(b: &[R], inner: usize, width: usize) -> Self {
         let mut values = Vec::with_capacity(inner * width);
-        for first in (0..width).step_by(PANEL) {
-            let end = width.min(first + PANEL);
+        let mut first = 0;
+        while first < width {
+            let end = first + part(width - first, PANEL);
             for l in 0..inner {
                 values.extend_from_slice(&b[l * width + first..l * width + end]);
             }
+            first = end;
         }
         Self { values, inner, width }
     }
@@ -40,21 +50,40 @@ impl<R: Number> Panels<R> {
     #[inline(always)]
     pub(crate) fn multiply<S: Simd>(&self, simd: S, a: &[R::Real], out: &mut [R]) {
         let a = Left { values: a, stride: self.inner, rows: a.len() / self.inner, inner: self.inner };
-        for first in (0..self.width).step_by(PANEL) {
-            let wide = PANEL.min(self.width - first);
-            let b = Right { values: &self.values[first * self.inner..][..wide * self.inner], stride: wide, wide };
-            call(simd, Strip::<R, false> { a, b, out: &mut out[first..], stride: self.width });
+        let mut first = 0;
+        while first < self.width {
+            let wide = part(self.width - first, PANEL);
+            let panel = &self.values[first * self.inner..][..wide * self.inner];
+            call(
+                simd,
+                Strip::<R, false> { a, b: Right { values: panel, wide, first: 0 }, out: &mut out[first..], stride: self.width },
+            );
+            first += wide;
         }
     }
 }
 
-/// `C += A^T B` with `A` by rows of `rows` numbers (`A^T[i, l]` at `l rows + i`), and `B` and `C` by rows of `width` registers.
+/// `C += A^T B` with `A` by rows of `rows` numbers (`A^T[i, l]` at `l rows + i`), and `B` and `C` by rows of `width` registers. `panel` is
+/// memory for a part of `B`.
 #[inline(always)]
-pub(crate) fn add_product<S: Simd, R: Number>(simd: S, a: &[R::Real], rows: usize, b: &[R], width: usize, out: &mut [R]) {
+pub(crate) fn add_product<S: Simd, R: Number>(
+    simd: S,
+    a: &[R::Real],
+    rows: usize,
+    (b, width): (&[R], usize),
+    out: &mut [R],
+    panel: &mut Vec<R>,
+) {
     let a = Left { values: a, stride: rows, rows, inner: a.len() / rows };
-    for first in (0..width).step_by(PANEL) {
-        let b = Right { values: &b[first..], stride: width, wide: PANEL.min(width - first) };
-        call(simd, Strip::<R, true> { a, b, out: &mut out[first..], stride: width });
+    let mut first = 0;
+    while first < width {
+        let wide = part(width - first, PANEL);
+        panel.clear();
+        for row in b.chunks_exact(width) {
+            panel.extend_from_slice(&row[first..first + wide]);
+        }
+        call(simd, Strip::<R, true> { a, b: Right { values: panel, wide, first: 0 }, out: &mut out[first..], stride: width });
+        first += wide;
     }
 }
 
@@ -67,12 +96,12 @@ struct Left<'a, T> {
     inner: usize,
 }
 
-/// A few columns of `B`: `wide` registers every `stride`.
+/// A few columns of `B`: rows of `wide` registers, from `first` on.
 #[derive(Debug, Clone, Copy)]
 struct Right<'a, R> {
     values: &'a [R],
-    stride: usize,
     wide: usize,
+    first: usize,
 }
 
 /// All rows of `C`, those few columns: `C = A B`, or `C += A^T B`.
@@ -87,96 +116,84 @@ impl<R: Number, const TRANSPOSED: bool> Kernel for Strip<'_, R, TRANSPOSED> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { a, b, out, stride } = self;
         if const { S::REGISTER_COUNT >= 32 } {
-            match b.wide {
-                4 => rows::<S, R, 4, TRANSPOSED>(simd, a, b, out, stride),
-                3 => rows::<S, R, 3, TRANSPOSED>(simd, a, b, out, stride),
-                2 => rows::<S, R, 2, TRANSPOSED>(simd, a, b, out, stride),
-                _ => rows::<S, R, 1, TRANSPOSED>(simd, a, b, out, stride),
+            match self.b.wide {
+                4 => self.rows::<S, 4>(simd),
+                3 => self.rows::<S, 3>(simd),
+                2 => self.rows::<S, 2>(simd),
+                _ => self.rows::<S, 1>(simd),
             }
         } else {
             // With 16 registers, of half the size each, a tile is one column wide.
+            let Self { a, b, out, stride } = self;
             for first in 0..b.wide {
-                let b = Right { values: &b.values[first..], ..b };
-                rows::<S, R, 1, TRANSPOSED>(simd, a, b, &mut out[first..], stride);
+                let b = Right { first, ..b };
+                Strip::<R, TRANSPOSED> { a, b, out: &mut out[first..], stride }.rows::<S, 1>(simd);
             }
         }
     }
 }
 
-#[inline(always)]
-fn rows<S: Simd, R: Number, const N: usize, const TRANSPOSED: bool>(
-    simd: S,
-    a: Left<'_, R::Real>,
-    b: Right<'_, R>,
-    out: &mut [R],
-    stride: usize,
-) {
-    let mut i = 0;
-    while i < a.rows {
-        let own = Left { values: if TRANSPOSED { &a.values[i..] } else { &a.values[i * a.stride..] }, ..a };
-        let out = &mut out[i * stride..];
-        if S::IS_SCALAR {
-            i += tile::<S, R, 1, N, TRANSPOSED>(simd, own, b, out, stride);
-            continue;
+impl<R: Number, const TRANSPOSED: bool> Strip<'_, R, TRANSPOSED> {
+    #[inline(always)]
+    fn rows<S: Simd, const N: usize>(self, simd: S) {
+        let Self { a, b, out, stride } = self;
+        let mut i = 0;
+        while i < a.rows {
+            let own = Left { values: if TRANSPOSED { &a.values[i..] } else { &a.values[i * a.stride..] }, ..a };
+            let strip = Strip::<R, TRANSPOSED> { a: own, b, out: &mut out[i * stride..], stride };
+            i += match if S::IS_SCALAR { 1 } else { part(a.rows - i, TILE) } {
+                6 => strip.tile::<S, 6, N>(simd),
+                5 => strip.tile::<S, 5, N>(simd),
+                4 => strip.tile::<S, 4, N>(simd),
+                3 => strip.tile::<S, 3, N>(simd),
+                2 => strip.tile::<S, 2, N>(simd),
+                _ => strip.tile::<S, 1, N>(simd),
+            };
         }
-        i += match a.rows - i {
-            TILE.. => tile::<S, R, TILE, N, TRANSPOSED>(simd, own, b, out, stride),
-            4 | 5 => tile::<S, R, 4, N, TRANSPOSED>(simd, own, b, out, stride),
-            2 | 3 => tile::<S, R, 2, N, TRANSPOSED>(simd, own, b, out, stride),
-            _ => tile::<S, R, 1, N, TRANSPOSED>(simd, own, b, out, stride),
-        };
     }
-}
 
-/// `M` rows by `N` registers; returns `M`.
-#[inline(always)]
-fn tile<S: Simd, R: Number, const M: usize, const N: usize, const TRANSPOSED: bool>(
-    simd: S,
-    a: Left<'_, R::Real>,
-    b: Right<'_, R>,
-    out: &mut [R],
-    stride: usize,
-) -> usize {
-    let mut sums = const { [[R::ZEROS; N]; M] };
-    let mut at = 0;
-    if TRANSPOSED {
-        for l in 0..a.inner {
-            if let (Some(a), Some(b)) = (a.values[l * a.stride..].first_chunk::<M>(), b.values[at..].first_chunk::<N>()) {
-                for i in 0..M {
-                    let x = R::splat(simd, a[i]);
-                    for j in 0..N {
-                        sums[i][j] = b[j].fma(simd, x, sums[i][j]);
+    /// `M` rows by `N` registers; returns `M`.
+    #[inline(always)]
+    fn tile<S: Simd, const M: usize, const N: usize>(self, simd: S) -> usize {
+        let Self { a, b, out, stride } = self;
+        let mut sums = const { [[R::ZEROS; N]; M] };
+        let panel = b.values.chunks_exact(b.wide);
+        if TRANSPOSED {
+            for (l, row) in (0..a.inner).zip(panel) {
+                if let (Some(a), Some(b)) = (a.values[l * a.stride..].first_chunk::<M>(), row[b.first..].first_chunk::<N>()) {
+                    for i in 0..M {
+                        let x = R::splat(simd, a[i]);
+                        for j in 0..N {
+                            sums[i][j] = b[j].fma(simd, x, sums[i][j]);
+                        }
                     }
                 }
             }
-            at += b.stride;
+        } else {
+            let mut rows: [&[R::Real]; M] = [&[]; M];
+            for i in 0..M {
+                rows[i] = &a.values[i * a.stride..][..a.inner];
+            }
+            for (l, row) in (0..a.inner).zip(panel) {
+                if let Some(b) = row[b.first..].first_chunk::<N>() {
+                    for i in 0..M {
+                        let x = R::splat(simd, rows[i][l]);
+                        for j in 0..N {
+                            sums[i][j] = b[j].fma(simd, x, sums[i][j]);
+                        }
+                    }
+                }
+            }
         }
-    } else {
-        let mut rows: [&[R::Real]; M] = [&[]; M];
         for i in 0..M {
-            rows[i] = &a.values[i * a.stride..][..a.inner];
-        }
-        for l in 0..a.inner {
-            if let Some(b) = b.values[at..].first_chunk::<N>() {
-                for i in 0..M {
-                    let x = R::splat(simd, rows[i][l]);
-                    for j in 0..N {
-                        sums[i][j] = b[j].fma(simd, x, sums[i][j]);
-                    }
-                }
+            let out = &mut out[i * stride..][..N];
+            for j in 0..N {
+                out[j] = if TRANSPOSED { sums[i][j].plus(simd, out[j]) } else { sums[i][j] };
             }
-            at += b.stride;
         }
+        M
     }
-    for i in 0..M {
-        let out = &mut out[i * stride..][..N];
-        for j in 0..N {
-            out[j] = if TRANSPOSED { sums[i][j].plus(simd, out[j]) } else { sums[i][j] };
-        }
-    }
-    M
 }
 
 /// `C[i, k] = sum_j A[i, j] B[k, j]` along registers, `A` and `B` by rows of `width`, `C` by rows of `columns` numbers.
@@ -189,13 +206,13 @@ pub(crate) struct Dots<'a, T, R> {
 }
 
 /// Registers of a row that are worked on at once: a few rows of so many stay in the first-level cache.
-const SPAN: usize = 64;
+const SPAN: usize = 32;
 
 /// Rows of `C` whose partial sums are kept at once.
 const ROWS: usize = 8;
 
 /// The most columns of [`Dots`].
-pub(crate) const MOST_COLUMNS: usize = 8;
+pub(crate) const MOST_COLUMNS: usize = 16;
 
 impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
     type Output = ();
@@ -208,9 +225,11 @@ impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
             for first in (0..width).step_by(SPAN) {
                 let span = SPAN.min(width - first);
                 for i in (0..rows).step_by(4) {
-                    for k in (0..columns).step_by(4) {
+                    let mut k = 0;
+                    while k < columns {
+                        let n = part(columns - k, 4);
                         let tile = Span { a: &a[i * width + first..], b: &b[k * width + first..], width, span };
-                        match ((rows - i).min(4), (columns - k).min(4)) {
+                        match ((rows - i).min(4), n) {
                             (4, 4) => tile.add::<S, 4, 4>(simd, &mut sums, i, k),
                             (4, 3) => tile.add::<S, 4, 3>(simd, &mut sums, i, k),
                             (m, n) => {
@@ -222,6 +241,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
                                 }
                             }
                         }
+                        k += n;
                     }
                 }
             }
@@ -299,13 +319,14 @@ mod tests {
             Panels::new(&b, inner, width).multiply(simd, a, out);
             // The same numbers read by columns are the transpose: [inner, rows].
             assert_eq!(a.len(), rows * inner);
-            add_product(simd, a, inner, out, width, sums);
+            add_product(simd, a, inner, (out, width), sums, &mut Vec::new());
         }
     }
 
     #[test]
     fn products_are_sums() {
-        for (rows, inner, width) in [(1, 1, 1), (6, 5, 4), (7, 3, 5), (11, 9, 7), (23, 2, 9)] {
+        for (rows, inner, width) in [(1, 1, 1), (6, 5, 4), (7, 3, 5), (11, 9, 7), (23, 2, 9), (13, 17, 2), (3, 10, 6), (40, 4, 9)]
+        {
             let (a, b) = (numbers(rows * inner, 0.7), numbers(inner * width * 16, 1.3));
             let (mut out, mut sums) = (vec![R::ZEROS; rows * width], vec![R::ONES; inner * width]);
             dispatch(All(&a, &b, [rows, inner, width], &mut out, &mut sums));
@@ -325,7 +346,7 @@ mod tests {
 
     #[test]
     fn dots_are_sums() {
-        for (rows, columns, width) in [(1, 1, 1), (4, 7, 3), (9, 3, 2), (5, 6, 1)] {
+        for (rows, columns, width) in [(1, 1, 1), (4, 7, 3), (9, 3, 2), (5, 6, 1), (13, 13, 65), (4, 16, 33), (5, 9, 3)] {
             let (a, b) = (numbers(rows * width * 16, 0.3), numbers(columns * width * 16, 0.9));
             let mut out = vec![0.0; rows * columns];
             dispatch(Dots { a: &registers(&a), b: &registers(&b), width, columns, out: &mut out });

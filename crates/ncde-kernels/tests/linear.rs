@@ -6,7 +6,7 @@ use crate::common;
 use common::model::{Case, Model, large, small};
 use common::reference::{self, assert_gradients};
 use common::{assert_close, assert_gradient, dot};
-use ncde_kernels::{Affine, Controls, Gradients, Mode, Recurrence, Transition};
+use ncde_kernels::{Affine, Controls, Gradients, Mode, Recurrence, Structure, Transition};
 
 /// Both transitions, each without an affine input and with either treatment of it.
 const STEPS: [(Transition, Option<Affine>); 6] = [
@@ -95,6 +95,9 @@ fn large_models() {
     for (i, model) in large(20).iter().enumerate() {
         check(&case(200 + i as u64, model, STEPS[i % STEPS.len()], [1, 1, 1]));
     }
+    // Many gaps between blocks and more channels: products leave the gaps out.
+    let gaps = Model::new(Structure::blocks(27, 3).unwrap(), 100);
+    STEPS.into_iter().for_each(|step| check(&case(250, &gaps, step, [1, 2, 1])));
 }
 
 /// What is not wanted is not there, and all else is the same to the bit, whichever kernel computes.

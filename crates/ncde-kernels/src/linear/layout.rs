@@ -3,8 +3,9 @@
 //! Blocks of one small size `b` lie side by side: entry `(r, c)` of all of them in consecutive lanes, and state `r` of all of them.
 //! A large block lies by columns: its rows are the lanes. Which of the two a size gets is a matter of which fills registers better.
 //!
-//! *Packed* is the layout without gaps in which generators are formed by matrix products; *padded* is the one of the steps, where each
-//! run of lanes starts a register. If all runs fill their registers the two are the same.
+//! *Packed* is the layout in which generators are formed by matrix products; *padded* is the one of the steps, where each run of lanes
+//! starts a register. The two are the same unless gaps are many and so are channels: then products are worth more without the gaps than
+//! it takes to move all numbers.
 
 use ncde_simd::{Float, Kernel, Number, Simd};
 
@@ -79,13 +80,29 @@ pub(crate) struct Layout {
     /// Registers of a generator, packed and padded.
     pub(crate) packed: usize,
     pub(crate) padded: usize,
+    /// Those of a padded one that are in use.
+    pub(crate) entries: usize,
     /// Registers of a state.
     pub(crate) states: usize,
-    /// For each packed number its parameter within a channel.
-    parameters: Vec<usize>,
-    /// For each packed number its padded place; empty if they are the same.
-    places: Vec<u32>,
+    slots: Vec<Slot>,
 }
+
+/// A number of a generator.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// Its parameter within a channel.
+    parameter: usize,
+    /// Where it is in a packed row, and where in a padded one.
+    packed: usize,
+    padded: usize,
+}
+
+/// To move the numbers of a register between packed and padded rows, one by one, takes as long as the products with so many channels of one
+/// register more.
+const MOVED: usize = 120;
+
+/// Rows of registers a multiple of this apart would share the same few lines of a first-level cache.
+const WAY: usize = 4096 / 64;
 
 impl Layout {
     pub(crate) fn new<R: Number>(field: &Field) -> Self {
@@ -112,25 +129,28 @@ impl Layout {
                 own.into_iter().for_each(|place| push(b, Kind::Wide, vec![place]));
             }
         }
-        let (mut parameters, mut places) = (Vec::new(), Vec::new());
+        let mut slots = Vec::new();
         for class in &classes {
             let (runs, length) = class.runs();
             for run in 0..runs {
+                let first = (class.entry + run * class.g) * R::WIDTH;
                 for i in 0..length {
-                    parameters.push(class.parameter(run, i));
-                    places.push(((class.entry + run * class.g) * R::WIDTH + i) as u32);
+                    slots.push(Slot { parameter: class.parameter(run, i), packed: slots.len(), padded: first + i });
                 }
             }
         }
-        if places.iter().enumerate().all(|(i, &place)| i == place as usize) {
-            places.clear();
+        let padded = if entry.is_multiple_of(WAY) { entry + 1 } else { entry };
+        let mut packed = slots.len().div_ceil(R::WIDTH);
+        if (padded - packed) * field.channels() <= MOVED * packed {
+            packed = padded;
+            slots.iter_mut().for_each(|slot| slot.packed = slot.padded);
         }
-        Self { classes, packed: parameters.len().div_ceil(R::WIDTH), padded: entry, states: state, parameters, places }
+        Self { classes, packed, padded, entries: entry, states: state, slots }
     }
 
     /// Whether packed and padded are the same.
     pub(crate) fn is_direct(&self) -> bool {
-        self.places.is_empty()
+        self.packed == self.padded
     }
 
     /// The parameters of all channels, packed, `[channels, packed]`.
@@ -138,8 +158,8 @@ impl Layout {
         let mut out = vec![R::ZEROS; field.channels() * self.packed];
         for (k, row) in out.chunks_exact_mut(self.packed).enumerate() {
             let a = &a[field.channel(k)];
-            for (i, &parameter) in self.parameters.iter().enumerate() {
-                row[i / R::WIDTH].set_lane(i % R::WIDTH, a[parameter]);
+            for slot in &self.slots {
+                row[slot.packed / R::WIDTH].set_lane(slot.packed % R::WIDTH, a[slot.parameter]);
             }
         }
         out
@@ -149,8 +169,8 @@ impl Layout {
     pub(crate) fn unpack<T: Float, R: Number<Real = T>>(&self, field: &Field, packed: &[R], a: &mut [T]) {
         for (k, row) in packed.chunks_exact(self.packed).enumerate() {
             let a = &mut a[field.channel(k)];
-            for (i, &parameter) in self.parameters.iter().enumerate() {
-                a[parameter] = row[i / R::WIDTH].lane(i % R::WIDTH);
+            for slot in &self.slots {
+                a[slot.parameter] = row[slot.packed / R::WIDTH].lane(slot.packed % R::WIDTH);
             }
         }
     }
@@ -161,9 +181,9 @@ impl Layout {
         for (packed, padded) in packed.chunks_exact(self.packed).zip(padded.chunks_exact_mut(self.padded)) {
             // Lanes without a block must not add to anything.
             padded.fill(R::ZEROS);
-            for (i, &place) in self.places.iter().enumerate() {
-                let place = place as usize;
-                padded[place / R::WIDTH].set_lane(place % R::WIDTH, packed[i / R::WIDTH].lane(i % R::WIDTH));
+            for slot in &self.slots {
+                let x = packed[slot.packed / R::WIDTH].lane(slot.packed % R::WIDTH);
+                padded[slot.padded / R::WIDTH].set_lane(slot.padded % R::WIDTH, x);
             }
         }
     }
@@ -172,9 +192,9 @@ impl Layout {
     #[inline(always)]
     pub(crate) fn compact<R: Number>(&self, padded: &[R], packed: &mut [R]) {
         for (padded, packed) in padded.chunks_exact(self.padded).zip(packed.chunks_exact_mut(self.packed)) {
-            for (i, &place) in self.places.iter().enumerate() {
-                let place = place as usize;
-                packed[i / R::WIDTH].set_lane(i % R::WIDTH, padded[place / R::WIDTH].lane(place % R::WIDTH));
+            for slot in &self.slots {
+                let x = padded[slot.padded / R::WIDTH].lane(slot.padded % R::WIDTH);
+                packed[slot.packed / R::WIDTH].set_lane(slot.packed % R::WIDTH, x);
             }
         }
     }

@@ -197,6 +197,7 @@ pub(crate) fn large(channels: usize) -> Vec<Model> {
         Model::new(Structure::blocks(76, 4).unwrap(), channels),
         Model::new(Structure::blocks(51, 3).unwrap(), channels),
         Model::new(Structure::blocks(48, 8).unwrap(), channels),
+        Model::new(Structure::blocks(64, 8).unwrap(), channels),
         Model::new(Structure::DiagonalDense { hidden: 40, block: 19 }, channels),
         Model::new(Structure::DiagonalDense { hidden: 9, block: 9 }, channels),
         Model::new(Structure::Dplr { hidden: 35, rank: 1 }, channels),

@@ -27,6 +27,9 @@ const CHUNK_BYTES: usize = 48 << 10;
 const CHUNK_STEPS: usize = 60;
 const LARGEST_CHUNK: usize = 3 << 17;
 
+/// So many steps fill whole tiles of all products.
+const TILES: usize = 12;
+
 /// The parameters, rearranged once for a call.
 #[derive(Debug)]
 pub(crate) struct Prepared<R> {
@@ -68,7 +71,8 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
     /// The steps of a chunk.
     fn chunk_steps(&self) -> usize {
         let row = (self.layout.padded * size_of::<R>()).max(1);
-        (CHUNK_BYTES / row).max(self.field.channels()).min(CHUNK_STEPS).min((LARGEST_CHUNK / row).max(1))
+        let most = (CHUNK_BYTES / row).max(self.field.channels()).min(CHUNK_STEPS).min((LARGEST_CHUNK / row).max(1));
+        if most < TILES { most } else { most / TILES * TILES }
     }
 
     /// How many terms the steps of `lambda` need, as far as the norms of the matrices tell.

@@ -98,6 +98,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
             }
             load_rows(simd, layout, &past.gradient[first * each..end * each], hidden, &mut reverse.gradient);
             room(&mut reverse.d_omega, part.steps * layout.padded);
+            for row in reverse.d_omega.chunks_exact_mut(layout.padded).take(part.steps) {
+                row[layout.entries..].fill(R::ZEROS);
+            }
             if part.beta.is_some() {
                 room(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
             }
@@ -143,7 +146,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
             layout.compact(&buffers.reverse.d_omega, packed);
             packed
         };
-        product::add_product(simd, piece.lambda, channels, d, width, da);
+        product::add_product(simd, piece.lambda, channels, (d, width), da, &mut buffers.rows);
         let Some(lambda) = lambda else { return };
         match transposed {
             None => call(simd, Dots { a: d, b: &prepared.packed, width, columns: channels, out: &mut *lambda }),
