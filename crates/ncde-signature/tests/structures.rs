@@ -23,7 +23,7 @@ fn the_kernel_is_the_naive_computation() {
 
 #[test]
 fn a_path_in_lanes_is_bit_for_bit_the_path_alone() {
-    for (channels, depth) in [(1, 4), (2, 6), (3, 4), (7, 2), (6, 3), (5, 1)] {
+    for (channels, depth) in [(1, 4), (2, 6), (3, 4), (4, 6), (5, 5), (7, 2), (6, 3), (5, 1)] {
         let lengths: Vec<usize> = (0..37).map(|i| 2 + (i * 7) % 11).collect();
         let x = walk(3, lengths.iter().sum(), channels);
         let singles: Vec<f32> = x.iter().map(|&x| x as f32).collect();

@@ -22,5 +22,5 @@ mod number;
 mod simd;
 
 pub use float::Float;
-pub use number::{Lanes, Number};
+pub use number::{Lanes, Number, Term};
 pub use simd::{Instructions, Kernel, Scalar, Simd, Vector, call, dispatch, dispatch_for, everywhere, with_each};

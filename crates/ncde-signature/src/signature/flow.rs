@@ -52,7 +52,7 @@ impl<'a, E, O: Order> Increments<'a, E, O> {
     }
 }
 
-/// Steps whose last level, most of the work, is read and written once for all of them.
+/// Steps whose last level or two, most of the work, are read and written once for all of them.
 const TOGETHER: usize = 4;
 
 /// A state and what its steps need.
@@ -91,13 +91,22 @@ pub(crate) fn forward<S: Simd, E: Number, O: Order>(simd: S, shape: &Shape, x: I
     let steps = x.values.len() / d;
     track.state.fill(E::ZEROS);
     let Track { state, scratch, chains } = track;
-    let whole = steps / TOGETHER * TOGETHER;
+    let (whole, two) = (steps / TOGETHER * TOGETHER, step::has_lower::<E>(shape));
     for first in (0..whole).step_by(TOGETHER) {
         let own: [&[E]; TOGETHER] = std::array::from_fn(|i| x.step(first + i, d));
         for (x, chain) in own.iter().zip(&mut *chains) {
-            step::advance(simd, shape, state, x, scratch, chain);
+            if two {
+                step::advance_lower(simd, shape, state, x, scratch, chain);
+            } else {
+                step::advance(simd, shape, state, x, scratch, chain);
+            }
         }
-        step::finish_all(simd, shape, state, own, chains.each_ref().map(|chain| &**chain));
+        let chains = chains.each_ref().map(|chain| &**chain);
+        if two {
+            step::finish_two(simd, shape, state, own, chains);
+        } else {
+            step::finish_all(simd, shape, state, own, chains);
+        }
     }
     for tau in whole..steps {
         step::forward(simd, shape, state, x.step(tau, d), scratch, &mut chains[0]);

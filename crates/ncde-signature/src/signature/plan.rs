@@ -8,6 +8,10 @@ use ncde_simd::Float;
 /// A state in lanes may take this much of a core's cache.
 const LANES_BYTES: usize = 1 << 17;
 
+/// The same for a forward pass, which touches most of it once in four steps, if there are groups of lanes enough to be shared among threads.
+const FORWARD_BYTES: usize = 1 << 19;
+const FORWARD_GROUPS: usize = 4;
+
 /// A task should be at least this many multiply-adds, or handing it out costs more than it gains.
 const TASK_WORK: usize = 1 << 18;
 
@@ -22,6 +26,13 @@ pub(crate) enum Layout {
 pub(crate) fn layout<T: Float>(intervals: usize, len: usize) -> Layout {
     let lanes = 64 / size_of::<T>();
     if intervals >= lanes / 2 && len * lanes * size_of::<T>() <= LANES_BYTES { Layout::Lanes } else { Layout::Words }
+}
+
+/// The same for a forward pass that keeps no state but the last.
+pub(crate) fn forward_layout<T: Float>(intervals: usize, len: usize) -> Layout {
+    let lanes = 64 / size_of::<T>();
+    let fits = intervals >= FORWARD_GROUPS * lanes && len * lanes * size_of::<T>() <= FORWARD_BYTES;
+    if fits { Layout::Lanes } else { layout::<T>(intervals, len) }
 }
 
 /// How many intervals make a task, a multiple of `width`.
@@ -40,6 +51,10 @@ mod tests {
         assert_eq!(layout::<f32>(32 * 1499, 56), Layout::Lanes);
         assert_eq!(layout::<f32>(128, 5460), Layout::Words);
         assert_eq!(layout::<f64>(3, 6), Layout::Words);
+        assert_eq!(forward_layout::<f32>(128, 5460), Layout::Lanes);
+        assert_eq!(forward_layout::<f32>(63, 5460), Layout::Words);
+        assert_eq!(forward_layout::<f64>(128, 19607), Layout::Words);
+        assert_eq!(forward_layout::<f32>(8, 56), Layout::Lanes);
     }
 
     #[test]

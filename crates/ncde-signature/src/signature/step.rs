@@ -10,12 +10,14 @@
 //! Chains start at level 2, where `T_2 = S_2 + P/(k-1) + Q/(k(k-1))` with `P = x ⊗ S_1` and `Q = x ⊗ x` shared by all levels.
 //!
 //! No level but the last depends on the last one. So a step is [`advance`] (levels below `N`) and [`finish`] (level `N`), which
-//! may wait and take several steps at once; and a reverse pass never needs level `N` of a state.
+//! may wait; and a reverse pass never needs level `N` of a state. Likewise the last two levels, nearly all of the work, may wait for
+//! several steps ([`advance_lower`], [`finish_two`]): they are then read and written once, and `T_{N-1}` never is, as it is only needed
+//! in registers.
 
 use crate::algebra::Shape;
 use ncde_simd::Float;
-use ncde_simd::Number;
 use ncde_simd::{Kernel, Simd, call};
+use ncde_simd::{Number, Term};
 
 /// How many numbers a chain takes: levels `1..N`.
 pub(crate) fn chain_len(shape: &Shape) -> usize {
@@ -51,10 +53,33 @@ fn inverse<S: Simd, E: Number>(simd: S, n: usize) -> E {
 /// Levels `1..N` of `S <- exp(x) S`; `chain` is left holding what [`finish`] needs for level `N`.
 #[inline(always)]
 pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
-    call(simd, Advance { shape, s, x, scratch, chain });
+    call(simd, Advance::<E, 1> { shape, s, x, scratch, chain });
 }
 
-struct Advance<'a, E> {
+/// Loops along words shorter than so many bytes are not worth having the last two levels wait: there would be more of them.
+const SHORT_ROW: usize = 512;
+
+/// Whether the last two levels wait: a chain has to have a level below them, and its words have to fill a few registers.
+pub(crate) fn has_lower<E: Number>(shape: &Shape) -> bool {
+    let depth = shape.depth();
+    depth >= 4 && (E::WIDTH > 1 || shape.level(depth - 2).len() * size_of::<E>() >= SHORT_ROW)
+}
+
+/// Levels `1..N-1` of `S <- exp(x) S`; `chain` is left holding what [`finish_two`] needs for the others.
+#[inline(always)]
+pub(crate) fn advance_lower<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
+    s: &mut [E],
+    x: &[E],
+    scratch: &mut [E],
+    chain: &mut [E],
+) {
+    call(simd, Advance::<E, 2> { shape, s, x, scratch, chain });
+}
+
+/// All levels but the last `WAITING`.
+struct Advance<'a, E, const WAITING: usize> {
     shape: &'a Shape,
     s: &'a mut [E],
     x: &'a [E],
@@ -62,7 +87,7 @@ struct Advance<'a, E> {
     chain: &'a mut [E],
 }
 
-impl<E: Number> Kernel for Advance<'_, E> {
+impl<E: Number, const WAITING: usize> Kernel for Advance<'_, E, WAITING> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -79,8 +104,10 @@ impl<E: Number> Kernel for Advance<'_, E> {
             outer(simd, q, x, x);
             // Chain k writes levels below k only, so that the top one's last level survives the others.
             for k in (3..=depth).rev() {
-                climb(simd, shape, k, s, x, [p, q], scaled, chain);
-                if k < depth {
+                // Where two levels wait, T_{N-2} of the top chain is kept where its T_{N-1} would be.
+                let top = if WAITING == 2 && k == depth { k - 2 } else { k - 1 };
+                climb_to(simd, shape, [k, top, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
+                if k + WAITING <= depth {
                     E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
                 }
             }
@@ -139,6 +166,40 @@ impl<E: Number, const TERMS: usize> Kernel for Finish<'_, E, TERMS> {
     }
 }
 
+/// Levels `N-1` and `N` of several steps, the first one's `x` and chain first: the sums of one step after the other.
+#[inline(always)]
+pub(crate) fn finish_two<S: Simd, E: Number, const STEPS: usize>(
+    simd: S,
+    shape: &Shape,
+    s: &mut [E],
+    x: [&[E]; STEPS],
+    chains: [&[E]; STEPS],
+) {
+    let (lower, kept) = (shape.level(shape.depth() - 2), shape.level(shape.depth() - 1).start);
+    let mut terms = [Term { x: x[0], t: &[], u: &[] }; STEPS];
+    for ((term, x), chain) in terms.iter_mut().zip(x).zip(chains) {
+        *term = Term { x, t: &chain[kept..][..lower.len()], u: &chain[lower.clone()] };
+    }
+    call(simd, FinishTwo { shape, s, terms });
+}
+
+struct FinishTwo<'a, E, const STEPS: usize> {
+    shape: &'a Shape,
+    s: &'a mut [E],
+    terms: [Term<'a, E>; STEPS],
+}
+
+impl<E: Number, const STEPS: usize> Kernel for FinishTwo<'_, E, STEPS> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, s, terms } = self;
+        let (below, last) = (shape.level(shape.depth() - 1), shape.level(shape.depth()));
+        let (s, z) = s.split_at_mut(last.start);
+        E::add_two(simd, [&mut z[..last.len()], &mut s[below]], inverse(simd, 2), terms);
+    }
+}
+
 /// `S <- exp(x) S`.
 #[inline(always)]
 pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
@@ -167,13 +228,30 @@ fn climb<S: Simd, E: Number>(
     scaled: &mut [E],
     chain: &mut [E],
 ) {
+    climb_to(simd, shape, [k, k - 1, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
+}
+
+/// The same up to `T_top` only, which begins at `place`.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
+fn climb_to<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
+    [k, top, place]: [usize; 3],
+    s: &[E],
+    x: &[E],
+    [p, q]: [&[E]; 2],
+    scaled: &mut [E],
+    chain: &mut [E],
+) {
+    let begin = |j: usize| if j == top { place } else { shape.level(j).start };
     let level = shape.level(2);
-    let t = &mut chain[level.clone()];
+    let t = &mut chain[begin(2)..][..level.len()];
     E::axpb(simd, t, inverse(simd, k - 1), p, &s[level]);
     E::axpy(simd, t, inverse(simd, k * (k - 1)), q);
-    for j in 3..k {
+    for j in 3..=top {
         let level = shape.level(j);
-        let (below, own) = chain.split_at_mut(level.start);
+        let (below, own) = chain.split_at_mut(begin(j));
         let t = &below[shape.level(j - 1)];
         E::scale(simd, scaled, inverse(simd, k - j + 1), x);
         E::add_outer(simd, &mut own[..level.len()], Some(&s[level]), [scaled], [t]);

@@ -130,7 +130,7 @@ impl Signature {
             return pieces::forward(self, paths, intervals);
         }
         let mut out = self.shape().zeros(intervals.len(), self.len(), "the result")?;
-        match plan::layout::<T>(intervals.len(), self.shape().len()) {
+        match plan::forward_layout::<T>(intervals.len(), self.shape().len()) {
             Layout::Words => self.forward::<T>(paths, intervals, &mut out)?,
             Layout::Lanes => self.forward::<T::Register>(paths, intervals, &mut out)?,
         }

@@ -1,7 +1,7 @@
 //! Several paths side by side: the lanes are the vector, and loops go from element to element.
 
 use crate::Float;
-use crate::number::Number;
+use crate::number::{Number, Term};
 use crate::simd::{Simd, Vector};
 
 /// The same coordinate of `W` paths: one register of the widest instruction set, a few of the others.
@@ -16,6 +16,9 @@ impl<T: Float, const W: usize> Lanes<T, W> {
         size_of::<Self>() / size_of::<T::V<S>>()
     }
 }
+
+/// Registers of a stretch of [`Number::add_two`].
+const STRETCH: usize = 16;
 
 /// `x a + b` where there are no registers to speak of: a function of its own, of which there is one.
 #[inline(never)]
@@ -166,6 +169,23 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         }
     }
     #[inline(always)]
+    fn add_two<S: Simd, const TERMS: usize>(simd: S, [z, y]: [&mut [Self]; 2], half: Self, terms: [Term<'_, Self>; TERMS]) {
+        let (d, all) = (terms[0].x.len(), y.len());
+        let mut first = 0;
+        while first < d {
+            let letters = (d - first).min(4);
+            let z = &mut z[first * all..(first + letters) * all];
+            let last = first + letters == d;
+            match letters {
+                1 => add_two_some::<S, T, W, TERMS, 1>(simd, z, y, half, terms, (first, last)),
+                2 => add_two_some::<S, T, W, TERMS, 2>(simd, z, y, half, terms, (first, last)),
+                3 => add_two_some::<S, T, W, TERMS, 3>(simd, z, y, half, terms, (first, last)),
+                _ => add_two_some::<S, T, W, TERMS, 4>(simd, z, y, half, terms, (first, last)),
+            }
+            first += letters;
+        }
+    }
+    #[inline(always)]
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
         for ((y, x), b) in y.iter_mut().zip(x).zip(b) {
             *y = x.fma(simd, a, *b);
@@ -253,6 +273,59 @@ fn exchange<T: Float, const W: usize, const H: usize>(tile: &mut [Lanes<T, W>; W
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
             tile[r].0 = c;
             tile[r + H].0 = d;
+        }
+    }
+}
+
+/// `G` letters of [`Number::add_two`], from the `first` on, in one pass; `y` changes with the `last` of them.
+#[inline(always)]
+fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: usize>(
+    simd: S,
+    z: &mut [Lanes<T, W>],
+    y: &mut [Lanes<T, W>],
+    half: Lanes<T, W>,
+    terms: [Term<'_, Lanes<T, W>>; TERMS],
+    (first, last): (usize, bool),
+) {
+    let (n, all) = (terms[0].t.len(), y.len());
+    let mut letters = const { [[Lanes::<T, W>::ZEROS; G]; TERMS] };
+    let (mut ts, mut us): ([&[Lanes<T, W>]; TERMS], [&[Lanes<T, W>]; TERMS]) = ([&[]; TERMS], [&[]; TERMS]);
+    for term in 0..TERMS {
+        (ts[term], us[term]) = (&terms[term].t[..n], &terms[term].u[..n]);
+        letters[term].copy_from_slice(&terms[term].x[first..first + G]);
+    }
+    // Each stretch of `t` and `u` is read again for every letter: from the nearest cache.
+    for start in (0..n).step_by(STRETCH) {
+        let stretch = start..n.min(start + STRETCH);
+        for (a, y) in y.chunks_exact_mut(n).enumerate() {
+            let (mut once, mut twice) = const { ([Lanes::<T, W>::ZEROS; TERMS], [Lanes::<T, W>::ZEROS; TERMS]) };
+            for term in 0..TERMS {
+                once[term] = terms[term].x[a];
+                twice[term] = once[term].times(simd, half);
+            }
+            let mut zs: [&mut [Lanes<T, W>]; G] = std::array::from_fn(|_| Default::default());
+            for (own, z) in zs.iter_mut().zip(z.chunks_exact_mut(all)) {
+                *own = &mut z[a * n..(a + 1) * n];
+            }
+            for i in stretch.clone() {
+                let (mut own, mut sums) = (y[i], const { [Lanes::<T, W>::ZEROS; G] });
+                for b in 0..G {
+                    sums[b] = zs[b][i];
+                }
+                for term in 0..TERMS {
+                    let risen = ts[term][i].fma(simd, twice[term], own);
+                    own = us[term][i].fma(simd, once[term], own);
+                    for b in 0..G {
+                        sums[b] = risen.fma(simd, letters[term][b], sums[b]);
+                    }
+                }
+                for b in 0..G {
+                    zs[b][i] = sums[b];
+                }
+                if last {
+                    y[i] = own;
+                }
+            }
         }
     }
 }

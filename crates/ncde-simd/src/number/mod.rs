@@ -12,6 +12,17 @@ use crate::simd::Simd;
 
 pub use lanes::Lanes;
 
+/// A term of [`Number::add_two`].
+#[derive(Debug, Clone, Copy)]
+pub struct Term<'a, E> {
+    /// As many as there are letters.
+    pub x: &'a [E],
+    /// What is multiplied by two letters.
+    pub t: &'a [E],
+    /// What is multiplied by one.
+    pub u: &'a [E],
+}
+
 /// An element of a kernel's arrays, and the loops over such arrays.
 pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     /// The real numbers it is made of.
@@ -52,6 +63,8 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
         x: [&[Self]; TERMS],
         t: [&[Self]; TERMS],
     );
+    /// For every term in turn, with `t'_{a, i} = y_{a, i} + half x_a t_i`: `z[b, a, i] += x_b t'_{a, i}`, then `y[a, i] += x_a u_i`.
+    fn add_two<S: Simd, const TERMS: usize>(simd: S, z_and_y: [&mut [Self]; 2], half: Self, terms: [Term<'_, Self>; TERMS]);
     /// `y = b + a x`.
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
     /// `y = a x`.

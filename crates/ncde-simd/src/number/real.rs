@@ -1,7 +1,7 @@
 //! Real numbers: loops along words, a register at a time, what does not fill one at the end.
 
 use crate::Float;
-use crate::number::Number;
+use crate::number::{Number, Term};
 use crate::simd::{Simd, Vector};
 
 /// Rows cut into whole registers and what is left.
@@ -103,6 +103,23 @@ impl<T: Float> Number for T {
                 2 => add_outer_some::<S, T, TERMS, 2>(simd, y, b, own, t),
                 3 => add_outer_some::<S, T, TERMS, 3>(simd, y, b, own, t),
                 _ => add_outer_some::<S, T, TERMS, 4>(simd, y, b, own, t),
+            }
+            first += letters;
+        }
+    }
+    #[inline(always)]
+    fn add_two<S: Simd, const TERMS: usize>(simd: S, [z, y]: [&mut [Self]; 2], half: Self, terms: [Term<'_, Self>; TERMS]) {
+        let (d, n) = (terms[0].x.len(), y.len());
+        let mut first = 0;
+        while first < d {
+            let letters = (d - first).min(4);
+            let z = &mut z[first * n..(first + letters) * n];
+            let last = first + letters == d;
+            match letters {
+                1 => add_two_some::<S, T, TERMS, 1>(simd, z, y, half, terms, (first, last)),
+                2 => add_two_some::<S, T, TERMS, 2>(simd, z, y, half, terms, (first, last)),
+                3 => add_two_some::<S, T, TERMS, 3>(simd, z, y, half, terms, (first, last)),
+                _ => add_two_some::<S, T, TERMS, 4>(simd, z, y, half, terms, (first, last)),
             }
             first += letters;
         }
@@ -289,6 +306,85 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
                 sum = T::multiply_add(simd, T::load(simd, t_rests[term]), letters[term][a], sum);
             }
             T::store(simd, y_rests[a], sum);
+        }
+    }
+}
+
+/// `G` letters of [`Number::add_two`], from the `first` on, in one pass; `y` changes with the `last` of them.
+#[inline(always)]
+fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
+    simd: S,
+    z: &mut [T],
+    y: &mut [T],
+    half: T,
+    terms: [Term<'_, T>; TERMS],
+    (first, last): (usize, bool),
+) {
+    let (n, all, zero) = (terms[0].t.len(), y.len(), T::broadcast(simd, T::ZERO));
+    let mut letters = [[zero; G]; TERMS];
+    let (mut ts, mut t_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
+    let (mut us, mut u_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
+    for (term, &Term { x, t, u }) in terms.iter().enumerate() {
+        (ts[term], t_rests[term]) = T::split::<S>(&t[..n]);
+        (us[term], u_rests[term]) = T::split::<S>(&u[..n]);
+        for b in 0..G {
+            letters[term][b] = T::broadcast(simd, x[first + b]);
+        }
+    }
+    let whole = ts[0].len();
+    for term in 0..TERMS {
+        (ts[term], us[term]) = (&ts[term][..whole], &us[term][..whole]);
+    }
+    for (a, y) in y.chunks_exact_mut(n).enumerate() {
+        let (mut once, mut twice) = ([zero; TERMS], [zero; TERMS]);
+        for term in 0..TERMS {
+            let x = terms[term].x[a];
+            (once[term], twice[term]) = (T::broadcast(simd, x), T::broadcast(simd, x * half));
+        }
+        let (y, y_rest) = T::split_mut::<S>(y);
+        let mut zs: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
+        let mut z_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
+        for (b, z) in z.chunks_exact_mut(all).enumerate() {
+            let (own, rest) = T::split_mut::<S>(&mut z[a * n..(a + 1) * n]);
+            (zs[b], z_rests[b]) = (&mut own[..whole], rest);
+        }
+        for (i, y) in y[..whole].iter_mut().enumerate() {
+            let (mut own, mut sums) = (*y, [zero; G]);
+            for b in 0..G {
+                sums[b] = zs[b][i];
+            }
+            for term in 0..TERMS {
+                let risen = T::multiply_add(simd, ts[term][i], twice[term], own);
+                own = T::multiply_add(simd, us[term][i], once[term], own);
+                for b in 0..G {
+                    sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
+                }
+            }
+            for b in 0..G {
+                zs[b][i] = sums[b];
+            }
+            if last {
+                *y = own;
+            }
+        }
+        if !y_rest.is_empty() {
+            let (mut own, mut sums) = (T::load(simd, y_rest), [zero; G]);
+            for b in 0..G {
+                sums[b] = T::load(simd, z_rests[b]);
+            }
+            for term in 0..TERMS {
+                let risen = T::multiply_add(simd, T::load(simd, t_rests[term]), twice[term], own);
+                own = T::multiply_add(simd, T::load(simd, u_rests[term]), once[term], own);
+                for b in 0..G {
+                    sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
+                }
+            }
+            for b in 0..G {
+                T::store(simd, z_rests[b], sums[b]);
+            }
+            if last {
+                T::store(simd, y_rest, own);
+            }
         }
     }
 }
