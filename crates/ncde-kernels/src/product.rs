@@ -18,6 +18,9 @@ const PANEL: usize = 4;
 /// Rows of a tile.
 const TILE: usize = 6;
 
+/// A panel that is read for up to so many rows is not worth copying.
+const FEW_ROWS: usize = 2 * TILE;
+
 /// The next of `left` things, cut into as few nearly equal parts of at most `most` as there can be.
 #[inline(always)]
 const fn part(left: usize, most: usize) -> usize {
@@ -56,7 +59,12 @@ impl<R: Number> Panels<R> {
             let panel = &self.values[first * self.inner..][..wide * self.inner];
             call(
                 simd,
-                Strip::<R, false> { a, b: Right { values: panel, wide, first: 0 }, out: &mut out[first..], stride: self.width },
+                Strip::<R, false> {
+                    a,
+                    b: Right { values: panel, stride: wide, first: 0, wide },
+                    out: &mut out[first..],
+                    stride: self.width,
+                },
             );
             first += wide;
         }
@@ -78,11 +86,15 @@ pub(crate) fn add_product<S: Simd, R: Number>(
     let mut first = 0;
     while first < width {
         let wide = part(width - first, PANEL);
-        panel.clear();
-        for row in b.chunks_exact(width) {
-            panel.extend_from_slice(&row[first..first + wide]);
+        let mut own = Right { values: b, stride: width, first, wide };
+        if rows > FEW_ROWS {
+            panel.clear();
+            for row in b.chunks_exact(width) {
+                panel.extend_from_slice(&row[first..first + wide]);
+            }
+            own = Right { values: panel, stride: wide, first: 0, wide };
         }
-        call(simd, Strip::<R, true> { a, b: Right { values: panel, wide, first: 0 }, out: &mut out[first..], stride: width });
+        call(simd, Strip::<R, true> { a, b: own, out: &mut out[first..], stride: width });
         first += wide;
     }
 }
@@ -96,12 +108,13 @@ struct Left<'a, T> {
     inner: usize,
 }
 
-/// A few columns of `B`: rows of `wide` registers, from `first` on.
+/// A few columns of `B`: `wide` registers of each row of `stride`, from `first` on.
 #[derive(Debug, Clone, Copy)]
 struct Right<'a, R> {
     values: &'a [R],
-    wide: usize,
+    stride: usize,
     first: usize,
+    wide: usize,
 }
 
 /// All rows of `C`, those few columns: `C = A B`, or `C += A^T B`.
@@ -127,7 +140,7 @@ impl<R: Number, const TRANSPOSED: bool> Kernel for Strip<'_, R, TRANSPOSED> {
             // With 16 registers, of half the size each, a tile is one column wide.
             let Self { a, b, out, stride } = self;
             for first in 0..b.wide {
-                let b = Right { first, ..b };
+                let b = Right { first: b.first + first, ..b };
                 Strip::<R, TRANSPOSED> { a, b, out: &mut out[first..], stride }.rows::<S, 1>(simd);
             }
         }
@@ -158,7 +171,7 @@ impl<R: Number, const TRANSPOSED: bool> Strip<'_, R, TRANSPOSED> {
     fn tile<S: Simd, const M: usize, const N: usize>(self, simd: S) -> usize {
         let Self { a, b, out, stride } = self;
         let mut sums = const { [[R::ZEROS; N]; M] };
-        let panel = b.values.chunks_exact(b.wide);
+        let panel = b.values.chunks_exact(b.stride);
         if TRANSPOSED {
             for (l, row) in (0..a.inner).zip(panel) {
                 if let (Some(a), Some(b)) = (a.values[l * a.stride..].first_chunk::<M>(), row[b.first..].first_chunk::<N>()) {
@@ -206,7 +219,7 @@ pub(crate) struct Dots<'a, T, R> {
 }
 
 /// Registers of a row that are worked on at once: a few rows of so many stay in the first-level cache.
-const SPAN: usize = 32;
+const SPAN: usize = 64;
 
 /// Rows of `C` whose partial sums are kept at once.
 const ROWS: usize = 8;
@@ -222,8 +235,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
         for (a, out) in a.chunks(ROWS * width).zip(out.chunks_mut(ROWS * columns)) {
             let rows = out.len() / columns;
             let mut sums = const { [[R::ZEROS; MOST_COLUMNS]; ROWS] };
-            for first in (0..width).step_by(SPAN) {
-                let span = SPAN.min(width - first);
+            let mut first = 0;
+            while first < width {
+                let span = part(width - first, SPAN);
                 for i in (0..rows).step_by(4) {
                     let mut k = 0;
                     while k < columns {
@@ -244,6 +258,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
                         k += n;
                     }
                 }
+                first += span;
             }
             for (out, sums) in out.chunks_exact_mut(columns).zip(&sums) {
                 for (out, sum) in out.iter_mut().zip(sums) {

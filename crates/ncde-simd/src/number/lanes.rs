@@ -289,7 +289,8 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
 ) {
     let (n, all) = (terms[0].t.len(), y.len());
     let mut letters = const { [[Lanes::<T, W>::ZEROS; G]; TERMS] };
-    let (mut ts, mut us): ([&[Lanes<T, W>]; TERMS], [&[Lanes<T, W>]; TERMS]) = ([&[]; TERMS], [&[]; TERMS]);
+    let mut ts: [&[Lanes<T, W>]; TERMS] = [&[]; TERMS];
+    let mut us = ts;
     for term in 0..TERMS {
         (ts[term], us[term]) = (&terms[term].t[..n], &terms[term].u[..n]);
         letters[term].copy_from_slice(&terms[term].x[first..first + G]);
