@@ -181,7 +181,8 @@ impl<R: Runtime> Gpu<R> {
             return;
         };
         let cubes = CubeCount::Static(x, y, cut.splits as u32);
-        let of = ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0));
+        let of =
+            ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0));
         let flags = (own_bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
         // SAFETY: sizes were checked above; without a bias its buffer is not read.
         let [a, b, bias, out] = unsafe {

@@ -114,13 +114,27 @@ fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case, at: Option<&[usize]>) {
     assert_close(&name("gradient of controls"), &seen.1.coefficients.unwrap(), &right.1.coefficients.unwrap(), TOLERANCE);
 }
 
-/// Odd shapes, depths, activations and methods; lengths that differ, and pauses.
-#[test]
-fn neural_solves_as_on_the_processor() {
+/// Odd shapes, activations and methods; lengths that differ, and pauses. In parts: kernels of a process are compiled one after the other.
+fn as_on_the_processor(of: impl Fn(&Case) -> bool) {
     let gpu = gpu();
-    for case in cases() {
-        check(&gpu, &case, None);
+    for case in cases().iter().filter(|case| of(case)) {
+        check(&gpu, case, None);
     }
+}
+
+#[test]
+fn neural_solves_of_depth_1() {
+    as_on_the_processor(|case| case.solve.depth() == Depth::One);
+}
+
+#[test]
+fn neural_solves_of_depth_2_with_one_or_two_stages() {
+    as_on_the_processor(|case| case.solve.depth() == Depth::Two && case.solve.method().stages() < 3);
+}
+
+#[test]
+fn neural_solves_of_depth_2_with_more_stages() {
+    as_on_the_processor(|case| case.solve.depth() == Depth::Two && case.solve.method().stages() >= 3);
 }
 
 /// A step at a time in reverse; outputs at some steps, one of them twice.

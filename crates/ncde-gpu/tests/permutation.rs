@@ -55,12 +55,27 @@ fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case) {
     compare(&case.name(), &run(gpu, case), &case.run::<f64>(), 1e-4);
 }
 
-#[test]
-fn all_shapes_and_diagonals() {
+/// All shapes with a diagonal. Kernels of a process are compiled one after the other: tests of their own can be run at once as processes.
+fn all_shapes(kind: Kind) {
     let gpu = gpu();
-    for case in cases() {
+    for case in cases().into_iter().filter(|case| case.spec.diagonal() == kind) {
         check(&gpu, &case);
     }
+}
+
+#[test]
+fn all_shapes_without_a_diagonal() {
+    all_shapes(Kind::One);
+}
+
+#[test]
+fn all_shapes_with_a_real_diagonal() {
+    all_shapes(Kind::Real);
+}
+
+#[test]
+fn all_shapes_with_a_complex_diagonal() {
+    all_shapes(Kind::Complex);
 }
 
 /// A line of one entry has no other choice: its gradient is 0, not nearly 0.

@@ -65,14 +65,7 @@ pub(crate) fn multiply<E: Float>(
     let mut sum = Sequence::<Matrix<f32>>::new();
     #[unroll]
     for _ in 0..comptime!(down * along) {
-        sum.push(Matrix::<f32>::from_value(
-            MatrixIdent::Accumulator,
-            SIDE,
-            SIDE,
-            step,
-            MatrixLayout::Undefined,
-            0.0,
-        ));
+        sum.push(Matrix::<f32>::from_value(MatrixIdent::Accumulator, SIDE, SIDE, step, MatrixLayout::Undefined, 0.0));
     }
     let mut own_sum = f32::new(0.0);
     let upper = plane / ALONG * comptime!(PART * tall / DOWN);

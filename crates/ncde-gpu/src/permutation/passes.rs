@@ -33,7 +33,16 @@ impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(gpu: &'a Gpu<R>, of: PermutationDiagonal, cut: Cut, arrays: &'a Arrays, lengths: Handle) -> Self {
         let spans = arrays.spans.as_deref().map(|spans| gpu.put(spans));
         let places = places(arrays);
-        Self { gpu, of, cut, arrays, lengths, spans, places: gpu.client().create_from_slice(bytemuck::cast_slice(&places)), steps: places.len() }
+        Self {
+            gpu,
+            of,
+            cut,
+            arrays,
+            lengths,
+            spans,
+            places: gpu.client().create_from_slice(bytemuck::cast_slice(&places)),
+            steps: places.len(),
+        }
     }
 
     fn rows(&self) -> usize {

@@ -180,14 +180,7 @@ pub(crate) fn choose<N: Size>(
 
 /// Four numbers of `e`, and zeros beyond them: the real parts, then the imaginary parts.
 #[cube]
-fn four_of(
-    kept: &Array<f32>,
-    i: usize,
-    step: usize,
-    steps: usize,
-    out: &mut Array<f32>,
-    #[comptime] of: PermutationDiagonal,
-) {
+fn four_of(kept: &Array<f32>, i: usize, step: usize, steps: usize, out: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
     #[unroll]
     for c in 0..comptime!(4 * of.parts()) {
         let part = comptime!(c / 4 * of.hidden);
