@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use ncde_gpu::action::{Acting, Action, Entries};
 use ncde_gpu::{Arrays, Error, Gpu, Limits, Shapes};
-use ncde_kernels::{Bound, Gradients, Structure, Transition};
+use ncde_kernels::{Bound, Contraction, Gradients, Recurrence, Structure, Transition};
 
 use crate::common::model::{Case, Model, large, small};
 use crate::common::reference::{self, assert_gradients};
@@ -45,9 +45,17 @@ fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> Arrays {
     }
 }
 
+fn action(case: &Case) -> Action {
+    let own = Action::new(acting(&case.model).unwrap(), flow(case)).unwrap();
+    match case.recurrence.contraction() {
+        Contraction::Matrices => own,
+        Contraction::Words { depth } => own.with_words(case.model.field.channels(), depth),
+    }
+}
+
 fn run<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> (Vec<f64>, Gradients<f64>) {
     let get = |handle: Handle, count: usize| wide::<f32>(&gpu.get(&handle).unwrap()[..count]);
-    let (own, shapes, arrays) = (Action::new(acting(&case.model).unwrap(), flow(case)).unwrap(), shapes(case), arrays(gpu, case));
+    let (own, shapes, arrays) = (action(case), shapes(case), arrays(gpu, case));
     let states = own.forward(gpu, shapes, &arrays).unwrap();
     let weights = gpu.put(&narrow::<f32>(&case.weights));
     let of = own.backward(gpu, shapes, &arrays, (&states, &weights), true).unwrap();
@@ -110,6 +118,25 @@ fn sparse() {
 #[test]
 fn dplr() {
     sweep(1260, |structure| matches!(structure, Structure::Dplr { .. }));
+}
+
+/// Coefficients of words of two and three letters, of matrices in all structures.
+#[test]
+fn words_of_letters() {
+    let gpu = gpu();
+    for (i, model) in models(small(3)).iter().enumerate() {
+        let (transition, affine) = STEPS[i % 5];
+        let recurrence = Recurrence::new(model.field.clone()).with_transition(transition).with_affine(affine.unwrap_or_default());
+        let recurrence = recurrence.with_contraction(Contraction::Words { depth: 2 + i % 2 }).unwrap();
+        let case = gentle(Case::new(1350 + i as u64, model, recurrence, [2, 5, 1 + i % 2]));
+        let case = if affine.is_some() { case } else { case.without_affine() };
+        check(&gpu, &if i < 3 { case } else { case.ragged() });
+    }
+    let wrong =
+        Case::new(1, &models(small(2))[0], Recurrence::new(models(small(2))[0].field.clone()), [1, 2, 1]).without_affine();
+    let own = action(&wrong).with_words(2, 2);
+    let problem = own.forward(&gpu, shapes(&wrong), &arrays(&gpu, &wrong)).unwrap_err();
+    assert!(matches!(problem, Error::Size { what: "a row of coefficients", seen: 8, wanted: 24 }), "{problem:?}");
 }
 
 /// Numbers of a few steps at a time.

@@ -1,13 +1,10 @@
-//! Diagonal plus low rank, in one of two ways.
-//!
-//! First order: a step is two products with the `u` and `v` of all channels, and what comes of a slab of steps, with `g` and `h` a row each, `p = V^T h` and `q = U^T g`, is
+//! Diagonal plus low rank of first order: a step is two products with the `u` and `v` of all channels, and what comes of a slab of steps, with `g` and `h` a row each, `p = V^T h` and `q = U^T g`, is
 //!
 //! ```text
 //! dU = (lambda p)^T g,   dV = (lambda q)^T h,   dD = lambda^T (g h),   dlambda = (g h) D^T + sum over coordinates of p q
 //! ```
 //!
-//! products of matrices all. Exact: the series takes ten products with Omega a step, and its derivative has as many pairs `(g, h)`. With about as many channels as states it costs less to form Omega once, so
-//! that matrices are made full, and the kernels of dense structures do the rest, which also work on many chunks of time at once.
+//! products of matrices all.
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -20,10 +17,9 @@ use crate::error::Error;
 use crate::kernel::action::lowrank;
 use crate::kernel::action::parts::{self, ChannelLaunch};
 use crate::kernel::action::walk::WalkLaunch;
-use crate::kernel::wide;
-use crate::plan::{Owner, Shapes};
+use crate::plan::Shapes;
 use crate::product::Matrix;
-use crate::recurrence::{Arrays, Gradients, Recurrence};
+use crate::recurrence::Gradients;
 use crate::sizes::CUBE;
 
 /// The parts of a channel: `D`, the columns of `u`, those of `v`.
@@ -269,71 +265,5 @@ impl<R: Runtime> FirstOrder<'_, R> {
             );
         }
         d_lambda
-    }
-}
-
-/// A call of the exact flow, with full matrices.
-pub(super) struct Exact<'a, R: Runtime> {
-    pub(super) call: Call<'a, R>,
-    pub(super) rank: usize,
-}
-
-impl<R: Runtime> Exact<'_, R> {
-    /// Bytes of shared memory that the kernels of large blocks take.
-    pub(super) fn bytes(hidden: usize) -> usize {
-        if Owner::of(hidden) == Owner::Cube { wide::numbers(hidden) * size_of::<f32>() } else { 0 }
-    }
-
-    fn channel(&self, units: usize) -> ChannelLaunch<R> {
-        ChannelLaunch::new(self.call.hidden, self.rank, units)
-    }
-
-    /// Parameters of low rank, and of full matrices.
-    fn counts(&self) -> (usize, usize) {
-        let (hidden, channels) = (self.call.hidden, self.call.shapes.coefficients);
-        (channels * hidden * (1 + 2 * self.rank), channels * hidden * hidden)
-    }
-
-    /// The arrays with full matrices, and without what lies past the ends of series.
-    fn arrays(&self) -> Arrays {
-        let (gpu, (own, full)) = (self.call.gpu, self.counts());
-        let a = gpu.floats(full);
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            let (from, to) = (array(&self.call.arrays.a, own), array(&a, full));
-            parts::densify::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(full),
-                CubeDim::new_1d(CUBE),
-                from,
-                to,
-                self.channel(full),
-            );
-        }
-        let coefficients = self.call.coefficients((0, self.call.shapes.length));
-        Arrays { a, coefficients, ..self.call.arrays.clone() }
-    }
-
-    fn dense(&self) -> Result<Recurrence, Error> {
-        Recurrence::new(vec![self.call.hidden], self.call.flow)
-    }
-
-    /// The states after each step.
-    pub(super) fn states(&self) -> Result<Handle, Error> {
-        self.dense()?.forward(self.call.gpu, self.call.shapes, &self.arrays())
-    }
-
-    /// All gradients.
-    pub(super) fn gradients(&self, states: &Handle, gradient: &Handle, of_coefficients: bool) -> Result<Gradients, Error> {
-        let (gpu, (own, full)) = (self.call.gpu, self.counts());
-        let of = self.dense()?.backward(gpu, self.call.shapes, &self.arrays(), (states, gradient), None, of_coefficients)?;
-        let a = gpu.floats(own);
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            let (parts, dense, out) = (array(&self.call.arrays.a, own), array(&of.a, full), array(&a, own));
-            let dim = CubeDim::new_1d(CUBE);
-            parts::part::launch_unchecked::<R>(gpu.client(), gpu.cubes(own), dim, parts, dense, out, self.channel(own));
-        }
-        Ok(Gradients { a, ..of })
     }
 }

@@ -12,10 +12,13 @@
 //!
 //! The numbers of some steps, a slab, are one product of matrices. Then a cube goes through those steps with a column of a series, its state in registers, what others need of it in shared memory. In reverse
 //! the same from the end leaves the gradient in those numbers, of which two products make those in `A` and `lambda`; slabs are added in order. Between the passes states alone are kept.
+//!
+//! Coefficients may also be those of words ([`Action::with_words`]), as Log-ODE windows have them; then matrices are made full.
 
 mod call;
 mod cut;
 mod dplr;
+mod full;
 mod passes;
 mod table;
 
@@ -31,7 +34,8 @@ use crate::plan::Shapes;
 use crate::recurrence::{Arrays, Gradients, check, want};
 use call::Call;
 use cut::{Cut, Room, Steps};
-use dplr::{Exact, FirstOrder};
+use dplr::FirstOrder;
+use full::{Full, Words};
 use passes::Pass;
 use table::Side;
 
@@ -165,13 +169,14 @@ impl LowRank {
 pub struct Action {
     of: Acting,
     flow: Flow,
+    words: Option<Words>,
 }
 
 /// A call, ready to be made.
 enum Ready<'a, R: Runtime> {
     Numbers(Pass<'a, R>),
     FirstOrder(FirstOrder<'a, R>),
-    Exact(Exact<'a, R>),
+    Full(Full<'a, R>),
 }
 
 impl Action {
@@ -184,8 +189,20 @@ impl Action {
             _ if of.hidden() == 0 => Err(Error::Empty { what: "the number of states" }),
             Acting::WalshHadamard { hidden, .. } if !hidden.is_power_of_two() => Err(Error::NoPowerOfTwo { seen: hidden }),
             Acting::Dplr { rank: 0, .. } => Err(Error::Empty { what: "the rank" }),
-            _ => Ok(Self { of, flow }),
+            _ => Ok(Self { of, flow, words: None }),
         }
+    }
+
+    /// Coefficients of all words of up to `depth` letters, by length, then in lexicographic order, in place of those of letters: `Omega = sum_w lambda_w A^{w_n} ... A^{w_1}`.
+    #[must_use]
+    pub fn with_words(self, letters: usize, depth: usize) -> Self {
+        Self { words: Some(Words { letters, depth }), ..self }
+    }
+
+    /// The words, where matrices are made full.
+    fn full(&self, coefficients: usize) -> Option<Words> {
+        let exact = matches!(self.of, Acting::Dplr { .. }) && self.flow.exact;
+        self.words.or_else(|| exact.then_some(Words { letters: coefficients, depth: 1 }))
     }
 
     /// `H`.
@@ -193,12 +210,14 @@ impl Action {
         self.of.hidden()
     }
 
-    /// Whether a cube of the device holds the state of a series that so many channels drive.
-    pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>, channels: usize) -> bool {
-        let shapes = Shapes { batch: 1, length: 1, columns: 1, coefficients: channels };
+    /// Whether a cube of the device holds the state of a series with so many coefficients a step.
+    pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>, coefficients: usize) -> bool {
+        let shapes = Shapes { batch: 1, length: 1, columns: 1, coefficients };
+        if let Some(words) = self.full(coefficients) {
+            return words.fits(self.hidden(), room(gpu).shared);
+        }
         match self.of {
-            Acting::Dplr { hidden, .. } if self.flow.exact => Exact::<R>::bytes(hidden) <= room(gpu).shared,
-            Acting::Dplr { hidden, rank } => LowRank::new(hidden, channels, rank, room(gpu)).is_some(),
+            Acting::Dplr { hidden, rank } => LowRank::new(hidden, coefficients, rank, room(gpu)).is_some(),
             _ => self.cut(gpu, shapes, false).is_some(),
         }
     }
@@ -219,7 +238,7 @@ impl Action {
         match self.ready(gpu, shapes, arrays, false)? {
             Ready::Numbers(own) => own.states(),
             Ready::FirstOrder(own) => own.states(),
-            Ready::Exact(own) => own.states(),
+            Ready::Full(own) => own.states(),
         }
     }
 
@@ -241,7 +260,7 @@ impl Action {
         match self.ready(gpu, shapes, arrays, true)? {
             Ready::Numbers(own) => own.gradients(states, gradient, of_coefficients),
             Ready::FirstOrder(own) => own.gradients(states, gradient, of_coefficients),
-            Ready::Exact(own) => own.gradients(states, gradient, of_coefficients),
+            Ready::Full(own) => own.gradients(states, gradient, of_coefficients),
         }
     }
 
@@ -254,17 +273,22 @@ impl Action {
         back: bool,
     ) -> Result<Ready<'a, R>, Error> {
         let (hidden, flow) = (self.hidden(), self.flow);
-        let lengths = check(gpu, shapes, arrays, hidden, self.of.parameters(shapes.coefficients), flow)?;
-        if let Acting::Sparse(entries) = &self.of
-            && entries.channels != shapes.coefficients
-        {
-            let [seen, wanted] = [shapes.coefficients, entries.channels].map(|count| (size_of::<f32>() * count) as u64);
+        let letters = self.words.map_or(shapes.coefficients, |words| words.letters);
+        let lengths = check(gpu, shapes, arrays, hidden, self.of.parameters(letters), flow)?;
+        let coefficients = match (&self.of, self.words) {
+            (Acting::Sparse(entries), _) if entries.channels != letters => Some((letters, entries.channels)),
+            (_, Some(words)) => Some((shapes.coefficients, words.count())),
+            _ => None,
+        };
+        if let Some((seen, wanted)) = coefficients.filter(|(seen, wanted)| seen != wanted) {
+            let [seen, wanted] = [seen, wanted].map(|count| (size_of::<f32>() * count) as u64);
             return Err(Error::Size { what: "a row of coefficients", seen, wanted });
         }
         let call = Call { gpu, hidden, flow, shapes, arrays, lengths };
         let ready = match self.of {
-            Acting::Dplr { rank, .. } if flow.exact => {
-                self.fits(gpu, shapes.coefficients).then_some(Ready::Exact(Exact { call, rank }))
+            _ if self.full(shapes.coefficients).is_some() => {
+                let words = self.full(shapes.coefficients).filter(|_| self.fits(gpu, shapes.coefficients));
+                words.map(|words| Ready::Full(Full { call, of: &self.of, words }))
             }
             Acting::Dplr { rank, .. } => LowRank::new(hidden, shapes.coefficients, rank, room(gpu)).map(|of| {
                 let steps = Steps::new(FirstOrder::<R>::numbers(of, shapes), shapes.length, room(gpu));

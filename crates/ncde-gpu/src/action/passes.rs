@@ -36,7 +36,7 @@ struct Channels {
 }
 
 /// Indices on the device.
-fn indices<R: Runtime>(gpu: &Gpu<R>, indices: &[u32]) -> Handle {
+pub(super) fn indices<R: Runtime>(gpu: &Gpu<R>, indices: &[u32]) -> Handle {
     gpu.client().create_from_slice(bytemuck::cast_slice(if indices.is_empty() { &[0] } else { indices }))
 }
 

@@ -55,6 +55,16 @@ impl Entries {
     pub fn parameters(&self) -> usize {
         self.rows.places.len()
     }
+
+    /// The place of each parameter among full matrices, `[channels, H, H]`.
+    pub(crate) fn full_places(&self) -> Vec<u32> {
+        let (hidden, matrix) = (self.hidden, self.rows.deep * self.hidden);
+        let full = |&place: &u32| {
+            let (channel, number) = (place as usize / matrix, place as usize % matrix);
+            ((channel * hidden + number % hidden) * hidden) as u32 + self.rows.table[number]
+        };
+        self.rows.places.iter().map(full).collect()
+    }
 }
 
 impl Side {
@@ -114,6 +124,7 @@ mod tests {
                     assert_eq!(place % 3, own as usize);
                     assert_eq!(side.table[place % (side.deep * 3)], other);
                 }
+                assert_eq!(entries.full_places()[at], (channel as u32 * 3 + r) * 3 + c);
                 at += 1;
             }
         }

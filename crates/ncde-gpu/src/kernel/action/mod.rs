@@ -10,6 +10,7 @@
 //! | `lowrank` | a diagonal plus low rank, first order, forwards and back |
 //! | `parts` | parameters of low rank apart, and as full matrices |
 //! | `places` | what is moved: coefficients of a slab, parameters to the places of a matrix |
+//! | `words` | full matrices of words, and of Walsh-Hadamard letters |
 //!
 //! | array | layout |
 //! | --- | --- |
@@ -26,3 +27,4 @@ pub(crate) mod parts;
 pub(crate) mod places;
 pub(crate) mod series;
 pub(crate) mod walk;
+pub(crate) mod words;

@@ -21,21 +21,22 @@ pub(super) enum Own {
 impl Own {
     /// None where the device has no kernel for a structure, or no room for its state.
     pub(super) fn new<R: CubeRuntime>(gpu: &Gpu<R>, recurrence: &Recurrence, has_input: bool) -> Result<Option<Self>, Error> {
-        if recurrence.contraction() != Contraction::Matrices {
-            return Ok(None);
-        }
         let affine = match recurrence.affine() {
             _ if !has_input => Affine::None,
             ncde_kernels::Affine::Exact => Affine::Exact,
             ncde_kernels::Affine::Approximate => Affine::Plain,
         };
         let flow = Flow { exact: recurrence.transition() == Transition::Exp, affine };
-        let structure = recurrence.field().structure();
+        let (structure, contraction) = (recurrence.field().structure(), recurrence.contraction());
         if let Some(blocks) = structure.sizes() {
-            return Ok(Some(Self::Blocks(ncde_gpu::Recurrence::new(blocks, flow)?)));
+            let own = || ncde_gpu::Recurrence::new(blocks, flow).map(Self::Blocks);
+            return Ok((contraction == Contraction::Matrices).then(own).transpose()?);
         }
         let Some(acting) = acting(structure) else { return Ok(None) };
-        let action = Action::new(acting, flow)?;
+        let mut action = Action::new(acting, flow)?;
+        if let Contraction::Words { depth } = contraction {
+            action = action.with_words(recurrence.field().channels(), depth);
+        }
         Ok(action.fits(gpu, recurrence.coefficients()).then_some(Self::Acts(action)))
     }
 
