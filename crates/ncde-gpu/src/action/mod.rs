@@ -285,16 +285,13 @@ impl Action {
             return Err(Error::Size { what: "a row of coefficients", seen, wanted });
         }
         let call = Call { gpu, hidden, flow, shapes, arrays, lengths };
-        let ready = match self.of {
-            _ if self.full(shapes.coefficients).is_some() => {
-                let words = self.full(shapes.coefficients).filter(|_| self.fits(gpu, shapes.coefficients));
-                words.map(|words| Ready::Full(Full { call, of: &self.of, words }))
-            }
-            Acting::Dplr { rank, .. } => LowRank::new(hidden, shapes.coefficients, rank, room(gpu)).map(|of| {
+        let ready = match (self.full(shapes.coefficients), &self.of) {
+            (Some(words), of) => words.fits(hidden, room(gpu).shared).then_some(Ready::Full(Full { call, of, words })),
+            (None, Acting::Dplr { rank, .. }) => LowRank::new(hidden, shapes.coefficients, *rank, room(gpu)).map(|of| {
                 let steps = Steps::new(FirstOrder::<R>::numbers(of, shapes), shapes.length, room(gpu));
                 Ready::FirstOrder(FirstOrder { call, of, steps })
             }),
-            _ => self.cut(gpu, shapes, back).map(|cut| Ready::Numbers(Pass::new(call, &self.of, cut))),
+            (None, of) => self.cut(gpu, shapes, back).map(|cut| Ready::Numbers(Pass::new(call, of, cut))),
         };
         ready.ok_or_else(|| {
             let most = room(gpu).shared / size_of::<f32>();
