@@ -18,6 +18,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod features;
 mod first_values;
 mod forms;
 #[cfg(feature = "gpu")]
