@@ -28,13 +28,15 @@ impl Cut {
         let dictionary = of.dictionary() * size_of::<f32>();
         // Units that work for half the device: the other half are those that wait for memory meanwhile.
         let busy = limits.units / 2;
+        let together = together(*of);
         let groups = (busy / (steps.div_ceil(STEPS) * STEPS).max(1)).clamp(1, of.hidden.max(1));
         let of_split = of.hidden * of.hidden.div_ceil(own(*of));
         let most = (limits.slab / dictionary.max(1)).min(steps.div_ceil(SHORTEST)).max(1);
         let splits = busy.div_ceil(of_split.max(1)).clamp(1, most);
         let cut = Self {
             units: of.hidden.next_multiple_of(32).min(MOST).min(units),
-            lines: of.hidden.div_ceil(groups).next_multiple_of(together(*of)),
+            // Rounded down: rounded up, the device would idle.
+            lines: (of.hidden / groups / together * together).max(together),
             steps: steps.div_ceil(splits).max(1),
         };
         (Self::bytes(of) <= shared && units >= STEPS).then_some(cut)
