@@ -24,7 +24,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use super::{Init, Row, Values, Weight};
+use crate::Error;
 
 /// What drives the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,31 @@ pub enum Initial {
     First,
     /// `h_0 = c`.
     Learned,
+    /// `h_0 = (1, 0, ..., 0)`, as automata begin; nothing is learned.
+    One,
+}
+
+impl Initial {
+    /// The weights `first` (`L`) and `start` (`c`), from so many numbers to so many states.
+    pub(super) fn weights(self, inputs: usize, states: usize, init: Init) -> Vec<Weight> {
+        let first = (self == Self::First).then(|| Weight::trained("first", [inputs, states], init.clone()));
+        let start = (self != Self::One).then(|| Weight::trained("start", [states], init));
+        first.into_iter().chain(start).collect()
+    }
+
+    /// `L`, where there is one, and `c`.
+    pub(super) fn take(self, weights: &mut Values, states: usize) -> Result<(Option<Vec<f32>>, Vec<f32>), Error> {
+        Ok(match self {
+            Self::First => (Some(weights.take("first")?), weights.take("start")?),
+            Self::Learned => (None, weights.take("start")?),
+            Self::One => (None, Self::one(states)),
+        })
+    }
+
+    /// `(1, 0, ..., 0)`.
+    pub fn one(states: usize) -> Vec<f32> {
+        (0..states).map(|state| if state == 0 { 1.0 } else { 0.0 }).collect()
+    }
 }
 
 impl Drive {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ncde_kernels::{Commutators, Stream};
 
 use super::linear::affine;
-use super::{Drive, Initial, InputTerm, LinearCde, Prepared, Row, Share, Signal, Size, Step, Values};
+use super::{Drive, InputTerm, LinearCde, Prepared, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// The layer with its weights.
@@ -67,6 +67,7 @@ impl LinearStep {
             }
             (None, None) => return Err(Error::State("a linear CDE without a plan".into())),
         };
+        let (first, start) = spec.initial.take(weights, hidden)?;
         Ok(Self {
             hidden,
             drive: spec.drive,
@@ -74,8 +75,8 @@ impl LinearStep {
             scale: spec.scale as f32,
             stream: Stream::new(&prepared.recurrence, &matrices)?,
             generator,
-            first: if spec.initial == Initial::First { Some(weights.take("first")?) } else { None },
-            start: weights.take("start")?,
+            first,
+            start,
             driving: prepared.driving.clone(),
             starting: prepared.first.clone(),
             width: input.width(),

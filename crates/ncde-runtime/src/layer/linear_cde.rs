@@ -277,10 +277,7 @@ impl Layer for LinearCde {
             (Initial::First, Scale::Scaled { .. }) => Init::linear(inputs),
             _ => Init::Normal(1.0),
         };
-        if self.initial == Initial::First {
-            all.push(Weight::trained("first", [inputs, hidden], init.clone()));
-        }
-        all.push(Weight::trained("start", [hidden], init));
+        all.extend(self.initial.weights(inputs, hidden, init));
         Ok(all)
     }
 

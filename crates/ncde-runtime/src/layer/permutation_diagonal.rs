@@ -23,7 +23,7 @@
 //! | `rate_bias` (`l`, then `r`) | `[H or 2H]` | the logit of `keep`, then of phases on all of the circle |
 //! | `b` (with `input`) | `[numbers of x, H or 2H]` | uniform on `±1 / sqrt(numbers of x)` |
 //! | `first` (`initial = "first"`) | `[numbers of x_0 and statics, H or 2H]` | uniform on `±1 / sqrt(inputs)` |
-//! | `start` | `[H or 2H]` | as `first`; standard normal where there is none |
+//! | `start` (not with `one`) | `[H or 2H]` | as `first`; standard normal where there is none |
 
 use ncde_kernels::permutation::{Diagonal, OneHot, PermutationDiagonal as Kernel, Stream};
 use serde::{Deserialize, Serialize};
@@ -132,10 +132,7 @@ impl Layer for PermutationDiagonal {
         }
         let inputs = width + input.statics;
         let init = if self.initial == Initial::First { Init::linear(inputs) } else { Init::Normal(1.0) };
-        if self.initial == Initial::First {
-            all.push(Weight::trained("first", [inputs, states], init.clone()));
-        }
-        all.push(Weight::trained("start", [states], init));
+        all.extend(self.initial.weights(inputs, states, init));
         Ok(all)
     }
 
@@ -146,13 +143,14 @@ impl Layer for PermutationDiagonal {
         let rate = raw.then(|| weights.take("rate")).transpose()?;
         let rate_bias = raw.then(|| weights.take("rate_bias")).transpose()?;
         let b = self.input.then(|| weights.take("b")).transpose()?;
+        let (first, start) = self.initial.take(weights, self.width())?;
         Ok(Box::new(PermutationStep {
             stream: Stream::new(kernel, &weights.take("dictionary")?)?,
             maps: [Some(select), rate, b],
             rate_bias: rate_bias.unwrap_or_default(),
             matrices: self.matrices,
-            first: (self.initial == Initial::First).then(|| weights.take("first")).transpose()?,
-            start: weights.take("start")?,
+            first,
+            start,
             time: self.time,
             width: input.width(),
             state: vec![0.0; self.width()],

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::algebra::{self, Element, Matrix};
-use super::reader::{Own, Rows, count, elements, initial, matrix, text};
+use super::reader::{Own, Rows, count, elements, initial, matrix, one, text};
 
 /// The full matrix that the parameters of a channel stand for.
 fn full(structure: &Value, h: usize, a: &[f64], mask: &[f64]) -> Matrix {
@@ -157,7 +157,11 @@ pub(crate) fn linear_cde(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f6
 
     let first = text(&spec["initial"]) == "first";
     let numbers = windows.map_or(0, |(coordinates, _)| *coordinates);
-    let mut h = if first { initial(&rows.values[0][numbers..], own, rows) } else { own.get("start").to_vec() };
+    let mut h = match text(&spec["initial"]) {
+        "first" => initial(&rows.values[0][numbers..], own, rows),
+        "learned" => own.get("start").to_vec(),
+        _ => one(hidden),
+    };
     let mut states = Vec::new();
     for (k, x) in rows.values.iter().enumerate() {
         if k > 0 || (kind == "tokens" && !first) {

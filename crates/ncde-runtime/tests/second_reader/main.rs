@@ -25,7 +25,7 @@ use reader::Observation;
 const MODELS: u64 = 900;
 
 /// How many different words stand in their layers: names of layers, of functions, of structures and so on.
-const SETTINGS: usize = 87;
+const SETTINGS: usize = 88;
 
 /// The weights of a model, as they are drawn; those that would be fitted or begin as constants are moved, or errors in them would not show.
 fn weights(spec: &ModelSpec, seed: u64, dice: &mut Dice) -> Vec<NamedWeight> {

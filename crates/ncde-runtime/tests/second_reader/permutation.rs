@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::reader::{Own, Rows, affine, count, initial, text};
+use super::reader::{Own, Rows, affine, count, initial, one, text};
 
 /// `e^x_i / sum_j e^x_j`.
 fn softmax(x: &[f64]) -> Vec<f64> {
@@ -18,7 +18,11 @@ pub(crate) fn permutation_diagonal(spec: &Value, own: &Own<'_>, rows: &Rows) -> 
     let parts = if diagonal == "complex" { 2 } else { 1 };
     let first = text(&spec["initial"]) == "first";
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-    let mut h = if first { initial(&rows.values[0], own, rows) } else { own.get("start").to_vec() };
+    let mut h = match text(&spec["initial"]) {
+        "first" => initial(&rows.values[0], own, rows),
+        "learned" => own.get("start").to_vec(),
+        _ => one(parts * n),
+    };
     let mut states = Vec::new();
     for (t, x) in rows.values.iter().enumerate() {
         if t > 0 || !first {

@@ -258,6 +258,13 @@ pub(crate) fn initial(first: &[f64], own: &Own<'_>, rows: &Rows) -> Vec<f64> {
     affine(&x, own.get("first"), own.get("start"))
 }
 
+/// `h_0 = (1, 0, ..., 0)`.
+pub(crate) fn one(states: usize) -> Vec<f64> {
+    let mut h = vec![0.0; states];
+    h[0] = 1.0;
+    h
+}
+
 fn differences(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     rows.windows(2).map(|pair| pair[1].iter().zip(&pair[0]).map(|(b, a)| b - a).collect()).collect()
 }

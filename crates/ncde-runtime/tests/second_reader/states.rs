@@ -51,7 +51,7 @@ pub(crate) fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &
     let looks_back = ["increments", "values", "time"].contains(&drive["kind"].as_str().unwrap_or(""));
     let mut layer = json!({
         "layer": "linear-cde", "hidden": hidden, "structure": structure, "drive": drive,
-        "initial": dice.one_of(&["first", "learned"]),
+        "initial": dice.one_of(&["first", "learned", "one"]),
     });
     if dice.chance(0.7) {
         layer["input"] = dice.one_of(&["none", "path", "values"][..if looks_back { 3 } else { 2 }]).into();
@@ -84,7 +84,7 @@ pub(crate) fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &
 pub(crate) fn permutation_diagonal(dice: &mut Dice) -> (Value, usize) {
     let (hidden, diagonal) = (dice.whole(1, 6), dice.one_of(&["one", "real", "complex"]));
     let mut layer = json!({
-        "layer": "permutation-diagonal", "hidden": hidden, "matrices": dice.whole(1, 4), "initial": dice.one_of(&["first", "learned"]),
+        "layer": "permutation-diagonal", "hidden": hidden, "matrices": dice.whole(1, 4), "initial": dice.one_of(&["first", "learned", "one"]),
     });
     if diagonal != "complex" || dice.chance(0.7) {
         layer["diagonal"] = diagonal.into();

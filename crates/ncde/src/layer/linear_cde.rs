@@ -13,6 +13,7 @@ use super::rows::{clear_padding, integers, part};
 use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::linear::{Arguments, generators, matrices, recurrence, vectors};
+use crate::operation::put;
 
 #[derive(Debug)]
 pub(super) struct LinearCdeBatch {
@@ -42,7 +43,7 @@ impl LinearCdeBatch {
 
     /// Whether the first row moves the state, too.
     fn first_drives(&self) -> bool {
-        self.spec.drive == (Drive::Tokens {}) && self.spec.initial == Initial::Learned
+        self.spec.drive == (Drive::Tokens {}) && self.spec.initial != Initial::First
     }
 
     /// `h_0`: `[batch, 1, H]`.
@@ -52,13 +53,8 @@ impl LinearCdeBatch {
         weights: &LayerWeights<'_, B>,
         context: &Context<B>,
     ) -> Result<Tensor<B, 3>, Error> {
-        let batch = rows.values.dims()[0];
-        let start = weights.weight::<1>("start")?;
-        if self.spec.initial == Initial::Learned {
-            return Ok(start.reshape([1, 1, self.spec.hidden]).expand([batch, 1, self.spec.hidden]));
-        }
         let first = &self.prepared.first;
-        first_state(rows, (first.start, first.len()), weights, context)
+        begin((self.spec.initial, self.spec.hidden), rows, (first.start, first.len()), weights, context)
     }
 
     /// What the rows of the trunk, or branches after the rows before them, do to states.
@@ -190,6 +186,22 @@ impl LinearCdeBatch {
         let lambda = made.narrow(1, 0, numbers).reshape([batch, windows, numbers]);
         Ok((units.cast(flow.a.dtype()), lambda, affine))
     }
+}
+
+/// `h_0`, `[batch, 1, H]`: where states begin. `first`: where in the first row the numbers are that set it, and how many.
+pub(super) fn begin<B: LayerBackend>(
+    (initial, hidden): (Initial, usize),
+    rows: &Rows<B>,
+    first: (usize, usize),
+    weights: &LayerWeights<'_, B>,
+    context: &Context<B>,
+) -> Result<Tensor<B, 3>, Error> {
+    let same = match initial {
+        Initial::First => return first_state(rows, first, weights, context),
+        Initial::Learned => weights.weight::<1>("start")?,
+        Initial::One => put(Initial::one(hidden), [hidden], (&rows.values.device(), rows.values.dtype())),
+    };
+    Ok(same.reshape([1, 1, hidden]).repeat_dim(0, rows.values.dims()[0]))
 }
 
 /// `h_0 = L (x_0, statics) + c` from the numbers of the first row that begin at `start`: `[batch, 1, H]`.

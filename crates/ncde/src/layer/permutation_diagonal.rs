@@ -8,7 +8,7 @@ use burn_tensor::Tensor;
 use ncde_kernels::permutation::PermutationDiagonal as Kernel;
 use ncde_runtime::layer::{Initial, PermutationDiagonal, Signal};
 
-use super::linear_cde::first_state;
+use super::linear_cde::begin;
 use super::rows::clear_padding;
 use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
 use crate::dense;
@@ -67,12 +67,9 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error> {
         let (trunk, width) = (rows.trunk(), self.kernel.width());
         let [batch, length, _] = trunk.dims();
-        // The first row sets the state, or moves a learned one.
+        // The first row sets the state, or moves the one that all series begin with.
         let first = usize::from(self.spec.initial == Initial::First);
-        let start = match first {
-            1 => first_state(&rows, (0, self.inputs), weights, context)?,
-            _ => weights.weight::<1>("start")?.reshape([1, 1, width]).repeat_dim(0, batch),
-        };
+        let start = begin((self.spec.initial, width), &rows, (0, self.inputs), weights, context)?;
         let spans = self.spec.time.then(|| rows.places.spans());
         let all = rows.places.count() - 1;
         let mut states = start.clone();

@@ -209,6 +209,8 @@ fn other_drives() -> Vec<Sample> {
             }
         }
     }
+    let one = cde(4, json!({"kind": "block", "block": 2}), json!({"drive": {"kind": "tokens"}, "initial": "one"}));
+    all.push(sample("linear-cde from the first state", numbers(3, 2), json!([one])));
     for (hidden, structure, _) in structures() {
         let more = json!({"drive": {"kind": "increments", "time": true}, "input": "values", "transition": "euler"});
         all.push(sample(format!("linear-cde {structure}, euler"), numbers(1, 0), json!([cde(hidden, structure, more)])));
@@ -229,7 +231,7 @@ fn permutations() -> Vec<Sample> {
             (3, json!({"initial": "first", "input": true, "time": true, "keep": 0.8})),
             (3, json!({"scores": 2.0})),
             (3, json!({"one_hot": "rows", "initial": "first", "time": true, "keep": 0.8})),
-            (2, json!({"one_hot": "rows", "input": true, "scores": 2.0})),
+            (2, json!({"one_hot": "rows", "input": true, "scores": 2.0, "initial": "one"})),
         ] {
             let more = with(&more, json!({"diagonal": diagonal}));
             let name = format!("permutation-diagonal of {matrices}, {more}");
