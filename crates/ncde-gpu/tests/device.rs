@@ -13,7 +13,7 @@ pub(crate) use software::gpu;
 /// under its other name, which is a device with a queue of its own.
 #[cfg(not(feature = "cuda"))]
 mod software {
-    use std::sync::Mutex;
+    use std::sync::{LazyLock, Mutex};
 
     use cubecl::Runtime;
     use cubecl::device::DeviceId;
@@ -22,6 +22,11 @@ mod software {
 
     /// How many tests have each device.
     static BUSY: Mutex<[usize; 2]> = Mutex::new([0; 2]);
+
+    static ONLY_PROCESSORS: LazyLock<bool> = LazyLock::new(|| {
+        let processor = DeviceId { type_id: 3, index_id: 0 };
+        WgpuRuntime::enumerate_all_devices(&AutoGraphicsApi::backend()).iter().all(|&device| device == processor)
+    });
 
     thread_local! {
         /// Every test has a thread of its own.
@@ -33,7 +38,7 @@ mod software {
     impl Lease {
         fn new() -> Self {
             let mut busy = BUSY.lock().unwrap();
-            let own = usize::from(busy[1] < busy[0] && only_processors());
+            let own = usize::from(busy[1] < busy[0] && *ONLY_PROCESSORS);
             busy[own] += 1;
             Self(own)
         }
@@ -43,11 +48,6 @@ mod software {
         fn drop(&mut self) {
             BUSY.lock().unwrap()[self.0] -= 1;
         }
-    }
-
-    fn only_processors() -> bool {
-        let processor = DeviceId { type_id: 3, index_id: 0 };
-        WgpuRuntime::enumerate_all_devices(&AutoGraphicsApi::backend()).iter().all(|&device| device == processor)
     }
 
     pub(crate) fn gpu() -> Gpu<WgpuRuntime> {

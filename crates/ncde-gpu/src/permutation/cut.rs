@@ -35,7 +35,7 @@ impl Cut {
         let splits = busy.div_ceil(of_split.max(1)).clamp(1, most);
         let cut = Self {
             units: of.hidden.next_multiple_of(32).min(MOST).min(units),
-            // Rounded down: rounded up, the device would idle.
+            // Rounded down: with more lines for each cube there would be too few cubes to keep the device busy.
             lines: (of.hidden / groups / together * together).max(together),
             steps: steps.div_ceil(splits).max(1),
         };

@@ -14,7 +14,7 @@
 //! | `mask` (sparse) | `[d_omega, entries]`: `row H + column` of each | drawn without replacement, not trained |
 //! | `b` (with an input term) | `[d_xi, H]` | uniform on `±1 / sqrt(d_xi)` |
 //! | `first` (`initial = "first"`) | `[numbers of x_0, or of its knot, and statics, H]` | uniform on `±1 / sqrt(inputs)` |
-//! | `start` | `[H]` | as `first`; standard normal where there is none |
+//! | `start` (not with `one`) | `[H]` | as `first`; standard normal where there is none |
 
 use std::ops::Range;
 use std::sync::Arc;
