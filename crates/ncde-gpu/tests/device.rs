@@ -1,6 +1,14 @@
 //! The device that tests run on: CUDA where it was built in, else Vulkan (on a machine without a GPU, Mesa's).
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+/// Whether every case is run. In software each size of a block and each kind of step is a kernel that takes seconds to compile: every kernel is tested there, at fewer sizes.
+pub(crate) const EVERY: bool = cfg!(feature = "cuda");
+
+/// All of some cases, or the first few of them in software.
+pub(crate) fn some<T>(all: &[T], few: usize) -> &[T] {
+    if EVERY { all } else { &all[..few] }
+}
+
 #[cfg(feature = "cuda")]
 pub(crate) fn gpu() -> ncde_gpu::Gpu<cubecl::cuda::CudaRuntime> {
     ncde_gpu::cuda().unwrap()

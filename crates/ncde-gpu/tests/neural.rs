@@ -13,7 +13,7 @@ use ncde_gpu::neural::{Arrays, Last, MOST_LAYERS, Method, Network, NeuralSolve};
 use ncde_gpu::{Activation, Error, Gpu, Limits};
 use ncde_kernels::neural::{self as cpu, Controls, Depth, Gradients, Outputs};
 
-use crate::device::gpu;
+use crate::device::{EVERY, gpu, some};
 use case::{Case, assert_close, chosen, narrow, numbers, wide};
 
 const TOLERANCE: f64 = 1e-4;
@@ -114,11 +114,11 @@ fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case, at: Option<&[usize]>) {
     assert_close(&name("gradient of controls"), &seen.1.coefficients.unwrap(), &right.1.coefficients.unwrap(), TOLERANCE);
 }
 
-/// Odd shapes, activations and methods; lengths that differ, and pauses. In parts: kernels of a process are compiled one after the other. Two functions for each shape, of four: every function is
-/// a kernel of its own, and compiling them is what takes time.
+/// Odd shapes, activations and methods; lengths that differ, and pauses. In parts: kernels of a process are compiled one after the other. Two functions for each shape, of four, and
+/// one in software: every function is a kernel of its own.
 fn as_on_the_processor(of: impl Fn(&Case) -> bool) {
     let gpu = gpu();
-    for case in chosen(|i, j| (i + j) % 2 == 1).iter().filter(|case| of(case)) {
+    for case in chosen(|i, j| (i + j) % if EVERY { 2 } else { 4 } == 1).iter().filter(|case| of(case)) {
         check(&gpu, case, None);
     }
 }
@@ -154,11 +154,13 @@ fn neural_slabs_and_outputs() {
 #[test]
 fn neural_wide_layers_and_many_channels() {
     let functions = (cpu::Activation::Tanh, cpu::Last::Tanh);
-    for (depth, units, shape) in [
+    let cases = [
         (Depth::One, 32, ((70, 5, &[134_usize][..]), [1, 2, 2])),
         (Depth::Two, 32, ((6, 17, &[37]), [2, 2, 2])),
+        (Depth::Two, 1 << 12, ((33, 3, &[130]), [1, 2, 2])),
         (Depth::Two, 1 << 12, ((33, 3, &[130, 66]), [1, 2, 2])),
-    ] {
+    ];
+    for &(depth, units, shape) in some(&cases, 3) {
         let gpu = gpu().with_limits(Limits { units, ..Limits::default() });
         check(&gpu, &Case::new(95, shape, functions, depth, cpu::Method::Euler), None);
     }
