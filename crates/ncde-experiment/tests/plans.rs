@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ncde::train::Device;
-use ncde_experiment::token::{A5, Fit, Flow, Formal, Kept, Language, Lengths, Rates, Row, Slice, Source, accuracy, fit};
+use ncde_experiment::token::{A5, Around, Fit, Flow, Formal, Kept, Language, Lengths, Rates, Row, Slice, Source, accuracy, fit};
 use ncde_experiment::{Budget, Control, EXPERIMENTS, Error, Request, find};
 use ncde_runtime::layer::{PermutationDiagonal, StructureSpec};
 
@@ -207,7 +207,7 @@ fn training_on_words_is_a_function_of_its_seed() {
 #[test]
 fn permutations_learn_parity() {
     let source = Formal { language: Language::Parity, batch: 64, seed: 0, train: [3, 20], held_out: [40, 256] };
-    let row = Row::permutation("permutation-diagonal", PermutationDiagonal::new(32, 8));
+    let row = Row::permutation("permutation-diagonal", PermutationDiagonal::new(32, 8), Around::Skips);
     let slice = Slice { blocks: 2, scale: 0.05, init: 0.3, dropout: 0.0, flow: Flow::Euler };
     let (layers, signal) = slice.layers(&row, &source);
     let rates = Rates { most: 5e-3, least: 1e-5, warm_up: 0.05 };

@@ -16,7 +16,7 @@ use crate::plan::{Budget, Entry, Metric, Plan, Request};
 use crate::record::Record;
 use crate::report::learning_curves;
 use crate::table::names;
-use crate::token::{A5, Fit, Flow, Lengths, Rates, Row, Slice, WALSH_HADAMARD};
+use crate::token::{A5, Around, Fit, Flow, Lengths, Rates, Row, Slice, WALSH_HADAMARD};
 use crate::{Error, Figure};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -52,6 +52,7 @@ pub(super) fn rows(budget: Budget) -> Vec<Row> {
         Row::permutation(
             "permutation-diagonal",
             PermutationDiagonal { scores: 8.0, ..PermutationDiagonal::new(of(64, 128), 60) },
+            Around::Skips,
         ),
     ]
 }

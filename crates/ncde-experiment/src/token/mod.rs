@@ -22,5 +22,5 @@ pub use fit::{Fit, Fitted, Kept, Rates, accuracy, fit};
 pub use formal::{Formal, Language};
 pub use group::{Element, Group};
 pub(crate) use model::WALSH_HADAMARD;
-pub use model::{Flow, Matrices, Row, Slice};
+pub use model::{Around, Flow, Matrices, Row, Slice};
 pub use words::{Batch, Source, Word};

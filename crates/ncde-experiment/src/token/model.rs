@@ -4,14 +4,14 @@
 //! embedding -> (y = SLiCE(x) + x, z = y + tanh(W y + c), norm, dropout) x blocks -> linear,   domega = scale (1, x_t)
 //! ```
 //!
-//! In the place of the `SLiCE` a permutation-diagonal recurrence may stand.
+//! In the place of the `SLiCE` a permutation-diagonal recurrence may stand, or the block be that of its publication ([`Around::Readout`]).
 
 use ncde::train::{BlockActivation, permutations, stacked_on};
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Drive, Embedding, Initial, InputTerm, Linear, LinearCde, Over, PermutationDiagonal, Pool, Rows, Scale, Signal, Stability,
-    StructureSpec,
+    Drive, Dropout, Embedding, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, PermutationDiagonal, Pool, Rows, Scale,
+    Signal, Stability, StructureSpec,
 };
 use serde::Serialize;
 
@@ -35,7 +35,22 @@ pub enum Matrices {
     /// Of a linear field.
     Linear(StructureSpec),
     /// One-hot by columns or rows and a diagonal, both chosen by the token.
-    Permutation(PermutationDiagonal),
+    Permutation {
+        /// The recurrence.
+        recurrence: PermutationDiagonal,
+        /// What stands around it.
+        block: Around,
+    },
+}
+
+/// What stands around a permutation-diagonal recurrence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Around {
+    /// The block of the other structures, with its skip connections.
+    Skips,
+    /// `norm(W drop(h) + c)`, `h` the real parts of all states and then their imaginary parts: all that a block hands on goes through its states.
+    Readout,
 }
 
 impl Row {
@@ -45,15 +60,15 @@ impl Row {
     }
 
     /// A row of permutation-diagonal matrices.
-    pub const fn permutation(name: &'static str, layer: PermutationDiagonal) -> Self {
-        Self { name, hidden: layer.hidden, structure: Matrices::Permutation(layer) }
+    pub const fn permutation(name: &'static str, recurrence: PermutationDiagonal, block: Around) -> Self {
+        Self { name, hidden: recurrence.hidden, structure: Matrices::Permutation { recurrence, block } }
     }
 
     /// The factor of the penalty on matrices that was published: none on choices, whose gradients are as small.
     pub(crate) fn penalty(&self) -> f64 {
         match self.structure {
             Matrices::Linear(_) => 1e-3,
-            Matrices::Permutation(_) => 0.0,
+            Matrices::Permutation { .. } => 0.0,
         }
     }
 }
@@ -104,18 +119,28 @@ const FORGET: f64 = 1e-3;
 impl Slice {
     /// The layers, and the rows they take.
     pub fn layers(&self, row: &Row, source: &dyn Source) -> (Vec<LayerSpec>, Signal) {
-        let states = match &row.structure {
-            Matrices::Linear(structure) => vec![self.linear(row.hidden, structure)],
-            Matrices::Permutation(layer) => permutations(layer),
-        };
+        let skips = |states: &[LayerSpec]| stacked_on(self.blocks, states, row.hidden, BlockActivation::Tanh, self.dropout);
         let mut layers = vec![LayerSpec::Embedding(Embedding { width: row.hidden })];
-        layers.extend(stacked_on(self.blocks, &states, row.hidden, BlockActivation::Tanh, self.dropout));
+        layers.extend(match &row.structure {
+            Matrices::Linear(structure) => skips(&[self.linear(row.hidden, structure)]),
+            Matrices::Permutation { recurrence, block: Around::Skips } => skips(&permutations(recurrence)),
+            Matrices::Permutation { recurrence, block: Around::Readout } => {
+                (0..self.blocks).flat_map(|_| self.readout(recurrence)).collect()
+            }
+        });
         if !source.tags() {
             layers.push(LayerSpec::Pool(Pool { over: Over::Last }));
         }
         layers.push(LayerSpec::Linear(Linear { outputs: source.classes() }));
         let signal = Signal { rows: Rows::Tokens { vocabulary: source.vocabulary() }, statics: 0, pooled: false };
         (layers, signal)
+    }
+
+    /// A block that hands on what a linear layer reads from its states.
+    fn readout(&self, recurrence: &PermutationDiagonal) -> Vec<LayerSpec> {
+        let dropout = (self.dropout > 0.0).then_some(LayerSpec::Dropout(Dropout { rate: self.dropout }));
+        let read = [LayerSpec::Linear(Linear { outputs: recurrence.hidden }), LayerSpec::LayerNorm(LayerNorm { affine: true })];
+        [LayerSpec::PermutationDiagonal(recurrence.clone())].into_iter().chain(dropout).chain(read).collect()
     }
 
     /// A recurrence that tokens drive linearly.

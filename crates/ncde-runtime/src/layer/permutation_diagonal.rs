@@ -7,7 +7,8 @@
 //!
 //! `P` has one 1 in each column: it sends state `j` to state `p(j)`; or one in each row: state `i` comes from state `p(i)`. A product of two such matrices times diagonals is another, so the recurrence runs as a scan, at `O(H)` a step; and with `D`
 //! near 1 it follows any finite automaton of `H` states. Published as PD-SSM (Terzic et al., 2025; columns in its text, rows in its code), where `D` comes from a network with one hidden layer; here from an affine map.
-//! The choice is straight through: hard in both forms, with the derivative of a soft-max in training. See [`ncde_kernels::permutation`].
+//! The choice is straight through: hard in both forms, with the derivative of `softmax(sharpness sum_i s_i M_i)` in training. Where a line has its largest number does not depend on the sharpness, so predictions
+//! do not: the sharper, the fewer entries share in a gradient, and the further a step moves them. See [`ncde_kernels::permutation`].
 //!
 //! It is a layer of its own, and no structure of `linear-cde`: there matrices are linear in the increments of a path, and flows `exp(Omega)`. A choice is not linear, and no flow
 //! reaches a `P` that merges two states or has determinant -1. In continuous time it is an impulsive equation: with `time` the states
@@ -61,6 +62,9 @@ pub struct PermutationDiagonal {
     /// The modulus of `D` at first.
     #[serde(default = "nearly")]
     pub keep: f64,
+    /// What mixed matrices are multiplied with before the soft-max through which choices are learned.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub sharpness: f64,
 }
 
 const fn four() -> f64 {
@@ -71,11 +75,21 @@ const fn nearly() -> f64 {
     0.99
 }
 
+const fn one() -> f64 {
+    1.0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_one(sharpness: &f64) -> bool {
+    *sharpness == 1.0
+}
+
 impl PermutationDiagonal {
     /// One-hot by columns, with a real diagonal, from a learned state to which nothing is added.
     pub const fn new(hidden: usize, matrices: usize) -> Self {
         let (diagonal, one_hot, initial) = (Diagonal::Real, OneHot::Columns, Initial::Learned);
-        Self { hidden, matrices, diagonal, one_hot, input: false, initial, time: false, scores: four(), keep: nearly() }
+        let (scores, keep, sharpness) = (four(), nearly(), one());
+        Self { hidden, matrices, diagonal, one_hot, input: false, initial, time: false, scores, keep, sharpness }
     }
 
     /// What is computed, for rows of as many numbers as these have.
@@ -85,8 +99,10 @@ impl PermutationDiagonal {
     pub fn prepare(&self, input: &Signal) -> Result<Kernel, Error> {
         input.sequence("permutation-diagonal")?;
         at_least_one(&[("hidden", self.hidden), ("matrices", self.matrices)])?;
-        if !(self.scores.is_finite() && self.scores > 0.0) {
-            return refuse("scores", format!("{}; it is a positive number", self.scores));
+        for (name, number) in [("scores", self.scores), ("sharpness", self.sharpness)] {
+            if !(number.is_finite() && number > 0.0) {
+                return refuse(name, format!("{number}; it is a positive number"));
+            }
         }
         if !(self.keep > 0.0 && self.keep < 1.0) {
             return refuse("keep", format!("{}; it is a modulus between 0 and 1", self.keep));

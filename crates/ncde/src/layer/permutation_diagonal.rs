@@ -53,8 +53,10 @@ impl PermutationBatch {
         weights: &LayerWeights<'_, B>,
         timing: Timing,
     ) -> Result<Tensor<B, 3>, Error> {
+        let dictionary = weights.weight("dictionary")?;
+        let sharpness = self.spec.sharpness;
         let arguments = Arguments {
-            dictionary: weights.weight("dictionary")?,
+            dictionary: if sharpness == 1.0 { dictionary } else { dictionary * sharpness },
             control: self.control(rows, weights)?,
             initial: initial.squeeze_dim(1),
             timing: Arc::new(timing),

@@ -229,7 +229,7 @@ fn permutations() -> Vec<Sample> {
             (1, json!({"initial": "first"})),
             (1, json!({"input": true, "time": true})),
             (3, json!({"initial": "first", "input": true, "time": true, "keep": 0.8})),
-            (3, json!({"scores": 2.0})),
+            (3, json!({"scores": 2.0, "sharpness": 3.0})),
             (3, json!({"one_hot": "rows", "initial": "first", "time": true, "keep": 0.8})),
             (2, json!({"one_hot": "rows", "input": true, "scores": 2.0, "initial": "one"})),
         ] {
