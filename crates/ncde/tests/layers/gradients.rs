@@ -4,10 +4,11 @@ use burn_tensor::{DType, FloatDType, Tensor};
 use ncde::layer::{Context, Network, Rows};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Weight;
+use serde_json::json;
 
 use crate::common::{B, numbers, values};
 use crate::run::{Branched, Data, any_of, tensor};
-use crate::samples::{Sample, all};
+use crate::samples::{Sample, all, numbers as signal, sample};
 
 const STEP: f64 = 1e-5;
 
@@ -148,4 +149,33 @@ fn gradients_in_the_middle_of_windows() {
         let _graph = ncde::graph::lock();
         check(&branched.rest, &branched.rows(DType::F64), &data);
     }
+}
+
+/// A choice of sharpness `c` from matrices `M` is that of sharpness 1 from `c M`: the same states, and a gradient in `M` that is `c` times the one in `c M`.
+#[test]
+fn sharp_choices_are_those_of_larger_matrices() {
+    const SHARPNESS: f64 = 3.0;
+    let _graph = ncde::graph::lock();
+    let of = |sharpness: f64, factor: f64| {
+        let layer =
+            json!({"layer": "permutation-diagonal", "hidden": 5, "matrices": 3, "initial": "learned", "sharpness": sharpness});
+        let sample = sample("sharp", signal(3, 0), json!([layer]));
+        let (mut network, data) = (sample.network::<B>(), Data::new(&sample.input, &[1, 4, 5], 2));
+        let dictionary = network.weights().iter().position(|weight| weight.name == "layers.0.dictionary").unwrap();
+        let own = network.tensors.iter().enumerate().map(|(i, own)| {
+            let own = own.clone().cast(FloatDType::F64);
+            if i == dictionary { (own * factor).require_grad() } else { own }
+        });
+        let rows = data.batch(6, 0.0, DType::F64);
+        let point = Point { weights: own.collect(), rows: rows.values.clone(), statics: None };
+        let value = loss(&mut network, &rows, &point);
+        let gradient = point.weights[dictionary].grad(&value.backward()).unwrap();
+        (numbers(value)[0], numbers(gradient))
+    };
+    let ((sharp, seen), (large, wanted)) = (of(SHARPNESS, 1.0), of(1.0, SHARPNESS));
+    assert!((sharp - large).abs() < 1e-12, "{sharp} but {large}");
+    let size = wanted.iter().map(|x| x * x).sum::<f64>().sqrt();
+    assert!(size > 1e-3);
+    let error = seen.iter().zip(&wanted).map(|(seen, wanted)| (seen - SHARPNESS * wanted).abs()).fold(0.0, f64::max);
+    assert!(error < 1e-9 * size, "{error} of {size}");
 }
