@@ -3,7 +3,9 @@
 Usage: python bench/log_ncde.py [--rounds 3] [--ncde target/release/ncde]
 (with the Python of bench/peers/README.md, after `cargo build --release -p ncde-cli`)
 """
-import argparse, json, pathlib, subprocess, sys
+import argparse, pathlib, sys
+
+from timing import line, row
 
 HERE = pathlib.Path(__file__).parent
 p = argparse.ArgumentParser()
@@ -20,26 +22,14 @@ WORK = [
 ]
 
 
-def line(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: {done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 ours, peers, peaks = {}, {}, {}
 for _ in range(a.rounds):
     for name, flags, peer, _ in WORK:
         if peer:
-            done = line([sys.executable, str(HERE / "peers/log_ncde_jax.py"), *flags.split()])
+            done = line([sys.executable, HERE / "peers/log_ncde_jax.py", *flags.split()])
             peers.setdefault(name, []).append(done["seconds"])
         done = line([a.ncde, "bench", "log-ncde", "--repeat", "5" if peer else "1", *flags.split()])
         ours.setdefault(name, []).append(done["seconds"])
         peaks[name] = done["peak_mib"]
-for name, _, peer, wanted in WORK:
-    mine = min(ours[name])
-    text = f"{name:24} {mine:8.3f} s   {peaks[name]:7.1f} MiB"
-    if peer:
-        best = min(peers[name])
-        text += f"   JAX {best:8.3f} s   ratio {best / mine:5.1f}   wanted {wanted}"
-    print(text)
+for name, _, _, wanted in WORK:
+    print(row(name, ours[name], peers.get(name), wanted, f"   {peaks[name]:7.1f} MiB"))

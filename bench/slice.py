@@ -3,7 +3,9 @@
 Usage: python bench/slice.py [--rounds 3] [--ncde target/release/ncde]
 (with the Python of bench/peers/README.md, after `cargo build --release -p ncde-cli`)
 """
-import argparse, json, pathlib, subprocess, sys
+import argparse, pathlib, sys
+
+from timing import line, row
 
 HERE = pathlib.Path(__file__).parent
 p = argparse.ArgumentParser()
@@ -12,12 +14,14 @@ p.add_argument("--ncde", default=str(HERE.parent / "target/release/ncde"))
 a = p.parse_args()
 
 TOKENS = "--batch 256 --length 40 --channels 129"
+EIGHTS = "--block 8 --batch 2 --length 6000 --channels 13 --hidden 96"
 # name, flags of ours, flags of the peer (None: no peer), ratio wanted
 WORK = [
     ("diagonal, euler", "--structure diagonal --transition euler", "--structure diagonal --mode recurrent", 5),
     ("block 4, euler", "--structure block --transition euler", "--structure block --mode recurrent", 8),
     ("dense, euler", "--structure dense --transition euler", "--structure dense --mode recurrent", 10),
-    ("stacked tokens, block 4, euler", f"--structure block --transition euler {TOKENS}", f"--structure block --mode recurrent {TOKENS}", 2.5),
+    ("stacked tokens, block 4, euler", f"--structure block --transition euler {TOKENS}", f"--structure block --mode recurrent {TOKENS}", 3.5),
+    ("block 8, 13 channels, 96 states, euler", f"--structure block --transition euler {EIGHTS}", f"--structure block --mode recurrent {EIGHTS}", 8),
     ("diagonal, exp", "--structure diagonal", None, None),
     ("block 4, exp", "--structure block", None, None),
     ("block 4, exp, norm 1", "--structure block --scale 15", None, None),
@@ -33,23 +37,11 @@ WORK = [
 ]
 
 
-def seconds(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: {done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])["seconds"]
-
-
 ours, peers = {}, {}
 for _ in range(a.rounds):
     for name, flags, peer, _ in WORK:
         if peer:
-            peers.setdefault(name, []).append(seconds([sys.executable, str(HERE / "peers/slice_jax.py"), *peer.split()]))
-        ours.setdefault(name, []).append(seconds([a.ncde, "bench", "slice", "--repeat", "15", *flags.split()]))
-for name, _, peer, wanted in WORK:
-    mine = min(ours[name]) * 1e3
-    line = f"{name:32} {mine:9.2f} ms"
-    if peer:
-        best = min(peers[name]) * 1e3
-        line += f"   JAX {best:9.2f} ms   ratio {best / mine:5.1f}   wanted {wanted}"
-    print(line)
+            peers.setdefault(name, []).append(line([sys.executable, HERE / "peers/slice_jax.py", *peer.split()])["seconds"])
+        ours.setdefault(name, []).append(line([a.ncde, "bench", "slice", "--repeat", "15", *flags.split()])["seconds"])
+for name, _, _, wanted in WORK:
+    print(row(name, ours[name], peers.get(name), wanted))

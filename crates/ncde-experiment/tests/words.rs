@@ -64,7 +64,7 @@ fn words_of_a_length_are_distinct_and_in_one_part() {
         let mut trained: HashSet<Vec<u8>> = HashSet::new();
         for step in 0..40 {
             let Batch { groups } = source.batch(step);
-            assert_eq!([groups[0].len(), groups[1].len()], [64, 6]);
+            assert_eq!([groups[0].len(), groups[1].len()], [64, 25]);
             for word in &groups[0] {
                 assert!(word.tokens.len() == length && trained.insert(word.tokens.clone()), "{word:?}");
                 for k in 1..=length {

@@ -7,7 +7,8 @@
 //! At one length (Merrill, Petty, Sabharwal, "The illusion of state in state-space models", 2024): all 216,000 words of length 3, or a million distinct
 //! ones of a longer length, 80 % to train on and the rest to validate. The published words are a file; here word `i` is the `i`-th of a random order
 //! of all words, so that words are distinct and no list of them exists, and the first 80 % of a random order are a random 80 %. Every step of training
-//! also has a second group, a tenth as many of the 3,600 words of length 2, with a loss of its own.
+//! also has a second group, 25 of the 3,600 words of length 2, with a loss of its own. (However few words of the first group a step has: with six of length 2 their loss is mostly noise, and choices
+//! learn five times as slowly.)
 //!
 //! At many lengths: words of uniform length and uniform letters.
 
@@ -16,6 +17,9 @@ use ncde::random::Stream;
 use super::group::Group;
 use super::words::{Batch, Source, Word};
 use crate::Shuffle;
+
+/// Words of length 2 a step.
+const PAIRS: u64 = 25;
 
 /// The most distinct words of a length.
 const MOST_WORDS: u128 = 1_000_000;
@@ -105,23 +109,23 @@ impl Source for A5 {
     }
 
     fn batch(&self, step: usize) -> Batch {
-        let (step, batch) = (step as u128, self.batch as u128);
-        match self.lengths {
+        let main = match self.lengths {
             Lengths::One(length) => {
                 let (words, _, train) = self.listed(length);
-                let main = (step * batch..(step + 1) * batch).map(|i| {
+                let (step, batch) = (step as u128, self.batch as u128);
+                let word = |i: u128| {
                     let epoch = Stream::new(self.seed, ORDER).child((i / train) as u64);
                     self.word(words.at(Shuffle::new(train, epoch).at(i % train)), length)
-                });
-                let short = Stream::new(self.seed, SHORT).child(step as u64);
-                let pair = |i: usize| self.drawn(2, &short.child(i as u64));
-                Batch { groups: vec![main.collect(), (0..self.batch / 10).map(pair).collect()] }
+                };
+                (step * batch..(step + 1) * batch).map(word).collect()
             }
             Lengths::Uniform { train, .. } => {
                 let stream = Stream::new(self.seed, DRAWN).child(step as u64);
-                Batch::of((0..self.batch).map(|i| self.uniform(train, &stream.child(i as u64))).collect())
+                (0..self.batch).map(|i| self.uniform(train, &stream.child(i as u64))).collect()
             }
-        }
+        };
+        let short = Stream::new(self.seed, SHORT).child(step as u64);
+        Batch { groups: vec![main, (0..PAIRS).map(|i| self.drawn(2, &short.child(i))).collect()] }
     }
 
     fn held_out(&self, i: usize) -> Word {

@@ -31,7 +31,7 @@ mod method;
 mod network;
 mod packed;
 mod plan;
-mod product;
+pub(crate) mod product;
 mod reverse;
 mod solve;
 mod tape;

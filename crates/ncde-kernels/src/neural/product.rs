@@ -80,6 +80,20 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
         }
     }
 
+    /// Packs `inner` rows of `columns` numbers, whole registers at a time.
+    pub(crate) fn rows(&mut self, inner: usize, columns: usize, rows: Rows<'_, T>) {
+        let width = columns.div_ceil(R::WIDTH);
+        (self.inner, self.width) = (inner, width);
+        self.values.clear();
+        self.values.reserve(inner * width);
+        for first in (0..width).step_by(PANEL) {
+            for l in 0..inner {
+                let row = &rows.values[l * rows.stride..][..columns];
+                self.values.extend((first..width.min(first + PANEL)).map(|register| R::read(&row[register * R::WIDTH..])));
+            }
+        }
+    }
+
     /// Packs the transpose of `columns` rows of `inner` numbers, whole registers at a time.
     #[inline(always)]
     pub(crate) fn transpose<S: Simd>(&mut self, simd: S, inner: usize, columns: usize, rows: Rows<'_, T>) {

@@ -6,6 +6,9 @@
 //! ```
 //!
 //! Of equal entries the first is chosen.
+//!
+//! All sums over the dictionary are products of matrices, of several maps or steps at once: `M` of maps is `[maps, K] [K, H^2]`, `ds` of steps `[steps, H^2] [H^2, K]`, the gradient of the dictionary
+//! `[K, maps] [maps, H^2]`. One map at a time the dictionary would pass through the second-level cache for each.
 
 use std::collections::HashMap;
 
@@ -13,6 +16,16 @@ use ncde_simd::{Float, Kernel, Number, Simd, dispatch_for};
 use rayon::prelude::*;
 
 use super::{Input, PermutationDiagonal};
+use crate::neural::product::{Outer, Panels, Rows, RowsMut, Sum};
+use crate::pool::{Loan, borrow};
+
+/// The most numbers of matrices that are worked on at once: they stay in the second-level cache beside the dictionary.
+const ROOM: usize = 1 << 17;
+
+/// `n` numbers in whole registers.
+fn whole<T: Float>(n: usize) -> usize {
+    n.next_multiple_of(T::Register::WIDTH)
+}
 
 /// The maps of all steps.
 #[derive(Debug)]
@@ -46,12 +59,72 @@ impl Choices {
             }
         }
         let mut at = vec![0; steps.len() * spec.hidden];
-        at.par_chunks_exact_mut(spec.hidden).zip(&steps).for_each(|(at, &row)| {
-            let scores = &input.control[row * columns..][..matrices];
-            let mut room = Room::new(spec);
-            dispatch_for::<T, _>(Choose { dictionary: input.dictionary, scores, room: &mut room, at });
+        let mixing = Mixing::new(spec, input.dictionary);
+        let together = mixing.together();
+        at.par_chunks_mut(together * spec.hidden).zip(steps.par_chunks(together)).for_each(|(at, steps)| {
+            let scores: Vec<&[T]> = steps.iter().map(|row| &input.control[row * columns..][..matrices]).collect();
+            dispatch_for::<T, _>(ChooseAll { mixing: &mixing, scores: &scores, hidden: spec.hidden, at });
         });
         Self { of, steps, at }
+    }
+}
+
+/// The dictionary as rows of all numbers of a matrix, packed for products.
+#[derive(Debug)]
+pub(super) struct Mixing<T: Float> {
+    panels: Panels<T::Register>,
+    matrices: usize,
+    /// `H^2`, and that in whole registers.
+    entries: usize,
+    stride: usize,
+}
+
+impl<T: Float> Mixing<T> {
+    pub(super) fn new(spec: &PermutationDiagonal, dictionary: &[T]) -> Self {
+        let (matrices, entries) = (spec.matrices, spec.hidden * spec.hidden);
+        let mut panels = Panels::default();
+        panels.rows(matrices, entries, Rows { values: dictionary, stride: entries });
+        Self { panels, matrices, entries, stride: whole::<T>(entries) }
+    }
+
+    /// How many matrices are worked on at once.
+    fn together(&self) -> usize {
+        (ROOM / self.stride).clamp(1, 32)
+    }
+
+    /// `s` and `M` of some maps: rows of `K` numbers and of matrices.
+    #[inline(always)]
+    fn mix<S: Simd>(&self, simd: S, scores: &[&[T]], weights: &mut [T], mixed: &mut [T]) {
+        for (weights, scores) in weights.chunks_exact_mut(self.matrices).zip(scores) {
+            weights.copy_from_slice(scores);
+            softmax(weights);
+        }
+        let (a, c) = (Rows { values: weights, stride: self.matrices }, RowsMut { values: mixed, stride: self.stride });
+        self.panels.multiply(simd, scores.len(), a, c);
+    }
+}
+
+/// Where lines have their entry, of several maps.
+struct ChooseAll<'a, T: Float> {
+    mixing: &'a Mixing<T>,
+    scores: &'a [&'a [T]],
+    hidden: usize,
+    at: &'a mut [u32],
+}
+
+impl<T: Float> Kernel for ChooseAll<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { mixing, scores, hidden, at } = self;
+        let mut room = borrow::<Memory<T>>();
+        let Memory { weights, soft: mixed, .. } = &mut *room;
+        weights.resize(scores.len() * mixing.matrices, T::ZERO);
+        mixed.resize(scores.len() * mixing.stride, T::ZERO);
+        mixing.mix(simd, scores, weights, mixed);
+        for (at, matrix) in at.chunks_exact_mut(hidden).zip(mixed.chunks_exact(mixing.stride)) {
+            largest(matrix, at);
+        }
     }
 }
 
@@ -60,24 +133,13 @@ impl Choices {
 pub(super) struct Room<T> {
     /// `s`, `[K]`.
     weights: Vec<T>,
-    /// `M`, then `S`, `[H, H]`.
+    /// `M`, `[H, H]`.
     matrix: Vec<T>,
 }
 
 impl<T: Float> Room<T> {
     pub(super) fn new(spec: &PermutationDiagonal) -> Self {
         Self { weights: vec![T::ZERO; spec.matrices], matrix: vec![T::ZERO; spec.hidden * spec.hidden] }
-    }
-}
-
-/// `s` and `M`.
-#[inline(always)]
-fn mix<T: Float, S: Simd>(simd: S, dictionary: &[T], scores: &[T], room: &mut Room<T>) {
-    room.weights.copy_from_slice(scores);
-    softmax(&mut room.weights);
-    room.matrix.fill(T::ZERO);
-    for (&weight, own) in room.weights.iter().zip(dictionary.chunks_exact(room.matrix.len())) {
-        T::axpy(simd, &mut room.matrix, weight, own);
     }
 }
 
@@ -91,7 +153,22 @@ fn softmax<T: Float>(x: &mut [T]) {
     x.iter_mut().for_each(|x| *x *= factor);
 }
 
-/// Where lines have their entry.
+/// Where each line of a matrix has its largest entry.
+#[inline(always)]
+fn largest<T: Float>(matrix: &[T], at: &mut [u32]) {
+    let hidden = at.len();
+    for (at, line) in at.iter_mut().zip(matrix.chunks_exact(hidden)) {
+        let mut best = 0;
+        for (i, x) in line.iter().enumerate() {
+            if *x > line[best] {
+                best = i;
+            }
+        }
+        *at = best as u32;
+    }
+}
+
+/// Where lines have their entry, of one map.
 pub(super) struct Choose<'a, T> {
     pub(super) dictionary: &'a [T],
     pub(super) scores: &'a [T],
@@ -103,65 +180,166 @@ impl<T: Float> Kernel for Choose<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { dictionary, scores, room, at } = self;
-        mix(simd, dictionary, scores, room);
-        let hidden = at.len();
-        for (at, line) in at.iter_mut().zip(room.matrix.chunks_exact(hidden)) {
-            let mut best = 0;
-            for (i, x) in line.iter().enumerate() {
-                if *x > line[best] {
-                    best = i;
-                }
-            }
-            *at = best as u32;
+        let Self { dictionary, scores, room: Room { weights, matrix }, at } = self;
+        weights.copy_from_slice(scores);
+        softmax(weights);
+        matrix.fill(T::ZERO);
+        for (&weight, own) in weights.iter().zip(dictionary.chunks_exact(matrix.len())) {
+            T::axpy(simd, matrix, weight, own);
+        }
+        largest(matrix, at);
+    }
+}
+
+/// The dictionary as columns, packed for products with gradients.
+struct Columns<T: Float>(Panels<T::Register>);
+
+struct Pack<'a, T: Float> {
+    dictionary: &'a [T],
+    matrices: usize,
+}
+
+impl<T: Float> Kernel for Pack<'_, T> {
+    type Output = Columns<T>;
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Columns<T> {
+        let mut panels = Panels::default();
+        let entries = self.dictionary.len() / self.matrices;
+        panels.transpose(simd, entries, self.matrices, Rows { values: self.dictionary, stride: entries });
+        Columns(panels)
+    }
+}
+
+/// What all choices of a call have in common in the reverse pass.
+pub(super) struct Unchoosing<T: Float> {
+    mixing: Mixing<T>,
+    columns: Columns<T>,
+    hidden: usize,
+}
+
+/// One map, and what `dP` of each of its steps is made from: of its entries, and of its lines; a part after the other.
+pub(super) struct Chosen<'a, T> {
+    pub(super) scores: &'a [T],
+    pub(super) steps: Vec<(&'a [T], &'a [T])>,
+}
+
+impl<T: Float> Unchoosing<T> {
+    pub(super) fn new(spec: &PermutationDiagonal, dictionary: &[T]) -> Self {
+        let columns = dispatch_for::<T, _>(Pack { dictionary, matrices: spec.matrices });
+        Self { mixing: Mixing::new(spec, dictionary), columns, hidden: spec.hidden }
+    }
+
+    /// The gradients of the dictionary, `[K, H^2]` in whole registers, and, step by step of map after map, of the scores.
+    pub(super) fn gradients(&self, maps: &[Chosen<'_, T>]) -> (Loan<Numbers<T>>, Vec<T>) {
+        let Mixing { matrices, stride, .. } = self.mixing;
+        let (together, mut room) = (self.mixing.together(), borrow::<Memory<T>>());
+        let Memory { weights, soft, sums, own, scores } = &mut *room;
+        for (numbers, width) in
+            [(weights, matrices), (soft, stride), (sums, stride), (own, stride), (scores, whole::<T>(matrices))]
+        {
+            numbers.resize(together * width, T::ZERO);
+        }
+        let mut dictionary = borrow::<Numbers<T>>();
+        dictionary.0.clear();
+        dictionary.0.resize(matrices * stride, T::ZERO);
+        let mut scores = vec![T::ZERO; maps.iter().map(|map| map.steps.len()).sum::<usize>() * matrices];
+        let mut rest = &mut scores[..];
+        for maps in maps.chunks(together) {
+            let count: usize = maps.iter().map(|map| map.steps.len()).sum();
+            let (own, after) = rest.split_at_mut(count * matrices);
+            rest = after;
+            dispatch_for::<T, _>(Unchoose { of: self, maps, room: &mut room, d_dictionary: &mut dictionary.0, d_scores: own });
+        }
+        (dictionary, scores)
+    }
+
+    /// Adds what [`gradients`](Self::gradients) gave to the gradient of the dictionary.
+    pub(super) fn add(&self, own: &Numbers<T>, dictionary: &mut [T]) {
+        let Mixing { entries, stride, .. } = self.mixing;
+        for (sum, own) in dictionary.chunks_exact_mut(entries).zip(own.0.chunks_exact(stride)) {
+            sum.iter_mut().zip(own).for_each(|(sum, &own)| *sum += own);
         }
     }
 }
 
-/// The reverse pass of all steps with one map.
-pub(super) struct Unchoose<'a, T> {
-    pub(super) dictionary: &'a [T],
-    pub(super) scores: &'a [T],
-    pub(super) room: &'a mut Room<T>,
-    /// What `dP` of each step is made from: of its entries, and of its lines; a part after the other.
-    pub(super) steps: &'a [(&'a [T], &'a [T])],
-    /// `dM` of a step and of all, `[H, H]`.
-    pub(super) own: &'a mut [T],
-    pub(super) sum: &'a mut [T],
-    /// What is added to the gradient of the dictionary, `[K, H, H]`.
-    pub(super) d_dictionary: &'a mut [T],
+/// Numbers on loan.
+#[derive(Debug, Default)]
+pub(super) struct Numbers<T>(Vec<T>);
+
+/// Working memory of several choices, in rows of `K` numbers or of matrices.
+#[derive(Debug, Default)]
+struct Memory<T> {
+    /// `s` and `S` of maps, and the sums of `dM` over their steps.
+    weights: Vec<T>,
+    soft: Vec<T>,
+    sums: Vec<T>,
+    /// `dM` and `ds` of steps.
+    own: Vec<T>,
+    scores: Vec<T>,
+}
+
+/// The reverse pass of all steps of several maps.
+struct Unchoose<'a, T: Float> {
+    of: &'a Unchoosing<T>,
+    maps: &'a [Chosen<'a, T>],
+    room: &'a mut Memory<T>,
+    /// What is added to the gradient of the dictionary, `[K, H^2]` in whole registers.
+    d_dictionary: &'a mut [T],
     /// The gradients of the scores, `[steps, K]`.
-    pub(super) d_scores: &'a mut [T],
+    d_scores: &'a mut [T],
 }
 
 impl<T: Float> Kernel for Unchoose<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { dictionary, scores, room, steps, own, sum, d_dictionary, d_scores } = self;
-        mix(simd, dictionary, scores, room);
-        let (matrices, entries) = (scores.len(), own.len());
-        let hidden = entries.isqrt();
-        room.matrix.chunks_exact_mut(hidden).for_each(softmax);
-        sum.fill(T::ZERO);
-        for (&(entries_of, lines_of), d_scores) in steps.iter().zip(d_scores.chunks_exact_mut(matrices)) {
-            for (j, (own, soft)) in own.chunks_exact_mut(hidden).zip(room.matrix.chunks_exact(hidden)).enumerate() {
-                own.fill(T::ZERO);
-                for (of_entries, of_lines) in entries_of.chunks_exact(hidden).zip(lines_of.chunks_exact(hidden)) {
-                    T::axpy(simd, own, of_lines[j], of_entries);
+        let Self { of: Unchoosing { mixing, columns, hidden }, maps, room, d_dictionary, d_scores } = self;
+        let (hidden, &Mixing { matrices, entries, stride, .. }) = (*hidden, mixing);
+        let wide = whole::<T>(matrices);
+        let scores: Vec<&[T]> = maps.iter().map(|map| map.scores).collect();
+        mixing.mix(simd, &scores, &mut room.weights, &mut room.soft);
+        for soft in room.soft.chunks_exact_mut(stride).take(maps.len()) {
+            soft[..entries].chunks_exact_mut(hidden).for_each(softmax);
+        }
+        room.sums.fill(T::ZERO);
+        // Steps of all maps, as many at once as there is room for.
+        let all: Vec<(usize, &(&[T], &[T]))> =
+            maps.iter().enumerate().flat_map(|(i, map)| map.steps.iter().map(move |step| (i, step))).collect();
+        let most = room.own.len() / stride;
+        for (some, d_scores) in all.chunks(most).zip(d_scores.chunks_mut(most * matrices)) {
+            for ((map, (entries_of, lines_of)), own) in some.iter().zip(room.own.chunks_exact_mut(stride)) {
+                let (soft, sum) = (&room.soft[map * stride..][..entries], &mut room.sums[map * stride..][..entries]);
+                let lines = own[..entries].chunks_exact_mut(hidden).zip(soft.chunks_exact(hidden));
+                for (j, ((own, soft), sum)) in lines.zip(sum.chunks_exact_mut(hidden)).enumerate() {
+                    own.fill(T::ZERO);
+                    for (of_entries, of_lines) in entries_of.chunks_exact(hidden).zip(lines_of.chunks_exact(hidden)) {
+                        T::axpy(simd, own, of_lines[j], of_entries);
+                    }
+                    let mean = T::dot(simd, own, soft);
+                    for ((own, &soft), sum) in own.iter_mut().zip(soft).zip(sum) {
+                        *own = soft * (*own - mean);
+                        *sum += *own;
+                    }
                 }
-                let mean = T::dot(simd, own, soft);
-                own.iter_mut().zip(soft).for_each(|(own, &soft)| *own = soft * (*own - mean));
             }
-            T::axpy(simd, sum, T::ONE, own);
-            for (d, matrix) in d_scores.iter_mut().zip(dictionary.chunks_exact(entries)) {
-                *d = T::dot(simd, matrix, own);
+            let (a, c) = (Rows { values: &room.own, stride }, RowsMut { values: &mut room.scores, stride: wide });
+            columns.0.multiply(simd, some.len(), a, c);
+            for (((map, _), seen), d) in some.iter().zip(room.scores.chunks_exact(wide)).zip(d_scores.chunks_exact_mut(matrices))
+            {
+                let (weights, seen) = (&room.weights[map * matrices..][..matrices], &seen[..matrices]);
+                let mean = T::dot(simd, seen, weights);
+                d.iter_mut().zip(seen.iter().zip(weights)).for_each(|(d, (&ds, &s))| *d = s * (ds - mean));
             }
-            let mean = T::dot(simd, d_scores, &room.weights);
-            d_scores.iter_mut().zip(&room.weights).for_each(|(d, &s)| *d = s * (*d - mean));
         }
-        for (&weight, own) in room.weights.iter().zip(d_dictionary.chunks_exact_mut(entries)) {
-            T::axpy(simd, own, weight, sum);
+        Outer {
+            a: Rows { values: &room.weights, stride: matrices },
+            b: Rows { values: &room.sums, stride },
+            starts: &[(0, 0)],
+            count: maps.len(),
+            shape: [matrices, stride / T::Register::WIDTH],
+            sum: Sum::Add,
+            c: RowsMut { values: d_dictionary, stride },
         }
+        .run(simd);
     }
 }

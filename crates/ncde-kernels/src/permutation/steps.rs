@@ -6,11 +6,13 @@ use std::ops::Range;
 use ncde_simd::{Float, Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
 
-use super::choice::{Choices, Room, Unchoose};
+use super::choice::{Choices, Chosen, Unchoosing};
 use super::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
 
 /// The most parts that the gradient of the dictionary is summed in; they are added in order, so threads do not matter.
 const MOST_SHARDS: usize = 16;
+/// The least steps of a part: it has a gradient of its own, as large as the dictionary.
+const LEAST_STEPS: usize = 64;
 
 /// All steps, ready to be taken.
 struct Walk<'a, T> {
@@ -305,38 +307,20 @@ impl<T: Float> Walk<'_, T> {
             }
         }
         let shards = shards(&rows.iter().map(|rows| rows.len() + 1).collect::<Vec<_>>());
+        let unchoosing = Unchoosing::new(spec, input.dictionary);
         let work = |shard: Range<usize>| {
-            let mut room = Room::new(spec);
-            let (mut own, mut sum) = (vec![T::ZERO; spec.hidden * spec.hidden], vec![T::ZERO; spec.hidden * spec.hidden]);
-            let mut d_dictionary = vec![T::ZERO; spec.dictionary()];
-            let mut all = Vec::new();
-            for map in shard {
-                let steps = rows[map].iter().map(|&row| (entries(row), &lines[row * width..][..width]));
-                let steps: Vec<(&[T], &[T])> = steps.collect();
-                let mut d_scores = vec![T::ZERO; steps.len() * matrices];
-                let scores = &input.control[self.choices.steps[map] * columns..][..matrices];
-                dispatch_for::<T, _>(Unchoose {
-                    dictionary: input.dictionary,
-                    scores,
-                    room: &mut room,
-                    steps: &steps,
-                    own: &mut own,
-                    sum: &mut sum,
-                    d_dictionary: &mut d_dictionary,
-                    d_scores: &mut d_scores,
-                });
-                all.push(d_scores);
-            }
-            (d_dictionary, all)
+            let chosen = shard.map(|map| Chosen {
+                scores: &input.control[self.choices.steps[map] * columns..][..matrices],
+                steps: rows[map].iter().map(|&row| (entries(row), &lines[row * width..][..width])).collect(),
+            });
+            unchoosing.gradients(&chosen.collect::<Vec<_>>())
         };
-        let done: Vec<(Vec<T>, Vec<Vec<T>>)> = shards.clone().into_par_iter().map(work).collect();
+        let done: Vec<_> = shards.clone().into_par_iter().map(work).collect();
         let mut dictionary = vec![T::ZERO; spec.dictionary()];
         for (shard, (own, scores)) in shards.into_iter().zip(done) {
-            dictionary.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-            for (rows, scores) in rows[shard].iter().zip(scores) {
-                for (&row, own) in rows.iter().zip(scores.chunks_exact(matrices)) {
-                    control[row * columns..][..matrices].copy_from_slice(own);
-                }
+            unchoosing.add(&own, &mut dictionary);
+            for (row, own) in rows[shard].iter().flatten().zip(scores.chunks_exact(matrices)) {
+                control[row * columns..][..matrices].copy_from_slice(own);
             }
         }
         dictionary
@@ -350,7 +334,7 @@ fn cut<T>(values: &mut [T], series: usize, piece: usize) -> Vec<&mut [T]> {
 
 /// At most [`MOST_SHARDS`] consecutive ranges of about the same work.
 fn shards(work: &[usize]) -> Vec<Range<usize>> {
-    let share = work.iter().sum::<usize>().div_ceil(MOST_SHARDS).max(1);
+    let share = work.iter().sum::<usize>().div_ceil(MOST_SHARDS).max(LEAST_STEPS);
     let (mut all, mut start, mut own) = (Vec::new(), 0, 0);
     for (i, work) in work.iter().enumerate() {
         own += work;
