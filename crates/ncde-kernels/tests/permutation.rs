@@ -107,6 +107,35 @@ fn results_do_not_depend_on_threads() {
     }
 }
 
+/// More maps, and more steps of a map, than are worked on at once: what a batch gives is what its series give.
+#[test]
+fn a_batch_is_its_series() {
+    for (case, seed) in KINDS.into_iter().flat_map(|kind| both(Case::new(5, kind, true, [70, 4, 6, 3]))).zip(0..) {
+        let case = if seed % 2 == 0 { case } else { case.harder() };
+        let whole = case.run::<f64>();
+        let part = |values: &[f64], b: usize| values[b * (values.len() / case.batch)..][..values.len() / case.batch].to_vec();
+        let mut dictionary = vec![0.0; case.dictionary.len()];
+        for b in 0..case.batch {
+            let own = Case {
+                batch: 1,
+                control: part(&case.control, b),
+                initial: part(&case.initial, b),
+                spans: case.spans.as_deref().map(|spans| part(spans, b)),
+                lengths: case.lengths.as_ref().map(|lengths| vec![lengths[b]]),
+                weights: part(&case.weights, b),
+                ..case.clone()
+            };
+            let (states, of) = own.run::<f64>();
+            let name = format!("{}, series {b}", case.name());
+            assert_close(&name, &part(&whole.0, b), &states, 1e-13);
+            assert_close(&name, &part(&whole.1.control, b), &of.control, 1e-12);
+            assert_close(&name, &part(&whole.1.initial, b), &of.initial, 1e-12);
+            dictionary.iter_mut().zip(of.dictionary).for_each(|(sum, own)| *sum += own);
+        }
+        assert_close(&case.name(), &whole.1.dictionary, &dictionary, 1e-12);
+    }
+}
+
 #[test]
 fn a_stream_is_the_recurrence() {
     for diagonal in KINDS {

@@ -63,33 +63,29 @@ impl<R> Default for Panels<R> {
 impl<T: Float, R: Number<Real = T>> Panels<R> {
     /// Packs the matrix with entries `entry(l, j)`, filled up with zeros to whole registers.
     pub(crate) fn pack(&mut self, inner: usize, columns: usize, entry: impl Fn(usize, usize) -> T) {
-        let width = columns.div_ceil(R::WIDTH);
-        (self.inner, self.width) = (inner, width);
-        self.values.clear();
-        self.values.reserve(inner * width);
-        for first in (0..width).step_by(PANEL) {
-            for l in 0..inner {
-                for register in first..width.min(first + PANEL) {
-                    let mut value = R::ZEROS;
-                    for lane in 0..R::WIDTH.min(columns - register * R::WIDTH) {
-                        value.set_lane(lane, entry(l, register * R::WIDTH + lane));
-                    }
-                    self.values.push(value);
-                }
+        self.fill(inner, columns, |l, register| {
+            let mut value = R::ZEROS;
+            for lane in 0..R::WIDTH.min(columns - register * R::WIDTH) {
+                value.set_lane(lane, entry(l, register * R::WIDTH + lane));
             }
-        }
+            value
+        });
     }
 
     /// Packs `inner` rows of `columns` numbers, whole registers at a time.
     pub(crate) fn rows(&mut self, inner: usize, columns: usize, rows: Rows<'_, T>) {
+        self.fill(inner, columns, |l, register| R::read(&rows.values[l * rows.stride..][..columns][register * R::WIDTH..]));
+    }
+
+    /// Packs `[inner, columns]` numbers by registers of a row.
+    fn fill(&mut self, inner: usize, columns: usize, value: impl Fn(usize, usize) -> R) {
         let width = columns.div_ceil(R::WIDTH);
         (self.inner, self.width) = (inner, width);
         self.values.clear();
         self.values.reserve(inner * width);
         for first in (0..width).step_by(PANEL) {
             for l in 0..inner {
-                let row = &rows.values[l * rows.stride..][..columns];
-                self.values.extend((first..width.min(first + PANEL)).map(|register| R::read(&row[register * R::WIDTH..])));
+                self.values.extend((first..width.min(first + PANEL)).map(|register| value(l, register)));
             }
         }
     }

@@ -217,10 +217,13 @@ pub(super) struct Unchoosing<T: Float> {
     hidden: usize,
 }
 
-/// One map, and what `dP` of each of its steps is made from: of its entries, and of its lines; a part after the other.
+/// What `dP` of a step is made from: of its entries, and of its lines; a part after the other.
+type Factors<'a, T> = (&'a [T], &'a [T]);
+
+/// One map, and its steps.
 pub(super) struct Chosen<'a, T> {
     pub(super) scores: &'a [T],
-    pub(super) steps: Vec<(&'a [T], &'a [T])>,
+    pub(super) steps: Vec<Factors<'a, T>>,
 }
 
 impl<T: Float> Unchoosing<T> {
@@ -303,8 +306,8 @@ impl<T: Float> Kernel for Unchoose<'_, T> {
         }
         room.sums.fill(T::ZERO);
         // Steps of all maps, as many at once as there is room for.
-        let all: Vec<(usize, &(&[T], &[T]))> =
-            maps.iter().enumerate().flat_map(|(i, map)| map.steps.iter().map(move |step| (i, step))).collect();
+        let all: Vec<(usize, Factors<'_, T>)> =
+            maps.iter().enumerate().flat_map(|(i, map)| map.steps.iter().map(move |&step| (i, step))).collect();
         let most = room.own.len() / stride;
         for (some, d_scores) in all.chunks(most).zip(d_scores.chunks_mut(most * matrices)) {
             for ((map, (entries_of, lines_of)), own) in some.iter().zip(room.own.chunks_exact_mut(stride)) {
