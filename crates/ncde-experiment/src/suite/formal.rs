@@ -169,7 +169,7 @@ fn differences(budget: Budget) -> Vec<String> {
         "The low-rank part of dplr is linear in the increment, as in the thesis's text; its code on tokens is quadratic.".into(),
         "A step of the flow is I + Omega, as published: exp has positive eigenvalues only, and a diagonal one then cannot count modulo 2.".into(),
         "permutation-diagonal is not in the thesis: 98.8 % on average were published for it since (PD-SSM, two blocks of 128 complex states; of each run its best look). There the diagonal comes from a network, \
-         here from an affine map, and a diagonal matrix takes inputs past the states, here none does."
+         here from an affine map. There a diagonal matrix takes inputs past the states; at `paper` here nothing does, at `quick` blocks are those of the other rows."
             .into(),
     ];
     if budget == Budget::Quick {
