@@ -65,5 +65,6 @@ for _ in range(a.rounds):
         repeat = [] if bench.startswith("train") else ["--repeat", 20]
         last[name] = line([a.ncde, "bench", *bench.split(), *repeat, "--device", a.device])
         ours.setdefault(name, []).append(last[name]["seconds"])
+        print(name, ours[name][-1], peers.get(name, ["-"])[-1], file=sys.stderr, flush=True)
 for name, _, _, wanted in WORK:
     print(row(name, ours[name], peers.get(name), wanted, f"   {last[name]['peak_mib']:7.1f} MiB   {last[name].get('launches', '-'):>5} launches"))

@@ -102,6 +102,8 @@ pub struct Request {
     pub seeds: Option<Seeds>,
     /// Steps of training; as many as the budget has if it is not said.
     pub steps: Option<usize>,
+    /// Settings that are changed, `KEY=VALUE`.
+    pub set: Vec<String>,
     /// The models; all where there are none.
     pub models: Vec<String>,
     /// The tasks; all where there are none.
@@ -121,12 +123,19 @@ impl Request {
             budget,
             seeds: None,
             steps: None,
+            set: Vec::new(),
             models: Vec::new(),
             tasks: Vec::new(),
             data: None,
             split: None,
             device: Device::Cpu,
         }
+    }
+
+    /// Settings that are changed of a model: those of the others stay, as they may not have them.
+    pub(crate) fn set_of(&self, model: &str) -> &[String] {
+        let chosen = self.models.is_empty() || self.models.iter().any(|own| own == model);
+        if chosen { &self.set } else { &[] }
     }
 
     /// The seeds of an experiment that published with `own`: of these one at `quick` and all at `paper`.
@@ -276,6 +285,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// What it needs: data, and about how long.
     pub needs: &'static str,
+    /// Whether settings of its runs can be changed.
+    pub settings: bool,
     /// Its plan.
     pub plan: fn(&Request) -> Result<Plan, Error>,
 }
@@ -284,11 +295,17 @@ impl Entry {
     /// The plan, of the models and tasks that were asked for.
     ///
     /// # Errors
-    /// If there is no such model or task, or data are missing.
+    /// If there is no such model, task or setting, or data are missing.
     pub fn plan(&self, request: &Request) -> Result<Plan, Error> {
+        if let Some(own) = request.set.first().filter(|_| !self.settings) {
+            return Err(Error::Refused(format!("`{}` has no settings to change (`--set {own}`)", self.name)));
+        }
         let mut plan = (self.plan)(request)?;
         plan.differences
             .extend(request.steps.map(|steps| format!("At most {steps} steps of training, as asked for (`--steps`).")));
+        if !request.set.is_empty() {
+            plan.differences.push(format!("Set as asked for (`--set`): {}.", request.set.join(", ")));
+        }
         let wanted = [("model", &request.models), ("task", &request.tasks)];
         let part = |job: &Job, what: &str| if what == "model" { job.model.clone() } else { job.task.clone() };
         for (what, names) in wanted {

@@ -63,6 +63,31 @@ fn models_and_tasks_can_be_chosen_and_misspellings_are_told() {
 }
 
 #[test]
+fn settings_can_be_changed_where_a_run_has_them() {
+    let of = |name: &str, model: &str, set: &[&str]| {
+        let (models, set) = (vec![model.into()], set.iter().map(|&own| own.into()).collect());
+        let request = Request { models, set, ..Request::new(Budget::Quick) };
+        find(EXPERIMENTS, name).unwrap().plan(&request)
+    };
+    let keys = ["hidden=16", "recurrence.scores=2", "structure.recurrence.sharpness=5", "block=readout", "most=0.5"];
+    let plan = of("formal", "permutation-diagonal", &keys).unwrap();
+    let own = &plan.jobs[0].settings;
+    let recurrence = &own["structure"]["recurrence"];
+    assert_eq!((&recurrence["hidden"], &recurrence["scores"], &recurrence["sharpness"]), (&16.into(), &2.0.into(), &5.0.into()));
+    assert_eq!((&own["structure"]["block"], &own["training"]["rates"]["most"]), (&"readout".into(), &0.5.into()));
+    assert_eq!((&own["hidden"], &own["training"]["seed"]), (&16.into(), &plan.jobs[0].seed.into()));
+    assert!(plan.differences.last().unwrap().contains("recurrence.scores=2"), "{:?}", plan.differences);
+    let series = of("toy", "nrde", &["train.rate=0.125"]).unwrap();
+    assert!(series.jobs[0].settings.as_str().unwrap().contains("rate = 0.125"));
+    let told = |name, model, set| of(name, model, &[set]).unwrap_err().to_string();
+    assert!(told("formal", "block-64-8", "recurrence.scores=2").contains("there is no such key; there are `hidden`"));
+    assert!(told("formal", "block-64-8", "training.seed=2").contains("seed"), "records are known by their seed");
+    assert!(told("formal", "block-64-8", "structure.rank=2").contains("rank"));
+    assert!(told("formal", "block-64-8", "dropout=much").contains("much"));
+    assert!(told("lip", "3 layers", "rate=1").contains("`lip` has no settings to change"));
+}
+
+#[test]
 fn missing_data_say_where_to_get_them() {
     let entry = find(EXPERIMENTS, "uea").unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -21,6 +21,8 @@ Examples:
       as published: days on a processor
   ncde experiment formal --budget paper --steps 20000 --device cuda --out runs/formal
       the published models on a GPU, with a fifth of the steps
+  ncde experiment formal --model permutation-diagonal --set recurrence.scores=2 --out runs/scores
+      a row with another setting; the table says so
   ncde experiment a5 --budget paper --out runs/a5 --resume
       go on with it; a finished run is never done again
 
@@ -48,6 +50,10 @@ pub(crate) struct ExperimentArgs {
     /// The most steps of training, in place of the budget's; the learning rate falls over as many
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) steps: Option<usize>,
+
+    /// Any setting of its runs, as `result.json` has it: `training.decay=0.1` on words, `train.rate=0.001` on series; may be given often
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 
     /// Only this model; may be given several times
     #[arg(long, value_name = "NAME")]

@@ -24,6 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "a5",
     summary: "word problem on the group A5: the fewest blocks that exceed 90 %",
     needs: "nothing; words are drawn",
+    settings: true,
     plan,
 };
 
@@ -110,9 +111,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                     let source = Rc::new(A5::new(Lengths::One(length), batch, SPLIT, seed));
                     let words = json!({"length": length, "batch": batch, "split": SPLIT});
                     let (model, task) = (name(row.name, blocks), format!("length-{length}"));
-                    let who = (model, task.clone(), seed);
-                    let own = recipe(budget, row.clone(), blocks, seed).within(request.steps);
-                    let mut job = own.job(who, (source, words), move |fitted, own| {
+                    let own = recipe(budget, row.clone(), blocks, seed).asked(request, &model)?;
+                    let mut job = own.job((model, task.clone(), seed), (source, words), move |fitted, own| {
                         let mut own = own;
                         if fitted.accuracy() > ENOUGH {
                             own.values.insert("blocks".into(), blocks as f64);

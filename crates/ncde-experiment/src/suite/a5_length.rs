@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "a5-length",
     summary: "A5 at lengths beyond those of training: 20 to 5120",
     needs: "nothing; words are drawn",
+    settings: true,
     plan,
 };
 
@@ -64,7 +65,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             own.fit.look = budget.of(500, 5000);
             own.fit.held_out = budget.of(128, 8192);
             own.fit.enough = 0.9995;
-            let own = own.within(request.steps);
+            let own = own.asked(request, row.name)?;
             let test = source.clone();
             let who = (row.name.to_owned(), "length".to_owned(), seed);
             jobs.push(own.job(who, (source, said), move |fitted, mut own| {

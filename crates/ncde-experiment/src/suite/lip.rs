@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "lip",
     summary: "Lip(2) norms of networks fitted to sign(x), and the constants of the composition bound",
     needs: "nothing",
+    settings: false,
     plan,
 };
 

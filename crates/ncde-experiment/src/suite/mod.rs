@@ -2,6 +2,7 @@
 
 mod a5;
 mod a5_length;
+mod change;
 mod formal;
 mod lip;
 mod ppg;

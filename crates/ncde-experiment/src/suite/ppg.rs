@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "ppg",
     summary: "PPG-DaLiA: heart rate every 2 s from six signals at the wrist, windows of 49,920 observations",
     needs: "--data DIR with S1/S1.pkl to S15/S15.pkl (paper: about 12 GB of memory); quick draws recordings of the same form without",
+    settings: true,
     plan,
 };
 
@@ -108,7 +109,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let own = read()?.windows(&cut);
                 Ok(InParts { data: own.data, validation: own.validation, test: own.test })
             });
-            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), (config, request.steps), &said, data));
+            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), (config, request), &said, data)?);
         }
     }
     Ok(Plan {

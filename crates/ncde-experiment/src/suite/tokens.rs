@@ -5,10 +5,11 @@ use std::rc::Rc;
 use ncde_report::statistics::Better;
 use serde_json::json;
 
+use super::change::change;
 use crate::Error;
-use crate::plan::{Control, Job, Metric};
+use crate::plan::{Control, Job, Metric, Request};
 use crate::record::{EXPLODED, Measured};
-use crate::token::{Fit, Fitted, Kept, Row, Slice, Source, fit};
+use crate::token::{Fit, Fitted, Kept, Matrices, Row, Slice, Source, fit};
 
 /// The share of answers that are right on words that were held out.
 pub(super) const ACCURACY: Metric =
@@ -40,10 +41,49 @@ impl Recipe {
         json!({"hidden": row.hidden, "structure": row.structure, "model": slice, "training": fit, "words": source})
     }
 
-    /// The same with so many steps, if that is asked for.
-    pub(super) fn within(mut self, steps: Option<usize>) -> Self {
-        self.fit.steps = steps.unwrap_or(self.fit.steps);
-        self
+    /// The same with the steps and settings that are asked for of the model of this name.
+    ///
+    /// # Errors
+    /// If there is no such setting, or it cannot have this value.
+    pub(super) fn asked(mut self, request: &Request, model: &str) -> Result<Self, Error> {
+        self.fit.steps = request.steps.unwrap_or(self.fit.steps);
+        for assignment in request.set_of(model) {
+            let mut settings = self.settings(&serde_json::Value::Null);
+            // Words are the experiment's, and records are known by their seed.
+            settings.as_object_mut().and_then(|own| own.remove("words"));
+            settings["training"].as_object_mut().and_then(|own| own.remove("seed"));
+            change(&mut settings, assignment)?;
+            if settings["training"].get("seed").is_some() {
+                return Err(Error::Refused(format!("`--set {assignment}`: seeds are chosen with `--seeds`")));
+            }
+            self.read(settings).map_err(|e| Error::Refused(format!("`--set {assignment}`: {e}")))?;
+        }
+        Ok(self)
+    }
+
+    /// Takes settings as [`settings`](Self::settings) gives them, words and seed aside.
+    fn read(&mut self, mut settings: serde_json::Value) -> serde_json::Result<()> {
+        settings["training"]["seed"] = self.fit.seed.into();
+        let mut part = |key: &str| settings[key].take();
+        self.row.hidden = serde_json::from_value(part("hidden"))?;
+        self.slice = serde_json::from_value(part("model"))?;
+        self.fit = serde_json::from_value(part("training"))?;
+        match &mut self.row.structure {
+            Matrices::Linear(structure) => *structure = serde_json::from_value(part("structure"))?,
+            Matrices::Permutation { recurrence, block } => {
+                let mut own = part("structure");
+                let before = recurrence.hidden;
+                *recurrence = serde_json::from_value(own["recurrence"].take())?;
+                *block = serde_json::from_value(own["block"].take())?;
+                // The number of states has two names.
+                if recurrence.hidden == before {
+                    recurrence.hidden = self.row.hidden;
+                } else {
+                    self.row.hidden = recurrence.hidden;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Trains, and says so; none if it was stopped.

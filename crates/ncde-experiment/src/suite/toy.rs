@@ -23,6 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "toy",
     summary: "signs of signature terms of walks: NCDE, NRDE and Log-NCDE",
     needs: "nothing; walks are drawn (paper: 100,000 of them, about 2 GB of memory)",
+    settings: true,
     plan,
 };
 
@@ -83,7 +84,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             for seed in request.seeds(&SEEDS) {
                 let config = trained::config(&settings(budget, model), &[])?;
                 let data = Rc::new(move || Ok((dataset(count, word), None)));
-                jobs.push(trained::job((model.into(), task.into(), seed), (config, request.steps), data));
+                jobs.push(trained::job((model.into(), task.into(), seed), (config, request), data)?);
             }
         }
     }

@@ -9,7 +9,7 @@ use ncde_report::{Metrics, RunRecord};
 
 use crate::Error;
 use crate::memory::Watch;
-use crate::plan::{Control, Job, Metric};
+use crate::plan::{Control, Job, Metric, Request};
 use crate::record::{EXPLODED, Measured};
 
 /// What a run of training leaves in its directory.
@@ -64,32 +64,40 @@ pub(super) fn config(text: &str, more: &[String]) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// A job that trains with a configuration, and so many steps if that is asked for, on data that are made or read when it is its turn.
+/// A configuration with the steps and settings that are asked for.
+fn asked(mut config: Config, request: &Request, (model, seed): (&str, u64)) -> Result<Config, Error> {
+    for assignment in request.set_of(model) {
+        config.set(assignment)?;
+    }
+    config.train.seed = Some(seed);
+    config.train.steps = request.steps.or(config.train.steps);
+    Ok(config)
+}
+
+/// A job that trains with a configuration, and what is asked for in its place, on data that are made or read when it is its turn.
 pub(super) fn job(
     (model, task, seed): (String, String, u64),
-    (mut config, steps): (Config, Option<usize>),
+    (config, request): (Config, &Request),
     data: Rc<dyn Fn() -> Result<Data, Error>>,
-) -> Job {
-    config.train.seed = Some(seed);
-    config.train.steps = steps.or(config.train.steps);
+) -> Result<Job, Error> {
+    let config = asked(config, request, (&model, seed))?;
     let settings = serde_json::Value::String(config.to_toml());
     let name = format!("{model} on {task}, seed {seed}");
     let work = move |control: &mut Control<'_>| {
         let (train, test) = data()?;
         train_in(&config, (train, test), control, &name)
     };
-    Job { model, task, seed, settings, spare: None, work: Box::new(work) }
+    Ok(Job { model, task, seed, settings, spare: None, work: Box::new(work) })
 }
 
 /// A job on data whose parts are known by the ids of cases.
 pub(super) fn job_in_parts(
     (model, task, seed): (String, String, u64),
-    (mut config, steps): (Config, Option<usize>),
+    (config, request): (Config, &Request),
     said: &serde_json::Value,
     data: Rc<dyn Fn() -> Result<InParts, Error>>,
-) -> Job {
-    config.train.seed = Some(seed);
-    config.train.steps = steps.or(config.train.steps);
+) -> Result<Job, Error> {
+    let config = asked(config, request, (&model, seed))?;
     let settings = serde_json::json!({"config": config.to_toml(), "data": said});
     let name = format!("{model} on {task}, seed {seed}");
     let work = move |control: &mut Control<'_>| {
@@ -103,7 +111,7 @@ pub(super) fn job_in_parts(
         (config.data.parts, config.data.split) = (Some(path), Some(SplitBy::Parts));
         train_in(&config, (data, None), control, &name)
     };
-    Job { model, task, seed, settings, spare: None, work: Box::new(work) }
+    Ok(Job { model, task, seed, settings, spare: None, work: Box::new(work) })
 }
 
 /// Trains in the directory of a run; none if it was stopped.

@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "uea",
     summary: "six data sets of the UEA archive: every structure, NCDE, NRDE, Log-NCDE and a stack",
     needs: "--data DIR with NAME/NAME_TRAIN.ts and NAME/NAME_TEST.ts of some of the six, or NAME/NAME.npz with NAME/splits.json",
+    settings: true,
     plan,
 };
 
@@ -186,7 +187,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 }
                 let files = files.clone();
                 let data = Rc::new(move || files.read(in_parts));
-                jobs.push(trained::job((model.into(), set.name.into(), seed), (config, request.steps), data));
+                jobs.push(trained::job((model.into(), set.name.into(), seed), (config, request), data)?);
             }
         }
     }

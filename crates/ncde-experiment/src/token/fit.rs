@@ -15,7 +15,7 @@ use ncde::random::Stream;
 use ncde::train::{Device, Learner, Padded, learner};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Standing};
 use super::words::{Batch, Source, Word};
@@ -28,7 +28,8 @@ const CHECKPOINT_SECONDS: f64 = 60.0;
 const MOST_TOKENS: usize = 1 << 15;
 
 /// How the learning rate goes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rates {
     /// The largest.
     pub most: f64,
@@ -59,7 +60,8 @@ impl Rates {
 }
 
 /// How a model is trained.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fit {
     /// The most steps.
     pub steps: usize,

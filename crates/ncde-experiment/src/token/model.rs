@@ -13,7 +13,7 @@ use ncde_runtime::layer::{
     Drive, Dropout, Embedding, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, PermutationDiagonal, Pool, Rows, Scale,
     Signal, Stability, StructureSpec,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::words::Source;
 
@@ -44,7 +44,7 @@ pub enum Matrices {
 }
 
 /// What stands around a permutation-diagonal recurrence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Around {
     /// The block of the other structures, with its skip connections.
@@ -77,7 +77,8 @@ impl Row {
 pub(crate) const WALSH_HADAMARD: StructureSpec = StructureSpec::WalshHadamard { bound: Bound::Tanh };
 
 /// What a model is made of besides its structure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Slice {
     /// How many blocks.
     pub blocks: usize,
@@ -92,7 +93,7 @@ pub struct Slice {
 }
 
 /// How a generator moves a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flow {
     /// `I + Omega`, as the thesis's code on tokens.

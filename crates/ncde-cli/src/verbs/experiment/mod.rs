@@ -28,6 +28,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
         budget: args.budget,
         seeds: args.seeds.clone(),
         steps: args.steps,
+        set: args.set.clone(),
         models: args.model.clone(),
         tasks: args.task.clone(),
         data: args.data.clone(),

@@ -19,24 +19,28 @@ pub(super) const EXPERIMENTS: &[Entry] = &[
         name: "scan-table",
         summary: "time of a training step against the chunks of the parallel scan, at the shape of EigenWorms",
         needs: "nothing; numbers are drawn",
+        settings: false,
         plan: scan_table,
     },
     Entry {
         name: "log-ode-table",
         summary: "time and memory with and without Log-ODE windows and the parallel scan, at the shape of EigenWorms",
         needs: "nothing; numbers are drawn",
+        settings: false,
         plan: log_ode_table,
     },
     Entry {
         name: "eigenworms",
         summary: "time and memory of NCDE, Log-NCDE, Linear and Log-Linear NCDE, at the shape of EigenWorms",
         needs: "nothing; numbers are drawn",
+        settings: false,
         plan: eigenworms,
     },
     Entry {
         name: "step-table",
         summary: "time of a training step of every model at the shapes of the six UEA data sets",
         needs: "nothing; numbers are drawn",
+        settings: false,
         plan: steps::six,
     },
 ];
