@@ -94,7 +94,7 @@ impl LinearCdeBatch {
     fn flow<B: LayerBackend>(&self, weights: &LayerWeights<'_, B>) -> Result<Flow<B>, Error> {
         let a = weights.weight::<2>("a")?;
         let a = match &self.prepared.contractive {
-            Some(own) => contracting(own, a),
+            Some(own) => contracting(own, a)?,
             None => a,
         };
         let a = a.flatten::<1>(0, 1);
@@ -230,7 +230,7 @@ fn beside<B: Backend>(numbers: Tensor<B, 3>) -> Tensor<B, 2> {
 }
 
 /// The matrices of free weights `[channels, parameters]`, as [`Contractive::matrices`].
-fn contracting<B: Backend>(own: &Contractive, a: Tensor<B, 2>) -> Tensor<B, 2> {
+fn contracting<B: LayerBackend>(own: &Contractive, a: Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
     let ([channels, count], device, dtype) = (a.dims(), a.device(), a.dtype());
     let mask =
         |values: Vec<f32>| Tensor::<B, 1>::from_data(TensorData::new(values, [count]), &device).cast(dtype).unsqueeze::<2>();
@@ -242,16 +242,28 @@ fn contracting<B: Backend>(own: &Contractive, a: Tensor<B, 2>) -> Tensor<B, 2> {
     let upper = time.clone() * mask(own.where_below(|below| below < 0));
     let lower = time * mask(own.where_below(|below| below >= 0));
     let squares = own.runs().iter().map(|(b, places)| {
-        let l = lower.clone().narrow(1, places.start, places.len()).reshape([places.len() / (b * b), *b, *b]);
-        l.clone().matmul(l.swap_dims(1, 2)).reshape([1, places.len()])
+        let l = lower.clone().narrow(1, places.start, places.len());
+        Ok(gram(l.reshape([places.len() / (b * b), *b, *b]))?.reshape([1, places.len()]))
     });
+    let squares = squares.collect::<Result<Vec<Tensor<B, 2>>, Error>>()?;
     let rates = mask(own.where_below(|below| below == 0)) * own.rate();
-    let time = upper.clone() - transposed(upper) - Tensor::cat(squares.collect(), 1) - rates;
+    let time = upper.clone() - transposed(upper) - Tensor::cat(squares, 1) - rates;
     if channels == 1 {
-        return time;
+        return Ok(time);
     }
     let others = a.narrow(0, 1, channels - 1);
-    Tensor::cat(vec![time, (others.clone() - transposed(others)) * 0.5], 0)
+    Ok(Tensor::cat(vec![time, (others.clone() - transposed(others)) * 0.5], 0))
+}
+
+/// `L L^T` of each block, `[blocks, b, b]`. Burn's products may be of rounded numbers on a GPU, which a flow over thousands of steps does not forgive: of one block it is ours, of many small ones a sum.
+fn gram<B: LayerBackend>(l: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
+    let [blocks, b, _] = l.dims();
+    if blocks == 1 {
+        let own = l.reshape([b, b]);
+        return Ok(dense::product(own.clone(), own.transpose())?.unsqueeze());
+    }
+    let pairs: Tensor<B, 4> = l.clone().unsqueeze_dim::<4>(2) * l.unsqueeze_dim::<4>(1);
+    Ok(pairs.sum_dim(3).squeeze_dim(3))
 }
 
 /// These places of each row; nothing is copied where they are all of them, in order.
