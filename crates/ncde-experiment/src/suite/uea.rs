@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use ncde::train::Device;
 use ncde_data::{Dataset, ReadOptions};
 
 use super::trained::{self, ACCURACY, MEMORY, STEPS, TIME, TOTAL, VALIDATION};
@@ -193,7 +194,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     }
     Ok(Plan {
         title: format!("UEA archive ({budget})"),
-        differences: differences(budget),
+        differences: differences(budget, request.device),
         jobs,
         metrics: vec![ACCURACY, TIME, STEPS, TOTAL, MEMORY],
         published,
@@ -276,7 +277,8 @@ fn missing(problem: &str) -> Error {
     }
 }
 
-fn differences(budget: Budget) -> Vec<String> {
+fn differences(budget: Budget, device: Device) -> Vec<String> {
+    let place = if device == Device::Cpu { "processor" } else { "GPU" };
     let mut all = vec![
         "Settings are those that the published search selected; its grid is not searched again.".to_owned(),
         "Parts are those that the thesis's code of 2025 draws for the seed (file order, partitionable Threefry); others with `--split`. A data set in one .npz has \
@@ -289,7 +291,7 @@ fn differences(budget: Budget) -> Vec<String> {
         "The weights with the best validation accuracy are tested; published: the last ones at which it was at least the best.".into(),
         "Memory is the peak of the process while it trains, the data included; published, on an H100: block 2344 MB on average, diagonal 1875, Log-NCDE 2177."
             .into(),
-        "Time is that of this machine's processor; published times are of an H100: block 68.1 s for 1000 steps on average, diagonal 11.0, Log-NCDE 1322.".into(),
+        format!("Time is that of this machine's {place}; published times are of an H100: block 68.1 s for 1000 steps on average, diagonal 11.0, Log-NCDE 1322."),
     ];
     if budget == Budget::Quick {
         all.push(format!(
