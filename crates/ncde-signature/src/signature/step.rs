@@ -12,7 +12,7 @@
 //! No level but the last depends on the last one. So a step is [`advance`] (levels below `N`) and [`finish`] (level `N`), which
 //! may wait; and a reverse pass never needs level `N` of a state. Likewise the last two levels, nearly all of the work, may wait for
 //! several steps ([`advance_lower`], [`finish_two`]): they are then read and written once, and `T_{N-1}` never is, as it is only needed
-//! in registers.
+//! in registers. In lanes a third level waits with them ([`finish_three`]), whose numbers are then kept for a few words at a time.
 
 use crate::algebra::Shape;
 use ncde_simd::Float;
@@ -65,6 +65,24 @@ pub(crate) fn has_lower<E: Number>(shape: &Shape) -> bool {
     depth >= 4 && (E::WIDTH > 1 || shape.level(depth - 2).len() * size_of::<E>() >= SHORT_ROW)
 }
 
+/// Whether a third level waits with them: in lanes, where a chain has a level below all three and more than one letter.
+pub(crate) fn has_lowest<E: Number>(shape: &Shape) -> bool {
+    E::WIDTH > 1 && shape.depth() >= 5 && shape.width() >= 2
+}
+
+/// Levels `1..N-2` of `S <- exp(x) S`; `chain` is left holding what [`finish_three`] needs for the others.
+#[inline(always)]
+pub(crate) fn advance_lowest<S: Simd, E: Number>(
+    simd: S,
+    shape: &Shape,
+    s: &mut [E],
+    x: &[E],
+    scratch: &mut [E],
+    chain: &mut [E],
+) {
+    call(simd, Advance::<E, 3> { shape, s, x, scratch, chain });
+}
+
 /// Levels `1..N-1` of `S <- exp(x) S`; `chain` is left holding what [`finish_two`] needs for the others.
 #[inline(always)]
 pub(crate) fn advance_lower<S: Simd, E: Number>(
@@ -104,8 +122,8 @@ impl<E: Number, const WAITING: usize> Kernel for Advance<'_, E, WAITING> {
             outer(simd, q, x, x);
             // Chain k writes levels below k only, so that the top one's last level survives the others.
             for k in (3..=depth).rev() {
-                // Where two levels wait, T_{N-2} of the top chain is kept where its T_{N-1} would be.
-                let top = if WAITING == 2 && k == depth { k - 2 } else { k - 1 };
+                // Where levels wait, no chain climbs beyond the last that does not. What the top ones reach is kept where T_{k-1} would be.
+                let top = (k - 1).min(depth - WAITING);
                 climb_to(simd, shape, [k, top, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
                 if k + WAITING <= depth {
                     E::add_outer(simd, &mut s[shape.level(k)], None, [x], [&chain[shape.level(k - 1)]]);
@@ -196,7 +214,64 @@ impl<E: Number, const STEPS: usize> Kernel for FinishTwo<'_, E, STEPS> {
         let Self { shape, s, terms } = self;
         let (below, last) = (shape.level(shape.depth() - 1), shape.level(shape.depth()));
         let (s, z) = s.split_at_mut(last.start);
-        E::add_two(simd, [&mut z[..last.len()], &mut s[below]], inverse(simd, 2), terms);
+        E::add_two(simd, [&mut z[..last.len()], &mut s[below]], inverse(simd, 2), terms, 0);
+    }
+}
+
+/// Numbers of level `N-2` that are kept at a time: they stay in the nearest cache.
+const FEW_WORDS: usize = 16;
+
+/// Levels `N-2` to `N` of several steps, the first one's `x` and chain first: the sums of one step after the other. What is left of the chains is of no use.
+#[inline(always)]
+pub(crate) fn finish_three<S: Simd, E: Number, const STEPS: usize>(
+    simd: S,
+    shape: &Shape,
+    s: &mut [E],
+    x: [&[E]; STEPS],
+    chains: [&mut [E]; STEPS],
+) {
+    call(simd, FinishThree { shape, s, x, chains });
+}
+
+struct FinishThree<'a, E, const STEPS: usize> {
+    shape: &'a Shape,
+    s: &'a mut [E],
+    x: [&'a [E]; STEPS],
+    chains: [&'a mut [E]; STEPS],
+}
+
+impl<E: Number, const STEPS: usize> Kernel for FinishThree<'_, E, STEPS> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { shape, s, x, mut chains } = self;
+        let level = |below: usize| shape.level(shape.depth() - below);
+        let n = level(3).len();
+        // T_{N-3} of the chains of N, N-1 and N-2, and behind the first two room for T_{N-2}.
+        let [top, middle, low] = [1, 2, 3].map(|below| level(below).start);
+        let (s, z) = s.split_at_mut(level(0).start);
+        let (s, y) = s.split_at_mut(level(1).start);
+        let w = &mut s[level(2)];
+        for start in (0..n).step_by(FEW_WORDS) {
+            let count = FEW_WORDS.min(n - start);
+            for (a, w) in w.chunks_exact_mut(n).enumerate() {
+                let w = &mut w[start..start + count];
+                for (x, chain) in x.iter().zip(&mut chains) {
+                    let (chain, own) = chain.split_at_mut(top);
+                    let (t, own) = own.split_at_mut(n);
+                    E::axpb(simd, &mut own[..count], x[a].times(simd, inverse(simd, 3)), &t[start..start + count], w);
+                    let (chain, own) = chain.split_at_mut(middle);
+                    let (t, own) = own.split_at_mut(n);
+                    E::axpb(simd, &mut own[..count], x[a].times(simd, inverse(simd, 2)), &t[start..start + count], w);
+                    E::axpy(simd, w, x[a], &chain[low + start..][..count]);
+                }
+                let mut terms = [Term { x: x[0], t: &[], u: &[] }; STEPS];
+                for ((term, x), chain) in terms.iter_mut().zip(x).zip(&chains) {
+                    *term = Term { x, t: &chain[top + n..][..count], u: &chain[middle + n..][..count] };
+                }
+                E::add_two(simd, [&mut z[..level(0).len()], &mut y[..level(1).len()]], inverse(simd, 2), terms, a * n + start);
+            }
+        }
     }
 }
 

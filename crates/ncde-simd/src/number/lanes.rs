@@ -169,7 +169,13 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         }
     }
     #[inline(always)]
-    fn add_two<S: Simd, const TERMS: usize>(simd: S, [z, y]: [&mut [Self]; 2], half: Self, terms: [Term<'_, Self>; TERMS]) {
+    fn add_two<S: Simd, const TERMS: usize>(
+        simd: S,
+        [z, y]: [&mut [Self]; 2],
+        half: Self,
+        terms: [Term<'_, Self>; TERMS],
+        place: usize,
+    ) {
         let (d, all) = (terms[0].x.len(), y.len());
         let mut first = 0;
         while first < d {
@@ -177,10 +183,10 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
             let z = &mut z[first * all..(first + letters) * all];
             let last = first + letters == d;
             match letters {
-                1 => add_two_some::<S, T, W, TERMS, 1>(simd, z, y, half, terms, (first, last)),
-                2 => add_two_some::<S, T, W, TERMS, 2>(simd, z, y, half, terms, (first, last)),
-                3 => add_two_some::<S, T, W, TERMS, 3>(simd, z, y, half, terms, (first, last)),
-                _ => add_two_some::<S, T, W, TERMS, 4>(simd, z, y, half, terms, (first, last)),
+                1 => add_two_some::<S, T, W, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
+                2 => add_two_some::<S, T, W, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
+                3 => add_two_some::<S, T, W, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
+                _ => add_two_some::<S, T, W, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
             }
             first += letters;
         }
@@ -285,9 +291,11 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
     y: &mut [Lanes<T, W>],
     half: Lanes<T, W>,
     terms: [Term<'_, Lanes<T, W>>; TERMS],
+    place: usize,
     (first, last): (usize, bool),
 ) {
     let (n, all) = (terms[0].t.len(), y.len());
+    let stride = all / terms[0].x.len();
     let mut letters = const { [[Lanes::<T, W>::ZEROS; G]; TERMS] };
     let mut ts: [&[Lanes<T, W>]; TERMS] = [&[]; TERMS];
     let mut us = ts;
@@ -298,7 +306,8 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
     // Each stretch of `t` and `u` is read again for every letter: from the nearest cache.
     for start in (0..n).step_by(STRETCH) {
         let stretch = start..n.min(start + STRETCH);
-        for (a, y) in y.chunks_exact_mut(n).enumerate() {
+        for (a, y) in y.chunks_exact_mut(stride).enumerate() {
+            let y = &mut y[place..place + n];
             let (mut once, mut twice) = const { ([Lanes::<T, W>::ZEROS; TERMS], [Lanes::<T, W>::ZEROS; TERMS]) };
             for term in 0..TERMS {
                 once[term] = terms[term].x[a];
@@ -306,7 +315,7 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
             }
             let mut zs: [&mut [Lanes<T, W>]; G] = std::array::from_fn(|_| Default::default());
             for (own, z) in zs.iter_mut().zip(z.chunks_exact_mut(all)) {
-                *own = &mut z[a * n..(a + 1) * n];
+                *own = &mut z[a * stride + place..][..n];
             }
             for i in stretch.clone() {
                 let (mut own, mut sums) = (y[i], const { [Lanes::<T, W>::ZEROS; G] });

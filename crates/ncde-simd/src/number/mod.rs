@@ -63,8 +63,14 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
         x: [&[Self]; TERMS],
         t: [&[Self]; TERMS],
     );
-    /// For every term in turn, with `t'_{a, i} = y_{a, i} + half x_a t_i`: `z[b, a, i] += x_b t'_{a, i}`, then `y[a, i] += x_a u_i`.
-    fn add_two<S: Simd, const TERMS: usize>(simd: S, z_and_y: [&mut [Self]; 2], half: Self, terms: [Term<'_, Self>; TERMS]);
+    /// For every term in turn, with `t'_{a, i} = y_{a, i} + half x_a t_i`: `z[b, a, i] += x_b t'_{a, i}`, then `y[a, i] += x_a u_i`; for `i` from `place` on, as many as `t` and `u` have.
+    fn add_two<S: Simd, const TERMS: usize>(
+        simd: S,
+        z_and_y: [&mut [Self]; 2],
+        half: Self,
+        terms: [Term<'_, Self>; TERMS],
+        place: usize,
+    );
     /// `y = b + a x`.
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);
     /// `y = a x`.

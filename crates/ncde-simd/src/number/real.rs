@@ -108,7 +108,13 @@ impl<T: Float> Number for T {
         }
     }
     #[inline(always)]
-    fn add_two<S: Simd, const TERMS: usize>(simd: S, [z, y]: [&mut [Self]; 2], half: Self, terms: [Term<'_, Self>; TERMS]) {
+    fn add_two<S: Simd, const TERMS: usize>(
+        simd: S,
+        [z, y]: [&mut [Self]; 2],
+        half: Self,
+        terms: [Term<'_, Self>; TERMS],
+        place: usize,
+    ) {
         let (d, n) = (terms[0].x.len(), y.len());
         let mut first = 0;
         while first < d {
@@ -116,10 +122,10 @@ impl<T: Float> Number for T {
             let z = &mut z[first * n..(first + letters) * n];
             let last = first + letters == d;
             match letters {
-                1 => add_two_some::<S, T, TERMS, 1>(simd, z, y, half, terms, (first, last)),
-                2 => add_two_some::<S, T, TERMS, 2>(simd, z, y, half, terms, (first, last)),
-                3 => add_two_some::<S, T, TERMS, 3>(simd, z, y, half, terms, (first, last)),
-                _ => add_two_some::<S, T, TERMS, 4>(simd, z, y, half, terms, (first, last)),
+                1 => add_two_some::<S, T, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
+                2 => add_two_some::<S, T, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
+                3 => add_two_some::<S, T, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
+                _ => add_two_some::<S, T, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
             }
             first += letters;
         }
@@ -318,9 +324,11 @@ fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     y: &mut [T],
     half: T,
     terms: [Term<'_, T>; TERMS],
+    place: usize,
     (first, last): (usize, bool),
 ) {
     let (n, all, zero) = (terms[0].t.len(), y.len(), T::broadcast(simd, T::ZERO));
+    let stride = all / terms[0].x.len();
     let mut letters = [[zero; G]; TERMS];
     let (mut ts, mut t_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
     let (mut us, mut u_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
@@ -335,17 +343,17 @@ fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     for term in 0..TERMS {
         (ts[term], us[term]) = (&ts[term][..whole], &us[term][..whole]);
     }
-    for (a, y) in y.chunks_exact_mut(n).enumerate() {
+    for (a, y) in y.chunks_exact_mut(stride).enumerate() {
         let (mut once, mut twice) = ([zero; TERMS], [zero; TERMS]);
         for term in 0..TERMS {
             let x = terms[term].x[a];
             (once[term], twice[term]) = (T::broadcast(simd, x), T::broadcast(simd, x * half));
         }
-        let (y, y_rest) = T::split_mut::<S>(y);
+        let (y, y_rest) = T::split_mut::<S>(&mut y[place..place + n]);
         let mut zs: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
         let mut z_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
         for (b, z) in z.chunks_exact_mut(all).enumerate() {
-            let (own, rest) = T::split_mut::<S>(&mut z[a * n..(a + 1) * n]);
+            let (own, rest) = T::split_mut::<S>(&mut z[a * stride + place..][..n]);
             (zs[b], z_rests[b]) = (&mut own[..whole], rest);
         }
         for (i, y) in y[..whole].iter_mut().enumerate() {
