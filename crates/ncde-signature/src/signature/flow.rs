@@ -91,28 +91,20 @@ pub(crate) fn forward<S: Simd, E: Number, O: Order>(simd: S, shape: &Shape, x: I
     let steps = x.values.len() / d;
     track.state.fill(E::ZEROS);
     let Track { state, scratch, chains } = track;
-    let whole = steps / TOGETHER * TOGETHER;
-    let (two, three) = (step::has_lower::<E>(shape), step::has_lowest::<E>(shape));
+    let (whole, waiting) = (steps / TOGETHER * TOGETHER, step::waiting::<E>(shape));
     for first in (0..whole).step_by(TOGETHER) {
         let own: [&[E]; TOGETHER] = std::array::from_fn(|i| x.step(first + i, d));
         for (x, chain) in own.iter().zip(&mut *chains) {
-            if three {
-                step::advance_lowest(simd, shape, state, x, scratch, chain);
-            } else if two {
-                step::advance_lower(simd, shape, state, x, scratch, chain);
-            } else {
-                step::advance(simd, shape, state, x, scratch, chain);
+            match waiting {
+                3 => step::advance_all_but::<S, E, 3>(simd, shape, state, x, scratch, chain),
+                2 => step::advance_all_but::<S, E, 2>(simd, shape, state, x, scratch, chain),
+                _ => step::advance(simd, shape, state, x, scratch, chain),
             }
         }
-        if three {
-            step::finish_three(simd, shape, state, own, chains.each_mut().map(|chain| &mut **chain));
-            continue;
-        }
-        let chains = chains.each_ref().map(|chain| &**chain);
-        if two {
-            step::finish_two(simd, shape, state, own, chains);
-        } else {
-            step::finish_all(simd, shape, state, own, chains);
+        match waiting {
+            3 => step::finish_three(simd, shape, state, own, chains.each_mut().map(|chain| &mut **chain)),
+            2 => step::finish_two(simd, shape, state, own, chains.each_ref().map(|chain| &**chain)),
+            _ => step::finish_all(simd, shape, state, own, chains.each_ref().map(|chain| &**chain)),
         }
     }
     for tau in whole..steps {

@@ -11,7 +11,7 @@
 //!
 //! No level but the last depends on the last one. So a step is [`advance`] (levels below `N`) and [`finish`] (level `N`), which
 //! may wait; and a reverse pass never needs level `N` of a state. Likewise the last two levels, nearly all of the work, may wait for
-//! several steps ([`advance_lower`], [`finish_two`]): they are then read and written once, and `T_{N-1}` never is, as it is only needed
+//! several steps ([`advance_all_but`], [`finish_two`]): they are then read and written once, and `T_{N-1}` never is, as it is only needed
 //! in registers. In lanes a third level waits with them ([`finish_three`]), whose numbers are then kept for a few words at a time.
 
 use crate::algebra::Shape;
@@ -53,26 +53,27 @@ fn inverse<S: Simd, E: Number>(simd: S, n: usize) -> E {
 /// Levels `1..N` of `S <- exp(x) S`; `chain` is left holding what [`finish`] needs for level `N`.
 #[inline(always)]
 pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
-    call(simd, Advance::<E, 1> { shape, s, x, scratch, chain });
+    advance_all_but::<S, E, 1>(simd, shape, s, x, scratch, chain);
 }
 
-/// Loops along words shorter than so many bytes are not worth having the last two levels wait: there would be more of them.
+/// Loops along words shorter than so many bytes are not worth having two levels wait: there would be more of them.
 const SHORT_ROW: usize = 512;
 
-/// Whether the last two levels wait: a chain has to have a level below them, and its words have to fill a few registers.
-pub(crate) fn has_lower<E: Number>(shape: &Shape) -> bool {
-    let depth = shape.depth();
-    depth >= 4 && (E::WIDTH > 1 || shape.level(depth - 2).len() * size_of::<E>() >= SHORT_ROW)
+/// How many of the last levels wait for several steps. A chain has to have a level below them. Two: its words have to fill a few registers; three: in lanes, and there has to be room behind what is kept of a chain.
+pub(crate) fn waiting<E: Number>(shape: &Shape) -> usize {
+    let (depth, lanes) = (shape.depth(), E::WIDTH > 1);
+    if lanes && depth >= 5 && shape.width() >= 2 {
+        3
+    } else if depth >= 4 && (lanes || shape.level(depth - 2).len() * size_of::<E>() >= SHORT_ROW) {
+        2
+    } else {
+        1
+    }
 }
 
-/// Whether a third level waits with them: in lanes, where a chain has a level below all three and more than one letter.
-pub(crate) fn has_lowest<E: Number>(shape: &Shape) -> bool {
-    E::WIDTH > 1 && shape.depth() >= 5 && shape.width() >= 2
-}
-
-/// Levels `1..N-2` of `S <- exp(x) S`; `chain` is left holding what [`finish_three`] needs for the others.
+/// All levels of `S <- exp(x) S` but the last `WAITING`; `chain` is left holding what [`finish_two`] or [`finish_three`] needs for those.
 #[inline(always)]
-pub(crate) fn advance_lowest<S: Simd, E: Number>(
+pub(crate) fn advance_all_but<S: Simd, E: Number, const WAITING: usize>(
     simd: S,
     shape: &Shape,
     s: &mut [E],
@@ -80,20 +81,7 @@ pub(crate) fn advance_lowest<S: Simd, E: Number>(
     scratch: &mut [E],
     chain: &mut [E],
 ) {
-    call(simd, Advance::<E, 3> { shape, s, x, scratch, chain });
-}
-
-/// Levels `1..N-1` of `S <- exp(x) S`; `chain` is left holding what [`finish_two`] needs for the others.
-#[inline(always)]
-pub(crate) fn advance_lower<S: Simd, E: Number>(
-    simd: S,
-    shape: &Shape,
-    s: &mut [E],
-    x: &[E],
-    scratch: &mut [E],
-    chain: &mut [E],
-) {
-    call(simd, Advance::<E, 2> { shape, s, x, scratch, chain });
+    call(simd, Advance::<E, WAITING> { shape, s, x, scratch, chain });
 }
 
 /// All levels but the last `WAITING`.
