@@ -5,7 +5,7 @@ use cubecl::server::Handle;
 
 use crate::device::{Gpu, array};
 use crate::error::Error;
-use crate::kernel::commutators as kernel;
+use crate::kernel::commutators::{self as kernel, large};
 use crate::recurrence::want;
 use crate::sizes::CUBE;
 
@@ -23,11 +23,26 @@ pub struct Commutators {
 }
 
 impl Commutators {
+    /// The largest block that a cube has room for.
+    pub const LARGEST: usize = 32;
     /// The largest block that a unit takes.
-    pub const LARGEST: usize = 8;
+    const SMALL: usize = 8;
 
     fn blocks(&self, numbers: usize) -> usize {
         numbers / (self.block * self.block + if self.vectors { self.block } else { 0 })
+    }
+
+    fn is_small(&self) -> bool {
+        self.block <= Self::SMALL
+    }
+
+    /// So many blocks of windows: a unit each, or a cube.
+    fn spread<R: Runtime>(&self, gpu: &Gpu<R>, blocks: usize) -> (CubeCount, CubeDim) {
+        if self.is_small() {
+            (gpu.cubes(blocks), CubeDim::new_1d(CUBE))
+        } else {
+            (gpu.spread(blocks), CubeDim::new_1d(large::UNITS as u32))
+        }
     }
 
     /// `[windows, steps, numbers]` to `[windows, numbers]`.
@@ -37,12 +52,15 @@ impl Commutators {
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, each: &Handle, windows: usize, numbers: usize) -> Result<Handle, Error> {
         want("the increments", each, windows * self.steps * numbers)?;
         let (out, units) = (gpu.floats(windows * numbers), windows * self.blocks(numbers));
+        let launch =
+            if self.is_small() { kernel::generators::launch_unchecked::<R> } else { large::generators::launch_unchecked::<R> };
+        let (cubes, dim) = self.spread(gpu, units);
         // SAFETY: checked above.
         unsafe {
-            kernel::generators::launch_unchecked::<R>(
+            launch(
                 gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
+                cubes,
+                dim,
                 array(each, windows * self.steps * numbers),
                 array(&out, windows * numbers),
                 self.steps,
@@ -72,12 +90,14 @@ impl Commutators {
         want("the increments", each, all)?;
         want("the gradient", gradient, windows * numbers)?;
         let (out, units) = (gpu.floats(all), windows * self.blocks(numbers));
+        let launch = if self.is_small() { kernel::reverse::launch_unchecked::<R> } else { large::reverse::launch_unchecked::<R> };
+        let (cubes, dim) = self.spread(gpu, units);
         // SAFETY: checked above.
         unsafe {
-            kernel::reverse::launch_unchecked::<R>(
+            launch(
                 gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
+                cubes,
+                dim,
                 array(each, all),
                 array(gradient, windows * numbers),
                 array(&out, all),

@@ -6,6 +6,7 @@ use cubecl::server::Handle;
 use crate::device::array;
 use crate::flow::Flow;
 use crate::kernel::wide::Purpose;
+use crate::kernel::wide::ahead::Pieces;
 use crate::kernel::{carry, few, middle, small, wide};
 use crate::plan::Owner;
 use crate::sizes::{CUBE, Host};
@@ -174,12 +175,21 @@ impl<R: Runtime> Work<'_, R> {
                     client, cubes, dim, omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose,
                 );
             } else {
-                let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
+                let cubes = gpu.spread(units);
                 // A buffer that no other argument is: `WebGPU` refuses one that is written under two names.
                 let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |own| array(own, self.state_count()));
-                wide::walk::walk::launch_unchecked::<R>(
-                    client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, run.b, flow, purpose,
-                );
+                let most = client.properties().hardware.max_units_per_cube as usize;
+                if let Some(of) = Pieces::of(run.b, most).filter(|_| !flow.exact) {
+                    let dim = CubeDim::new_1d(of.units() as u32);
+                    wide::ahead::walk_ahead::launch_unchecked::<R>(
+                        client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, of, flow, purpose,
+                    );
+                } else {
+                    let dim = CubeDim::new_1d(wide::WALKERS as u32);
+                    wide::walk::walk::launch_unchecked::<R>(
+                        client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, run.b, flow, purpose,
+                    );
+                }
             }
         }
     }

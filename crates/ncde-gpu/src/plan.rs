@@ -126,8 +126,10 @@ impl Plan {
     pub fn new(run: Run, shapes: Shapes, limits: Limits) -> Self {
         let Shapes { batch, length, columns, .. } = shapes;
         let serial = batch * columns * run.count * weight(run.b);
+        // The product of the flows of a chunk takes `b` times the work of its steps: of large blocks there must be few, or all steps one after the other are done before it is.
+        let is_costly = Owner::of(run.b) == Owner::Cube && batch * run.entries() >= limits.units;
         // As many chunks as keep the device busy.
-        let wanted = limits.units.div_ceil(serial.max(1)).max(1);
+        let wanted = if is_costly { 1 } else { limits.units.div_ceil(serial.max(1)).max(1) };
         let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
         let chunks = length.div_ceil(chunk);
         let step = batch * chunks * run.entries() * size_of::<f32>();
@@ -220,5 +222,16 @@ mod tests {
         let long = Plan::new(run, SHAPES, limits);
         assert!(long.chunks > 100 && long.chunks <= 128 && long.group() == 11, "{long:?}");
         assert_eq!(Plan::new(run, Shapes { length: 63, ..SHAPES }, limits).chunks, 1);
+    }
+
+    /// On 132 multiprocessors: 4 series of 128 dense states are cut, 32 are not; 32 of 64 states are.
+    #[test]
+    fn products_of_large_blocks_are_left_out_where_they_take_longer_than_all_steps() {
+        let limits = Limits { units: 132 << 11, slab: 1 << 28 };
+        let chunks = |b, batch| {
+            let run = Run { b, count: 1, at: 0, entry: 0 };
+            Plan::new(run, Shapes { batch, length: 288, ..SHAPES }, limits).chunks
+        };
+        assert_eq!((chunks(128, 4), chunks(128, 32), chunks(64, 32)), (18, 1, 17));
     }
 }

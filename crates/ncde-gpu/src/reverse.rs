@@ -252,7 +252,8 @@ impl<R: Runtime> Work<'_, R> {
                     }
                 }
             }
-            if host.is_product()
+            if host.is_whole()
+                && host.is_product()
                 && !add
                 && let Ok(parts) = self.products_back(&d_omega, out)
             {

@@ -78,9 +78,9 @@ impl Host {
         self.slab.1 == self.plan.chunk
     }
 
-    /// Whether generators are formed as a product of matrices by tiles: rows lie as those of the coefficients, and there are channels enough.
+    /// Whether there are channels enough for generators to be formed as a product of matrices by tiles.
     pub(crate) fn is_product(&self) -> bool {
-        self.is_whole() && self.shapes.coefficients >= MANY
+        self.shapes.coefficients >= MANY
     }
 
     /// Rows of generators that a series has in the slab.

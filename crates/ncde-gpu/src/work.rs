@@ -145,7 +145,7 @@ impl<'a, R: Runtime> Work<'a, R> {
         let host = self.at(slab);
         let units = host.places() * slab.1.div_ceil(generators::ROWS) * host.run.entries().div_ceil(generators::ENTRIES);
         let is_there = formed.slab.replace(Some(slab)) == Some(slab);
-        // Many channels are a product of matrices like any other, where rows lie as those of the coefficients.
+        // Many channels are a product of matrices like any other.
         let is_formed = is_there || (host.is_product() && self.product_of(host, formed).is_ok());
         // SAFETY: every buffer was made or checked with the size given here.
         unsafe {
@@ -165,11 +165,28 @@ impl<'a, R: Runtime> Work<'a, R> {
         }
     }
 
-    /// `Omega = lambda A` for all rows.
+    /// `Omega = lambda A` for all rows of a slab.
     fn product_of(&self, host: Host, formed: &Formed) -> Result<(), Error> {
-        let (rows, entries) = (host.shapes.batch * host.shapes.length, host.run.entries());
-        let lambda = Matrix::new(&self.arrays.coefficients, rows, host.shapes.coefficients);
-        self.gpu.product_into(lambda, Matrix::new(&formed.a, host.shapes.coefficients, entries), None, &formed.omega)
+        let (width, entries) = (host.shapes.coefficients, host.run.entries());
+        let rows = host.shapes.batch * host.rows();
+        let mut own = self.arrays.coefficients.clone();
+        if !host.is_whole() {
+            let units = rows * width;
+            own = self.gpu.floats(units);
+            // SAFETY: the coefficients were checked, and the other is made here.
+            unsafe {
+                generators::coefficients_of::launch_unchecked::<R>(
+                    self.gpu.client(),
+                    self.gpu.cubes(units),
+                    CubeDim::new_1d(CUBE),
+                    array(&self.arrays.coefficients, self.coefficient_count()),
+                    array(&own, units),
+                    host.launch(units),
+                );
+            }
+        }
+        let (lambda, a) = (Matrix::new(&own, rows, width), Matrix::new(&formed.a, width, entries));
+        self.gpu.product_into(lambda, a, None, &formed.omega)
     }
 
     /// The same sizes with groups of chunks in place of chunks.

@@ -150,17 +150,18 @@ fn neural_slabs_and_outputs() {
     }
 }
 
-/// More columns, steps and channels than a cube has units, than a piece reads at once, than registers hold.
+/// More columns, steps and channels than a cube has units, than a piece reads at once, than registers hold; so many channels that units share them.
 #[test]
 fn neural_wide_layers_and_many_channels() {
     let functions = (cpu::Activation::Tanh, cpu::Last::Tanh);
     let cases = [
         (Depth::One, 32, ((70, 5, &[134_usize][..]), [1, 2, 2])),
         (Depth::Two, 32, ((6, 17, &[37]), [2, 2, 2])),
+        (Depth::Two, 1 << 12, ((6, 17, &[37]), [2, 2, 2])),
         (Depth::Two, 1 << 12, ((33, 3, &[130]), [1, 2, 2])),
         (Depth::Two, 1 << 12, ((33, 3, &[130, 66]), [1, 2, 2])),
     ];
-    for &(depth, units, shape) in some(&cases, 3) {
+    for &(depth, units, shape) in some(&cases, 4) {
         let gpu = gpu().with_limits(Limits { units, ..Limits::default() });
         check(&gpu, &Case::new(95, shape, functions, depth, cpu::Method::Euler), None);
     }

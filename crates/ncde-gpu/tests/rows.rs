@@ -407,8 +407,8 @@ fn brackets_and_their_gradients() {
 /// Against the kernel of the processor.
 #[test]
 fn generators_of_short_windows_and_their_gradients() {
-    for (i, (block, blocks, steps, windows)) in [(1, 19, 3, 5), (2, 3, 1, 4), (4, 7, 5, 9), (5, 2, 4, 3)].into_iter().enumerate()
-    {
+    let shapes = [(1, 19, 3, 5), (2, 3, 1, 4), (4, 7, 5, 9), (5, 2, 4, 3), (9, 2, 3, 3), (16, 1, 2, 5), (32, 2, 1, 2)];
+    for (i, (block, blocks, steps, windows)) in shapes.into_iter().enumerate() {
         for vectors in [false, true] {
             let cpu = Commutators { block, steps, vectors, factor: 0.5 / (1.0 + i as f64) };
             let own = ncde_gpu::Commutators { block, steps, vectors, factor: cpu.factor };

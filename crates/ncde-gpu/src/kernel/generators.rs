@@ -76,6 +76,25 @@ fn steps_of(place: usize, sizes: &Sizes) -> (usize, usize) {
     (place / sizes.chunks * sizes.length + t, count)
 }
 
+/// The coefficients of a slab, row after row, zeros past the end of a series.
+///
+/// Units: `[batch, chunks, steps, coefficients]`.
+#[cube(launch_unchecked)]
+pub(crate) fn coefficients_of(coefficients: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes) {
+    let unit = ABSOLUTE_POS;
+    if unit >= sizes.units {
+        terminate!();
+    }
+    let row = unit / sizes.width;
+    let step = row % sizes.steps;
+    let (from, count) = steps_of(row / sizes.steps, sizes);
+    let mut value = f32::new(0.0);
+    if step < count {
+        value = coefficients[(from + step) * sizes.width + unit % sizes.width];
+    }
+    out[unit] = value;
+}
+
 /// `Omega`, eight rows of some entries a unit: entries that are a quarter of a row apart, so that neighbouring units write side by side.
 ///
 /// Units: `[batch, chunks, steps / 8, entries / 4]`.

@@ -14,6 +14,9 @@ use super::{Run, load, read, write};
 use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
+/// Fours of a record that a unit reads one evaluation ahead; of larger ones it reads none.
+const AHEAD: usize = 8;
+
 /// Cubes: one for each series.
 ///
 /// `places` holds the row of the control of each stage, then for each series and step the first of its outputs, and their end. `carried` is `[batch, h + biases]` in fours.
@@ -44,6 +47,7 @@ pub(crate) fn back<N: Size>(
     let hidden = comptime!(shape.hidden);
     let stages = comptime!(shape.stages);
     let each = comptime!(shape.record().div_ceil(cut.units));
+    let is_ahead = comptime!(each <= AHEAD);
     let mut record = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.record()));
     let mut x = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.widest().max(shape.all())));
     let mut t = SharedMemory::<Vector<f32, N>>::new(comptime!((shape.tangents() * shape.widest()).max(1)));
@@ -58,7 +62,7 @@ pub(crate) fn back<N: Size>(
     let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
     let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Back).max(1)));
     let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Back, cut).max(1)));
-    let mut next = Array::<Vector<f32, N>>::new(each);
+    let mut next = Array::<Vector<f32, N>>::new(comptime!(each.min(AHEAD)));
     for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
         method[i] = schedule[i];
     }
@@ -82,7 +86,9 @@ pub(crate) fn back<N: Size>(
     }
     sync_cube();
     let evaluations = run.count * stages;
-    ahead::<N>(kept, &mut next, series * evaluations + evaluations - 1, shape, units);
+    if is_ahead {
+        ahead::<N>(kept, &mut next, series * evaluations + evaluations - 1, shape, units);
+    }
     for m in 0..run.count {
         let n = run.first + run.count - 1 - m;
         let place = series * run.steps + n;
@@ -96,15 +102,21 @@ pub(crate) fn back<N: Size>(
         for i in 0..stages {
             let s = stages - 1 - i;
             let e = series * evaluations + (run.count - 1 - m) * stages + s;
-            #[unroll]
-            for r in 0..each {
-                let at = unit + comptime!(r * cut.units);
-                if at < comptime!(shape.record()) {
-                    record[at] = next[r];
+            if is_ahead {
+                #[unroll]
+                for r in 0..each {
+                    let at = unit + comptime!(r * cut.units);
+                    if at < comptime!(shape.record()) {
+                        record[at] = next[r];
+                    }
+                }
+                // What is asked for behind the last one is not used.
+                ahead::<N>(kept, &mut next, max(e, 1) - 1, shape, units);
+            } else {
+                for at in range_stepped(unit, comptime!(shape.record()), units) {
+                    record[at] = kept[e * comptime!(shape.record()) + at];
                 }
             }
-            // What is asked for behind the last one is not used.
-            ahead::<N>(kept, &mut next, max(e, 1) - 1, shape, units);
             if dt != 0.0 {
                 for c in range_stepped(unit, h, units) {
                     let mut seed = Vector::<f32, N>::new(dt * method[comptime!(shape.stages * shape.stages) + s]) * state[c];

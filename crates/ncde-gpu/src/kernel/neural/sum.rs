@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A unit has four columns `c` of the weight and a piece `s` of the sum. What it has of the weight is always the same, so the first steps of its piece are in its registers from the beginning on, the next in shared memory; the
-//! others it reads each time, neighbouring units neighbouring numbers. What it reads is used for all vectors `r`.
+//! others it reads each time, neighbouring units neighbouring numbers. What it reads is used for all vectors `r`; where they are many, units that would be idle have the same piece, and some of the vectors each.
 
 use cubecl::prelude::*;
 
@@ -18,7 +18,7 @@ const DEEP: usize = 2;
 /// Pieces of so few reads are not a loop.
 const UNROLLED: usize = 4;
 
-/// Vectors whose sums a unit has in registers; more go through the weight again.
+/// Vectors whose sums a unit has in registers; more are other units', or go through the weight again.
 const VECTORS: usize = 8;
 
 /// Which block of the weight a column meets, and which vector.
@@ -70,6 +70,16 @@ impl Weight {
         }
     }
 
+    /// How many units have the same piece.
+    fn alike(&self) -> usize {
+        (self.cut.units / self.sum.tasks()).max(1)
+    }
+
+    /// Steps that are asked for before anything is computed.
+    fn early(&self) -> usize {
+        DEEP.min(self.sum.each - self.hold.registers - self.hold.near)
+    }
+
     /// Whether the last piece has fewer steps than the others.
     fn is_ragged(&self) -> bool {
         !self.sum.steps.is_multiple_of(self.sum.each)
@@ -116,9 +126,9 @@ pub(crate) fn hold<N: Size>(
     #[comptime] of: Weight,
 ) {
     let tasks = comptime!(of.sum.tasks());
-    let task = UNIT_POS as usize;
+    let task = UNIT_POS as usize % tasks;
     if comptime!(of.hold.registers + of.hold.near > 0) {
-        if task < tasks {
+        if (UNIT_POS as usize) < comptime!(of.sum.tasks() * of.alike()) {
             let column = column(task % comptime!(of.sum.lanes), of);
             let begin = task / comptime!(of.sum.lanes) * comptime!(of.sum.each);
             #[unroll]
@@ -151,18 +161,22 @@ pub(crate) fn parts<N: Size>(
     let tasks = comptime!(of.sum.tasks());
     let unit = UNIT_POS as usize;
     if comptime!(of.sum.tasks() <= of.cut.units) {
-        if unit < tasks {
-            task::<N>(weights, own, near, x, out, unit, stride, of);
+        if comptime!(of.sum.vectors > VECTORS && of.alike() > 1) {
+            if unit < comptime!(of.sum.tasks() * of.alike()) {
+                task::<N>(weights, own, near, x, out, unit % tasks, unit / tasks, stride, of);
+            }
+        } else if unit < tasks {
+            task::<N>(weights, own, near, x, out, unit, 0usize, stride, of);
         }
     } else {
         for i in range_stepped(unit, tasks, comptime!(of.cut.units)) {
-            task::<N>(weights, own, near, x, out, i, stride, of);
+            task::<N>(weights, own, near, x, out, i, 0usize, stride, of);
         }
     }
     sync_cube();
 }
 
-/// The part of one unit, a few vectors at a time.
+/// The part of one unit, a few vectors at a time; of many those from group `share` on that are its own.
 #[cube]
 fn task<N: Size>(
     weights: &Array<Vector<f32, N>>,
@@ -171,6 +185,7 @@ fn task<N: Size>(
     x: &SharedMemory<Vector<f32, N>>,
     out: &mut SharedMemory<Vector<f32, N>>,
     unit: usize,
+    share: usize,
     #[comptime] stride: usize,
     #[comptime] of: Weight,
 ) {
@@ -182,58 +197,86 @@ fn task<N: Size>(
     if comptime!(of.blocks != Blocks::Whole) {
         vector = lane / comptime!(of.width()) * stride + begin;
     }
+    // The first steps that are not held are asked for before anything is computed, and used last.
+    let early = comptime!(of.early());
+    let mut late = Array::<Vector<f32, N>>::new(comptime!((4 * of.early()).max(1)));
+    #[unroll]
+    for s in 0..early {
+        rows::<N>(weights, &mut late, comptime!(4 * s), column, begin + comptime!(of.hold.registers + of.hold.near + s), of);
+    }
+    if comptime!(of.sum.vectors <= VECTORS) {
+        group::<N>(weights, own, near, x, out, &late, (unit, column), (vector, 0usize), stride, of);
+    } else {
+        for g in range_stepped(share, comptime!(of.sum.vectors.div_ceil(VECTORS)), comptime!(of.alike())) {
+            // The last group is a whole one, too: what it shares with the one before comes out the same twice.
+            let first = min(g * VECTORS, comptime!(of.sum.vectors - VECTORS).runtime());
+            group::<N>(weights, own, near, x, out, &late, (unit, column), (vector + first * stride, first), stride, of);
+        }
+    }
+}
+
+/// The part of one unit for some vectors. Places: the unit's number and its column; where the first vector begins, and which one it is.
+#[cube]
+fn group<N: Size>(
+    weights: &Array<Vector<f32, N>>,
+    own: &Array<Vector<f32, N>>,
+    near: &SharedMemory<Vector<f32, N>>,
+    x: &SharedMemory<Vector<f32, N>>,
+    out: &mut SharedMemory<Vector<f32, N>>,
+    late: &Array<Vector<f32, N>>,
+    place: (usize, usize),
+    vectors: (usize, usize),
+    #[comptime] stride: usize,
+    #[comptime] of: Weight,
+) {
+    let unit = place.0;
+    let column = place.1;
+    let from = vectors.0;
+    let first = vectors.1;
+    let lane = unit % comptime!(of.sum.lanes);
+    let split = unit / comptime!(of.sum.lanes);
+    let begin = split * comptime!(of.sum.each);
     let left = comptime!(of.sum.steps).runtime() - begin;
     let registers = comptime!(of.hold.registers);
     let near_to = comptime!(of.hold.registers + of.hold.near);
     let each = comptime!(of.sum.each);
-    // The first steps that are not held are asked for before anything is computed, and used last.
-    let early = comptime!(DEEP.min(of.sum.each - of.hold.registers - of.hold.near));
-    let mut late = Array::<Vector<f32, N>>::new(comptime!((4 * early).max(1)));
+    let early = comptime!(of.early());
+    let count = comptime!(VECTORS.min(of.sum.vectors));
+    let mut sums = Array::<Vector<f32, N>>::new(count);
     #[unroll]
-    for s in 0..early {
-        rows::<N>(weights, &mut late, comptime!(4 * s), column, begin + comptime!(near_to + s), of);
+    for r in 0..count {
+        sums[r] = Vector::<f32, N>::new(0.0);
     }
     #[unroll]
-    for group in 0..comptime!(of.sum.vectors.div_ceil(VECTORS)) {
-        let first = comptime!(group * VECTORS);
-        let count = comptime!(VECTORS.min(of.sum.vectors - group * VECTORS));
-        let mut sums = Array::<Vector<f32, N>>::new(count);
+    for i in 0..registers {
+        multiply::<N>(own, comptime!(of.hold.register + 4 * i), x, &mut sums, from, i.runtime(), left, stride, count, of);
+    }
+    #[unroll(near_to - registers <= UNROLLED)]
+    for i in registers..near_to {
+        let mut w = Array::<Vector<f32, N>>::new(4usize);
         #[unroll]
-        for r in 0..count {
-            sums[r] = Vector::<f32, N>::new(0.0);
+        for q in 0..4usize {
+            w[q] = near[((i - registers) * 4 + q) * comptime!(of.sum.tasks()) + unit + comptime!(of.hold.place)];
         }
-        let from = vector + comptime!(group * VECTORS * stride);
-        #[unroll]
-        for i in 0..registers {
-            multiply::<N>(own, comptime!(of.hold.register + 4 * i), x, &mut sums, from, i.runtime(), left, stride, count, of);
-        }
-        #[unroll(near_to - registers <= UNROLLED)]
-        for i in registers..near_to {
-            let mut w = Array::<Vector<f32, N>>::new(4usize);
-            #[unroll]
-            for q in 0..4usize {
-                w[q] = near[((i - registers) * 4 + q) * comptime!(of.sum.tasks()) + unit + comptime!(of.hold.place)];
-            }
-            multiply::<N>(&w, 0usize, x, &mut sums, from, i, left, stride, count, of);
-        }
-        #[unroll]
-        for s in 0..early {
-            multiply::<N>(&late, comptime!(4 * s), x, &mut sums, from, comptime!(near_to + s).runtime(), left, stride, count, of);
-        }
-        let turns = comptime!((each - near_to - early) / DEEP);
-        #[unroll(turns <= UNROLLED)]
-        for turn in 0..turns {
-            let i = turn * DEEP + comptime!(near_to + early);
-            deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, DEEP, of);
-        }
-        if comptime!((each - near_to - early) % DEEP > 0) {
-            let i = comptime!(each - 1).runtime();
-            deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, 1usize, of);
-        }
-        #[unroll]
-        for r in 0..count {
-            out[(split * comptime!(of.sum.vectors) + comptime!(first + r)) * comptime!(of.sum.lanes) + lane] = sums[r];
-        }
+        multiply::<N>(&w, 0usize, x, &mut sums, from, i, left, stride, count, of);
+    }
+    #[unroll]
+    for s in 0..early {
+        multiply::<N>(late, comptime!(4 * s), x, &mut sums, from, comptime!(near_to + s).runtime(), left, stride, count, of);
+    }
+    let turns = comptime!((each - near_to - early) / DEEP);
+    #[unroll(turns <= UNROLLED)]
+    for turn in 0..turns {
+        let i = turn * DEEP + comptime!(near_to + early);
+        deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, DEEP, of);
+    }
+    if comptime!((each - near_to - early) % DEEP > 0) {
+        let i = comptime!(each - 1).runtime();
+        deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, 1usize, of);
+    }
+    #[unroll]
+    for r in 0..count {
+        out[(split * comptime!(of.sum.vectors) + first + r) * comptime!(of.sum.lanes) + lane] = sums[r];
     }
 }
 

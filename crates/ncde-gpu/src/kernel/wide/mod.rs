@@ -5,6 +5,7 @@
 //! The series of the exponential is that of `step`; a term takes the norm from the same numbers as the first product.
 
 pub(crate) mod adjoints;
+pub(crate) mod ahead;
 pub(crate) mod carry;
 pub(crate) mod differentiate;
 pub(crate) mod products;

@@ -6,6 +6,8 @@
 //!
 //! With vectors, the same for `[[M, v], [0, 0]]`. Numbers of a row are `[entries of a block, blocks]`, matrix first, then vector.
 
+pub(crate) mod large;
+
 use cubecl::prelude::*;
 
 /// Units: `[windows, blocks]`.

@@ -1,0 +1,226 @@
+//! A walk through a slab as that of [`walk`](super::walk), for flows of first order: while a step is taken, the generator of the next one is on its way to registers.
+//!
+//! A unit has one entry of `y = M x` and a piece of its sum, `x` and the parts of sums are in shared memory. Where few series are worked on at once, the time of a step is that of
+//! one answer from memory and no longer that of many, one after the other.
+
+use cubecl::prelude::*;
+
+use super::Purpose;
+use crate::flow::Flow;
+use crate::sizes::{Sizes, row_of};
+
+/// The most units of a cube.
+const UNITS: usize = 512;
+
+/// The most rows of a generator that a unit has in registers.
+const MOST: usize = 32;
+
+/// How a step is cut among units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Pieces {
+    /// The size of a block.
+    b: usize,
+    /// Pieces of a sum.
+    pieces: usize,
+    /// Rows of a piece.
+    each: usize,
+}
+
+impl Pieces {
+    /// None where a cube of so many units at most has no room for a block.
+    pub(crate) fn of(b: usize, units: usize) -> Option<Self> {
+        let most = UNITS.min(units) / b;
+        let each = b.div_ceil(most.max(1));
+        (most > 0 && each <= MOST).then(|| Self { b, pieces: b.div_ceil(each), each })
+    }
+
+    /// Units of a cube.
+    pub(crate) fn units(self) -> usize {
+        self.b * self.pieces
+    }
+
+    /// Whether the last piece has fewer rows than the others.
+    fn is_ragged(self) -> bool {
+        self.pieces * self.each > self.b
+    }
+}
+
+/// See [`walk`](super::walk::walk), which has the same arguments.
+#[cube(launch_unchecked)]
+pub(crate) fn walk_ahead(
+    m: &Array<f32>,
+    beta: &Array<f32>,
+    lengths: &Array<u32>,
+    ends: &mut Array<f32>,
+    rows: &mut Array<f32>,
+    adjoints: &mut Array<f32>,
+    sizes: &Sizes,
+    #[comptime] of: Pieces,
+    #[comptime] flow: Flow,
+    #[comptime] purpose: Purpose,
+) {
+    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    if cube >= sizes.units {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let b = comptime!(of.b);
+    let each = comptime!(of.each);
+    let out = unit % b;
+    let first_row = unit / b * each;
+    let block = cube % sizes.count;
+    let column = cube / sizes.count % sizes.columns;
+    let place = cube / (sizes.count * sizes.columns);
+    let chunk = place % sizes.chunks;
+    let series = place / sizes.chunks;
+    let stride = sizes.columns * sizes.hidden;
+    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b + out;
+    let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.each));
+    let mut parts = SharedMemory::<f32>::new(comptime!(of.b * of.pieces));
+    let mut end = cube * b + out;
+    if comptime!(purpose == Purpose::Sum) {
+        end = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b + out;
+    }
+    let t_0 = chunk * sizes.chunk + sizes.first;
+    let length = lengths[series] as usize;
+    let is_begun = match purpose {
+        Purpose::Pull => sizes.first + sizes.steps < sizes.chunk,
+        // Nothing comes after the only chunk.
+        Purpose::Adjoints => sizes.chunks > 1 || sizes.first + sizes.steps < sizes.chunk,
+        _ => sizes.first > 0,
+    };
+    if unit < b {
+        let mut value = f32::new(0.0);
+        if comptime!(purpose == Purpose::Replay) {
+            if !is_begun {
+                value = ends[end];
+            } else if t_0 <= sizes.length {
+                value = rows[base + (t_0 - 1) * stride];
+            }
+        } else if is_begun {
+            value = ends[end];
+        }
+        x[out] = value;
+    }
+    // Rows past the end of a ragged piece meet zeros.
+    if comptime!(of.is_ragged()) {
+        if unit + b < comptime!(of.pieces * of.each) {
+            x[unit + b] = f32::new(0.0);
+        }
+    }
+    sync_cube();
+    // What the next step needs: rows of its generator, what is added to the state after it or before it.
+    let mut next = Array::<f32>::new(each);
+    let mut now = Array::<f32>::new(each);
+    let mut added = f32::new(0.0);
+    let back = comptime!(purpose.is_back());
+    // Steps of the slab that the longest series has.
+    let mut steps = 0usize;
+    if t_0 < sizes.length {
+        steps = min(sizes.steps, sizes.length - t_0);
+    }
+    let from = (row_of(place, sizes) * sizes.count + block) * comptime!(of.b * of.b) + out;
+    let row = sizes.count * comptime!(of.b * of.b);
+    for k in 0..steps + 1 {
+        // Asked for one step ahead: the first time nothing is computed, the last time nothing is asked for.
+        #[unroll]
+        for i in 0..each {
+            now[i] = next[i];
+        }
+        let known = added;
+        if k < steps {
+            let mut s = k;
+            if back {
+                s = steps - 1 - k;
+            }
+            let t = t_0 + s;
+            if t < length {
+                #[unroll]
+                for i in 0..each {
+                    let mut r = first_row + i;
+                    if comptime!(of.is_ragged()) {
+                        r = min(r, comptime!(of.b - 1).runtime());
+                    }
+                    next[i] = m[from + s * row + r * b];
+                }
+            }
+            if unit < b {
+                if back {
+                    added = rows[base + t * stride];
+                } else if comptime!(flow.is_affine()) {
+                    added = beta[base + t * stride];
+                }
+            }
+        }
+        if k > 0 {
+            let mut s = k - 1;
+            if back {
+                s = steps - k;
+            }
+            let t = t_0 + s;
+            if back {
+                if unit < b {
+                    x[out] += known;
+                    if comptime!(purpose == Purpose::Adjoints) {
+                        let mut own = x[out];
+                        if t >= length {
+                            own = f32::new(0.0);
+                        }
+                        adjoints[base + t * stride] = own;
+                    }
+                }
+                sync_cube();
+            }
+            if t < length {
+                let mut sum = f32::new(0.0);
+                #[unroll]
+                for i in 0..each {
+                    sum += now[i] * x[first_row + i];
+                }
+                parts[unit] = sum;
+                sync_cube();
+                if unit < b {
+                    let mut all = x[out];
+                    #[unroll]
+                    for p in 0..comptime!(of.pieces) {
+                        all += parts[out + comptime!(p * of.b)];
+                    }
+                    if comptime!(flow.is_affine()) {
+                        all += known;
+                    }
+                    x[out] = all;
+                }
+                sync_cube();
+            }
+            if comptime!(purpose == Purpose::Replay) {
+                if unit < b {
+                    rows[base + t * stride] = x[out];
+                }
+            }
+        }
+    }
+    if comptime!(purpose != Purpose::Replay) {
+        if unit < b {
+            ends[end] = x[out];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_one_piece() {
+        for b in 17..=200 {
+            for units in [16, 64, 128, 256, 512, 1024] {
+                let Some(own) = Pieces::of(b, units) else {
+                    assert!(units.min(UNITS) < b.div_ceil(MOST) * b, "{b} {units}");
+                    continue;
+                };
+                assert!(own.pieces * own.each >= b && (own.pieces - 1) * own.each < b && own.units() <= units, "{own:?}");
+            }
+        }
+        assert_eq!(Pieces::of(128, 1024), Some(Pieces { b: 128, pieces: 4, each: 32 }));
+    }
+}
