@@ -7,7 +7,7 @@ use ncde_gpu::{Activation, AdamConstants, Gpu, Matrix, Rounding, RowsOf};
 use ncde_kernels::{Bracket, Brackets, Commutators, Field, Structure};
 
 use crate::common::{assert_close, narrow, uniform, wide};
-use crate::device::{EVERY, gpu};
+use crate::device::{EVERY, gpu, some};
 
 /// Numbers that `f32` holds.
 fn numbers(seed: u64, n: usize) -> Vec<f64> {
@@ -407,9 +407,11 @@ fn brackets_and_their_gradients() {
 /// Against the kernel of the processor.
 #[test]
 fn generators_of_short_windows_and_their_gradients() {
-    let shapes = [(1, 19, 3, 5), (2, 3, 1, 4), (4, 7, 5, 9), (5, 2, 4, 3), (9, 2, 3, 3), (16, 1, 2, 5), (32, 2, 1, 2)];
-    for (i, (block, blocks, steps, windows)) in shapes.into_iter().enumerate() {
-        for vectors in [false, true] {
+    // Block, blocks, steps, windows; with vectors and without.
+    let shapes =
+        [(3, 7, 5, 9), (1, 19, 3, 5), (9, 2, 3, 3), (16, 1, 2, 5), (2, 3, 1, 4), (5, 2, 4, 3), (8, 3, 4, 5), (32, 2, 1, 2)];
+    for (i, &(block, blocks, steps, windows)) in some(&shapes, 4).iter().enumerate() {
+        for &vectors in some(&[i % 2 == 0, i % 2 == 1], 1) {
             let cpu = Commutators { block, steps, vectors, factor: 0.5 / (1.0 + i as f64) };
             let own = ncde_gpu::Commutators { block, steps, vectors, factor: cpu.factor };
             let row = blocks * cpu.each();
