@@ -92,8 +92,11 @@ fn closed(models: Vec<Model>) -> Vec<Model> {
 fn all_shapes_steps_and_structures() {
     let gpu = gpu();
     let mut seed = 900;
-    for (channels, models, each) in [(1, closed(small(1)), 1), (9, closed(large(9)), if EVERY { 1 } else { 2 })] {
-        for (i, model) in models.iter().enumerate().step_by(each) {
+    // In software without blocks of 5 to 8 in registers: their kernels take longest to compile.
+    let is_small = |model: &Model| model.field.structure().sizes().unwrap().iter().all(|b| !(5..=8).contains(b));
+    let large: Vec<Model> = closed(large(9)).into_iter().filter(|model| EVERY || is_small(model)).collect();
+    for (channels, models) in [(1, closed(small(1))), (9, large)] {
+        for (i, model) in models.iter().enumerate() {
             for &step in some(&[STEPS[(i + channels) % 5], STEPS[(i + channels + 2) % 5]], 1) {
                 let (length, batch, columns) =
                     ([1, 2, 7, 40][seed as usize % 4], [1, 3][seed as usize / 4 % 2], [1, 1, 3][seed as usize % 3]);
@@ -109,10 +112,12 @@ fn all_shapes_steps_and_structures() {
 /// Series in chunks, chunks in slabs: the same numbers however they are cut.
 #[test]
 fn chunks_and_slabs() {
-    let mut seed = 700;
+    let mut seed = 700_u64;
     for model in closed(small(3)).into_iter().chain(closed(large(2)).into_iter().take(1)) {
         for &step in some(&[STEPS[seed as usize % 5], STEPS[(seed as usize + 3) % 5]], 1) {
-            for limits in [Limits { units: 1 << 14, slab: 1 << 28 }, Limits { units: 1 << 14, slab: 1 << 10 }] {
+            let slabs = [1 << 28, 1 << 10];
+            for &slab in some(&if seed.is_multiple_of(2) { slabs } else { [slabs[1], slabs[0]] }, 1) {
+                let limits = Limits { units: 1 << 14, slab };
                 let case = case(seed, &model, step, [2, 67, 1 + seed as usize % 2]);
                 let case = gentle(case);
                 check(&gpu().with_limits(limits), &if seed.is_multiple_of(2) { case } else { case.ragged() });
@@ -126,7 +131,7 @@ fn chunks_and_slabs() {
 #[test]
 fn a_dense_block_of_64() {
     let model = Model::new(ncde_kernels::Structure::Dense { hidden: 64 }, 2);
-    for (step, shape) in [(STEPS[3], [2, 70, 1]), (STEPS[4], [2, 70, 2])] {
+    for &(step, shape) in some(&[(STEPS[4], [2, 70, 2]), (STEPS[3], [2, 70, 1])], 1) {
         let case = gentle(case(55, &model, step, shape));
         check(&gpu().with_limits(Limits { units: 1 << 14, slab: 1 << 18 }), &case);
         check(&gpu().with_limits(Limits { units: 1 << 14, slab: 1 << 18 }), &case.ragged());
@@ -138,13 +143,13 @@ fn a_dense_block_of_64() {
 fn a_dense_block_of_first_order() {
     let all = Limits { units: 1 << 14, slab: 1 << 28 };
     let structures = [
-        ncde_kernels::Structure::Dense { hidden: 20 },
         ncde_kernels::Structure::Dense { hidden: 33 },
         ncde_kernels::Structure::DiagonalDense { hidden: 40, block: 18 },
+        ncde_kernels::Structure::Dense { hidden: 20 },
     ];
     let mut seed = 640;
-    for structure in structures {
-        let model = Model::new(structure, 3);
+    for structure in some(&structures, 2) {
+        let model = Model::new(structure.clone(), 3);
         for limits in [Limits { units: 1, ..all }, all, Limits { slab: 1 << 14, ..all }] {
             let case = gentle(case(seed, &model, STEPS[3 + seed as usize % 2], [[2, 67, 1], [3, 70, 2]][seed as usize / 2 % 2]));
             check(&gpu().with_limits(limits), &if seed.is_multiple_of(3) { case.ragged() } else { case });
