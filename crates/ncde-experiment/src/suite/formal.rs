@@ -35,9 +35,15 @@ const fn tail(block: usize) -> StructureSpec {
 }
 
 /// One-hot matrices and a real diagonal that hardly decays at first, with nothing added to states: what is held is held over any length. By rows, from learned states and with sharp choices, all four
-/// languages are learned; small models by columns learn three of them in the few steps of `quick`.
+/// languages are learned; small models by columns learn three of them in the few steps of `quick`. At 0.99 a state that nothing changes loses 92 % over a word of 256, at 0.999 a quarter.
 fn permutation(budget: Budget) -> Row {
-    let rows = PermutationDiagonal { one_hot: OneHot::Rows, scores: 3.0, sharpness: 10.0, ..PermutationDiagonal::new(64, 16) };
+    let rows = PermutationDiagonal {
+        one_hot: OneHot::Rows,
+        scores: 3.0,
+        sharpness: 10.0,
+        keep: 0.999,
+        ..PermutationDiagonal::new(64, 16)
+    };
     Row::permutation(PERMUTATION, budget.of(PermutationDiagonal::new(32, 8), rows), Around::Skips)
 }
 
@@ -91,12 +97,14 @@ fn recipe(budget: Budget, row: Row, seed: u64) -> Recipe {
         Budget::Quick => (Flow::Euler, 0.05, 0.3),
         Budget::Paper => (Flow::Euler, 1.0 / 40.0, 0.5),
     };
+    // Gradients through choices are those of other matrices than the chosen ones: now and then far too long.
+    let chooses = matches!(row.structure, Matrices::Permutation { .. });
     let slice = Slice { blocks: 2, scale, init, dropout: 0.01, flow };
     let fit = Fit {
         steps: budget.of(2000, 100_000),
         rates: Rates { most: budget.of(5e-3, 2e-3), least: 1e-5, warm_up: budget.of(0.05, 0.1) },
         decay: 0.01,
-        clip: budget.of(1.0, 0.0),
+        clip: budget.of(1.0, if chooses { 1.0 } else { 0.0 }),
         penalty: budget.of(0.0, row.penalty()),
         look: budget.of(400, 5000),
         held_out: budget.of(512, 8192),

@@ -1,76 +1,11 @@
-//! Every composition of layers on a device: its outputs and the gradients of its weights are those of the processor.
-
-use burn_autodiff::Autodiff;
-use burn_flex::Flex;
-use burn_tensor::DType;
-use burn_tensor::backend::AutodiffBackend;
-use ncde::layer::{LayerBackend, Network, Rows};
-
-use crate::common::difference;
-use crate::run::{Branched, Data, own_rows, tensor};
-use crate::samples::{Sample, all};
+//! Every composition of layers on a device: its outputs and the gradients of its weights are those of the processor in f64.
 
 #[cfg(feature = "cuda")]
 type OnDevice = ncde::gpu::Cuda;
 #[cfg(not(feature = "cuda"))]
 type OnDevice = ncde::gpu::Wgpu;
 
-/// What is told apart: the rows that come out, and the gradient of each trained weight.
-#[derive(Debug)]
-struct Seen {
-    rows: Vec<f64>,
-    gradients: Vec<Vec<f64>>,
-}
-
-fn seen<B: LayerBackend>(sample: &Sample, rows: Rows<Autodiff<B>>, data: &Data) -> Seen
-where
-    Autodiff<B>: LayerBackend + AutodiffBackend<InnerBackend = B>,
-{
-    let _graph = ncde::graph::lock();
-    let inner = sample.network::<B>();
-    let mut network: Network<Autodiff<B>> = sample.network();
-    network.track(&inner);
-    let out = network.forward(rows, &data.context(DType::F32)).unwrap_or_else(|e| panic!("{}: {e}", sample.name));
-    let kept: Vec<f64> = own_rows(&out).into_iter().flatten().flatten().collect();
-    // Another weight for every number; none for what lies past the end of a series.
-    let [batch, count, width] = out.values.dims();
-    let (lengths, trunk) = (&out.places.lengths, out.places.trunk);
-    let weight = |e: usize| {
-        let (b, place) = (e / (count * width), e / width % count);
-        if place >= lengths[b] && place < trunk { 0.0 } else { 0.1 + (e % 7) as f64 / 7.0 }
-    };
-    let weights = tensor((0..batch * count * width).map(weight).collect(), [batch, count, width], DType::F32);
-    let loss = (out.values * weights).sum();
-    let gradients = if network.parameters() == 0 { Vec::new() } else { network.gradients(&loss.backward()).unwrap() };
-    let gradients = gradients.into_iter().flatten().map(|own| own.to_data().iter().collect()).collect();
-    Seen { rows: kept, gradients }
-}
-
-/// What is further apart than 1e-4, in words.
-fn check(sample: &Sample, right: &Seen, own: &Seen) -> Vec<String> {
-    assert_eq!(own.gradients.len(), right.gradients.len());
-    let gradients = own.gradients.iter().zip(&right.gradients).enumerate();
-    let gradients = gradients.map(|(i, (own, right))| (format!("gradient {i}"), difference(own, right)));
-    let all = [("rows".to_owned(), difference(&own.rows, &right.rows))].into_iter().chain(gradients);
-    // What is no number is not close.
-    let far = all.filter(|(_, apart)| apart.is_nan() || *apart >= 1e-4);
-    far.map(|(what, apart)| format!("{}: {what}: {apart:e} apart", sample.name)).collect()
-}
-
 #[test]
 fn the_device_gives_what_the_processor_gives() {
-    let mut far = Vec::new();
-    for sample in all() {
-        let data = sample.data();
-        let trunk = data.longest() + 1;
-        let right = seen::<Flex>(&sample, data.batch(trunk, 0.0, DType::F32), &data);
-        let own = seen::<OnDevice>(&sample, data.batch(trunk, 0.0, DType::F32), &data);
-        far.extend(check(&sample, &right, &own));
-        if let Some(branched) = Branched::new(&sample, &data) {
-            let right = seen::<Flex>(&branched.rest, branched.rows(DType::F32), &data);
-            let own = seen::<OnDevice>(&branched.rest, branched.rows(DType::F32), &data);
-            far.extend(check(&branched.rest, &right, &own));
-        }
-    }
-    assert!(far.is_empty(), "{}", far.join("\n"));
+    crate::precision::check::<OnDevice>(1e-4);
 }

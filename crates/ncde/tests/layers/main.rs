@@ -10,6 +10,7 @@
 //! | `invariance` | neither padding nor batch nor order nor threads nor a file change anything |
 //! | `identities` | layers against their equations |
 //! | `neural` | the same for neural CDEs |
+//! | `precision` | numbers in f32 are those in f64 |
 //! | `first_values` | how weights are drawn |
 //! | `stability` | contractive flows never expand |
 //! | `refusals` | what makes no sense is refused, by place and name |
@@ -27,6 +28,7 @@ mod gradients;
 mod identities;
 mod invariance;
 mod neural;
+mod precision;
 mod refusals;
 mod run;
 mod samples;
