@@ -65,9 +65,10 @@ fn words_of_a_length_are_distinct_and_in_one_part() {
         for step in 0..40 {
             let Batch { groups } = source.batch(step);
             assert_eq!([groups[0].len(), groups[1].len()], [64, 25]);
-            for word in &groups[0] {
+            for (i, word) in groups[0].iter().enumerate() {
                 assert!(word.tokens.len() == length && trained.insert(word.tokens.clone()), "{word:?}");
-                for k in 1..=length {
+                // Every answer of some words, the last of all.
+                for k in if i < 4 { 1 } else { length }..=length {
                     assert_eq!(word.answers[k - 1], naive(&word.tokens[..k]));
                 }
             }

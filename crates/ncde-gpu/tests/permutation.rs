@@ -58,7 +58,7 @@ fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case) {
 /// All shapes with a diagonal. Kernels of a process are compiled one after the other: tests of their own can be run at once as processes.
 fn all_shapes(kind: Kind) {
     let gpu = gpu();
-    for case in cases().into_iter().filter(|case| case.spec.diagonal() == kind).step_by(if EVERY { 1 } else { 2 }) {
+    for case in cases().into_iter().filter(|case| case.spec.diagonal() == kind).step_by(if EVERY { 1 } else { 3 }) {
         check(&gpu, &case);
     }
 }

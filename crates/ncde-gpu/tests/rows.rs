@@ -44,11 +44,9 @@ fn products_of_rounded_numbers() {
 }
 
 fn products<R: Runtime>(gpu: impl Fn() -> Gpu<R>, tolerance: f64) {
-    for (i, (m, n, k)) in
-        [(1, 1, 1), (3, 5, 7), (65, 130, 33), (64, 64, 16), (17, 3, 1000), (200, 9, 129), (256, 256, 40), (128, 300, 20)]
-            .into_iter()
-            .enumerate()
-    {
+    let shapes =
+        [(3, 5, 7), (65, 130, 33), (17, 3, 1000), (128, 300, 20), (1, 1, 1), (200, 9, 129), (256, 256, 40), (64, 64, 16)];
+    for (i, &(m, n, k)) in some(&shapes, 5).iter().enumerate() {
         let (a, b, bias) = (numbers(i as u64, m * k), numbers(50 + i as u64, k * n), numbers(99, n));
         let product = |with: bool| -> Vec<f64> {
             let entry = |e: usize| (0..k).map(|l| a[e / n * k + l] * b[l * n + e % n]).sum::<f64>();
