@@ -6,6 +6,7 @@
 use cubecl::prelude::*;
 
 use super::Purpose;
+use super::place::{begin, place_of};
 use crate::flow::Flow;
 use crate::sizes::{Sizes, row_of};
 
@@ -68,39 +69,13 @@ pub(crate) fn walk_ahead(
     let each = comptime!(of.each);
     let out = unit % b;
     let first_row = unit / b * each;
-    let block = cube % sizes.count;
-    let column = cube / sizes.count % sizes.columns;
-    let place = cube / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
+    let at = place_of(cube, lengths, sizes, b, purpose);
     let stride = sizes.columns * sizes.hidden;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b + out;
+    let base = at.base + out;
     let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.each));
     let mut parts = SharedMemory::<f32>::new(comptime!(of.b * of.pieces));
-    let mut end = cube * b + out;
-    if comptime!(purpose == Purpose::Sum) {
-        end = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b + out;
-    }
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    let length = lengths[series] as usize;
-    let is_begun = match purpose {
-        Purpose::Pull => sizes.first + sizes.steps < sizes.chunk,
-        // Nothing comes after the only chunk.
-        Purpose::Adjoints => sizes.chunks > 1 || sizes.first + sizes.steps < sizes.chunk,
-        _ => sizes.first > 0,
-    };
     if unit < b {
-        let mut value = f32::new(0.0);
-        if comptime!(purpose == Purpose::Replay) {
-            if !is_begun {
-                value = ends[end];
-            } else if t_0 <= sizes.length {
-                value = rows[base + (t_0 - 1) * stride];
-            }
-        } else if is_begun {
-            value = ends[end];
-        }
-        x[out] = value;
+        x[out] = begin(&at, out, ends, rows, sizes, purpose);
     }
     // Rows past the end of a ragged piece meet zeros.
     if comptime!(of.is_ragged()) {
@@ -116,10 +91,10 @@ pub(crate) fn walk_ahead(
     let back = comptime!(purpose.is_back());
     // Steps of the slab that the longest series has.
     let mut steps = 0usize;
-    if t_0 < sizes.length {
-        steps = min(sizes.steps, sizes.length - t_0);
+    if at.t_0 < sizes.length {
+        steps = min(sizes.steps, sizes.length - at.t_0);
     }
-    let from = (row_of(place, sizes) * sizes.count + block) * comptime!(of.b * of.b) + out;
+    let from = (row_of(at.chunk, sizes) * sizes.count + at.block) * comptime!(of.b * of.b) + out;
     let row = sizes.count * comptime!(of.b * of.b);
     for k in 0..steps + 1 {
         // Asked for one step ahead: the first time nothing is computed, the last time nothing is asked for.
@@ -133,8 +108,8 @@ pub(crate) fn walk_ahead(
             if back {
                 s = steps - 1 - k;
             }
-            let t = t_0 + s;
-            if t < length {
+            let t = at.t_0 + s;
+            if t < at.length {
                 #[unroll]
                 for i in 0..each {
                     let mut r = first_row + i;
@@ -157,13 +132,13 @@ pub(crate) fn walk_ahead(
             if back {
                 s = steps - k;
             }
-            let t = t_0 + s;
+            let t = at.t_0 + s;
             if back {
                 if unit < b {
                     x[out] += known;
                     if comptime!(purpose == Purpose::Adjoints) {
                         let mut own = x[out];
-                        if t >= length {
+                        if t >= at.length {
                             own = f32::new(0.0);
                         }
                         adjoints[base + t * stride] = own;
@@ -171,7 +146,7 @@ pub(crate) fn walk_ahead(
                 }
                 sync_cube();
             }
-            if t < length {
+            if t < at.length {
                 let mut sum = f32::new(0.0);
                 #[unroll]
                 for i in 0..each {
@@ -201,7 +176,7 @@ pub(crate) fn walk_ahead(
     }
     if comptime!(purpose != Purpose::Replay) {
         if unit < b {
-            ends[end] = x[out];
+            ends[at.end + out] = x[out];
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use cubecl::prelude::*;
 
+use super::place::{begin, place_of};
 use super::{Purpose, WALKERS, advance};
 use crate::flow::Flow;
 use crate::sizes::{Sizes, row_of};
@@ -28,44 +29,17 @@ pub(crate) fn walk(
         terminate!();
     }
     let unit = UNIT_POS as usize;
-    let block = cube % sizes.count;
-    let column = cube / sizes.count % sizes.columns;
-    let place = cube / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
+    let at = place_of(cube, lengths, sizes, b, purpose);
     let stride = sizes.columns * sizes.hidden;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
     let mut x = SharedMemory::<f32>::new(b);
     let mut w = SharedMemory::<f32>::new(comptime!(2 * b));
     let mut added = SharedMemory::<f32>::new(b);
     let mut parts = SharedMemory::<f32>::new(WALKERS);
-    let mut end = cube * b;
-    if comptime!(purpose == Purpose::Sum) {
-        end = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b;
-    }
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    let length = lengths[series] as usize;
-    let is_begun = match purpose {
-        Purpose::Pull => sizes.first + sizes.steps < sizes.chunk,
-        // Nothing comes after the only chunk.
-        Purpose::Adjoints => sizes.chunks > 1 || sizes.first + sizes.steps < sizes.chunk,
-        _ => sizes.first > 0,
-    };
     #[unroll]
     for i in 0..comptime!(b.div_ceil(WALKERS)) {
         let r = unit + comptime!(i * WALKERS);
         if r < b {
-            let mut value = f32::new(0.0);
-            if comptime!(purpose == Purpose::Replay) {
-                if !is_begun {
-                    value = ends[end + r];
-                } else if t_0 <= sizes.length {
-                    value = rows[base + (t_0 - 1) * stride + r];
-                }
-            } else if is_begun {
-                value = ends[end + r];
-            }
-            x[r] = value;
+            x[r] = begin(&at, r, ends, rows, sizes, purpose);
         }
     }
     sync_cube();
@@ -74,45 +48,45 @@ pub(crate) fn walk(
         if comptime!(purpose.is_back()) {
             s = sizes.steps - 1 - k;
         }
-        let t = t_0 + s;
+        let t = at.t_0 + s;
         if t < sizes.length {
             if comptime!(purpose.is_back()) {
                 #[unroll]
                 for i in 0..comptime!(b.div_ceil(WALKERS)) {
                     let r = unit + comptime!(i * WALKERS);
                     if r < b {
-                        x[r] += rows[base + t * stride + r];
+                        x[r] += rows[at.base + t * stride + r];
                         if comptime!(purpose == Purpose::Adjoints) {
                             let mut own = x[r];
-                            if t >= length {
+                            if t >= at.length {
                                 own = f32::new(0.0);
                             }
-                            adjoints[base + t * stride + r] = own;
+                            adjoints[at.base + t * stride + r] = own;
                         }
                     }
                 }
                 sync_cube();
             }
-            if t < length {
+            if t < at.length {
                 if comptime!(flow.is_affine()) {
                     #[unroll]
                     for i in 0..comptime!(b.div_ceil(WALKERS)) {
                         let r = unit + comptime!(i * WALKERS);
                         if r < b {
-                            added[r] = beta[base + t * stride + r];
+                            added[r] = beta[at.base + t * stride + r];
                         }
                     }
                     sync_cube();
                 }
-                let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b);
-                advance(m, at, &mut x, &mut w, &added, &mut parts, b, flow);
+                let from = ((row_of(at.chunk, sizes) + s) * sizes.count + at.block) * comptime!(b * b);
+                advance(m, from, &mut x, &mut w, &added, &mut parts, b, flow);
             }
             if comptime!(purpose == Purpose::Replay) {
                 #[unroll]
                 for i in 0..comptime!(b.div_ceil(WALKERS)) {
                     let r = unit + comptime!(i * WALKERS);
                     if r < b {
-                        rows[base + t * stride + r] = x[r];
+                        rows[at.base + t * stride + r] = x[r];
                     }
                 }
             }
@@ -123,7 +97,7 @@ pub(crate) fn walk(
         for i in 0..comptime!(b.div_ceil(WALKERS)) {
             let r = unit + comptime!(i * WALKERS);
             if r < b {
-                ends[end + r] = x[r];
+                ends[at.end + r] = x[r];
             }
         }
     }
