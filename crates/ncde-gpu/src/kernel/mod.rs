@@ -41,6 +41,7 @@ pub(crate) mod middle;
 pub(crate) mod neural;
 pub(crate) mod pairs;
 pub(crate) mod permutation;
+pub(crate) mod place;
 pub(crate) mod product;
 pub(crate) mod rows;
 pub(crate) mod scale;

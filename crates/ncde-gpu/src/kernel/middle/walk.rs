@@ -4,6 +4,7 @@ use cubecl::prelude::*;
 
 use super::{TEAM, TEAMS, advance, lines, read};
 use crate::flow::Flow;
+use crate::kernel::place::{begin, place_of};
 use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
 
@@ -30,34 +31,12 @@ pub(crate) fn walk(
     // A team too many goes where the last one goes, and writes nothing.
     let is_there = team_of < sizes.units && r < b;
     let own = min(team_of, sizes.units - 1);
-    let block = own % sizes.count;
-    let column = own / sizes.count % sizes.columns;
-    let place = own / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
+    let at = place_of(own, lengths, sizes, b, purpose);
     let stride = sizes.columns * sizes.hidden;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b + r;
-    let mut end = own * b + r;
-    if comptime!(purpose == Purpose::Sum) {
-        end = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b + r;
-    }
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    let length = lengths[series] as usize;
-    let is_begun = match purpose {
-        Purpose::Pull => sizes.first + sizes.steps < sizes.chunk,
-        _ => sizes.first > 0,
-    };
+    let base = at.base + r;
     let mut x = f32::new(0.0);
     if is_there {
-        if comptime!(purpose == Purpose::Replay) {
-            if !is_begun {
-                x = ends[end];
-            } else if t_0 <= sizes.length {
-                x = rows[base + (t_0 - 1) * stride];
-            }
-        } else if is_begun {
-            x = ends[end];
-        }
+        x = begin(&at, r, ends, rows, sizes, purpose);
     }
     let mut shared = lines();
     let mut turn = 0usize;
@@ -69,19 +48,19 @@ pub(crate) fn walk(
     if comptime!(purpose == Purpose::Pull) {
         s = sizes.steps - 1;
     }
-    let first_row = row_of(place, sizes);
-    read(m, ((first_row + s) * sizes.count + block) * comptime!(b * b) + r, is_there && t_0 + s < length, &mut next, b);
+    let first_row = row_of(at.chunk, sizes);
+    read(m, ((first_row + s) * sizes.count + at.block) * comptime!(b * b) + r, is_there && at.t_0 + s < at.length, &mut next, b);
     if comptime!(purpose == Purpose::Pull) {
-        if is_there && t_0 + s < sizes.length {
-            next_number = rows[base + (t_0 + s) * stride];
+        if is_there && at.t_0 + s < sizes.length {
+            next_number = rows[base + (at.t_0 + s) * stride];
         }
     } else if comptime!(flow.is_affine()) {
-        if is_there && t_0 + s < length {
-            next_number = beta[base + (t_0 + s) * stride];
+        if is_there && at.t_0 + s < at.length {
+            next_number = beta[base + (at.t_0 + s) * stride];
         }
     }
     for k in 0..sizes.steps {
-        let t = t_0 + s;
+        let t = at.t_0 + s;
         #[unroll]
         for i in 0..b {
             row[i] = next[i];
@@ -93,10 +72,10 @@ pub(crate) fn walk(
         } else {
             s += 1;
         }
-        let then = t_0 + s;
+        let then = at.t_0 + s;
         is_next = is_next && then < sizes.length;
-        let from = ((first_row + s) * sizes.count + block) * comptime!(b * b) + r;
-        read(m, from, is_next && then < length, &mut next, b);
+        let from = ((first_row + s) * sizes.count + at.block) * comptime!(b * b) + r;
+        read(m, from, is_next && then < at.length, &mut next, b);
         next_number = f32::new(0.0);
         if comptime!(purpose == Purpose::Pull) {
             if is_next {
@@ -104,7 +83,7 @@ pub(crate) fn walk(
             }
             x += number;
         } else if comptime!(flow.is_affine()) {
-            if is_next && then < length {
+            if is_next && then < at.length {
                 next_number = beta[base + then * stride];
             }
         }
@@ -119,7 +98,7 @@ pub(crate) fn walk(
     }
     if comptime!(purpose != Purpose::Replay) {
         if is_there {
-            ends[end] = x;
+            ends[at.end + r] = x;
         }
     }
 }

@@ -6,8 +6,8 @@
 use cubecl::prelude::*;
 
 use super::Purpose;
-use super::place::{begin, place_of};
 use crate::flow::Flow;
+use crate::kernel::place::{begin, place_of};
 use crate::sizes::{Sizes, row_of};
 
 /// The most units of a cube.

@@ -8,7 +8,6 @@ pub(crate) mod adjoints;
 pub(crate) mod ahead;
 pub(crate) mod carry;
 pub(crate) mod differentiate;
-mod place;
 pub(crate) mod products;
 pub(crate) mod walk;
 

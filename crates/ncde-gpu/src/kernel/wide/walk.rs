@@ -2,9 +2,9 @@
 
 use cubecl::prelude::*;
 
-use super::place::{begin, place_of};
 use super::{Purpose, WALKERS, advance};
 use crate::flow::Flow;
+use crate::kernel::place::{begin, place_of};
 use crate::sizes::{Sizes, row_of};
 
 /// A walk through a slab of every chunk.

@@ -1,41 +1,41 @@
-//! Where a walk through a slab of a chunk begins and ends: the same for all kernels that walk with vectors.
+//! Where a walk through a slab of a chunk begins and ends: the same for blocks of a team of units and of a cube.
 
 use cubecl::prelude::*;
 
-use super::Purpose;
+use crate::kernel::wide::Purpose;
 use crate::sizes::Sizes;
 
 /// One block of one column of a chunk.
-#[derive(CubeType, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) block: usize,
+#[derive(CubeType)]
+pub(crate) struct Place {
+    pub(crate) block: usize,
     /// Counted over all series.
-    pub(super) chunk: usize,
+    pub(crate) chunk: usize,
     /// The first entry of the block in the states, at the beginning of the series.
-    pub(super) base: usize,
+    pub(crate) base: usize,
     /// The same at the ends of chunks.
-    pub(super) end: usize,
+    pub(crate) end: usize,
     /// The first step.
-    pub(super) t_0: usize,
+    pub(crate) t_0: usize,
     /// Of the series.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
-/// That of a cube; cubes are `[batch, chunks, columns, blocks]`.
+/// That of walk number `own` of `[batch, chunks, columns, blocks]`.
 #[cube]
-pub(super) fn place_of(
-    cube: usize,
+pub(crate) fn place_of(
+    own: usize,
     lengths: &Array<u32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] purpose: Purpose,
 ) -> Place {
-    let block = cube % sizes.count;
-    let column = cube / sizes.count % sizes.columns;
-    let chunk = cube / (sizes.count * sizes.columns);
+    let block = own % sizes.count;
+    let column = own / sizes.count % sizes.columns;
+    let chunk = own / (sizes.count * sizes.columns);
     let series = chunk / sizes.chunks;
     let base = (series * sizes.length * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
-    let mut end = cube * b;
+    let mut end = own * b;
     if comptime!(purpose == Purpose::Sum) {
         end = ((chunk * (b + sizes.columns) + b + column) * sizes.count + block) * b;
     }
@@ -46,7 +46,7 @@ pub(super) fn place_of(
 
 /// Entry `r` of the vector that a walk begins with.
 #[cube]
-pub(super) fn begin(
+pub(crate) fn begin(
     at: &Place,
     r: usize,
     ends: &Array<f32>,
