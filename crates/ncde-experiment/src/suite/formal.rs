@@ -166,7 +166,7 @@ fn differences(budget: Budget) -> Vec<String> {
         "The low-rank part of dplr is linear in the increment, as in the thesis's text; its code on tokens is quadratic.".into(),
         "A step of the flow is I + Omega, as published: exp has positive eigenvalues only, and a diagonal one then cannot count modulo 2.".into(),
         "permutation-diagonal is not in the thesis: 98.8 % on average were published for it since (PD-SSM, two blocks of 128 complex states; of each run its best look). There inputs are added to states, which begin as (1, 0, ..., 0) \
-         and decay by moduli of about 1/2 at first, all from a network; here nothing is added, states begin as they are learned and hardly decay at first, 64 are enough, and they are real; choices are learned through a sharper soft-max."
+         and decay by moduli of about 1/2 at first, all from a network; here nothing is added, states begin as they are learned and hardly decay at first, 64 are enough, and they are real; choices are learned through a sharper soft-max, with gradients of norm at most 1."
             .into(),
     ];
     if budget == Budget::Quick {

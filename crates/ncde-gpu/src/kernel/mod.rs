@@ -7,6 +7,7 @@
 //! | `few` | the same with few channels: generators made on the way |
 //! | `middle` | blocks of 9 to 16, a team of units each, with its rows in registers |
 //! | `wide` | large blocks in shared memory |
+//! | `place` | where walks of both begin and end |
 //! | `carry` | from chunk to chunk |
 //! | `scale` | `factor x` |
 //! | `scan` | the elementwise recurrence |
