@@ -46,6 +46,12 @@ impl Measured {
         self.curves.insert(name.into(), points);
         self
     }
+
+    /// Seconds of all steps of training, also of those before it was interrupted; 0 where nothing is trained in steps.
+    pub fn training_seconds(&self) -> f64 {
+        let get = |name: &str| self.values.get(name).copied().unwrap_or(0.0);
+        get("steps") * get("step_seconds")
+    }
 }
 
 /// A finished run.
@@ -66,7 +72,7 @@ pub struct Record {
     /// What it measured.
     #[serde(flatten)]
     pub measured: Measured,
-    /// How long it took, in seconds.
+    /// How long it took, in seconds; of what came before an interruption the steps of training alone.
     pub seconds: f64,
 }
 

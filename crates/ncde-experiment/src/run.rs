@@ -74,6 +74,8 @@ pub fn run(
             Ok(None) => return Err(Error::Interrupted { done, all }),
             Err(source) => return Err(Error::Run { run: job.title(), source: Box::new(source) }),
         };
+        // Steps that were taken before an interruption are not repeated, and belong to its time.
+        let seconds = begun.elapsed().as_secs_f64().max(measured.training_seconds());
         let record = Record {
             experiment: name.into(),
             budget,
@@ -82,7 +84,7 @@ pub fn run(
             seed: job.seed,
             settings: job.settings.clone(),
             measured,
-            seconds: begun.elapsed().as_secs_f64(),
+            seconds,
         };
         record::keep(directory, job, &record)?;
         on(Event::Finished { record: &record, already: false });

@@ -33,7 +33,8 @@ fn plan(done: &Rc<RefCell<Vec<String>>>, stop: Option<usize>, flag: &Arc<AtomicB
                     control.say("at it", 0.5);
                     done.borrow_mut().push(format!("{model} {task} {seed}"));
                     let value = if model == "dense" { 0.5 + 0.1 * seed as f64 } else { 0.25 };
-                    Ok(Some(Measured::of(&[("value", value), ("nothing", f64::NAN)]).with_curve("line", vec![[0.0, value]])))
+                    let values = [("value", value), ("nothing", f64::NAN), ("steps", 40.0), ("step_seconds", 0.5)];
+                    Ok(Some(Measured::of(&values).with_curve("line", vec![[0.0, value]])))
                 };
                 let settings = json!({"size": 4});
                 jobs.push(Job { model: model.into(), task: task.into(), seed, settings, spare: None, work: Box::new(work) });
@@ -74,6 +75,10 @@ fn an_interrupted_experiment_goes_on_without_repeating_a_run() {
     assert!(refused.contains("holds 5 of these 12 runs") && refused.contains("--resume"), "{refused}");
     let records = execute(&whole, folder.path(), true, &flag).unwrap();
     assert_eq!((records.len(), done.borrow().len()), (12, 12));
+    assert!(
+        records.iter().all(|record| (20.0..21.0).contains(&record.seconds)),
+        "40 steps of half a second, whenever they were taken"
+    );
     let mut once = done.borrow().clone();
     once.sort();
     once.dedup();

@@ -129,6 +129,9 @@ fn parts_are_those_of_a_file_beside_one_array_or_those_that_are_given() {
     assert!(
         own[1].0 == "Heartbeat" && own[1].1.contains("split = \"thesis-jax-0.5\"") && own[1].1.contains("deduplicate = true")
     );
+    // Published Log-NCDEs are those of 2024, whose code drew other parts.
+    let neural = settings(&Request { models: vec!["log-ncde".into()], tasks: vec!["Heartbeat".into()], ..request.clone() });
+    assert!(neural.len() == 1 && neural[0].1.contains("split = \"thesis-jax-0.4\""), "{neural:?}");
     // One file is for one data set; a directory has one for each.
     let file = place("parts.json");
     let split = |path: &std::path::Path| Request { split: Some(path.into()), ..request.clone() };

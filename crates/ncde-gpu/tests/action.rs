@@ -9,11 +9,11 @@ use ncde_gpu::action::{Acting, Action, Entries};
 use ncde_gpu::{Arrays, Error, Gpu, Limits, Shapes};
 use ncde_kernels::{Bound, Contraction, Gradients, Recurrence, Structure, Transition};
 
-use crate::common::model::{Case, Model, large, small};
-use crate::common::reference::{self, assert_gradients};
-use crate::common::{assert_close, narrow, wide};
 use crate::device::{gpu, some};
 use crate::linear::{STEPS, case, flow, gentle};
+use ncde_reference::model::{Case, Model, large, small};
+use ncde_reference::reference::{self, assert_gradients};
+use ncde_reference::{assert_close, narrow, wide};
 
 /// The same structure on the device; none for those that are closed.
 fn acting(model: &Model) -> Option<Acting> {

@@ -1,9 +1,6 @@
 //! Every test of this crate that needs a device, in one program.
 #![cfg(any(feature = "cuda", feature = "wgpu"))]
 
-#[path = "../../ncde-kernels/tests/common/mod.rs"]
-mod common;
-
 mod action;
 mod device;
 mod linear;

@@ -5,10 +5,10 @@ use cubecl::prelude::*;
 use ncde_gpu::{Affine, Arrays, Flow, Gpu, Limits, Shapes};
 use ncde_kernels::{Gradients, Recurrence, Transition};
 
-use crate::common::model::{Case, Model, large, small};
-use crate::common::reference::{self, assert_gradients};
-use crate::common::{assert_close, narrow, wide};
 use crate::device::{EVERY, gpu, some};
+use ncde_reference::model::{Case, Model, large, small};
+use ncde_reference::reference::{self, assert_gradients};
+use ncde_reference::{assert_close, narrow, wide};
 
 pub(crate) const STEPS: [(Transition, Option<ncde_kernels::Affine>); 5] = [
     (Transition::Exp, None),

@@ -1,20 +1,14 @@
 //! Whole neural solves: the cases of the CPU kernels, on the device.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[allow(dead_code, reason = "shared by several test files, none of which needs all of it")]
-#[path = "../../ncde-kernels/tests/neural/case.rs"]
-mod case;
-#[allow(clippy::needless_range_loop, reason = "lints of another crate")]
-#[path = "../../ncde-kernels/tests/neural/reference.rs"]
-mod reference;
-
 use cubecl::prelude::*;
 use ncde_gpu::neural::{Arrays, Last, MOST_LAYERS, Method, Network, NeuralSolve};
 use ncde_gpu::{Activation, Error, Gpu, Limits};
 use ncde_kernels::neural::{self as cpu, Controls, Depth, Gradients, Outputs};
 
 use crate::device::{EVERY, gpu, some};
-use case::{Case, assert_close, chosen, narrow, numbers, wide};
+use ncde_reference::neural::case::{Case, assert_close, chosen, numbers};
+use ncde_reference::{narrow, wide};
 
 const TOLERANCE: f64 = 1e-4;
 

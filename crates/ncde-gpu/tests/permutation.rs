@@ -8,9 +8,9 @@ use ncde_kernels::permutation::{Diagonal as Kind, Gradients, OneHot as Lines};
 
 const LINES: [Lines; 2] = [Lines::Columns, Lines::Rows];
 
-use crate::common::permutation::{Case, KINDS, cases, compare};
-use crate::common::{narrow, wide};
 use crate::device::{EVERY, gpu, some};
+use ncde_reference::permutation::{Case, KINDS, cases, compare};
+use ncde_reference::{narrow, wide};
 
 fn spec(case: &Case) -> PermutationDiagonal {
     let diagonal = match case.spec.diagonal() {

@@ -6,8 +6,8 @@ use cubecl::server::Handle;
 use ncde_gpu::{Activation, AdamConstants, Gpu, Matrix, Rounding, RowsOf};
 use ncde_kernels::{Bracket, Brackets, Commutators, Field, Structure};
 
-use crate::common::{assert_close, narrow, uniform, wide};
 use crate::device::{EVERY, gpu, some};
+use ncde_reference::{assert_close, narrow, uniform, wide};
 
 /// Numbers that `f32` holds.
 fn numbers(seed: u64, n: usize) -> Vec<f64> {

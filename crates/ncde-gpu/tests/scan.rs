@@ -6,9 +6,9 @@ use ncde_gpu::scan::{Arrays, Scan};
 use ncde_gpu::{Error, Gpu, Limits};
 use ncde_kernels::scan::{Gradients, Numbers};
 
-use crate::common::scan::{Case, KINDS, compare};
-use crate::common::{narrow, wide};
 use crate::device::gpu;
+use ncde_reference::scan::{Case, KINDS, compare};
+use ncde_reference::{narrow, wide};
 
 fn scan(case: &Case) -> Scan {
     Scan { width: case.scan.width(), complex: case.scan.numbers() == Numbers::Complex }

@@ -6,8 +6,8 @@ use ncde_gpu::signature::{Arrays, Coordinates, Output, Over, Signature};
 use ncde_gpu::{Error, Gpu, Limits};
 use ncde_signature::{Basis, Paths, Signature as Reference};
 
-use crate::common::{assert_close, dot, narrow, normal, wide};
 use crate::device::gpu;
+use ncde_reference::{assert_close, dot, narrow, normal, wide};
 
 /// `None`: signatures.
 const KINDS: [Option<Basis>; 4] = [None, Some(Basis::Lyndon), Some(Basis::Hall), Some(Basis::Expanded)];

@@ -1,6 +1,5 @@
 //! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
 
-mod common;
 mod commutators;
 mod linear;
 mod linear_errors;

@@ -1,10 +1,8 @@
 //! Generators of short windows: against products of augmented matrices, their gradients against finite differences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::{assert_close, assert_gradient, dot, narrow, uniform, wide};
 use ncde_kernels::{Commutators, Float};
+use ncde_reference::{assert_close, assert_gradient, dot, narrow, uniform, wide};
 
 /// `[[M, v], [0, 0]]` of each block, one after the other, from a row.
 fn augmented(of: &Commutators, row: &[f64]) -> Vec<Vec<f64>> {

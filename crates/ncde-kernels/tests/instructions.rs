@@ -2,29 +2,22 @@
 //! the process, so that these tests have one of their own.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "neural/case.rs"]
-#[allow(dead_code, reason = "shared with the tests of neural solves")]
-mod case;
-mod common;
-#[path = "neural/reference.rs"]
-#[allow(dead_code, reason = "shared with the tests of neural solves")]
-mod reference;
-
-use common::model::{Case, large};
-use common::reference::{assert_gradients, gradients, states};
-use common::{assert_close, scaled, wide};
 use ncde_kernels::neural::Gradients;
 use ncde_kernels::{Affine, Controls, Float, Mode, Recurrence, Stream, Transition};
+use ncde_reference::model::{Case, large};
+use ncde_reference::reference::{assert_gradients, gradients, states};
+use ncde_reference::{assert_close, scaled, wide};
 use ncde_simd::with_each;
 
 /// The states of the first series, pushed one by one.
 fn pushed<T: Float>(case: &Case) -> Vec<f64> {
-    let (a, coefficients, mut h) = (common::narrow::<T>(&case.a), common::narrow::<T>(&case.coefficients), Vec::new());
+    let (a, coefficients, mut h) =
+        (ncde_reference::narrow::<T>(&case.a), ncde_reference::narrow::<T>(&case.coefficients), Vec::new());
     let each = case.columns * case.model.hidden();
     let mut stream = Stream::new(&case.recurrence, &a).unwrap();
-    let mut state = common::narrow::<T>(&case.initial[..each]);
+    let mut state = ncde_reference::narrow::<T>(&case.initial[..each]);
     for (t, lambda) in coefficients.chunks_exact(case.recurrence.coefficients()).take(case.length).enumerate() {
-        let beta = case.affine.as_ref().map(|affine| common::narrow::<T>(&affine[t * each..(t + 1) * each]));
+        let beta = case.affine.as_ref().map(|affine| ncde_reference::narrow::<T>(&affine[t * each..(t + 1) * each]));
         stream.push(&mut state, lambda, beta.as_deref()).unwrap();
         h.extend_from_slice(&wide(&state));
     }
@@ -73,15 +66,15 @@ fn neural_solves_with_every_instruction_set() {
     fn all<T: Float>(h: &[T], back: &Gradients<T>) -> [Vec<f64>; 4] {
         [wide(h), wide(&back.parameters), wide(back.coefficients.as_deref().unwrap()), wide(&back.initial)]
     }
-    for mut case in case::cases() {
+    for mut case in ncde_reference::neural::case::cases() {
         case.solve = case.solve.with_controls(Controls::Variable);
         let right = case.reference();
-        let weights = case::numbers(77, right.len());
+        let weights = ncde_reference::neural::case::numbers(77, right.len());
         let single = case.to::<f32>();
         let results = with_each(|set| {
             let back = case.gradients(&weights);
             assert_close(&format!("{set:?}, {}", case.name), &case.forward(), &right, 1e-13);
-            let single_back = single.gradients(&common::narrow::<f32>(&weights));
+            let single_back = single.gradients(&ncde_reference::narrow::<f32>(&weights));
             (set, all(&case.forward(), &back), all(&single.forward(), &single_back))
         });
         // Gradients by central differences are elsewhere: here those of the plainest are right.

@@ -1,12 +1,10 @@
 //! The linear recurrence against full matrices: states and gradients of every structure, at every kind of shape.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::model::{Case, Model, large, small};
-use common::reference::{self, assert_gradients};
-use common::{assert_close, assert_gradient, dot};
 use ncde_kernels::{Affine, Controls, Gradients, Mode, Recurrence, Structure, Transition};
+use ncde_reference::model::{Case, Model, large, small};
+use ncde_reference::reference::{self, assert_gradients};
+use ncde_reference::{assert_close, assert_gradient, dot};
 
 /// Both transitions, each without an affine input and with either treatment of it.
 const STEPS: [(Transition, Option<Affine>); 6] = [

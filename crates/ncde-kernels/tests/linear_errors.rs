@@ -1,10 +1,8 @@
 //! Bad input: every message says what was seen, what was wanted and where.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::model::{Case, Model, small};
 use ncde_kernels::{Affine, Bound, Contraction, Error, Field, Mode, Pattern, Recurrence, Structure, Transition};
+use ncde_reference::model::{Case, Model, small};
 
 fn case() -> Case {
     let model = Model::new(Structure::Dense { hidden: 2 }, 3);

@@ -1,12 +1,10 @@
 //! The parallel scan is the recurrence, and nothing depends on the number of threads.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::assert_close;
-use common::model::{Case, Model, large, small};
-use common::reference::assert_gradients;
 use ncde_kernels::{Affine, Error, Mode, Recurrence, Structure, Transition};
+use ncde_reference::assert_close;
+use ncde_reference::model::{Case, Model, large, small};
+use ncde_reference::reference::assert_gradients;
 
 fn closed(channels: usize) -> impl Iterator<Item = Model> {
     small(channels).into_iter().chain(large(channels)).filter(|model| model.field.structure().is_closed())

@@ -1,13 +1,11 @@
 //! Flows of generators from almost nothing to far beyond the radius of one series: states and gradients in both number types.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::matrix::norm_2;
-use common::model::{Case, Model, large, small};
-use common::reference::{self, assert_gradients};
-use common::{assert_close, scaled, uniform};
 use ncde_kernels::{Affine, Recurrence, Structure};
+use ncde_reference::matrix::norm_2;
+use ncde_reference::model::{Case, Model, large, small};
+use ncde_reference::reference::{self, assert_gradients};
+use ncde_reference::{assert_close, scaled, uniform};
 
 const NORMS: [f64; 9] = [1e-8, 1e-6, 1e-4, 1e-3, 0.1, 1.0, 5.0, 20.0, 50.0];
 
@@ -115,7 +113,7 @@ fn rotations() {
             check(&case, norm);
             for (h, start) in case.forward().unwrap().chunks_exact(model.hidden()).zip(case.initial.chunks_exact(model.hidden()))
             {
-                let (after, before) = (common::dot(h, h), common::dot(start, start));
+                let (after, before) = (ncde_reference::dot(h, h), ncde_reference::dot(start, start));
                 assert!((after - before).abs() < 1e-13 * (1.0 + norm), "{sizes:?} at {norm}: {after} against {before}");
             }
         }

@@ -1,11 +1,9 @@
 //! One step at a time is the whole recurrence.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::assert_close;
-use common::model::{Case, large, small};
 use ncde_kernels::{Affine, Contraction, Error, Recurrence, Stream, Transition};
+use ncde_reference::assert_close;
+use ncde_reference::model::{Case, large, small};
 
 /// The states of the first series, pushed one by one.
 fn pushed(case: &Case) -> Vec<f64> {

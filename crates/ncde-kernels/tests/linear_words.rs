@@ -1,13 +1,11 @@
 //! Log-ODE windows: words against sums of products, bracket matrices and vectors against commutators.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::matrix::{commutator, multiply};
-use common::model::{Case, Model, large, small};
-use common::reference::{self, assert_gradients, words};
-use common::{assert_close, assert_gradient, dot, uniform};
 use ncde_kernels::{Bracket, Brackets, Contraction, Error, Recurrence, Structure, Transition};
+use ncde_reference::matrix::{commutator, multiply};
+use ncde_reference::model::{Case, Model, large, small};
+use ncde_reference::reference::{self, assert_gradients, words};
+use ncde_reference::{assert_close, assert_gradient, dot, uniform};
 
 /// Letters 0, 1, 2, then brackets up to length 4, not only those of a basis.
 const TABLE: [Bracket; 11] = [
@@ -284,10 +282,10 @@ fn brackets_of_the_right_sign_approach_the_flow() {
     let matrices = brackets.matrices(&a).unwrap();
     let flow = |x: [f64; 2]| {
         let omega: Vec<f64> = letters[0].iter().zip(&letters[1]).map(|(a, b)| x[0] * a + x[1] * b).collect();
-        common::matrix::exponential(4, &omega)
+        ncde_reference::matrix::exponential(4, &omega)
     };
     let initial = uniform(2, 4);
-    let right = common::matrix::apply(4, &multiply(4, &flow(y), &flow(x)), &initial);
+    let right = ncde_reference::matrix::apply(4, &multiply(4, &flow(y), &flow(x)), &initial);
     let error = |depth: usize, sign: f64| {
         let mut lambda = lambda;
         lambda[[0, 2, 3, 5][depth]..].fill(0.0);
@@ -302,7 +300,7 @@ fn brackets_of_the_right_sign_approach_the_flow() {
             affine: None,
             lengths: None,
         };
-        common::distance(&recurrence.forward(&input).unwrap(), &right)
+        ncde_reference::distance(&recurrence.forward(&input).unwrap(), &right)
     };
     let errors = [error(1, 1.0), error(2, 1.0), error(3, 1.0)];
     assert!(errors[1] < 0.2 * errors[0] && errors[2] < 0.2 * errors[1], "{errors:?}");

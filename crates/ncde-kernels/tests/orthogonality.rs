@@ -7,12 +7,10 @@
 //! for dense, sparse and Walsh-Hadamard matrices; for blocks of fixed size and for fixed rank the limit is not zero.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::matrix::apply;
-use common::model::Model;
-use common::{dot, normal, uniform};
 use ncde_kernels::{Bound, Structure};
+use ncde_reference::matrix::apply;
+use ncde_reference::model::Model;
+use ncde_reference::{dot, normal, uniform};
 
 const SEEDS: u64 = 80;
 

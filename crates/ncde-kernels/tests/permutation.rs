@@ -1,13 +1,11 @@
 //! The permutation-diagonal recurrence: full matrices, finite differences, chunks, streams, threads.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::permutation::{Case, KINDS, cases, compare};
-use common::{assert_close, assert_gradient, dot};
 use ncde_kernels::permutation::{Diagonal, OneHot, OneHotMap, Stream};
 use ncde_kernels::scan::Numbers;
 use ncde_kernels::{Error, Mode};
+use ncde_reference::permutation::{Case, KINDS, cases, compare};
+use ncde_reference::{assert_close, assert_gradient, dot};
 use proptest::prelude::*;
 
 /// One-hot by columns and by rows.

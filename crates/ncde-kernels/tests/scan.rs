@@ -1,12 +1,10 @@
 //! The elementwise recurrence: number by number, finite differences, chunks, threads and messages.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::scan::{Case, KINDS, compare};
-use common::{assert_gradient, dot};
 use ncde_kernels::scan::{Input, Numbers, Scan};
 use ncde_kernels::{Error, Mode};
+use ncde_reference::scan::{Case, KINDS, compare};
+use ncde_reference::{assert_gradient, dot};
 
 #[test]
 fn the_recurrence_number_by_number() {

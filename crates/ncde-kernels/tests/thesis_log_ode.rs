@@ -8,12 +8,10 @@
 //! smooth path level 2 is of order `r^3`, levels 3 and 4 of order `r^5`. Over all windows depth 1 has order 2, depths 2 and 3 order 4.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::matrix::{apply, commutator, exponential};
-use common::model::{Model, small};
-use common::{assert_close, distance, normal, scaled, uniform};
 use ncde_kernels::{Bound, Bracket, Brackets, Contraction, Input, Recurrence, Structure};
+use ncde_reference::matrix::{apply, commutator, exponential};
+use ncde_reference::model::{Model, small};
+use ncde_reference::{assert_close, distance, normal, scaled, uniform};
 use ncde_signature::algebra::{Tree, words};
 use ncde_signature::{Basis, Paths, Signature};
 

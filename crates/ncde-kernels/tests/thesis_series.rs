@@ -1,13 +1,11 @@
 //! The thesis's statements on linear fields: the flow as a series in the signature, parity, and state-space models as Linear NCDEs.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common;
-
-use common::matrix::{apply, exponential, norm_2};
-use common::model::{Model, small};
-use common::reference::{word_matrix, words};
-use common::{assert_close, dot, narrow, normal, scaled, uniform, wide};
 use ncde_kernels::{Affine, Error, Field, Input, Recurrence, Structure, Transition};
+use ncde_reference::matrix::{apply, exponential, norm_2};
+use ncde_reference::model::{Model, small};
+use ncde_reference::reference::{word_matrix, words};
+use ncde_reference::{assert_close, dot, narrow, normal, scaled, uniform, wide};
 use ncde_signature::{Paths, Signature};
 
 /// The corners of a path of three segments, and `sum_k ||A^k|| int |domega^k|`, which is 0.8.

@@ -66,7 +66,7 @@ fn settings(budget: Budget, model: &str) -> String {
         }
     };
     let every = if neural { 100 } else { 1000 };
-    let [steps, every, patience] = budget.of([200, 50, 0], [100_000, every, 10 * every]);
+    let [steps, every, patience] = budget.of([200, 50, 0], [100_000, every, 11 * every]);
     let batch = budget.of(8, if model == "stack" { 4 } else { 32 });
     format!(
         "[prepare]\nscale = \"none\"\ntime = true\n[model]\n{body}hidden = {hidden}\n[train]\nsteps = {steps}\nbatch = {batch}\nrate = {}\nschedule = \"constant\"\n\

@@ -48,7 +48,7 @@ pub enum Lengths {
 /// The word problem.
 #[derive(Debug, Clone)]
 pub struct A5 {
-    group: Group,
+    group: &'static Group,
     lengths: Lengths,
     batch: usize,
     /// Which words are held out does not depend on the seed of a run.

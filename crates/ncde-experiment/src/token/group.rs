@@ -6,6 +6,8 @@
 //!
 //! It is the smallest group that is not solvable, and its word problem is complete for NC^1 (Barrington 1989).
 
+use std::sync::LazyLock;
+
 /// The number of an element: its place in the order; 0 is the identity.
 pub type Element = u8;
 
@@ -29,18 +31,26 @@ impl Group {
     /// // These two turn three things forwards and back.
     /// assert_eq!(group.product(1, 2), 0);
     /// ```
-    pub fn a5() -> Self {
+    pub fn a5() -> &'static Self {
+        static A5: LazyLock<Group> = LazyLock::new(Group::alternating);
+        &A5
+    }
+
+    fn alternating() -> Self {
         let mut elements = Vec::with_capacity(Self::ORDER);
+        // By `p` as digits to the base 5.
+        let mut numbers = vec![0; 5_usize.pow(5)];
         for place in 0..5_usize.pow(5) {
             let p = [625, 125, 25, 5, 1].map(|power| (place / power % 5) as u8);
             let inversions = (0..5).flat_map(|i| (0..i).map(move |j| (j, i))).filter(|&(j, i)| p[j] > p[i]).count();
             let distinct = (0..5).all(|i| (0..i).all(|j| p[j] != p[i]));
             if distinct && inversions % 2 == 0 {
+                numbers[place] = elements.len() as Element;
                 elements.push(p);
             }
         }
         let product = |p: &[u8; 5], q: &[u8; 5]| q.map(|i| p[usize::from(i)]);
-        let number = |p: [u8; 5]| elements.iter().position(|own| *own == p).unwrap_or(0) as Element;
+        let number = |p: [u8; 5]| numbers[p.iter().fold(0, |place, &i| 5 * place + usize::from(i))];
         let table = elements.iter().flat_map(|p| elements.iter().map(move |q| number(product(p, q)))).collect();
         Self { elements, table }
     }

@@ -3,7 +3,7 @@
 use ncde_kernels::Error;
 use ncde_kernels::neural::{Activation, Depth, Last, Method, Network, Outputs};
 
-use super::case::{Case, Shape};
+use ncde_reference::neural::case::{Case, Shape};
 
 fn case() -> Case {
     let shape: Shape<'_> = ((2, 3, &[4]), [2, 3, 5]);

@@ -1,8 +1,6 @@
 //! Neural solves against an obviously right one: plain loops in f64, brackets one by one by dual numbers.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-pub(crate) mod case;
 mod errors;
 mod gradients;
-pub(crate) mod reference;
 mod values;

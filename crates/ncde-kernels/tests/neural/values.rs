@@ -2,7 +2,8 @@
 
 use ncde_kernels::neural::{Activation, Depth, Last, Method, Outputs};
 
-use super::case::{Case, Shape, assert_close, cases, numbers, wide};
+use ncde_reference::neural::case::{Case, Shape, assert_close, cases, numbers};
+use ncde_reference::{narrow, wide};
 
 #[test]
 fn every_solve_is_the_reference() {
@@ -17,15 +18,9 @@ fn single_precision_is_close() {
         let weights = numbers(77, case.forward().len());
         let single = case.to::<f32>();
         assert_close(&case.name, &wide(&single.forward()), &case.forward(), 2e-5);
-        let (seen, right) = (single.gradients(&case.to::<f32>().narrowed(&weights)), case.gradients(&weights));
+        let (seen, right) = (single.gradients(&narrow(&weights)), case.gradients(&weights));
         assert_close(&case.name, &wide(&seen.parameters), &right.parameters, 5e-5);
         assert_close(&case.name, &wide(&seen.initial), &right.initial, 5e-5);
-    }
-}
-
-impl Case<f32> {
-    fn narrowed(&self, x: &[f64]) -> Vec<f32> {
-        super::case::narrow(x)
     }
 }
 

@@ -7,7 +7,6 @@ use super::by_time::Long;
 use super::config::Config;
 use super::features::Features;
 use super::goal::{Goal, labelled};
-use super::names::SplitBy;
 use super::preset::{self, Clock, Facts};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
@@ -22,7 +21,7 @@ impl Run {
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
         let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
         // Where others have drawn the parts, places in the file count; everywhere else only ids do.
-        let by_place = config.data.parts.is_some() || config.data.split == Some(SplitBy::ThesisJax05);
+        let by_place = config.data.parts.is_some() || config.data.split.is_some_and(|split| split.thesis().is_some());
         let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
         let (train, test) = (ordered(train), test.map(ordered));
         let mut settings = Settings::of(config, &train, test.is_some())?;

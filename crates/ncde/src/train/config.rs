@@ -89,7 +89,7 @@ table! {
         /// A JSON file that says, for each seed, which cases are for what: `{"SEED": {"val": [...], "test": [...]}}`, `train` the others if it is not said; cases by
         /// place from 0 (the training file, then the test file), or by id.
         parts: PathBuf,
-        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), `time` (of each series the last observations; the default for a forecast or labels at steps of fewer than 10 series), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`).
+        /// What decides which cases are tested on: the `files`, a file of `parts`, chance (`random`), `time` (of each series the last observations; the default for a forecast or labels at steps of fewer than 10 series), or chance as the thesis's code draws it today (`thesis-jax-0.5`, or `thesis`) or drew it in 2024 (`thesis-jax-0.4`).
         split: SplitBy,
         /// How many observations of a series that is split by time are looked at together: what a step of training sees at most, half of it to warm up; 8 times the horizon or the period, from 256 to 2048.
         stretch: usize,

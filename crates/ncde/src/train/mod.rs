@@ -80,4 +80,5 @@ pub use score::score;
 pub use settings::Settings;
 pub use split::{Parts, Split};
 pub use store::{Answered, predict_all, predict_ends};
+pub use threefry::Threefry;
 pub use warning::Warning;

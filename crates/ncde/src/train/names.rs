@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::threefry::Threefry;
+
 /// Declares names that a key can have.
 macro_rules! names {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
@@ -38,8 +40,23 @@ names! {
         /// parts. `thesis` is the same.
         #[serde(rename = "thesis-jax-0.5", alias = "thesis")]
         ThesisJax05,
+        /// The same with JAX before 0.5 (the original Threefry): the parts of its runs of 2024, which are those of NCDE, NRDE and Log-NCDE.
+        #[serde(rename = "thesis-jax-0.4")]
+        ThesisJax04,
     }
 }
+
+impl SplitBy {
+    /// How the thesis's code draws the parts, if they are its own.
+    pub(super) fn thesis(self) -> Option<Threefry> {
+        match self {
+            Self::ThesisJax05 => Some(Threefry::Partitionable),
+            Self::ThesisJax04 => Some(Threefry::Original),
+            Self::Files | Self::Parts | Self::Random | Self::Time => None,
+        }
+    }
+}
+
 names! {
     /// How channels are scaled.
     Scale {

@@ -143,7 +143,7 @@ impl Settings {
             // How far off forecasts are is seen on the validation part, and a series has many of them.
             true => !by_time && data.cases.len() < FEW_SERIES,
             false if by_time => closed,
-            false => (closed && split != SplitBy::ThesisJax05) || data.cases.len() < FEW_CASES,
+            false => (closed && split.thesis().is_none()) || data.cases.len() < FEW_CASES,
         };
         let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
@@ -151,9 +151,9 @@ impl Settings {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
         }
         let classes = matches!(data.targets, Targets::Classes { .. });
-        let thesis = split == SplitBy::ThesisJax05;
-        let stratified = *d.stratified.get_or_insert(classes && !thesis) && classes;
-        if thesis && (stratified || d.folds.is_some() || d.fold.is_some()) {
+        let thesis = split.thesis();
+        let stratified = *d.stratified.get_or_insert(classes && thesis.is_none()) && classes;
+        if thesis.is_some() && (stratified || d.folds.is_some() || d.fold.is_some()) {
             return refuse("data.split", "`thesis`, whose parts are neither stratified nor folds; use `random` for those");
         }
         d.deduplicate.get_or_insert(false);

@@ -10,7 +10,7 @@
 //! training = the first [(1 - v - t) n],   validation = up to [(1 - t) n],   test = the rest
 //! ```
 
-use super::threefry;
+use super::threefry::Threefry;
 use crate::random::Stream;
 
 /// The sizes of the parts.
@@ -22,8 +22,8 @@ pub struct Split {
     pub test: f64,
     /// Fold `k` of `n` is tested on instead.
     pub fold: Option<(usize, usize)>,
-    /// Whether the parts are those that the thesis's code draws for this seed.
-    pub thesis: bool,
+    /// How the thesis's code draws its parts for this seed, if they are these.
+    pub thesis: Option<Threefry>,
     /// The seed.
     pub seed: u64,
 }
@@ -52,8 +52,8 @@ impl Split {
     /// Cuts `cases` cases; with their classes given, each class by itself.
     pub fn parts(&self, cases: usize, classes: Option<&[usize]>) -> Parts {
         let mut parts = Parts::default();
-        if self.thesis {
-            let order = threefry::permutation(self.seed, cases);
+        if let Some(threefry) = self.thesis {
+            let order = threefry.permutation(self.seed, cases);
             let bound = |share: f64| (share * cases as f64) as usize;
             let [first, second] = [bound(1.0 - self.validation - self.test), bound(1.0 - self.test)];
             parts.train.extend(&order[..first]);
@@ -101,7 +101,7 @@ impl Split {
 mod tests {
     use super::*;
 
-    const SPLIT: Split = Split { validation: 0.15, test: 0.15, fold: None, thesis: false, seed: 5 };
+    const SPLIT: Split = Split { validation: 0.15, test: 0.15, fold: None, thesis: None, seed: 5 };
 
     fn all(parts: &Parts) -> Vec<usize> {
         let mut all = [&parts.train[..], &parts.validation, &parts.test].concat();
@@ -127,12 +127,12 @@ mod tests {
     fn the_thesis_s_parts_have_its_sizes() {
         // De-duplicated sizes of its data sets; cut at int(0.7 n) and int(0.85 n).
         for (n, sizes) in [(409, [286, 61, 62]), (561, [392, 84, 85]), (236, [165, 35, 36])] {
-            let parts = Split { thesis: true, ..SPLIT }.parts(n, None);
+            let parts = Split { thesis: Some(Threefry::Partitionable), ..SPLIT }.parts(n, None);
             assert_eq!([parts.train.len(), parts.validation.len(), parts.test.len()], sizes);
             assert_eq!(all(&parts), (0..n).collect::<Vec<_>>());
         }
         // The last of its order for seed 2345 (see `threefry`) is tested on, the first is trained on.
-        let parts = Split { thesis: true, seed: 2345, ..SPLIT }.parts(409, None);
+        let parts = Split { thesis: Some(Threefry::Partitionable), seed: 2345, ..SPLIT }.parts(409, None);
         assert!(parts.test.contains(&85) && parts.train.contains(&220));
     }
 

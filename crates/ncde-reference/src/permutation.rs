@@ -12,16 +12,16 @@ fn times(x: Complex, y: Complex) -> Complex {
 }
 
 #[derive(Clone)]
-pub(crate) struct Case {
-    pub(crate) spec: PermutationDiagonal,
-    pub(crate) batch: usize,
-    pub(crate) length: usize,
-    pub(crate) dictionary: Vec<f64>,
-    pub(crate) control: Vec<f64>,
-    pub(crate) initial: Vec<f64>,
-    pub(crate) spans: Option<Vec<f64>>,
-    pub(crate) lengths: Option<Vec<usize>>,
-    pub(crate) weights: Vec<f64>,
+pub struct Case {
+    pub spec: PermutationDiagonal,
+    pub batch: usize,
+    pub length: usize,
+    pub dictionary: Vec<f64>,
+    pub control: Vec<f64>,
+    pub initial: Vec<f64>,
+    pub spans: Option<Vec<f64>>,
+    pub lengths: Option<Vec<usize>>,
+    pub weights: Vec<f64>,
 }
 
 /// Numbers that `f32` holds exactly.
@@ -30,7 +30,7 @@ fn drawn(seed: u64, count: usize, factor: f64) -> Vec<f64> {
 }
 
 impl Case {
-    pub(crate) fn new(seed: u64, diagonal: Diagonal, input: bool, [batch, length, hidden, matrices]: [usize; 4]) -> Self {
+    pub fn new(seed: u64, diagonal: Diagonal, input: bool, [batch, length, hidden, matrices]: [usize; 4]) -> Self {
         let spec = PermutationDiagonal::new(hidden, matrices, diagonal);
         let spec = if input { spec.with_input() } else { spec };
         Self {
@@ -46,12 +46,12 @@ impl Case {
         }
     }
 
-    pub(crate) fn by(self, one_hot: OneHot) -> Self {
+    pub fn by(self, one_hot: OneHot) -> Self {
         Self { spec: self.spec.with_one_hot(one_hot), ..self }
     }
 
     /// Ragged, with times, and few distinct rows of scores.
-    pub(crate) fn harder(mut self) -> Self {
+    pub fn harder(mut self) -> Self {
         let (columns, matrices, batch, length) = (self.spec.columns(), self.spec.matrices(), self.batch, self.length);
         self.spans = Some(uniform(9, batch * length).into_iter().map(|x| 1.0 + x).collect());
         self.lengths = Some((0..batch).map(|b| 1 + (b * 7 + length - 1) % length).collect());
@@ -61,7 +61,7 @@ impl Case {
         self
     }
 
-    pub(crate) fn arrays(&self) -> Input<'_, f64> {
+    pub fn arrays(&self) -> Input<'_, f64> {
         Input {
             batch: self.batch,
             length: self.length,
@@ -73,7 +73,7 @@ impl Case {
         }
     }
 
-    pub(crate) fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
+    pub fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
         let (dictionary, control, initial): (Vec<T>, Vec<T>, Vec<T>) =
             (narrow(&self.dictionary), narrow(&self.control), narrow(&self.initial));
         let Input { batch, length, spans, lengths, .. } = self.arrays();
@@ -85,7 +85,7 @@ impl Case {
     }
 
     /// `S`, the soft-max of the lines of the matrix that scores mix: `[H, H]`, line after line.
-    pub(crate) fn soft(&self, row: usize) -> Vec<f64> {
+    pub fn soft(&self, row: usize) -> Vec<f64> {
         let softmax = |x: &[f64]| {
             let most = x.iter().copied().fold(f64::MIN, f64::max);
             let e: Vec<f64> = x.iter().map(|x| (x - most).exp()).collect();
@@ -100,7 +100,7 @@ impl Case {
     }
 
     /// `P`, one-hot by lines.
-    pub(crate) fn hard(&self, row: usize) -> Vec<f64> {
+    pub fn hard(&self, row: usize) -> Vec<f64> {
         let hidden = self.spec.hidden();
         let mut all = self.soft(row);
         for line in all.chunks_mut(hidden) {
@@ -111,7 +111,7 @@ impl Case {
     }
 
     /// Full matrices, with `P` of each step as given, line after line.
-    pub(crate) fn reference(&self, p: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+    pub fn reference(&self, p: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
         let (hidden, width, columns) = (self.spec.hidden(), self.spec.width(), self.spec.columns());
         let complex = width > hidden;
         let pair = |x: &[f64], j: usize| [x[j], if complex { x[hidden + j] } else { 0.0 }];
@@ -156,15 +156,15 @@ impl Case {
         states
     }
 
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{:?}, batch {}, length {}, lengths {:?}", self.spec, self.batch, self.length, self.lengths)
     }
 }
 
-pub(crate) const KINDS: [Diagonal; 3] = [Diagonal::One, Diagonal::Real, Diagonal::Complex];
+pub const KINDS: [Diagonal; 3] = [Diagonal::One, Diagonal::Real, Diagonal::Complex];
 
 /// Odd shapes of every kind: batch, length, states, matrices.
-pub(crate) fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for diagonal in KINDS {
         for input in [false, true] {
@@ -180,7 +180,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 #[track_caller]
-pub(crate) fn compare(name: &str, seen: &(Vec<f64>, Gradients<f64>), right: &(Vec<f64>, Gradients<f64>), tolerance: f64) {
+pub fn compare(name: &str, seen: &(Vec<f64>, Gradients<f64>), right: &(Vec<f64>, Gradients<f64>), tolerance: f64) {
     assert_close(&format!("{name}: states"), &seen.0, &right.0, tolerance);
     assert_close(&format!("{name}: dictionary"), &seen.1.dictionary, &right.1.dictionary, tolerance);
     assert_close(&format!("{name}: control"), &seen.1.control, &right.1.control, tolerance);

@@ -7,7 +7,7 @@ use super::model::Case;
 use super::{assert_close, dot};
 
 /// All words of up to `depth` letters, by length, then lexicographically.
-pub(crate) fn words(channels: usize, depth: usize) -> Vec<Vec<usize>> {
+pub fn words(channels: usize, depth: usize) -> Vec<Vec<usize>> {
     let (mut all, mut level) = (Vec::new(), vec![Vec::new()]);
     for _ in 0..depth {
         let longer = |word: &Vec<usize>| (0..channels).map(|k| [word.as_slice(), &[k]].concat()).collect::<Vec<_>>();
@@ -27,7 +27,7 @@ fn case_words(case: &Case) -> Vec<Vec<usize>> {
 }
 
 /// `A^{w_n} ... A^{w_1}`.
-pub(crate) fn word_matrix(n: usize, matrices: &[Vec<f64>], word: &[usize]) -> Vec<f64> {
+pub fn word_matrix(n: usize, matrices: &[Vec<f64>], word: &[usize]) -> Vec<f64> {
     word.iter().fold(identity(n), |product, &k| multiply(n, &matrices[k], &product))
 }
 
@@ -107,7 +107,7 @@ impl<'a> Reference<'a> {
 }
 
 /// The states after each step.
-pub(crate) fn states(case: &Case) -> Vec<f64> {
+pub fn states(case: &Case) -> Vec<f64> {
     let reference = Reference::new(case);
     let n = case.model.hidden();
     let each = case.columns * n;
@@ -133,7 +133,7 @@ pub(crate) fn states(case: &Case) -> Vec<f64> {
 }
 
 /// The gradients of `weights . states`.
-pub(crate) fn gradients(case: &Case, states: &[f64]) -> Gradients<f64> {
+pub fn gradients(case: &Case, states: &[f64]) -> Gradients<f64> {
     let reference = Reference::new(case);
     let n = case.model.hidden();
     let each = case.columns * n;
@@ -200,7 +200,7 @@ pub(crate) fn gradients(case: &Case, states: &[f64]) -> Gradients<f64> {
 
 /// Compares every gradient.
 #[track_caller]
-pub(crate) fn assert_gradients(name: &str, seen: &Gradients<f64>, right: &Gradients<f64>, tolerance: f64) {
+pub fn assert_gradients(name: &str, seen: &Gradients<f64>, right: &Gradients<f64>, tolerance: f64) {
     assert_close(&format!("{name}: gradient of A"), &seen.a, &right.a, tolerance);
     assert_close(&format!("{name}: gradient of the coefficients"), &seen.coefficients, &right.coefficients, tolerance);
     assert_close(&format!("{name}: gradient of the initial state"), &seen.initial, &right.initial, tolerance);

@@ -46,7 +46,7 @@ fn field(network: &Network, parameters: &[f64], h: &[f64], v: &[f64]) -> Vec<Dua
 }
 
 /// `F(h, c)`.
-pub(crate) fn right_hand_side(solve: &Solve, parameters: &[f64], h: &[f64], c: &[f64]) -> Vec<f64> {
+pub fn right_hand_side(solve: &Solve, parameters: &[f64], h: &[f64], c: &[f64]) -> Vec<f64> {
     let (network, n, d) = (solve.network(), h.len(), solve.network().channels());
     let f: Vec<f64> = field(network, parameters, h, h).iter().map(|x| x.0).collect();
     let own = |i: usize| &f[i * n..(i + 1) * n];
@@ -79,7 +79,7 @@ fn moved(h: &[f64], terms: &[(f64, &[f64])]) -> Vec<f64> {
 }
 
 /// One step, `c(s)` being the coefficients of stage `s`.
-pub(crate) fn step(solve: &Solve, parameters: &[f64], h: &[f64], dt: f64, c: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+pub fn step(solve: &Solve, parameters: &[f64], h: &[f64], dt: f64, c: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     let f = |s: usize, h: &[f64]| right_hand_side(solve, parameters, h, &c(s));
     let first = f(0, h);
     match solve.method() {

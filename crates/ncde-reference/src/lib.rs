@@ -1,14 +1,22 @@
-//! Random models and an obviously right recurrence: full matrices in f64, one step after another.
-#![allow(dead_code, clippy::unwrap_used, reason = "shared by several test files, none of which needs all of it")]
+//! What kernels are held against, on processors and on GPUs: random models, an obviously right recurrence with full matrices in f64, one step after another, and the same for
+//! scans, permutations and neural solves. Compiled once, by itself, so that tests of kernels need not be optimised for its sake.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "for tests alone: what is wrong fails them"
+)]
 
-pub(crate) mod matrix;
-pub(crate) mod model;
-pub(crate) mod permutation;
-pub(crate) mod reference;
-pub(crate) mod scan;
+pub mod matrix;
+pub mod model;
+pub mod neural;
+pub mod permutation;
+pub mod reference;
+pub mod scan;
 
 /// A small counter-based generator (splitmix64): the same numbers everywhere, between -0.5 and 0.5.
-pub(crate) fn uniform(seed: u64, n: usize) -> Vec<f64> {
+pub fn uniform(seed: u64, n: usize) -> Vec<f64> {
     let number = |i: usize| {
         let mut z = (seed << 32).wrapping_add(i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,41 +27,41 @@ pub(crate) fn uniform(seed: u64, n: usize) -> Vec<f64> {
 }
 
 /// Normal numbers of mean 0 and the given standard deviation.
-pub(crate) fn normal(seed: u64, n: usize, deviation: f64) -> Vec<f64> {
+pub fn normal(seed: u64, n: usize, deviation: f64) -> Vec<f64> {
     let u = uniform(seed, 2 * n);
     let number = |u: &[f64]| (-2.0 * (1.0 - (u[0] + 0.5)).ln()).sqrt() * (std::f64::consts::TAU * u[1]).cos();
     u.chunks_exact(2).map(|u| deviation * number(u)).collect()
 }
 
 /// `factor x`.
-pub(crate) fn scaled(x: &[f64], factor: f64) -> Vec<f64> {
+pub fn scaled(x: &[f64], factor: f64) -> Vec<f64> {
     x.iter().map(|x| factor * x).collect()
 }
 
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-pub(crate) fn largest(x: &[f64]) -> f64 {
+pub fn largest(x: &[f64]) -> f64 {
     x.iter().fold(0.0, |m, x| if x.is_nan() { f64::NAN } else { m.max(x.abs()) })
 }
 
 /// The largest difference, relative to the largest number of `right`.
-pub(crate) fn distance(seen: &[f64], right: &[f64]) -> f64 {
+pub fn distance(seen: &[f64], right: &[f64]) -> f64 {
     assert_eq!(seen.len(), right.len(), "lengths differ");
     let scale = largest(right).max(f64::MIN_POSITIVE);
     seen.iter().zip(right).map(|(x, y)| (x - y).abs() / scale).fold(0.0, |m, e| if e.is_nan() { f64::NAN } else { m.max(e) })
 }
 
 #[track_caller]
-pub(crate) fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f64) {
+pub fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f64) {
     let error = distance(seen, right);
     assert!(error <= tolerance, "{what}: differ by {error:e}, allowed {tolerance:e}");
 }
 
 /// Central differences of `f` at `x` against the gradient `df`.
 #[track_caller]
-pub(crate) fn assert_gradient(what: &str, x: &[f64], df: &[f64], f: impl Fn(&[f64]) -> f64) {
+pub fn assert_gradient(what: &str, x: &[f64], df: &[f64], f: impl Fn(&[f64]) -> f64) {
     let step = 1e-5;
     let mut at = x.to_vec();
     let mut numeric = Vec::with_capacity(x.len());
@@ -67,10 +75,10 @@ pub(crate) fn assert_gradient(what: &str, x: &[f64], df: &[f64], f: impl Fn(&[f6
     assert_close(what, df, &numeric, 2e-8);
 }
 
-pub(crate) fn wide<T: ncde_kernels::Float>(x: &[T]) -> Vec<f64> {
+pub fn wide<T: ncde_kernels::Float>(x: &[T]) -> Vec<f64> {
     x.iter().map(|x| x.to_f64()).collect()
 }
 
-pub(crate) fn narrow<T: ncde_kernels::Float>(x: &[f64]) -> Vec<T> {
+pub fn narrow<T: ncde_kernels::Float>(x: &[f64]) -> Vec<T> {
     x.iter().map(|&x| T::from_f64(x)).collect()
 }

@@ -8,18 +8,18 @@ use super::{narrow, scaled, uniform, wide};
 
 /// A field, and the places of its entries if it is sparse.
 #[derive(Debug, Clone)]
-pub(crate) struct Model {
-    pub(crate) field: Field,
+pub struct Model {
+    pub field: Field,
     masks: Vec<Vec<(usize, usize)>>,
 }
 
 impl Model {
-    pub(crate) fn new(structure: Structure, channels: usize) -> Self {
+    pub fn new(structure: Structure, channels: usize) -> Self {
         Self { field: Field::new(structure, channels).unwrap(), masks: Vec::new() }
     }
 
     /// Another mask for each channel; about every third entry.
-    pub(crate) fn sparse(hidden: usize, channels: usize, seed: u64) -> Self {
+    pub fn sparse(hidden: usize, channels: usize, seed: u64) -> Self {
         let u = uniform(seed, channels * hidden * hidden);
         let mask = |k: usize| {
             let mut mask: Vec<(usize, usize)> = Vec::new();
@@ -36,21 +36,21 @@ impl Model {
         Self::with_masks(hidden, masks)
     }
 
-    pub(crate) fn with_masks(hidden: usize, masks: Vec<Vec<(usize, usize)>>) -> Self {
+    pub fn with_masks(hidden: usize, masks: Vec<Vec<(usize, usize)>>) -> Self {
         let pattern = Arc::new(Pattern::new(hidden, &masks).unwrap());
         Self { field: Field::new(Structure::Sparse { pattern }, masks.len()).unwrap(), masks }
     }
 
-    pub(crate) fn hidden(&self) -> usize {
+    pub fn hidden(&self) -> usize {
         self.field.hidden()
     }
 
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{} of {} states and {} channels", self.field.structure().name(), self.hidden(), self.field.channels())
     }
 
     /// Parameters that keep the norm of each matrix near 1.
-    pub(crate) fn parameters(&self, seed: u64) -> Vec<f64> {
+    pub fn parameters(&self, seed: u64) -> Vec<f64> {
         let mut a = uniform(seed, self.field.parameters());
         let hidden = self.hidden();
         if let Some(sizes) = self.field.structure().sizes() {
@@ -76,7 +76,7 @@ impl Model {
     }
 
     /// `A^1, ..., A^d` in full.
-    pub(crate) fn matrices(&self, a: &[f64]) -> Vec<Vec<f64>> {
+    pub fn matrices(&self, a: &[f64]) -> Vec<Vec<f64>> {
         let n = self.hidden();
         let matrix = |k: usize| {
             let own = &a[self.field.channel(k)];
@@ -115,7 +115,7 @@ impl Model {
     }
 
     /// The gradient of the parameters from that of the full matrices.
-    pub(crate) fn pull_back(&self, a: &[f64], gradient: &[Vec<f64>]) -> Vec<f64> {
+    pub fn pull_back(&self, a: &[f64], gradient: &[Vec<f64>]) -> Vec<f64> {
         let n = self.hidden();
         let mut da = vec![0.0; a.len()];
         for (k, g) in gradient.iter().enumerate() {
@@ -172,7 +172,7 @@ fn block_places(field: &Field) -> Vec<usize> {
 }
 
 /// Every structure, small enough to differentiate number by number.
-pub(crate) fn small(channels: usize) -> Vec<Model> {
+pub fn small(channels: usize) -> Vec<Model> {
     vec![
         Model::new(Structure::Dense { hidden: 1 }, channels),
         Model::new(Structure::Dense { hidden: 5 }, channels),
@@ -188,7 +188,7 @@ pub(crate) fn small(channels: usize) -> Vec<Model> {
 }
 
 /// Every structure at sizes where whole registers, their rests and the kernels for large blocks are used.
-pub(crate) fn large(channels: usize) -> Vec<Model> {
+pub fn large(channels: usize) -> Vec<Model> {
     vec![
         Model::new(Structure::Dense { hidden: 33 }, channels),
         Model::new(Structure::Diagonal { hidden: 37 }, channels),
@@ -210,24 +210,24 @@ pub(crate) fn large(channels: usize) -> Vec<Model> {
 
 /// A recurrence with its input.
 #[derive(Debug, Clone)]
-pub(crate) struct Case {
-    pub(crate) model: Model,
-    pub(crate) recurrence: Recurrence,
-    pub(crate) batch: usize,
-    pub(crate) length: usize,
-    pub(crate) columns: usize,
-    pub(crate) a: Vec<f64>,
-    pub(crate) coefficients: Vec<f64>,
-    pub(crate) initial: Vec<f64>,
-    pub(crate) affine: Option<Vec<f64>>,
-    pub(crate) lengths: Option<Vec<usize>>,
+pub struct Case {
+    pub model: Model,
+    pub recurrence: Recurrence,
+    pub batch: usize,
+    pub length: usize,
+    pub columns: usize,
+    pub a: Vec<f64>,
+    pub coefficients: Vec<f64>,
+    pub initial: Vec<f64>,
+    pub affine: Option<Vec<f64>>,
+    pub lengths: Option<Vec<usize>>,
     /// The gradient of the loss in every state.
-    pub(crate) weights: Vec<f64>,
+    pub weights: Vec<f64>,
 }
 
 impl Case {
     /// Random input.
-    pub(crate) fn new(seed: u64, model: &Model, recurrence: Recurrence, [batch, length, columns]: [usize; 3]) -> Self {
+    pub fn new(seed: u64, model: &Model, recurrence: Recurrence, [batch, length, columns]: [usize; 3]) -> Self {
         let (width, each) = (recurrence.coefficients(), columns * model.hidden());
         Self {
             batch,
@@ -244,12 +244,12 @@ impl Case {
         }
     }
 
-    pub(crate) fn without_affine(self) -> Self {
+    pub fn without_affine(self) -> Self {
         Self { affine: None, ..self }
     }
 
     /// Series of different lengths: the first of half the length, the last of all of it, the second of 1 if it is neither.
-    pub(crate) fn ragged(self) -> Self {
+    pub fn ragged(self) -> Self {
         let length = |b: usize| match b {
             0 => self.length.div_ceil(2),
             b if b + 1 == self.batch => self.length,
@@ -259,7 +259,7 @@ impl Case {
         Self { lengths: Some(lengths), ..self }
     }
 
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!(
             "{} ({:?}), batch {}, length {}, {} columns, {:?}, affine {}, {:?}, lengths {:?}",
             self.model.name(),
@@ -275,7 +275,7 @@ impl Case {
     }
 
     /// All numbers as `f32` would hold them.
-    pub(crate) fn rounded(self) -> Self {
+    pub fn rounded(self) -> Self {
         let round = |x: Vec<f64>| x.into_iter().map(|x| f64::from(x as f32)).collect::<Vec<_>>();
         Self {
             a: round(self.a),
@@ -287,11 +287,11 @@ impl Case {
         }
     }
 
-    pub(crate) fn forward(&self) -> Result<Vec<f64>, Error> {
+    pub fn forward(&self) -> Result<Vec<f64>, Error> {
         self.recurrence.forward(&self.input())
     }
 
-    pub(crate) fn input(&self) -> Input<'_, f64> {
+    pub fn input(&self) -> Input<'_, f64> {
         Input {
             batch: self.batch,
             length: self.length,
@@ -305,7 +305,7 @@ impl Case {
     }
 
     /// States and gradients, computed in `T`.
-    pub(crate) fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
+    pub fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
         let (a, coefficients): (Vec<T>, Vec<T>) = (narrow(&self.a), narrow(&self.coefficients));
         let (initial, affine): (Vec<T>, Option<Vec<T>>) = (narrow(&self.initial), self.affine.as_deref().map(narrow));
         let input = Input {

@@ -1,7 +1,7 @@
 //! Square matrices, row by row, the plain way.
 
 /// `A B`.
-pub(crate) fn multiply(n: usize, a: &[f64], b: &[f64]) -> Vec<f64> {
+pub fn multiply(n: usize, a: &[f64], b: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; n * n];
     for (a, out) in a.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
         for (&a, b) in a.iter().zip(b.chunks_exact(n)) {
@@ -16,30 +16,30 @@ pub(crate) fn multiply(n: usize, a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// `A v`.
-pub(crate) fn apply(n: usize, a: &[f64], v: &[f64]) -> Vec<f64> {
+pub fn apply(n: usize, a: &[f64], v: &[f64]) -> Vec<f64> {
     a.chunks_exact(n).map(|row| super::dot(row, v)).collect()
 }
 
-pub(crate) fn identity(n: usize) -> Vec<f64> {
+pub fn identity(n: usize) -> Vec<f64> {
     (0..n * n).map(|i| if i / n == i % n { 1.0 } else { 0.0 }).collect()
 }
 
-pub(crate) fn transposed(n: usize, a: &[f64]) -> Vec<f64> {
+pub fn transposed(n: usize, a: &[f64]) -> Vec<f64> {
     (0..n * n).map(|i| a[i % n * n + i / n]).collect()
 }
 
 /// `QP - PQ`: the matrix that goes with the Lie element `[P, Q]`.
-pub(crate) fn commutator(n: usize, p: &[f64], q: &[f64]) -> Vec<f64> {
+pub fn commutator(n: usize, p: &[f64], q: &[f64]) -> Vec<f64> {
     multiply(n, q, p).iter().zip(multiply(n, p, q)).map(|(x, y)| x - y).collect()
 }
 
 /// The largest sum of absolute values in a row.
-pub(crate) fn norm(n: usize, a: &[f64]) -> f64 {
+pub fn norm(n: usize, a: &[f64]) -> f64 {
     a.chunks_exact(n).map(|row| row.iter().map(|x| x.abs()).sum()).fold(0.0, f64::max)
 }
 
 /// The 2-norm, by the power method.
-pub(crate) fn norm_2(n: usize, a: &[f64]) -> f64 {
+pub fn norm_2(n: usize, a: &[f64]) -> f64 {
     let at = transposed(n, a);
     let mut v: Vec<f64> = super::uniform(999, n);
     let mut size = 0.0;
@@ -55,7 +55,7 @@ pub(crate) fn norm_2(n: usize, a: &[f64]) -> f64 {
 }
 
 /// The exponential: halved until the norm is below 1/4, its series, squared back.
-pub(crate) fn exponential(n: usize, x: &[f64]) -> Vec<f64> {
+pub fn exponential(n: usize, x: &[f64]) -> Vec<f64> {
     let halvings = (norm(n, x) * 4.0).log2().ceil().max(0.0) as i32;
     let x = super::scaled(x, 0.5_f64.powi(halvings));
     let mut sum = identity(n);
@@ -73,7 +73,7 @@ pub(crate) fn exponential(n: usize, x: &[f64]) -> Vec<f64> {
 }
 
 /// The derivative of the exponential at `x` along `e`: the upper right block of `exp [[x, e], [0, x]]`.
-pub(crate) fn derivative(n: usize, x: &[f64], e: &[f64]) -> Vec<f64> {
+pub fn derivative(n: usize, x: &[f64], e: &[f64]) -> Vec<f64> {
     let size = norm(n, e);
     if size == 0.0 {
         return vec![0.0; n * n];

@@ -4,9 +4,10 @@ use ncde_kernels::Float;
 use ncde_kernels::neural::{Activation, Depth, Gradients, Input, Last, Method, Network, Outputs, Solve};
 
 use super::reference;
+use crate::narrow;
 
 /// Numbers between -1 and 1 that depend on the seed and the place alone (splitmix64).
-pub(crate) fn numbers(seed: u64, n: usize) -> Vec<f64> {
+pub fn numbers(seed: u64, n: usize) -> Vec<f64> {
     let number = |i: usize| {
         let mut z = (seed << 32).wrapping_add(i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -16,17 +17,9 @@ pub(crate) fn numbers(seed: u64, n: usize) -> Vec<f64> {
     (0..n).map(number).collect()
 }
 
-pub(crate) fn narrow<T: Float>(x: &[f64]) -> Vec<T> {
-    x.iter().map(|&x| T::from_f64(x)).collect()
-}
-
-pub(crate) fn wide<T: Float>(x: &[T]) -> Vec<f64> {
-    x.iter().map(|x| x.to_f64()).collect()
-}
-
 /// The largest difference, relative to the largest number of `right`.
 #[track_caller]
-pub(crate) fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f64) {
+pub fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f64) {
     assert_eq!(seen.len(), right.len(), "{what}");
     let scale = right.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
     for (i, (x, y)) in seen.iter().zip(right).enumerate() {
@@ -36,24 +29,24 @@ pub(crate) fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Case<T = f64> {
-    pub(crate) name: String,
-    pub(crate) solve: Solve,
-    pub(crate) batch: usize,
-    pub(crate) steps: usize,
-    pub(crate) control: usize,
-    pub(crate) parameters: Vec<T>,
-    pub(crate) coefficients: Vec<T>,
-    pub(crate) initial: Vec<T>,
-    pub(crate) dt: Vec<T>,
-    pub(crate) rows: Vec<usize>,
+pub struct Case<T = f64> {
+    pub name: String,
+    pub solve: Solve,
+    pub batch: usize,
+    pub steps: usize,
+    pub control: usize,
+    pub parameters: Vec<T>,
+    pub coefficients: Vec<T>,
+    pub initial: Vec<T>,
+    pub dt: Vec<T>,
+    pub rows: Vec<usize>,
 }
 
 /// States, channels and hidden layers; batch, steps and rows of the control.
-pub(crate) type Shape<'a> = ((usize, usize, &'a [usize]), [usize; 3]);
+pub type Shape<'a> = ((usize, usize, &'a [usize]), [usize; 3]);
 
 impl Case {
-    pub(crate) fn new(seed: u64, shape: Shape<'_>, functions: (Activation, Last), depth: Depth, solver: Method) -> Self {
+    pub fn new(seed: u64, shape: Shape<'_>, functions: (Activation, Last), depth: Depth, solver: Method) -> Self {
         let ((hidden, channels, widths), [batch, steps, control]) = shape;
         let network = Network::new(hidden, channels, widths).unwrap().with_activation(functions.0).with_last(functions.1);
         let mut parameters = numbers(seed, network.parameters());
@@ -92,7 +85,7 @@ impl Case {
     }
 
     /// The same solve with another activation of the last hidden layer.
-    pub(crate) fn before_last(self, activation: Activation) -> Self {
+    pub fn before_last(self, activation: Activation) -> Self {
         let solve = Solve::new(self.solve.network().clone().with_before_last(activation))
             .with_depth(self.solve.depth())
             .with_method(self.solve.method());
@@ -100,7 +93,7 @@ impl Case {
     }
 
     /// States at the ends of all steps, the naive way.
-    pub(crate) fn reference(&self) -> Vec<f64> {
+    pub fn reference(&self) -> Vec<f64> {
         let (n, width, stages) = (self.solve.network().hidden(), self.solve.coefficients(), self.solve.method().stages());
         let mut states = Vec::new();
         for b in 0..self.batch {
@@ -119,7 +112,7 @@ impl Case {
     }
 
     /// The same numbers in another type.
-    pub(crate) fn to<T: Float>(&self) -> Case<T> {
+    pub fn to<T: Float>(&self) -> Case<T> {
         Case {
             name: self.name.clone(),
             solve: self.solve.clone(),
@@ -136,7 +129,7 @@ impl Case {
 }
 
 impl<T: Float> Case<T> {
-    pub(crate) fn input(&self) -> Input<'_, T> {
+    pub fn input(&self) -> Input<'_, T> {
         Input {
             batch: self.batch,
             steps: self.steps,
@@ -149,23 +142,23 @@ impl<T: Float> Case<T> {
         }
     }
 
-    pub(crate) fn forward(&self) -> Vec<T> {
+    pub fn forward(&self) -> Vec<T> {
         self.solve.forward(&self.input()).unwrap()
     }
 
     /// Gradients of `sum weights states`.
-    pub(crate) fn gradients(&self, weights: &[T]) -> Gradients<T> {
+    pub fn gradients(&self, weights: &[T]) -> Gradients<T> {
         self.solve.backward(&self.input(), &self.forward(), Outputs::Every, weights).unwrap()
     }
 }
 
 /// Every kind of solve at shapes that fill no register, no tile and no group, and one that does.
-pub(crate) fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     chosen(|_, _| true)
 }
 
 /// Those of `cases` for which a shape and a function are to go together, each by its number; and those with other methods and functions, for every shape.
-pub(crate) fn chosen(together: impl Fn(usize, usize) -> bool) -> Vec<Case> {
+pub fn chosen(together: impl Fn(usize, usize) -> bool) -> Vec<Case> {
     let shapes: [Shape<'_>; 8] = [
         ((1, 1, &[]), [1, 1, 1]),
         ((3, 1, &[5]), [1, 4, 2]),

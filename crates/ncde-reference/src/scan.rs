@@ -6,18 +6,18 @@ use ncde_kernels::{Error, Float};
 use super::{assert_close, narrow, scaled, uniform, wide};
 
 #[derive(Clone)]
-pub(crate) struct Case {
-    pub(crate) scan: Scan,
-    pub(crate) batch: usize,
-    pub(crate) length: usize,
-    pub(crate) a: Vec<f64>,
-    pub(crate) b: Vec<f64>,
-    pub(crate) initial: Vec<f64>,
-    pub(crate) weights: Vec<f64>,
+pub struct Case {
+    pub scan: Scan,
+    pub batch: usize,
+    pub length: usize,
+    pub a: Vec<f64>,
+    pub b: Vec<f64>,
+    pub initial: Vec<f64>,
+    pub weights: Vec<f64>,
 }
 
 impl Case {
-    pub(crate) fn new(seed: u64, numbers: Numbers, [batch, length, width]: [usize; 3]) -> Self {
+    pub fn new(seed: u64, numbers: Numbers, [batch, length, width]: [usize; 3]) -> Self {
         let row = numbers.parts() * width;
         let round = |x: Vec<f64>| x.into_iter().map(|x| f64::from(x as f32)).collect::<Vec<_>>();
         Self {
@@ -31,15 +31,15 @@ impl Case {
         }
     }
 
-    pub(crate) fn input(&self) -> Input<'_, f64> {
+    pub fn input(&self) -> Input<'_, f64> {
         Input { batch: self.batch, length: self.length, a: &self.a, b: &self.b, initial: &self.initial }
     }
 
-    pub(crate) fn forward(&self) -> Result<Vec<f64>, Error> {
+    pub fn forward(&self) -> Result<Vec<f64>, Error> {
         self.scan.forward(&self.input())
     }
 
-    pub(crate) fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
+    pub fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
         let (a, b, initial): (Vec<T>, Vec<T>, Vec<T>) = (narrow(&self.a), narrow(&self.b), narrow(&self.initial));
         let input = Input { batch: self.batch, length: self.length, a: &a, b: &b, initial: &initial };
         let states = self.scan.forward(&input).unwrap();
@@ -48,22 +48,22 @@ impl Case {
         (wide(&states), gradients)
     }
 
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{:?}, batch {}, length {}", self.scan, self.batch, self.length)
     }
 
     /// Where the parts of number `i` at step `t` of series `b` are.
-    pub(crate) fn place(&self, b: usize, t: usize, i: usize) -> [usize; 2] {
+    pub fn place(&self, b: usize, t: usize, i: usize) -> [usize; 2] {
         let row = (b * self.length + t) * self.row();
         [row + i, row + (self.scan.numbers().parts() - 1) * self.scan.width() + i]
     }
 
-    pub(crate) fn row(&self) -> usize {
+    pub fn row(&self) -> usize {
         self.scan.numbers().parts() * self.scan.width()
     }
 
     /// Number by number, each a pair.
-    pub(crate) fn reference(&self) -> (Vec<f64>, Gradients<f64>) {
+    pub fn reference(&self) -> (Vec<f64>, Gradients<f64>) {
         let complex = self.scan.numbers() == Numbers::Complex;
         let read = |x: &[f64], [re, im]: [usize; 2]| [x[re], if complex { x[im] } else { 0.0 }];
         let write = |x: &mut [f64], [re, im]: [usize; 2], value: [f64; 2]| {
@@ -103,16 +103,11 @@ impl Case {
 }
 
 #[track_caller]
-pub(crate) fn compare(
-    name: &str,
-    (states, gradients): (Vec<f64>, Gradients<f64>),
-    right: &(Vec<f64>, Gradients<f64>),
-    tolerance: f64,
-) {
+pub fn compare(name: &str, (states, gradients): (Vec<f64>, Gradients<f64>), right: &(Vec<f64>, Gradients<f64>), tolerance: f64) {
     assert_close(&format!("{name}: states"), &states, &right.0, tolerance);
     assert_close(&format!("{name}: gradient of a"), &gradients.a, &right.1.a, tolerance);
     assert_close(&format!("{name}: gradient of b"), &gradients.b, &right.1.b, tolerance);
     assert_close(&format!("{name}: gradient of the initial state"), &gradients.initial, &right.1.initial, tolerance);
 }
 
-pub(crate) const KINDS: [Numbers; 2] = [Numbers::Real, Numbers::Complex];
+pub const KINDS: [Numbers; 2] = [Numbers::Real, Numbers::Complex];
