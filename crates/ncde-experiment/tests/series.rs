@@ -1,7 +1,8 @@
 //! Walks, terms of signatures, least squares, random features.
 
+use ncde::expressive::features;
 use ncde::random::Stream;
-use ncde_experiment::series::{LeastSquares, Walks, features, term};
+use ncde_experiment::series::{LeastSquares, Walks, term};
 use ncde_signature::{Paths, Signature};
 
 #[test]

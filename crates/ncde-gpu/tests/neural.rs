@@ -7,8 +7,8 @@ use ncde_gpu::{Activation, Error, Gpu, Limits};
 use ncde_kernels::neural::{self as cpu, Controls, Depth, Gradients, Outputs};
 
 use crate::device::{EVERY, gpu, some};
-use ncde_reference::neural::case::{Case, assert_close, chosen, numbers};
-use ncde_reference::{narrow, wide};
+use ncde_reference::neural::case::{Case, chosen, numbers};
+use ncde_reference::{assert_close, narrow, wide};
 
 const TOLERANCE: f64 = 1e-4;
 

@@ -8,6 +8,7 @@
 //! | [`permutation`] | the recurrence of one-hot columns times a diagonal, as a differentiable operation |
 //! | [`dense`] | linear layers, activations, norms and updates of weights, fused |
 //! | [`layer`] | the layers of a model on batches of series, with gradients |
+//! | [`expressive`] | states of a random Linear NCDE, as features for a linear readout |
 //! | [`graph`] | the lock around what differentiates |
 //! | [`train`] | from data and settings to a saved model |
 //! | [`demo`] | series to try things on |
@@ -46,6 +47,7 @@
 
 pub mod demo;
 pub mod dense;
+pub mod expressive;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod graph;

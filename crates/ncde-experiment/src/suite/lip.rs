@@ -7,11 +7,9 @@
 //! Networks of width 8 with `SiLU` and 2, 3 or 4 hidden layers, fitted to `sign(x)` on `[-1, 1]`. Published: thesis, section on Lip(gamma) neural networks:
 //! about 297 and 16910 at depths 3 and 4. How they were trained is not said.
 
-use burn_autodiff::Autodiff;
-use burn_flex::Flex;
-use burn_tensor::{Tensor, TensorData};
-use ncde::layer::{Context, Optimiser, Phase, Places, Rows, Update};
+use ncde::layer::{Phase, Update};
 use ncde::random::Stream;
+use ncde::train::{Answers, Device, Padded, learner};
 use ncde_kernels::neural::Activation as Pointwise;
 use ncde_report::plot::{Axis, Spacing};
 use ncde_runtime::LayerSpec;
@@ -90,33 +88,26 @@ fn fitted(depth: usize, seed: u64, steps: usize, control: &mut Control<'_>) -> R
     let silu = || LayerSpec::Activation(Activation { function: Function::Each(Pointwise::Silu) });
     let hidden = (0..depth).flat_map(|_| [LayerSpec::Linear(Linear { outputs: WIDTH }), silu()]);
     let layers: Vec<LayerSpec> = hidden.chain([LayerSpec::Linear(Linear { outputs: 1 })]).collect();
-    let device = Default::default();
-    let mut trained = Optimiser::<Autodiff<Flex>>::new(&layers, &Signal::values(1), seed, &device)?;
+    let mut trained = learner(Device::Cpu, &layers, &Signal::values(1), seed)?;
     // Halfway between the places of a grid, so that 0, where the sign jumps, is none of them.
     let x: Vec<f32> = (0..POINTS).map(|i| ((i as f64 + 0.5) / POINTS as f64 * 2.0 - 1.0) as f32).collect();
     let sign: Vec<f32> = x.iter().map(|x| x.signum()).collect();
-    let places = std::sync::Arc::new(Places::regular(&[POINTS]));
+    let rows = Padded { values: x, lengths: vec![POINTS], width: 1 };
     let mut error = f64::NAN;
     for step in 0..steps {
         if control.is_over() {
             return Ok(None);
         }
         let rate = RATE * 0.5 * (1.0 + (std::f64::consts::PI * step as f64 / steps as f64).cos());
-        let rows =
-            Rows { values: Tensor::from_data(TensorData::new(x.clone(), [1, POINTS, 1]), &device), places: places.clone() };
-        let context = Context { statics: None, phase: Phase::Train(Stream::new(seed, 0)) };
-        let taken = trained.step(Update::rate(rate), (rows, context), |out| {
-            let wanted = Tensor::from_data(TensorData::new(sign.clone(), [1, POINTS, 1]), &out.values.device());
-            Ok((out.values - wanted).square().mean())
-        })?;
-        error = taken.loss;
+        let begun = trained.begin(Update::rate(rate), Phase::Train(Stream::new(seed, 0)), &rows, Answers::Numbers(&sign))?;
+        error = begun.seen()?.loss;
         if step % 100 == 0 {
             control.say(&format!("step {step} of {steps}, error {error:.4}"), step as f64 / steps as f64);
         }
     }
     let network = Network::new(1, 1, WIDTH, depth, Smooth::Silu, Smooth::Identity)?;
     // Layer by layer the matrix, then the vector, as both have them.
-    let weights: Vec<f64> = trained.network.values().iter().flat_map(|own| own.values.iter().map(|&x| f64::from(x))).collect();
+    let weights: Vec<f64> = trained.state().0.iter().take(trained.parameters()).map(|&x| f64::from(x)).collect();
     let side = (1..=MEASURED).map(|i| (i as f64 / MEASURED as f64).powi(3));
     let points: Vec<f64> = side.flat_map(|x| [-x, x]).chain([0.0]).collect();
     let norm = lip::measure(&network, &weights, &points, 2.0)?;

@@ -8,6 +8,7 @@
 
 use std::rc::Rc;
 
+use ncde::expressive::features;
 use ncde_data::{Case, Clock, Dataset, Targets};
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use crate::Error;
 use crate::plan::{Budget, Control, Entry, Job, Plan, Published, Request};
 use crate::record::{Measured, Record};
 use crate::report::learning_curves;
-use crate::series::{LeastSquares, Walks, features, term};
+use crate::series::{LeastSquares, Walks, term};
 use crate::table::mean;
 
 pub(super) const ENTRY: Entry = Entry {

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use ncde::layer::{Begun, Error, FieldNorm, InFlight, Phase, Update};
 use ncde::random::Stream;
-use ncde::train::{Device, Learner, Padded, learner};
+use ncde::train::{Answers, Device, Learner, Padded, learner};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
 use serde::{Deserialize, Serialize};
@@ -177,7 +177,7 @@ fn begin(trained: &mut dyn Learner, batch: &Batch, how: &Fit, step: usize) -> Re
     let rate = how.rates.at(step + 1, how.steps);
     let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
     let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
-    trained.begin(update, phase, &rows(batch.words()), &|shape| answers(batch, shape))
+    trained.begin(update, phase, &rows(batch.words()), Answers::Classes(&|shape| answers(batch, shape)))
 }
 
 /// Words as rows of tokens, padded.

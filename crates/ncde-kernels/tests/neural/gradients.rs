@@ -2,7 +2,8 @@
 
 use ncde_kernels::neural::{Activation, Controls, Depth, Last, Method};
 
-use ncde_reference::neural::case::{Case, Shape, assert_close, cases, numbers};
+use ncde_reference::assert_close;
+use ncde_reference::neural::case::{Case, Shape, cases, numbers};
 
 fn differences(x: &[f64], loss: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let (mut at, step) = (x.to_vec(), 1e-5);

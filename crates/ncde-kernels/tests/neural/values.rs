@@ -2,8 +2,8 @@
 
 use ncde_kernels::neural::{Activation, Depth, Last, Method, Outputs};
 
-use ncde_reference::neural::case::{Case, Shape, assert_close, cases, numbers};
-use ncde_reference::{narrow, wide};
+use ncde_reference::neural::case::{Case, Shape, cases, numbers};
+use ncde_reference::{assert_close, narrow, wide};
 
 #[test]
 fn every_solve_is_the_reference() {

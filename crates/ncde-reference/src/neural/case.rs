@@ -4,28 +4,11 @@ use ncde_kernels::Float;
 use ncde_kernels::neural::{Activation, Depth, Gradients, Input, Last, Method, Network, Outputs, Solve};
 
 use super::reference;
-use crate::narrow;
+use crate::{narrow, scaled, uniform};
 
-/// Numbers between -1 and 1 that depend on the seed and the place alone (splitmix64).
+/// Numbers between -1 and 1 that depend on the seed and the place alone.
 pub fn numbers(seed: u64, n: usize) -> Vec<f64> {
-    let number = |i: usize| {
-        let mut z = (seed << 32).wrapping_add(i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
-    (0..n).map(number).collect()
-}
-
-/// The largest difference, relative to the largest number of `right`.
-#[track_caller]
-pub fn assert_close(what: &str, seen: &[f64], right: &[f64], tolerance: f64) {
-    assert_eq!(seen.len(), right.len(), "{what}");
-    let scale = right.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
-    for (i, (x, y)) in seen.iter().zip(right).enumerate() {
-        let error = (x - y).abs() / scale;
-        assert!(error <= tolerance, "{what}: {x} instead of {y} at {i}: {error:e}, allowed {tolerance:e}");
-    }
+    scaled(&uniform(seed, n), 2.0)
 }
 
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! A network that learns on any device from plain numbers, for training loops of one's own.
 //!
 //! ```text
-//! loss = -sum_rows weight ln softmax(outputs)[class],   theta <- theta - rate Adam(grad (loss + penalty))
+//! loss = -sum_rows weight ln softmax(outputs)[class]   or   mean (outputs - wanted)^2,   theta <- theta - rate Adam(grad (loss + penalty))
 //! ```
 
 use std::fmt::Debug;
@@ -38,20 +38,31 @@ impl Padded {
     }
 }
 
-/// A network that learns classes.
+/// What outputs are to be.
+#[derive(Clone, Copy)]
+pub enum Answers<'a> {
+    /// For each of `[series, rows]` outputs its class, and what its `-ln p` counts: 0 where there is no answer.
+    Classes(&'a dyn Fn([usize; 2]) -> Vec<(usize, f32)>),
+    /// The numbers themselves, `[series, rows, width]`; the loss is the mean of all squares.
+    Numbers(&'a [f32]),
+}
+
+impl Debug for Answers<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Classes(_) => "Classes",
+            Self::Numbers(_) => "Numbers",
+        })
+    }
+}
+
+/// A network that learns classes or numbers.
 pub trait Learner: Debug {
-    /// One step, begun as by [`Optimiser::begin`]; `answers` has, for each of `[series, rows]` outputs, its class and what its `-ln p` counts: 0 where there is no answer. Where the loss or the norm of the gradient is no
-    /// number, no weight changes.
+    /// One step, begun as by [`Optimiser::begin`]. Where the loss or the norm of the gradient is no number, no weight changes.
     ///
     /// # Errors
     /// If a layer fails.
-    fn begin(
-        &mut self,
-        update: Update,
-        phase: Phase,
-        rows: &Padded,
-        answers: &dyn Fn([usize; 2]) -> Vec<(usize, f32)>,
-    ) -> Result<Begun, Error>;
+    fn begin(&mut self, update: Update, phase: Phase, rows: &Padded, answers: Answers<'_>) -> Result<Begun, Error>;
 
     /// What comes out, with its shape.
     ///
@@ -70,6 +81,25 @@ pub trait Learner: Debug {
 }
 
 /// Layers on a device, with weights drawn from a seed.
+///
+/// ```
+/// use ncde::layer::{Phase, Update};
+/// use ncde::random::Stream;
+/// use ncde::train::{Answers, Device, Padded, learner};
+/// use ncde_runtime::{LayerSpec, layer::Signal};
+/// let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "linear", "outputs": 1}]"#)?;
+/// let mut line = learner(Device::Cpu, &layers, &Signal::values(1), 0)?;
+/// let rows = Padded { values: vec![0.0, 1.0, 2.0], lengths: vec![3], width: 1 };
+/// let phase = || Phase::Train(Stream::new(0, 0));
+/// for _ in 0..400 {
+///     line.begin(Update::rate(0.05), phase(), &rows, Answers::Numbers(&[1.0, 3.0, 5.0]))?.seen()?;
+/// }
+/// let (numbers, shape) = line.outputs(&rows)?;
+/// assert!(shape == [1, 3, 1] && (numbers[2] - 5.0).abs() < 0.05);
+/// let few = line.begin(Update::rate(0.05), phase(), &rows, Answers::Numbers(&[1.0])).unwrap_err();
+/// assert_eq!(few.to_string(), "learner: the list of answers has 1, but 3 is needed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If the layers do not fit together, or there is no such device.
@@ -93,13 +123,7 @@ struct Guarded {
 }
 
 impl Learner for Guarded {
-    fn begin(
-        &mut self,
-        update: Update,
-        phase: Phase,
-        rows: &Padded,
-        answers: &dyn Fn([usize; 2]) -> Vec<(usize, f32)>,
-    ) -> Result<Begun, Error> {
+    fn begin(&mut self, update: Update, phase: Phase, rows: &Padded, answers: Answers<'_>) -> Result<Begun, Error> {
         guarded(self.device, || self.learner.begin(update, phase, rows, answers))?
     }
 
@@ -121,17 +145,28 @@ impl Learner for Guarded {
 }
 
 impl<B: LayerBackend> Learner for Optimiser<Autodiff<B>> {
-    fn begin(
-        &mut self,
-        update: Update,
-        phase: Phase,
-        rows: &Padded,
-        answers: &dyn Fn([usize; 2]) -> Vec<(usize, f32)>,
-    ) -> Result<Begun, Error> {
+    fn begin(&mut self, update: Update, phase: Phase, rows: &Padded, answers: Answers<'_>) -> Result<Begun, Error> {
         Optimiser::begin(self, update, (rows.rows(), Context { statics: None, phase }), |outputs| {
-            let ([series, places, _], device) = (outputs.values.dims(), outputs.values.device());
+            let (shape @ [series, places, _], device) = (outputs.values.dims(), outputs.values.device());
+            let fits = |seen: usize, wanted: usize| {
+                let error = Error::Shape {
+                    operation: "learner",
+                    what: "the list of answers",
+                    seen: seen.to_string(),
+                    wanted: wanted.to_string(),
+                };
+                if seen == wanted { Ok(()) } else { Err(error) }
+            };
+            let classes = match answers {
+                Answers::Classes(classes) => classes([series, places]),
+                Answers::Numbers(wanted) => {
+                    fits(wanted.len(), shape.iter().product())?;
+                    return Ok((outputs.values - put(wanted.to_vec(), shape, &device)).square().mean());
+                }
+            };
+            fits(classes.len(), series * places)?;
             let (labels, weights): (Vec<f32>, Vec<f32>) =
-                answers([series, places]).into_iter().map(|(class, weight)| (class as f32, weight)).unzip();
+                classes.into_iter().map(|(class, weight)| (class as f32, weight)).unzip();
             let [labels, weights] = [labels, weights].map(|own| put(own, [series * places], &device));
             Ok(dense::class_loss(outputs.values, labels, weights, 0.0, 1.0)?)
         })

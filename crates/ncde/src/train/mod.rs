@@ -69,7 +69,7 @@ pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
 pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Device, Event, Outcome};
-pub use learner::{Learner, Padded, learner};
+pub use learner::{Answers, Learner, Padded, learner};
 pub use names::{
     BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
     TaskName,

@@ -1,20 +1,26 @@
-//! A Linear NCDE with random matrices that nothing trains, and its last state.
+//! A Linear NCDE with random matrices that nothing trains, and its last state: features of series for a linear readout.
 //!
 //! ```text
 //! h_t = h_0 + ∫ sum_i A^i h dX^i + ∫ B dX,   X = (t, x),   A^i ~ N(0, 1/H),   B, h_0 ~ N(0, 1)
 //! ```
 //!
 //! Thesis, theorem on the maximal probabilistic expressivity of Linear NCDEs: for H large, a linear readout of the state is close to any function of the path.
+//!
+//! ```
+//! // Two series of 5 observations of one channel.
+//! let states = ncde::expressive::features(&[0.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.5, 1.0, 0.5, 0.0], [5, 1], 16, 0)?;
+//! assert_eq!(states.len(), 2 * 16);
+//! # Ok::<(), ncde::layer::Error>(())
+//! ```
 
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
-use ncde::layer::{Context, Network, Places, Rows};
-use ncde::random::Stream;
 use ncde_kernels::Transition;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Drive, Initial, InputTerm, LinearCde, Over, Pool, Scale, Signal, Stability, StructureSpec};
 
-use crate::Error;
+use crate::layer::{Context, Error, Network, Places, Rows};
+use crate::random::Stream;
 
 /// The stream of `B`.
 const VECTORS: u64 = 41;
