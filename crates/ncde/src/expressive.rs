@@ -10,6 +10,7 @@
 //! // Two series of 5 observations of one channel.
 //! let states = ncde::expressive::features(&[0.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.5, 1.0, 0.5, 0.0], [5, 1], 16, 0)?;
 //! assert_eq!(states.len(), 2 * 16);
+//! assert!(ncde::expressive::features(&[0.0; 7], [5, 1], 16, 0).is_err() && ncde::expressive::features(&[], [0, 1], 16, 0).is_err());
 //! # Ok::<(), ncde::layer::Error>(())
 //! ```
 
@@ -30,8 +31,14 @@ const PASS: usize = 64;
 /// The last states of series `[n, length, channels]`, regular in time from 0 to 1: `[n, hidden]`. The flow over each straight piece is exact.
 ///
 /// # Errors
-/// If a state overflows.
+/// If there are no channels or observations, `values` are not whole series, or a state overflows.
 pub fn features(values: &[f32], [length, channels]: [usize; 2], hidden: usize, seed: u64) -> Result<Vec<f32>, Error> {
+    let size = length * channels;
+    if size == 0 || !values.len().is_multiple_of(size) {
+        let (seen, wanted) =
+            (format!("{} numbers", values.len()), format!("a multiple of {length} x {channels}, at least 1 x 1,"));
+        return Err(Error::Shape { operation: "features", what: "the list of values", seen, wanted });
+    }
     let cde = LinearCde {
         hidden,
         structure: StructureSpec::Dense {},
@@ -55,8 +62,8 @@ pub fn features(values: &[f32], [length, channels]: [usize; 2], hidden: usize, s
     let network = Network::<Flex>::with_values(&layers, &signal, &weights, &device)?;
     let times: Vec<f64> = (0..length).map(|t| t as f64 / (length - 1).max(1) as f64).collect();
     let mut all = Vec::new();
-    for series in values.chunks(PASS * length * channels) {
-        let n = series.len() / (length * channels);
+    for series in values.chunks(PASS * size) {
+        let n = series.len() / size;
         let places = Places { times: times.repeat(n), ..Places::regular(&vec![length; n]) };
         let values = Tensor::from_data(TensorData::new(series.to_vec(), [n, length, channels]), &device);
         let last = network.forward(Rows { values, places: places.into() }, &Context::predict())?;

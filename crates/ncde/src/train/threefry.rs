@@ -3,7 +3,7 @@
 //! ```text
 //! order(seed) = 0..n sorted by bits(split(k)_1),   k = split(split(k_seed)_0)_0,   again with k <- split(k)_0 for each further 2^32 in n^3,   k_seed = (0, seed),
 //! since JAX 0.5:    split(k)_i = E_k(0, i),   bits(k)_i = E_k(0, i)_0 xor E_k(0, i)_1,
-//! before:           bits(k) = (E_k(0, m)_0, ..., E_k(m - 1, 2m - 1)_0, E_k(0, m)_1, ...) with m = ceil(n / 2),   split(k)_i = two of 2 keys such numbers
+//! before:           bits(k) = (E_k(0, m)_0, ..., E_k(m - 1, 2m - 1)_0, E_k(0, m)_1, ...) with m = ceil(n / 2),   split(k)_i = (bits(k)_2i, bits(k)_(2i+1)), where a key is split into n / 2
 //! ```
 //!
 //! `E_k` is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011). The thesis's code cuts this order into its
