@@ -61,7 +61,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Interrupted(String),
 
-    #[error("{} of {of} cases have no prediction, as a state grows out of all bounds: {}", cases.len(), first(cases))]
+    #[error("{} of {of} cases have no prediction, as a state overflows: {}", cases.len(), first(cases))]
     Overflowed {
         /// Their ids.
         cases: Vec<String>,

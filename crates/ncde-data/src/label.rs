@@ -23,7 +23,7 @@ pub enum Task {
 }
 
 /// More different integers than this may be a quantity.
-const MOST_CLASSES: usize = 20;
+const MAX_CLASSES: usize = 20;
 
 /// A label as it stands in a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -163,7 +163,7 @@ impl Labels {
         numbers.dedup();
         let is_quantity = is_numeric && {
             let is_whole = numbers.iter().all(|x| x.fract() == 0.0);
-            !is_whole || (numbers.len() > MOST_CLASSES && 2 * numbers.len() > labels.len())
+            !is_whole || (numbers.len() > MAX_CLASSES && 2 * numbers.len() > labels.len())
         };
         match (task, &self.announced) {
             (Some(Task::Regression), _) => Kind::Numbers,

@@ -196,7 +196,7 @@ impl Column {
 }
 
 /// Names of columns of one kind that are shown; of more the first and the last.
-const MOST_NAMES: usize = 6;
+const MAX_NAMES: usize = 6;
 
 impl fmt::Display for Layout {
     /// `patient_id -> id, timestamp -> time (ISO, UTC), sex -> static (category of 2), row -> ignored`.
@@ -214,7 +214,7 @@ impl fmt::Display for Layout {
         for (i, (role, detail, names)) in kinds.iter().enumerate() {
             let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name.as_bytes()) };
             let names: Vec<String> = match names[..] {
-                [first, .., last] if names.len() > MOST_NAMES => {
+                [first, .., last] if names.len() > MAX_NAMES => {
                     vec![format!("{} ... {} ({})", name(&first), name(&last), names.len())]
                 }
                 _ => names.iter().map(name).collect(),

@@ -10,13 +10,13 @@ use crate::text::time::written;
 use crate::{Clock, Dataset, Targets};
 
 /// Tokens that are shown.
-const MOST_TOKENS: usize = 10;
+const MAX_TOKENS: usize = 10;
 
 /// Rows of a table that are shown; the rest is counted.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 
 /// Times that take more than this are shown as numbers.
-const MOST_OF_A_TIME: usize = 30;
+const MAX_TIME_LENGTH: usize = 30;
 
 /// The smallest, the middle and the largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -127,7 +127,7 @@ impl Tokens {
         }
         let mut order: Vec<usize> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
         order.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
-        let commonest = order.iter().take(MOST_TOKENS).map(|&i| (vocabulary[i].clone(), counts[i])).collect();
+        let commonest = order.iter().take(MAX_TOKENS).map(|&i| (vocabulary[i].clone(), counts[i])).collect();
         Self { vocabulary: vocabulary.len(), seen: order.len(), observations: counts.iter().sum(), commonest }
     }
 }
@@ -266,7 +266,7 @@ impl fmt::Display for Summary {
         if let Some((first, last)) = self.times {
             let about = if self.clock == Clock::Index { " (counted)" } else { "" };
             let time =
-                |t: f64| Some(written(t, self.clock)).filter(|text| text.len() <= MOST_OF_A_TIME).unwrap_or_else(|| figure(t));
+                |t: f64| Some(written(t, self.clock)).filter(|text| text.len() <= MAX_TIME_LENGTH).unwrap_or_else(|| figure(t));
             writeln!(f, "  time         {} to {}{about}", time(first), time(last))?;
         }
         let unit = if self.clock == Clock::Dates { " s" } else { "" };
@@ -313,7 +313,7 @@ impl Summary {
         }
         let all = classes.iter().map(|(_, count)| count).sum::<usize>().max(1);
         writeln!(f, "\n  {:<28}{:>13}{:>10}", "class", format!("{what}s"), "share")?;
-        for (name, count) in classes.iter().take(MOST_ROWS) {
+        for (name, count) in classes.iter().take(MAX_ROWS) {
             writeln!(f, "  {:<28}{count:>13}{:>10}", short(name, 26), percent(*count as f64 / all as f64))?;
         }
         rest(f, classes.len())
@@ -337,7 +337,7 @@ fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Res
         return Ok(());
     }
     writeln!(f, "\n  {what:<28}{:>10}{:>12}{:>12}{:>12}", "missing", "min", "mean", "max")?;
-    for column in columns.iter().take(MOST_ROWS) {
+    for column in columns.iter().take(MAX_ROWS) {
         let [min, mean, max] = [column.min, column.mean, column.max].map(|x| x.map_or_else(|| "-".into(), figure));
         writeln!(f, "  {:<28}{:>10}{min:>12}{mean:>12}{max:>12}", short(&column.name, 26), percent(column.missing))?;
     }
@@ -345,7 +345,7 @@ fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Res
 }
 
 fn rest(f: &mut fmt::Formatter<'_>, rows: usize) -> fmt::Result {
-    match rows.saturating_sub(MOST_ROWS) {
+    match rows.saturating_sub(MAX_ROWS) {
         0 => Ok(()),
         more => writeln!(f, "  ... and {more} more"),
     }

@@ -57,7 +57,7 @@ pub enum Seeds {
 }
 
 /// The most seeds that are asked for by their number.
-const MOST: usize = 999;
+const MAX_SEED_COUNT: usize = 999;
 
 impl FromStr for Seeds {
     type Err = String;
@@ -68,7 +68,7 @@ impl FromStr for Seeds {
         if !text.contains(',') {
             let count = text.parse().ok().filter(|&count| count > 0).ok_or_else(wrong)?;
             // Nobody runs so many: it is a seed.
-            return if count > MOST {
+            return if count > MAX_SEED_COUNT {
                 Err(format!("that is {count} seeds; for seed {count} alone write {count},"))
             } else {
                 Ok(Self::First(count))

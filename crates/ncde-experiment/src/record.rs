@@ -16,7 +16,7 @@ use crate::plan::{Budget, Job};
 /// The file of a finished run.
 pub const RESULT: &str = "result.json";
 
-/// Above 0 where numbers grew out of all bounds: the best weights before were tested, or there is no other value.
+/// Above 0 where training diverged: the best weights before were tested, or there is no other value.
 pub(crate) const EXPLODED: &str = "exploded";
 
 /// What a run on words goes on from.
@@ -87,7 +87,7 @@ impl Record {
         self.measured.values.get(metric).copied()
     }
 
-    /// Whether numbers grew out of all bounds.
+    /// Whether training diverged.
     pub(crate) fn has_exploded(&self) -> bool {
         self.value(EXPLODED).is_some_and(|own| own > 0.0)
     }

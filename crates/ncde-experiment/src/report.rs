@@ -115,7 +115,7 @@ fn sections(plan: &Plan, records: &[Record]) -> Vec<(&'static str, Vec<String>)>
     if !exploded.is_empty() {
         let (count, all) = (exploded.len(), records.len());
         differences.push(format!(
-            "In {count} of {all} runs numbers grew out of all bounds; the best weights before that were tested, where there were some: {}.",
+            "{count} of {all} runs diverged; the best weights before that were tested, where there were some: {}.",
             exploded.join("; ")
         ));
     }

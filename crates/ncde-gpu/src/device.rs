@@ -138,7 +138,7 @@ impl<R: Runtime> Gpu<R> {
 
     /// How many channels a unit of a run of blocks keeps: all, or none.
     pub(crate) fn few(&self, run: Run, shapes: Shapes) -> usize {
-        let fits = Owner::of(run.b) == Owner::Unit && shapes.coefficients * run.b * run.b <= few::MOST;
+        let fits = Owner::of(run.b) == Owner::Unit && shapes.coefficients * run.b * run.b <= few::MAX_COEFFICIENTS;
         if self.may_keep && fits && run.count.is_multiple_of(self.plane()) { shapes.coefficients } else { 0 }
     }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use cubecl::prelude::*;
-use ncde_gpu::neural::{Arrays, Last, MOST_LAYERS, Method, Network, NeuralSolve};
+use ncde_gpu::neural::{Arrays, Last, MAX_LAYERS, Method, Network, NeuralSolve};
 use ncde_gpu::{Activation, Error, Gpu, Limits};
 use ncde_kernels::neural::{self as cpu, Controls, Depth, Gradients, Outputs};
 
@@ -210,7 +210,7 @@ fn errors_of_neural_solves() {
     assert_eq!(at, Error::NoRow { what: "of the states", row: 3, rows: 3 });
     let network = network(case.solve.network());
     let method = method(cpu::Method::Heun);
-    let deep = Network { widths: vec![2; MOST_LAYERS + 1], ..network.clone() };
+    let deep = Network { widths: vec![2; MAX_LAYERS + 1], ..network.clone() };
     assert!(matches!(NeuralSolve::new(&deep, &method, true).unwrap_err(), Error::TooLarge { .. }));
     let wide = NeuralSolve::new(&Network { widths: vec![1 << 16], ..network }, &method, true).unwrap();
     assert!(!wide.fits(&gpu) && own.fits(&gpu));

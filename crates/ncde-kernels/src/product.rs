@@ -225,7 +225,7 @@ const SPAN: usize = 64;
 const ROWS: usize = 8;
 
 /// The most columns of [`Dots`].
-pub(crate) const MOST_COLUMNS: usize = 16;
+pub(crate) const MAX_COLUMNS: usize = 16;
 
 impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
     type Output = ();
@@ -234,7 +234,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Dots<'_, T, R> {
         let Self { a, b, width, columns, out } = self;
         for (a, out) in a.chunks(ROWS * width).zip(out.chunks_mut(ROWS * columns)) {
             let rows = out.len() / columns;
-            let mut sums = const { [[R::ZEROS; MOST_COLUMNS]; ROWS] };
+            let mut sums = const { [[R::ZEROS; MAX_COLUMNS]; ROWS] };
             let mut first = 0;
             while first < width {
                 let span = part(width - first, SPAN);
@@ -280,7 +280,7 @@ struct Span<'a, R> {
 impl<R: Number> Span<'_, R> {
     /// Adds the products of `M` rows with `N` rows to the sums from row `i` and column `k` on.
     #[inline(always)]
-    fn add<S: Simd, const M: usize, const N: usize>(self, simd: S, sums: &mut [[R; MOST_COLUMNS]; ROWS], i: usize, k: usize) {
+    fn add<S: Simd, const M: usize, const N: usize>(self, simd: S, sums: &mut [[R; MAX_COLUMNS]; ROWS], i: usize, k: usize) {
         let (mut left, mut right): ([&[R]; M], [&[R]; N]) = ([&[]; M], [&[]; N]);
         let mut own = const { [[R::ZEROS; N]; M] };
         for m in 0..M {

@@ -107,7 +107,7 @@ impl RunRecord {
         let mut note = format!("in {}; {}", duration(self.seconds), self.ending());
         if !self.recoveries.is_empty() {
             let times = counted(self.recoveries.len(), "time", "times");
-            note += &format!("; went back {times} to earlier weights at a lower rate, as numbers grew out of all bounds");
+            note += &format!("; went back {times} to earlier weights at a lower rate, as training diverged");
         }
         keys.push(Key { label: "steps".into(), value: count(self.steps), note });
         keys
@@ -118,7 +118,7 @@ impl RunRecord {
             "steps" => "all that were asked for".into(),
             "patience" => "stopped as nothing improved".into(),
             "time" => "stopped as time was up".into(),
-            "explosion" => "stopped as numbers grew out of all bounds".into(),
+            "explosion" => "stopped as training diverged".into(),
             other => format!("stopped: {other}"),
         }
     }

@@ -35,7 +35,7 @@ fn over(a: Complex, [c, d]: Complex) -> Complex {
 }
 
 /// The largest order: beyond it the eigenvectors of `A` are too close to each other for the sum above.
-pub const MOST_ORDER: usize = 12;
+pub const MAX_ORDER: usize = 12;
 
 /// The memory of order `q`.
 #[derive(Debug, Clone)]
@@ -66,9 +66,9 @@ pub struct Flow {
 }
 
 impl Legendre {
-    /// Of an order from 1 to [`MOST_ORDER`]; others are taken for the nearest.
+    /// Of an order from 1 to [`MAX_ORDER`]; others are taken for the nearest.
     pub fn new(order: usize) -> Self {
-        let q = order.clamp(1, MOST_ORDER);
+        let q = order.clamp(1, MAX_ORDER);
         let (a, b) = generator(q);
         let roots = eigenvalues(q);
         let pairs = roots.iter().filter(|value| value[1] > -1e-9);

@@ -34,7 +34,7 @@ pub enum Pooling {
 }
 
 /// Numbers that are kept for a threshold at most: share, run, longest run, sum, age.
-const MOST_KEPT: usize = 5;
+const MAX_KEPT: usize = 5;
 
 /// The weight of a row and what older ones are multiplied with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,7 +85,7 @@ impl Kept {
             * match self {
                 Self::Shares => 1,
                 Self::Runs => 3,
-                Self::All => MOST_KEPT,
+                Self::All => MAX_KEPT,
             }
     }
 }
@@ -116,7 +116,7 @@ impl<const RUNS: bool, const REST: bool> Pool<'_, RUNS, REST> {
         let slots = const { 1 + if RUNS { 2 } else { 0 } + if REST { 2 } else { 0 } };
         let zero = simd.splat_f32s(0.0);
         for l in 0..registers {
-            let mut state = [[zero; MOST_KEPT]; CUTS];
+            let mut state = [[zero; MAX_KEPT]; CUTS];
             let mut cut = [zero; CUTS];
             for j in 0..CUTS {
                 cut[j] = cuts[j * registers + l];

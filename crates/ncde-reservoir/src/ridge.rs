@@ -176,7 +176,7 @@ pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
     let mut direction = slope.clone();
     let mut sizes: Vec<f64> = (0..outputs).map(|o| per_output(&slope, o)).collect();
     let first = sizes.clone();
-    for _ in 0..MOST_ITERATIONS {
+    for _ in 0..MAX_ITERATIONS {
         if sizes.iter().zip(&first).all(|(now, first)| *now <= TOLERANCE * TOLERANCE * first) {
             break;
         }
@@ -201,7 +201,7 @@ pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
 
 /// Conjugate gradients stop where the slope is so small beside the first one, or after so many steps.
 const TOLERANCE: f64 = 1e-4;
-const MOST_ITERATIONS: usize = 300;
+const MAX_ITERATIONS: usize = 300;
 
 /// The products of a row with each of some columns.
 struct Apply<'a> {

@@ -73,9 +73,9 @@ pub enum Error {
         problem: String,
     },
 
-    /// A number that is none: a state has grown out of all bounds.
+    /// A number that is none: a state has overflowed.
     #[error(
-        "number {place} of the outputs or of a state is {value}: a state has grown out of all bounds; the series is unlike those of training, or the model is unstable"
+        "number {place} of the outputs or of a state is {value}: a state has overflowed; the series is unlike those of training, or the model is unstable"
     )]
     Overflow {
         /// Which one, from 0.
@@ -123,7 +123,7 @@ impl Error {
         }
     }
 
-    /// Whether a state has grown out of all bounds.
+    /// Whether a state overflowed.
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Overflow { .. } => true,

@@ -275,7 +275,7 @@ impl Model {
             None if series.open.is_some_and(|layer| layer >= self.spec.layers.len()) => {
                 Err(Error::State("an open window of a layer that the model does not have".into()))
             }
-            None if series.track.observations > MOST_OBSERVATIONS || !series.track.is_finite() => {
+            None if series.track.observations > MAX_OBSERVATIONS || !series.track.is_finite() => {
                 Err(Error::State("observations that nobody can have made".into()))
             }
             None if !(series.memory.wide.iter().all(|x| x.is_finite()) && series.memory.narrow.iter().all(|x| x.is_finite())) => {
@@ -287,7 +287,7 @@ impl Model {
 }
 
 /// Counted one by one, nobody gets further: all counts below it are exact as numbers, too.
-const MOST_OBSERVATIONS: usize = 1 << 53;
+const MAX_OBSERVATIONS: usize = 1 << 53;
 
 /// Refuses numbers that are not finite.
 fn finite(values: &[f64]) -> Result<(), Error> {

@@ -160,7 +160,7 @@ impl ModelSpec {
     /// # Errors
     /// If something does not.
     pub fn check(&self) -> Result<(), Error> {
-        self.check_within(Room::MOST)
+        self.check_within(Room::MAX)
     }
 
     /// The same of a model with so many weights at most.

@@ -7,7 +7,7 @@ use common::{assert_close, uniform};
 use ncde_signature::Basis;
 use ncde_signature::algebra::{LieBasis, Shape, Tree, words};
 use ncde_solve::Error;
-use ncde_solve::brackets::{MOST_DEPTH, contract, jvp, lie_bracket};
+use ncde_solve::brackets::{MAX_DEPTH, contract, jvp, lie_bracket};
 use ncde_solve::field::{Activation, Linear, Network, VectorField};
 use ncde_solve::scalar::{Dual, Scalar};
 
@@ -159,7 +159,7 @@ fn linear_fields_are_sums_over_words_at_every_depth() {
     let (n, d) = (3, 2);
     let field = Linear { hidden: n, channels: d };
     let (a, h) = (uniform(13, d * n * n), uniform(14, n));
-    for depth in 1..=MOST_DEPTH {
+    for depth in 1..=MAX_DEPTH {
         let shape = Shape::new(d, depth).unwrap();
         let basis = LieBasis::new(&shape, Basis::Lyndon).unwrap();
         let row = basis.expand(&uniform(15, basis.len())).unwrap();

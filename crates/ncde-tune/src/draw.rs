@@ -17,7 +17,7 @@ use crate::Error;
 use crate::space::{Axis, Space, Values};
 
 /// More trials than this are a mistake.
-const MOST: usize = 100_000;
+const MAX_TRIALS: usize = 100_000;
 /// After so many draws in a row that were there before, a space has no more to give.
 const PATIENCE: usize = 1000;
 
@@ -80,8 +80,8 @@ pub fn grid(space: &Space) -> Result<Vec<Trial>, Error> {
     let mut trials = vec![Trial { set: BTreeMap::new() }];
     for axis in &space.axes {
         let rows = rows(axis)?;
-        if trials.len().saturating_mul(rows.len()) > MOST {
-            return Err(Error::TooMany { most: MOST });
+        if trials.len().saturating_mul(rows.len()) > MAX_TRIALS {
+            return Err(Error::TooMany { most: MAX_TRIALS });
         }
         trials = trials.iter().flat_map(|trial| rows.iter().map(|row| trial.with(axis, row))).collect();
     }
@@ -93,8 +93,8 @@ pub fn grid(space: &Space) -> Result<Vec<Trial>, Error> {
 /// # Errors
 /// If there are too many.
 pub fn random(space: &Space, count: usize, seed: u64) -> Result<Vec<Trial>, Error> {
-    if count > MOST {
-        return Err(Error::TooMany { most: MOST });
+    if count > MAX_TRIALS {
+        return Err(Error::TooMany { most: MAX_TRIALS });
     }
     // A grid is taken in random order: the last of its trials would be drawn for ever.
     if let Ok(all) = grid(space) {
@@ -156,7 +156,7 @@ mod tests {
         let ten = |i: usize| format!("a{i}=1,2,3,4,5,6,7,8,9,10");
         let many: Vec<String> = (0..6).map(ten).collect();
         let many = space(&many.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(grid(&many), Err(Error::TooMany { most: MOST }));
+        assert_eq!(grid(&many), Err(Error::TooMany { most: MAX_TRIALS }));
         assert_eq!(random(&many, 30, 0).unwrap().len(), 30);
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 /// The most tasks of an array that Slurm takes unless it is told otherwise (`MaxArraySize` is 1001).
-const MOST_TASKS: usize = 1000;
+const MAX_TASKS: usize = 1000;
 
 /// What an engine is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub fn hyperqueue(job: &Job) -> String {
 
 /// An array script of Slurm: `sbatch FILE`. More runs than an array may have are dealt out: a task does every so manieth.
 pub fn slurm(job: &Job) -> String {
-    let size = job.runs.len().min(MOST_TASKS);
+    let size = job.runs.len().min(MAX_TASKS);
     let most = job.jobs.map_or(String::new(), |jobs| format!("%{jobs}"));
     let command: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
     let name: String = job.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

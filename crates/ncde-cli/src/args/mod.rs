@@ -246,12 +246,12 @@ fn positive(text: &str) -> Result<usize, String> {
 }
 
 /// More pieces than this change nothing but the time it takes.
-const MOST_PIECES: usize = 1 << 16;
+const MAX_PIECES: usize = 1 << 16;
 
 fn refinement(text: &str) -> Result<usize, String> {
     match positive(text)? {
-        pieces if pieces <= MOST_PIECES => Ok(pieces),
-        _ => Err(format!("wanted 1 to {MOST_PIECES}")),
+        pieces if pieces <= MAX_PIECES => Ok(pieces),
+        _ => Err(format!("wanted 1 to {MAX_PIECES}")),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     if !predicted.overflowed.is_empty() {
         let (count, all) = (predicted.overflowed.len(), predicted.data.cases.len());
         output::talk(&format!(
-            "warning: {count} of {all} cases have no prediction and count as wrong, as a state grows out of all bounds: {}",
+            "warning: {count} of {all} cases have no prediction and count as wrong, as a state overflows: {}",
             first(&predicted.overflowed)
         ));
     }

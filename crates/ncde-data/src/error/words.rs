@@ -17,12 +17,12 @@ pub(crate) fn shown(seen: &[u8]) -> String {
 
 /// Names as `a`, `b`, `c`; of many only the first.
 pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    const MOST: usize = 12;
+    const MAX_NAMES: usize = 12;
     if names.is_empty() {
         return "none".into();
     }
-    let first: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", shown(name.as_ref().as_bytes()))).collect();
-    match names.len().saturating_sub(MOST) {
+    let first: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{}`", shown(name.as_ref().as_bytes()))).collect();
+    match names.len().saturating_sub(MAX_NAMES) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
     }

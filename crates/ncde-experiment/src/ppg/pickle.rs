@@ -8,7 +8,7 @@
 //! which arguments ([`Node::Object`]); it knows no name and runs nothing. The one call that it undoes by itself is `_codecs.encode(text, "latin1")`, which is how Python 3
 //! writes bytes in old protocols. Strings of Python 2 are bytes.
 //!
-//! Nodes lie in one list and name each other by place, so that nothing recurses; there are at most [`MOST_NODES`]. Strings longer than a limit are passed over
+//! Nodes lie in one list and name each other by place, so that nothing recurses; there are at most [`MAX_NODES`]. Strings longer than a limit are passed over
 //! ([`Node::Long`]), so that a file of a gigabyte, most of it signals that nobody wants, takes the memory of those that are. Lengths are never believed: a string is
 //! read as far as it goes.
 
@@ -18,9 +18,9 @@ use std::io::BufRead;
 use super::bytes::{Bytes, LONGEST_LINE};
 
 /// The most nodes of a file; those of this data set have some hundreds.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 /// The most bytes that calls of `_codecs.encode` make: text may be named again and again.
-const MOST_ENCODED: usize = 1 << 28;
+const MAX_ENCODED: usize = 1 << 28;
 
 /// The place of a node.
 pub(super) type Id = usize;
@@ -258,8 +258,8 @@ impl<R: BufRead> Machine<R> {
     }
 
     fn push(&mut self, node: Node) -> Result<(), String> {
-        if self.nodes.len() >= MOST_NODES || self.stack.len() >= MOST_NODES {
-            return Err(format!("holds more than {MOST_NODES} values before byte {}", self.bytes.at));
+        if self.nodes.len() >= MAX_NODES || self.stack.len() >= MAX_NODES {
+            return Err(format!("holds more than {MAX_NODES} values before byte {}", self.bytes.at));
         }
         self.stack.push(self.nodes.len());
         self.nodes.push(node);
@@ -370,8 +370,8 @@ impl<R: BufRead> Machine<R> {
             Some(Node::Long) => Ok(Node::Long),
             Some(Node::Bytes(text)) => {
                 self.encoded += text.len();
-                if self.encoded > MOST_ENCODED {
-                    return Err(format!("makes more than {MOST_ENCODED} bytes of text before byte {}", self.bytes.at));
+                if self.encoded > MAX_ENCODED {
+                    return Err(format!("makes more than {MAX_ENCODED} bytes of text before byte {}", self.bytes.at));
                 }
                 let text = std::str::from_utf8(text).map_err(|_| self.broken("text"))?;
                 let letter = |letter: char| u8::try_from(u32::from(letter)).map_err(|_| self.broken("text in Latin-1"));
@@ -389,8 +389,8 @@ impl<R: BufRead> Machine<R> {
 
     fn fetch(&mut self, place: u64) -> Result<(), String> {
         let own = *self.memo.get(&place).ok_or_else(|| self.broken("a place"))?;
-        if self.stack.len() >= MOST_NODES {
-            return Err(format!("holds more than {MOST_NODES} values before byte {}", self.bytes.at));
+        if self.stack.len() >= MAX_NODES {
+            return Err(format!("holds more than {MAX_NODES} values before byte {}", self.bytes.at));
         }
         self.stack.push(own);
         Ok(())

@@ -35,7 +35,7 @@ pub(super) const SEEDS: [u64; 5] = [1234, 1235, 1236, 1237, 1238];
 /// Enough.
 pub(super) const ENOUGH: f64 = 0.9;
 /// The most blocks that are tried.
-const MOST_BLOCKS: usize = 4;
+const MAX_BLOCKS: usize = 4;
 
 const BLOCKS: Metric =
     Metric { name: "blocks", title: "fewest blocks above 90 %", factor: 1.0, digits: 0, better: Some(Better::Less) };
@@ -102,7 +102,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     let budget = request.budget;
     let lengths: Vec<usize> = budget.of(vec![8], (3..=20).collect());
     let batch = budget.of(64, 256);
-    let most = budget.of(1, MOST_BLOCKS);
+    let most = budget.of(1, MAX_BLOCKS);
     let mut jobs = Vec::new();
     for row in rows(budget) {
         for &length in &lengths {

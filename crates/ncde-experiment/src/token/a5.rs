@@ -22,7 +22,7 @@ use crate::Shuffle;
 const PAIRS: u64 = 25;
 
 /// The most distinct words of a length.
-const MOST_WORDS: u128 = 1_000_000;
+const MAX_WORDS: u128 = 1_000_000;
 
 /// Streams: which words there are, in which order epochs see them, the short ones, those of many lengths, and those of them that are held out.
 const WORDS: u64 = 0;
@@ -81,7 +81,7 @@ impl A5 {
     /// All words of one length in random order, and how many of them there are to use and to train on.
     fn listed(&self, length: usize) -> (Shuffle, u128, u128) {
         let all = (Group::ORDER as u128).pow(length as u32);
-        let used = all.min(MOST_WORDS);
+        let used = all.min(MAX_WORDS);
         (Shuffle::new(all, Stream::new(self.split, WORDS)), used, used * 4 / 5)
     }
 

@@ -25,7 +25,7 @@ const DROPOUT: u64 = 20;
 /// What survives a kill is written this often, in seconds.
 const CHECKPOINT_SECONDS: f64 = 60.0;
 /// The most tokens of a pass that measures.
-const MOST_TOKENS: usize = 1 << 15;
+const MAX_TOKENS: usize = 1 << 15;
 
 /// How the learning rate goes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ pub struct Fitted {
     pub steps: usize,
     /// Seconds of these steps alone.
     pub seconds: f64,
-    /// Whether numbers grew out of all bounds, and it ended there.
+    /// Whether training diverged, and it ended there.
     pub exploded: bool,
     /// Whether it was asked to stop.
     pub stopped: bool,
@@ -218,8 +218,8 @@ pub fn accuracy(network: &dyn Learner, words: &[Word]) -> Result<f64, Error> {
     order.sort_by_key(|word| word.tokens.len());
     let (mut right, mut all, mut rest) = (0_usize, 0_usize, &order[..]);
     while let Some(first) = rest.first() {
-        let mut count = (MOST_TOKENS / first.tokens.len().max(1)).clamp(1, rest.len());
-        while count > 1 && count * rest[count - 1].tokens.len() > MOST_TOKENS {
+        let mut count = (MAX_TOKENS / first.tokens.len().max(1)).clamp(1, rest.len());
+        while count > 1 && count * rest[count - 1].tokens.len() > MAX_TOKENS {
             count = count * 3 / 4;
         }
         let (own, after) = rest.split_at(count);

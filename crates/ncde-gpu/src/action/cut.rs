@@ -38,7 +38,7 @@ pub(crate) struct Room {
 }
 
 /// The most units of a cube, and the most states that one of them has.
-const MOST: usize = 512;
+const MAX_UNITS: usize = 512;
 const EACH: usize = 16;
 
 impl Cut {
@@ -46,7 +46,7 @@ impl Cut {
     pub(crate) fn new(acts: Acts, hidden: usize, (numbers, length): (usize, usize), room: Room) -> Option<Self> {
         // A unit of a transform has four states.
         let wanted = if acts == Acts::Hadamard { hidden.div_ceil(4) } else { hidden };
-        let cube = Cube { acts, hidden, units: wanted.next_multiple_of(32).min(MOST).min(room.units) };
+        let cube = Cube { acts, hidden, units: wanted.next_multiple_of(32).min(MAX_UNITS).min(room.units) };
         let steps = Steps::new(numbers, length, room);
         (cube.units > 0 && cube.bytes() <= room.shared && cube.each() <= EACH).then_some(Self { cube, steps })
     }
@@ -55,7 +55,7 @@ impl Cut {
 impl LowRank {
     /// Nothing where a cube has no room for the state of a series and its products with all `v`.
     pub(crate) fn new(hidden: usize, channels: usize, rank: usize, room: Room) -> Option<Self> {
-        let units = hidden.max(channels * rank).next_multiple_of(32).min(MOST).min(room.units);
+        let units = hidden.max(channels * rank).next_multiple_of(32).min(MAX_UNITS).min(room.units);
         let own = Self { hidden, channels, rank, units };
         (units > 0 && own.bytes() <= room.shared && own.each() <= EACH).then_some(own)
     }

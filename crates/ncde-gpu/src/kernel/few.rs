@@ -15,7 +15,7 @@ use crate::kernel::step::{advance, reverse};
 use crate::sizes::Sizes;
 
 /// The most numbers of `A` that a unit keeps.
-pub(crate) const MOST: usize = 128;
+pub(crate) const MAX_COEFFICIENTS: usize = 128;
 
 /// Numbers that are summed over a plane together, and the size of planes that this is written for.
 const GROUP: usize = 8;

@@ -22,7 +22,7 @@ pub(crate) const REACH: f32 = 0.8;
 /// Terms are taken until the next is below this.
 pub(crate) const SMALL: f32 = 2e-8;
 /// The largest norm of a generator: beyond it a state has overflowed. It becomes NaN, which is noticed.
-pub(crate) const MOST: f32 = 256.0;
+pub(crate) const MAX_NORM: f32 = 256.0;
 /// Below this, `phi_1` of a number and its derivative are summed, as on the processor: their closed forms would cancel. At 0.4 that of the derivative has nine times the error of `exp`.
 const SERIES: f32 = 1.0;
 
@@ -55,7 +55,7 @@ pub(crate) fn advance(m: &Array<f32>, x: &mut Array<f32>, beta: &Array<f32>, #[c
         for _ in 0..stages {
             stage(m, x, beta, 1.0 / f32::cast_from(stages), norm, b, flow);
         }
-        if norm > MOST {
+        if norm > MAX_NORM {
             x[0] = f32::new(0.0) / (norm - norm);
         }
     }
@@ -293,11 +293,11 @@ fn norm(m: &Array<f32>, #[comptime] b: usize) -> f32 {
     max(rows, columns)
 }
 
-/// How many stages a norm takes. None beyond [`MOST`].
+/// How many stages a norm takes. None beyond [`MAX_NORM`].
 #[cube]
 fn stages(norm: f32) -> u32 {
     let mut stages = u32::cast_from(norm / REACH) + 1u32;
-    if norm > MOST {
+    if norm > MAX_NORM {
         stages = 0u32;
     }
     stages

@@ -6,7 +6,7 @@
 //! | unit | four columns of a weight and a piece of its rows | neighbouring units read neighbouring numbers, and each weight is always the same unit's |
 //! | slab | steps that are differentiated together | what their stages leave is in memory at once |
 
-use super::MOST_LAYERS;
+use super::MAX_LAYERS;
 use super::shape::{FOUR, Shape};
 
 /// Units of a cube: few, so that each has registers for many weights.
@@ -107,8 +107,8 @@ impl Sum {
 
 impl Hold {
     /// Where the weights of each layer are: those of hidden layers, which all tangents use, in registers as far as there are any; then the last layer in shared memory, then what is left of the others.
-    pub(crate) fn all(shape: &Shape, way: Way, cut: Cut) -> [Self; MOST_LAYERS + 1] {
-        let mut all = [Self::default(); MOST_LAYERS + 1];
+    pub(crate) fn all(shape: &Shape, way: Way, cut: Cut) -> [Self; MAX_LAYERS + 1] {
+        let mut all = [Self::default(); MAX_LAYERS + 1];
         let sum = |l: usize| Sum::of(shape, way, l, 1, cut);
         // Where units have several pieces each, none is kept.
         let layers = || (0..=shape.top).rev().filter(|&l| sum(l).tasks() <= cut.units);

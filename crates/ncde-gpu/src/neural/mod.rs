@@ -26,7 +26,7 @@ use passes::Pass;
 use shape::Shape;
 
 /// The most hidden layers of a field.
-pub const MOST_LAYERS: usize = 8;
+pub const MAX_LAYERS: usize = 8;
 
 /// What follows the last layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -121,11 +121,11 @@ impl NeuralSolve {
             return Err(Error::Empty { what });
         }
         let top = widths.len();
-        if top > MOST_LAYERS {
+        if top > MAX_LAYERS {
             let fix = "take fewer layers, or `--device cpu`";
-            return Err(Error::TooLarge { what: "the number of hidden layers", seen: top, most: MOST_LAYERS, fix });
+            return Err(Error::TooLarge { what: "the number of hidden layers", seen: top, most: MAX_LAYERS, fix });
         }
-        let mut own = [0; MOST_LAYERS];
+        let mut own = [0; MAX_LAYERS];
         own[..top].copy_from_slice(widths);
         let brackets = brackets && channels > 1;
         let shape = Shape { hidden, channels, widths: own, top, activation, before_last, last, brackets, stages };

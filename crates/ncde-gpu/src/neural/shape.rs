@@ -7,7 +7,7 @@
 //! | gradients in what layers give, before activations | for each layer `[E, outputs]`, then tangents `[channels, E, outputs]`, of the last layer `[channels, E, h]` |
 //! | record of an evaluation | `z` and `u` of hidden layers, `f`, tangents of the last layer before `tau'` |
 
-use super::{Last, MOST_LAYERS};
+use super::{Last, MAX_LAYERS};
 use crate::kernel::rows::activation::Activation;
 
 /// Numbers of a vector.
@@ -22,7 +22,7 @@ pub(crate) struct Shape {
     pub(crate) hidden: usize,
     pub(crate) channels: usize,
     /// Widths of the hidden layers, of which there are `top`.
-    pub(crate) widths: [usize; MOST_LAYERS],
+    pub(crate) widths: [usize; MAX_LAYERS],
     pub(crate) top: usize,
     pub(crate) activation: Activation,
     pub(crate) before_last: Activation,
@@ -190,7 +190,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn shape(hidden: usize, channels: usize, own: &[usize], brackets: bool) -> Shape {
-        let mut widths = [0; MOST_LAYERS];
+        let mut widths = [0; MAX_LAYERS];
         widths[..own.len()].copy_from_slice(own);
         let (activation, before_last) = (Activation::Silu, Activation::Tanh);
         Shape { hidden, channels, widths, top: own.len(), activation, before_last, last: Last::Tanh, brackets, stages: 2 }

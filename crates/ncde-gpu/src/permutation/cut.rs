@@ -17,7 +17,7 @@ pub(crate) struct Cut {
 }
 
 /// The most units of a series: more states than that share them.
-const MOST: usize = 512;
+const MAX_UNITS: usize = 512;
 
 /// A part of the gradient of the dictionary has at least so many steps.
 const SHORTEST: usize = 16;
@@ -34,7 +34,7 @@ impl Cut {
         let most = (limits.slab / dictionary.max(1)).min(steps.div_ceil(SHORTEST)).max(1);
         let splits = busy.div_ceil(of_split.max(1)).clamp(1, most);
         let cut = Self {
-            units: of.hidden.next_multiple_of(32).min(MOST).min(units),
+            units: of.hidden.next_multiple_of(32).min(MAX_UNITS).min(units),
             // Rounded down: with more lines for each cube there would be too few cubes to keep the device busy.
             lines: (of.hidden / groups / together * together).max(together),
             steps: steps.div_ceil(splits).max(1),

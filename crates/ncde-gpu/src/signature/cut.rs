@@ -65,7 +65,7 @@ impl Words {
 
     /// Words that can be counted, or nothing: all other functions rely on it.
     pub(crate) fn new(channels: usize, depth: usize) -> Option<Self> {
-        let fits = |count: &usize| *count <= MOST_WORDS;
+        let fits = |count: &usize| *count <= MAX_WORDS;
         let mut level = 1_usize;
         for _ in 0..depth {
             level = level.checked_mul(channels).filter(fits)?;
@@ -76,10 +76,10 @@ impl Words {
 
 /// Beyond these the host is the better place: a unit would have too many registers, or its loops too many turns.
 const DEEPEST: usize = 12;
-const MOST_WORDS: usize = 1 << 24;
+const MAX_WORDS: usize = 1 << 24;
 
 /// The most turns of a loop: Mesa's software Vulkan stops a unit after 65535.
-const MOST_TURNS: usize = 1 << 15;
+const MAX_TURNS: usize = 1 << 15;
 
 /// The most last letters of a unit.
 const TILE: usize = 8;
@@ -113,7 +113,7 @@ impl Pieces {
     pub(crate) fn chunks(steps: usize, batch: usize, units: usize, limits: Limits) -> Self {
         let wanted = limits.units.div_ceil((batch * units).max(1)).max(1);
         let shortest = (steps.isqrt() + 1).max(SHORTEST);
-        Self::new(steps, steps.div_ceil(wanted).max(shortest).min(MOST_TURNS))
+        Self::new(steps, steps.div_ceil(wanted).max(shortest).min(MAX_TURNS))
     }
 }
 
@@ -131,7 +131,7 @@ impl Cut {
     /// the last two: units and bytes of a cube.
     pub(crate) fn new(of: Words, turns: usize, units: usize, shared: usize) -> Option<Self> {
         let cut = Self::of(of, units);
-        let fits = turns <= MOST_TURNS && of.level(of.depth - 1) <= MOST_TURNS && cut.bytes(of) <= shared;
+        let fits = turns <= MAX_TURNS && of.level(of.depth - 1) <= MAX_TURNS && cut.bytes(of) <= shared;
         fits.then_some(cut)
     }
 
@@ -185,8 +185,8 @@ mod tests {
             for (batch, units) in [(1, 1), (3, 216), (4096, 6)] {
                 let limits = Limits { units: 132 << 11, slab: 1 << 28 };
                 let Pieces { size, count, .. } = Pieces::chunks(steps, batch, units, limits);
-                assert!(size * count >= steps && size * (count - 1) < steps && size <= MOST_TURNS, "{steps}: {size} x {count}");
-                assert!(count <= size.max(steps.div_ceil(MOST_TURNS)), "{steps}: {size} x {count}");
+                assert!(size * count >= steps && size * (count - 1) < steps && size <= MAX_TURNS, "{steps}: {size} x {count}");
+                assert!(count <= size.max(steps.div_ceil(MAX_TURNS)), "{steps}: {size} x {count}");
             }
             assert_eq!(Pieces::new(steps, usize::MAX).count, 1);
         }

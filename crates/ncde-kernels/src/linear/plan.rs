@@ -37,12 +37,12 @@ pub(crate) fn path(recurrence: &Recurrence, batch: usize, length: usize) -> Path
 }
 
 /// The most pieces a batch is cut into, and the most memory for what each of them sums up on its own.
-const MOST_SHARDS: usize = 16;
-const MOST_BYTES: usize = 1 << 28;
+const MAX_SHARDS: usize = 16;
+const MAX_BYTES: usize = 1 << 28;
 
 /// Consecutive series that share one sum of `dA`, whose parts hold `bytes` each.
 pub(crate) fn shards(batch: usize, bytes: usize) -> Vec<Range<usize>> {
-    let count = (MOST_BYTES / bytes.max(1)).clamp(1, MOST_SHARDS).min(batch);
+    let count = (MAX_BYTES / bytes.max(1)).clamp(1, MAX_SHARDS).min(batch);
     (0..count).map(|i| batch * i / count..batch * (i + 1) / count).collect()
 }
 
@@ -129,7 +129,7 @@ mod tests {
         for (batch, bytes) in [(1, 8), (5, 8), (100, 8), (7, 1 << 27), (7, 1 << 40)] {
             let shards = shards(batch, bytes);
             assert_eq!(shards.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..batch).collect::<Vec<_>>());
-            assert!(shards.len() <= MOST_SHARDS && (shards.len() == 1 || shards.len() * bytes <= MOST_BYTES));
+            assert!(shards.len() <= MAX_SHARDS && (shards.len() == 1 || shards.len() * bytes <= MAX_BYTES));
         }
     }
 }

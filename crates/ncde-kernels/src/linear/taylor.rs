@@ -73,13 +73,13 @@ impl Need {
 const LARGEST: f64 = 3.3;
 
 /// The largest norm of `Omega`: beyond, a state has overflowed, or has turned so often that no digit is right.
-const MOST: f64 = 4096.0;
+const MAX_NORM: f64 = 4096.0;
 
 /// So few terms are never worth another stage.
 pub(crate) const FEW: usize = 8;
 
 /// Summed two powers at a time, a series has so many terms at least, those that derivatives and `phi_1` need not counted.
-const FEWEST_EVEN: usize = 6;
+const MIN_EVEN_TERMS: usize = 6;
 
 /// Norms are compared by this power there, so that no root has to be taken.
 const SIXTH: f64 = 6.0;
@@ -88,11 +88,11 @@ const SIXTH: f64 = 6.0;
 const STAGES: usize = 6;
 
 /// The most terms that are ever needed.
-pub(crate) const MOST_TERMS: usize = 30;
+pub(crate) const MAX_TERMS: usize = 30;
 
 /// `1 / k`, as far as there are terms: a division takes as long as a product with a small block.
-pub(crate) const INVERSE: [f64; MOST_TERMS + 4] = {
-    let mut table = [0.0; MOST_TERMS + 4];
+pub(crate) const INVERSE: [f64; MAX_TERMS + 4] = {
+    let mut table = [0.0; MAX_TERMS + 4];
     let mut k = 1;
     while k < table.len() {
         table[k] = 1.0 / k as f64;
@@ -134,7 +134,7 @@ impl Table {
 #[derive(Debug, Clone)]
 pub(crate) struct Degrees {
     /// For each number of terms the largest norm that they serve.
-    reach: [f64; MOST_TERMS + 1],
+    reach: [f64; MAX_TERMS + 1],
     plain: Table,
     /// Even numbers of terms, of which none, one or two are for derivatives and `phi_1`; the reach to the sixth power.
     even: [Table; 3],
@@ -156,7 +156,7 @@ impl Degrees {
             unit *= half;
         }
         let target = unit.to_f64() / 2.0;
-        let mut reach = [0.0; MOST_TERMS + 1];
+        let mut reach = [0.0; MAX_TERMS + 1];
         for (m, reach) in reach.iter_mut().enumerate().skip(1) {
             // The remainder grows with alpha: bisect.
             let (mut low, mut high) = (0.0, LARGEST);
@@ -167,9 +167,9 @@ impl Degrees {
             *reach = low;
         }
         let stages = |terms: usize| (1..=STAGES).map(move |stages| Series { stages, terms });
-        let plain = (1..=MOST_TERMS).flat_map(stages).map(|series| (series.stages as f64 * reach[series.terms], series));
+        let plain = (1..=MAX_TERMS).flat_map(stages).map(|series| (series.stages as f64 * reach[series.terms], series));
         let even = [0, 1, 2].map(|extra| {
-            let all = (FEWEST_EVEN..=MOST_TERMS - extra).filter(|terms| (terms + extra) % 2 == 0).flat_map(stages);
+            let all = (MIN_EVEN_TERMS..=MAX_TERMS - extra).filter(|terms| (terms + extra) % 2 == 0).flat_map(stages);
             let all = all.map(|Series { stages, terms }| {
                 ((stages as f64 * reach[terms]).powf(SIXTH), Series { stages, terms: terms + extra })
             });
@@ -183,7 +183,7 @@ impl Degrees {
     /// For a generator of this norm.
     #[inline(always)]
     pub(crate) fn series(&self, norm: f64, need: Need) -> Series {
-        if norm > MOST {
+        if norm > MAX_NORM {
             return Series::HOPELESS;
         }
         let Series { stages, terms } = self.values(norm);
@@ -201,7 +201,7 @@ impl Degrees {
     /// As few stages as can be, and what they need, where so many terms more will follow.
     #[cold]
     fn beyond(&self, norm: f64, extra: usize) -> Series {
-        let most = MOST_TERMS - extra;
+        let most = MAX_TERMS - extra;
         let stages = (norm / self.reach[most]).ceil();
         let terms = self.reach[..most].partition_point(|&reach| reach < norm / stages);
         Series { stages: stages as usize, terms }
@@ -212,14 +212,14 @@ impl Degrees {
         let root = norms.second.sqrt();
         // Of two powers that are multiplied both may be odd.
         let excess = (norms.first / root).powi(if need.derivatives { 2 } else { 1 });
-        if !(1.0..f64::INFINITY).contains(&excess) || norms.first > MOST {
+        if !(1.0..f64::INFINITY).contains(&excess) || norms.first > MAX_NORM {
             return self.series(norms.first, need);
         }
         // Term `m + 1` is the first one missing, and the excess is spread over its powers.
         let spread = |terms: usize| root * excess.powf(1.0 / (terms + 1) as f64);
         let Series { stages, mut terms } = self.values(spread(FEW));
         let enough = |terms: usize| spread(terms) <= stages as f64 * self.reach[terms];
-        while terms < MOST_TERMS && !enough(terms) {
+        while terms < MAX_TERMS && !enough(terms) {
             terms += 1;
         }
         while terms > 1 && enough(terms - 1) {
@@ -235,7 +235,7 @@ impl Degrees {
         let sixth = product.min(third * third);
         match table.find(sixth) {
             Some(series) => series,
-            None if sixth > MOST.powf(SIXTH) => Series::HOPELESS,
+            None if sixth > MAX_NORM.powf(SIXTH) => Series::HOPELESS,
             None => {
                 let Series { stages, terms } = self.beyond(sixth.powf(1.0 / SIXTH), need.extra());
                 Series { stages, terms: (terms + need.extra()).next_multiple_of(2) }
@@ -300,7 +300,7 @@ mod tests {
                         assert!(first / series.stages as f64 <= LARGEST / ratio, "{first} {root}: {series:?}");
                     }
                     assert!(powers.stages * powers.terms <= plain.stages * plain.terms, "{first} {root}: {powers:?} {plain:?}");
-                    assert!(even.terms % 2 == 0 && even.terms <= MOST_TERMS, "{even:?}");
+                    assert!(even.terms % 2 == 0 && even.terms <= MAX_TERMS, "{even:?}");
                     if first >= 5.0 && ratio <= 0.5 {
                         assert!(even.stages * (even.terms / 2 + 1) < plain.stages * plain.terms / 2, "{even:?} {plain:?}");
                     }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
 use super::buffer::Buffer;
-use super::method::MOST_STAGES;
+use super::method::MAX_STAGES;
 use super::product::{Outer, Rows, RowsMut, Sum};
 use super::reverse::Adjoint;
 use super::tape::{Directions, Sizes, Tape};
@@ -63,7 +63,7 @@ impl<T: Float> Kernel for Collect<'_, T> {
         let &Sizes { b, d, tangents, rows, outputs, h, .. } = self.sizes;
         let (first, count, top) = (self.slots.start, self.slots.len(), self.sizes.top());
         let together = 1 + tangents.min(1);
-        let mut starts = [(0, 0); 2 * MOST_STAGES];
+        let mut starts = [(0, 0); 2 * MAX_STAGES];
         for l in 0..top {
             let (n, m) = (self.sizes.widths[l], self.sizes.widths[l + 1]);
             match &self.which {

@@ -51,7 +51,7 @@ impl Tableau {
 }
 
 /// The most stages that a step of a method is made of.
-pub(crate) const MOST_STAGES: usize = 6;
+pub(crate) const MAX_STAGES: usize = 6;
 
 /// A method by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -292,7 +292,7 @@ mod tests {
         for method in Method::ALL {
             let tableau = method.tableau();
             assert_eq!((tableau.a.len() + 1, tableau.c.len()), (tableau.stages(), tableau.stages()), "{method:?}");
-            assert!(method.stages() <= MOST_STAGES, "{method:?}");
+            assert!(method.stages() <= MAX_STAGES, "{method:?}");
             for (row, c) in tableau.a.iter().zip(&tableau.c[1..]) {
                 assert!((row.iter().sum::<f64>() - c).abs() < 1e-14, "{method:?}");
             }

@@ -17,8 +17,8 @@ fn together(depth: Depth, channels: usize) -> usize {
 const MANY: usize = 16;
 
 /// The most sums of gradients that are kept apart, and the most memory for them.
-const MOST_SHARDS: usize = 16;
-const MOST_BYTES: usize = 1 << 28;
+const MAX_SHARDS: usize = 16;
+const MAX_BYTES: usize = 1 << 28;
 
 /// Fewer samples than this are not cut in two.
 const FEW: usize = 8;
@@ -31,7 +31,7 @@ pub(crate) fn groups(batch: usize, depth: Depth, channels: usize) -> Vec<Range<u
 
 /// Consecutive groups whose gradients, of `bytes` each, are summed up together.
 pub(crate) fn shards(groups: usize, bytes: usize) -> Vec<Range<usize>> {
-    cut(groups, (MOST_BYTES / bytes.max(1)).clamp(1, MOST_SHARDS).min(groups))
+    cut(groups, (MAX_BYTES / bytes.max(1)).clamp(1, MAX_SHARDS).min(groups))
 }
 
 fn cut(all: usize, pieces: usize) -> Vec<Range<usize>> {
@@ -52,7 +52,7 @@ mod tests {
                 for bytes in [8, 1 << 26, 1 << 40] {
                     let shards = shards(groups.len(), bytes);
                     assert_eq!(shards.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..groups.len()).collect::<Vec<_>>());
-                    assert!(shards.len() == 1 || shards.len() * bytes <= MOST_BYTES);
+                    assert!(shards.len() == 1 || shards.len() * bytes <= MAX_BYTES);
                 }
             }
         }

@@ -21,7 +21,7 @@ const SHALLOW: usize = 128;
 
 /// Numbers of a row that are transposed at once, and the most rows.
 const SPAN: usize = 32;
-const MOST_LANES: usize = 16;
+const MAX_LANES: usize = 16;
 
 /// What happens to the numbers that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
             let values = &mut self.values[panel * inner..][..wide * inner];
             for from in (0..inner).step_by(SPAN) {
                 let span = SPAN.min(inner - from);
-                let mut own: [&[T]; MOST_LANES] = [&[]; MOST_LANES];
+                let mut own: [&[T]; MAX_LANES] = [&[]; MAX_LANES];
                 for (lane, own) in own[..count].iter_mut().enumerate() {
                     *own = &rows.values[(first + lane) * rows.stride + from..];
                 }

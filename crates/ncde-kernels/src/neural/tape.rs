@@ -56,7 +56,7 @@ const ENOUGH_ROWS: usize = 128;
 
 /// The most rows of tangents that are kept for the reverse pass. With more they would leave the second-level cache, and it is faster to
 /// take a few channels at a time, about `FEW_ROWS` rows of them, and to compute their tangents again.
-const MOST_ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 const FEW_ROWS: usize = 96;
 
 impl Sizes {
@@ -65,11 +65,11 @@ impl Sizes {
         let inputs: Vec<usize> = (0..network.layers()).map(|l| network.layer(l).inputs).collect();
         let d = network.channels();
         // Unit vectors save products between hidden layers, so there must be two.
-        let (few, deep) = (network.hidden() < d && network.hidden() * b <= MOST_ROWS, inputs.len() > 2);
+        let (few, deep) = (network.hidden() < d && network.hidden() * b <= MAX_ROWS, inputs.len() > 2);
         let (directions, tangents) = match solve.depth() {
             Depth::One => (Directions::Channels, 0),
             Depth::Two if few && deep => (Directions::States, network.hidden()),
-            Depth::Two if d * b <= MOST_ROWS => (Directions::Channels, d),
+            Depth::Two if d * b <= MAX_ROWS => (Directions::Channels, d),
             Depth::Two => (Directions::Channels, d.div_ceil((d * b).div_ceil(FEW_ROWS))),
         };
         let (rows, stages) = ((1 + tangents) * b, solve.method().stages());

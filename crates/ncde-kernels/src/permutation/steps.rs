@@ -10,7 +10,7 @@ use super::choice::{Choices, Chosen, Unchoosing};
 use super::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
 
 /// The most parts that the gradient of the dictionary is summed in; they are added in order, so threads do not matter.
-const MOST_SHARDS: usize = 16;
+const MAX_SHARDS: usize = 16;
 /// The least steps of a part: it has a gradient of its own, as large as the dictionary.
 const LEAST_STEPS: usize = 64;
 
@@ -332,9 +332,9 @@ fn cut<T>(values: &mut [T], series: usize, piece: usize) -> Vec<&mut [T]> {
     values.chunks_exact_mut(series).flat_map(|own| own.chunks_mut(piece)).collect()
 }
 
-/// At most [`MOST_SHARDS`] consecutive ranges of about the same work.
+/// At most [`MAX_SHARDS`] consecutive ranges of about the same work.
 fn shards(work: &[usize]) -> Vec<Range<usize>> {
-    let share = work.iter().sum::<usize>().div_ceil(MOST_SHARDS).max(LEAST_STEPS);
+    let share = work.iter().sum::<usize>().div_ceil(MAX_SHARDS).max(LEAST_STEPS);
     let (mut all, mut start, mut own) = (Vec::new(), 0, 0);
     for (i, work) in work.iter().enumerate() {
         own += work;
@@ -357,7 +357,7 @@ mod tests {
     fn shards_are_all_and_few() {
         for work in [vec![], vec![1], vec![5; 3], vec![1; 100], vec![90, 1, 1, 1, 90, 2], (1..200).collect()] {
             let all = shards(&work);
-            assert!(all.len() <= MOST_SHARDS, "{all:?}");
+            assert!(all.len() <= MAX_SHARDS, "{all:?}");
             assert!(all.into_iter().flatten().eq(0..work.len()));
         }
     }

@@ -10,7 +10,7 @@ use crate::format::{capital, count, duration, metric_name};
 use crate::plot::{self, Ranking};
 
 /// The most entries whose curves are drawn together: as many as there are colours.
-const MOST_CURVES: usize = 8;
+const MAX_CURVES: usize = 8;
 
 /// Writes the comparison of one board.
 pub(super) fn board(page: &mut String, board: &Board<'_>) {
@@ -23,7 +23,7 @@ pub(super) fn board(page: &mut String, board: &Board<'_>) {
                Bars are 95 % intervals of means over seeds.</p>"
     });
     card(page, &format!("{} against time", capital(&name)), trade, "");
-    let best = board.best(MOST_CURVES);
+    let best = board.best(MAX_CURVES);
     let title = if best.len() < board.entries.len() { "Training of the best" } else { "Training of all runs" };
     card(page, title, curves(&best), "");
     if board.entries.iter().any(|entry| entry.runs.len() > 1) {

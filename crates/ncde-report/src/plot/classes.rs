@@ -6,9 +6,9 @@ use crate::metrics::{Bin, calibration, roc};
 use crate::record::{Outcome, RunRecord};
 
 /// The most classes whose curves are drawn: as many as there are colours.
-const MOST_CURVES: usize = 8;
+const MAX_CURVES: usize = 8;
 /// The most bins of a calibration.
-const MOST_BINS: usize = 10;
+const MAX_BINS: usize = 10;
 
 /// The test cases that have probabilities, each with the number of its true class.
 pub(crate) fn cases(run: &RunRecord) -> Vec<(&[f64], usize)> {
@@ -27,7 +27,7 @@ pub(crate) fn receiver(run: &RunRecord) -> Option<(String, Vec<(usize, usize)>)>
     let chosen = if classes == 2 { 1..2 } else { 0..classes };
     let curve = |class: usize| roc(&cases.iter().map(|(row, truth)| (row[class], *truth == class)).collect::<Vec<_>>());
     let curves: Vec<(usize, Vec<[f64; 2]>)> =
-        chosen.map(|class| (class, curve(class))).filter(|(_, curve)| !curve.is_empty()).take(MOST_CURVES).collect();
+        chosen.map(|class| (class, curve(class))).filter(|(_, curve)| !curve.is_empty()).take(MAX_CURVES).collect();
     if curves.is_empty() {
         return None;
     }
@@ -41,7 +41,7 @@ pub(crate) fn receiver(run: &RunRecord) -> Option<(String, Vec<(usize, usize)>)>
 
 /// The share of right predictions against their probability, with the line where both are equal.
 pub(crate) fn calibrated(run: &RunRecord) -> Option<(String, Vec<Bin>)> {
-    let bins = calibration(cases(run).into_iter(), MOST_BINS);
+    let bins = calibration(cases(run).into_iter(), MAX_BINS);
     if bins.len() < 2 {
         return None;
     }

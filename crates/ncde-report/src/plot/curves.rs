@@ -9,7 +9,7 @@ use crate::format::{is_share, metric_name};
 use crate::record::{Point, RunRecord};
 
 /// The most points of a line.
-const MOST: usize = 300;
+const MAX_POINTS: usize = 300;
 
 /// Training and validation loss of one run.
 pub(crate) fn losses(run: &RunRecord) -> Option<String> {
@@ -82,7 +82,7 @@ fn line(run: &RunRecord, colour: usize, value: impl Fn(&Point) -> Option<f64>) -
     if points.len() == 1 {
         Layer::Dots { points, colour }
     } else {
-        Layer::Line { points: thin(&points, MOST), colour, dashed: false }
+        Layer::Line { points: thin(&points, MAX_POINTS), colour, dashed: false }
     }
 }
 

@@ -45,16 +45,16 @@ pub struct RunRecord {
     /// How long one step took.
     #[serde(with = "number")]
     pub seconds_per_step: f64,
-    /// Why it stopped: `steps`, `patience`, `time`, `explosion` (the loss or a state grew out of all bounds), or [`RunRecord::SOLVED`].
+    /// Why it stopped: `steps`, `patience`, `time`, `explosion` (the loss or a state is not finite), or [`RunRecord::SOLVED`].
     pub stopped: String,
     /// Metrics on the validation cases.
     pub validation: Option<Metrics>,
     /// Metrics on the test cases.
     pub test: Option<Metrics>,
-    /// Where it went back to earlier weights, at a lower learning rate, as numbers grew out of all bounds.
+    /// Where it went back to earlier weights, at a lower learning rate, as training diverged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recoveries: Vec<Recovery>,
-    /// The cases on which states of the saved model grow out of all bounds.
+    /// The cases on which states of the saved model overflow.
     #[serde(default, skip_serializing_if = "Overflowed::is_empty")]
     pub overflowed: Overflowed,
     /// The metric that was asked for, to be shown first; empty for the usual one.
@@ -72,7 +72,7 @@ pub struct RunRecord {
     /// Where it lies, as whoever reads it says; not in the file.
     #[serde(skip)]
     pub directory: String,
-    /// Test cases, at most [`RunRecord::MOST_PREDICTIONS`] of them.
+    /// Test cases, at most [`RunRecord::MAX_PREDICTIONS`] of them.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
 }
@@ -85,7 +85,7 @@ impl RunRecord {
     pub const FORMAT: u32 = 1;
 
     /// The most predictions a record should hold, so that it stays small enough to open by hand.
-    pub const MOST_PREDICTIONS: usize = 2000;
+    pub const MAX_PREDICTIONS: usize = 2000;
 }
 
 /// A channel of a series and its forecast from one moment on; all as `[time, value]`.
@@ -154,7 +154,7 @@ pub struct DataSummary {
     /// How many cases of each class are for training, validation and testing; empty where a case has no class as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<[usize; 3]>,
-    /// Channels and static values, at most [`DataSummary::MOST_COLUMNS`] of them.
+    /// Channels and static values, at most [`DataSummary::MAX_COLUMNS`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnSummary>,
     /// What each column of the file is for: its name, its role, and what its cells hold; empty where a file has no columns.
@@ -167,7 +167,7 @@ pub struct DataSummary {
 
 impl DataSummary {
     /// The most columns that are described.
-    pub const MOST_COLUMNS: usize = 40;
+    pub const MAX_COLUMNS: usize = 40;
 }
 
 /// A channel or a static value.
@@ -212,7 +212,7 @@ pub struct Point {
     pub metric: Option<f64>,
 }
 
-/// A step in which numbers grew out of all bounds, and that was taken again.
+/// A step that diverged, and that was taken again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
     /// The step.
@@ -226,7 +226,7 @@ pub struct Recovery {
     pub reason: String,
 }
 
-/// The names of cases without a prediction, as a state grows out of all bounds. A class that should have been predicted counts as wrong; numbers
+/// The names of cases without a prediction, as a state overflows. A class that should have been predicted counts as wrong; numbers
 /// are scored without them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overflowed {

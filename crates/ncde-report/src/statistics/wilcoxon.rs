@@ -25,9 +25,9 @@ use super::ranks::{ranks, ties};
 use super::{Error, check};
 
 /// The most differences whose signs are counted where some are tied or 0.
-const MOST_TIED: usize = 13;
+const MAX_TIED: usize = 13;
 /// The most whose signs are counted at all.
-const MOST_EXACT: usize = 50;
+const MAX_EXACT: usize = 50;
 
 /// What is tested against "no difference".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub fn wilcoxon(x: &[f64], y: &[f64], alternative: Alternative) -> Result<Wilcox
     let sum = |sign: f64| -> f64 { ranks.iter().zip(&differences).filter(|(_, d)| **d * sign > 0.0).map(|(r, _)| r).sum() };
     let (positive, negative) = (sum(1.0), sum(-1.0));
     let plain = ties.is_empty() && differences.len() == all;
-    let exact = all <= if plain { MOST_EXACT } else { MOST_TIED };
+    let exact = all <= if plain { MAX_EXACT } else { MAX_TIED };
     let [less, greater] = if exact || differences.is_empty() { signs(&ranks, positive) } else { normal(&ranks, &ties, positive) };
     let p = match alternative {
         Alternative::TwoSided => (2.0 * less.min(greater)).min(1.0),

@@ -61,7 +61,7 @@ pub fn place_inside(layer: &str, list: usize, lists: usize) -> String {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
-    fits(layers, input, place, &mut { Room::MOST })?;
+    fits(layers, input, place, &mut { Room::MAX })?;
     let signals = signals(layers, input, place)?;
     let mut all = Vec::new();
     for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {

@@ -207,7 +207,7 @@ impl LinearCde {
     pub fn short_windows_pay(structure: &Structure, channels: usize, window: usize) -> bool {
         equal_blocks(structure).is_some_and(|b| {
             let numbers = structure.hidden() * b;
-            numbers <= MOST_NUMBERS && 2 * (window * channels + numbers) < channels * (channels + 1) / 2
+            numbers <= MAX_NUMBERS && 2 * (window * channels + numbers) < channels * (channels + 1) / 2
         })
     }
 
@@ -242,7 +242,7 @@ impl LinearCde {
 }
 
 /// The most numbers of a generator: its steps see each as a channel of its own.
-const MOST_NUMBERS: usize = 256;
+const MAX_NUMBERS: usize = 256;
 
 /// The size of blocks, where all have the same.
 fn equal_blocks(structure: &Structure) -> Option<usize> {

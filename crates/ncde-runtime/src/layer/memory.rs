@@ -12,7 +12,7 @@
 use ncde_reservoir::{Changes, ChangesScratch, Turns, TurnsScratch, legendre};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST_NUMBERS, refuse};
+use super::signal::{MAX_NUMBERS, refuse};
 use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
@@ -32,22 +32,22 @@ pub struct Memory {
 }
 
 /// The most spans.
-const MOST_SPANS: usize = 256;
+const MAX_SPANS: usize = 256;
 
 impl Layer for Memory {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let width = input.sequence("memory")?;
-        if !(1..=legendre::MOST_ORDER).contains(&self.order) {
-            return refuse("order", format!("{}; it is from 1 to {}", self.order, legendre::MOST_ORDER));
+        if !(1..=legendre::MAX_ORDER).contains(&self.order) {
+            return refuse("order", format!("{}; it is from 1 to {}", self.order, legendre::MAX_ORDER));
         }
-        if self.spans.is_empty() || self.spans.len() > MOST_SPANS {
-            return refuse("spans", format!("a list of {}; it has 1 to {MOST_SPANS}", self.spans.len()));
+        if self.spans.is_empty() || self.spans.len() > MAX_SPANS {
+            return refuse("spans", format!("a list of {}; it has 1 to {MAX_SPANS}", self.spans.len()));
         }
         if let Some(span) = self.spans.iter().find(|span| !(span.is_finite() && **span > 0.0)) {
             return refuse("spans", format!("a list with {span}; spans are positive"));
         }
-        if self.turns.len() > MOST_SPANS {
-            return refuse("turns", format!("a list of {}; it has at most {MOST_SPANS}", self.turns.len()));
+        if self.turns.len() > MAX_SPANS {
+            return refuse("turns", format!("a list of {}; it has at most {MAX_SPANS}", self.turns.len()));
         }
         if let Some([a, w]) = self.turns.iter().find(|[a, w]| !(a.is_finite() && *a > 0.0 && w.is_finite())) {
             return refuse(
@@ -57,8 +57,8 @@ impl Layer for Memory {
         }
         let features = self.order * self.spans.len() + 2 * self.turns.len();
         let numbers = width.saturating_mul(features + 16).saturating_add(input.statics);
-        if numbers > MOST_NUMBERS {
-            return refuse("spans", format!("so many that rows have {numbers} numbers; at most {MOST_NUMBERS} are possible"));
+        if numbers > MAX_NUMBERS {
+            return refuse("spans", format!("so many that rows have {numbers} numbers; at most {MAX_NUMBERS} are possible"));
         }
         Ok(input.with_width(features * width + if self.values { width + input.statics } else { 0 }))
     }

@@ -183,7 +183,7 @@ pub trait Step: Debug + Send + Sync {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn output(layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    output_within(layers, input, Room::MOST)
+    output_within(layers, input, Room::MAX)
 }
 
 /// The same, if so many weights are enough: sizes are looked at before memory is asked for.

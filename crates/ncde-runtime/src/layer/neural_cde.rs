@@ -20,7 +20,7 @@
 
 use ncde_kernels::neural::{Activation, Depth, Input, Last, Method, Network, Outputs, Solve};
 use ncde_signature::Basis;
-use ncde_solve::brackets::MOST_DEPTH;
+use ncde_solve::brackets::MAX_DEPTH;
 use ncde_solve::field;
 use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
@@ -31,10 +31,10 @@ use super::{Chain, Form, Init, Layer, Role, Row, Share, Signal, Size, Step, Valu
 use crate::Error;
 
 /// The most hidden layers of a network.
-const MOST_LAYERS: usize = 1 << 10;
+const MAX_LAYERS: usize = 1 << 10;
 
 /// The most rows of a control in a step.
-const MOST_ROWS: usize = 64;
+const MAX_ROWS: usize = 64;
 
 /// A model whose vector field is a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,14 +102,14 @@ impl NeuralCde {
     /// If the sizes make no sense.
     pub fn network(&self, input: &Signal) -> Result<Network, Error> {
         at_least_one(&[("hidden", self.hidden), ("width", self.width), ("steps", self.steps)])?;
-        if self.layers > MOST_LAYERS {
-            return refuse("layers", format!("{}; at most {MOST_LAYERS} are possible", self.layers));
+        if self.layers > MAX_LAYERS {
+            return refuse("layers", format!("{}; at most {MAX_LAYERS} are possible", self.layers));
         }
         let (channels, depth, coordinates) = self.sizes(input)?;
         let columns = if self.kind == NeuralKind::Nrde { coordinates } else { channels };
         if self.kind == NeuralKind::LogNcde {
-            if depth > MOST_DEPTH {
-                return refuse("depth", format!("{depth}; brackets are computed to depth {MOST_DEPTH}"));
+            if depth > MAX_DEPTH {
+                return refuse("depth", format!("{depth}; brackets are computed to depth {MAX_DEPTH}"));
             }
             if depth > 1 && [self.activation, self.before_last].contains(&Activation::Relu) {
                 let problem = "`relu`, which has no derivative at 0, and brackets are made of derivatives; use `silu`, `tanh` or `softplus`";
@@ -162,12 +162,12 @@ impl NeuralCde {
 
     /// How many rows of the control lie in a step: the fewest that give every stage its own. (A method without such a grid is refused.)
     fn grid(&self) -> usize {
-        self.fitting_grid().unwrap_or(MOST_ROWS)
+        self.fitting_grid().unwrap_or(MAX_ROWS)
     }
 
     fn fitting_grid(&self) -> Option<usize> {
         let fits = |grid: &usize| self.solver.nodes().iter().all(|node| (node * *grid as f64).fract() == 0.0);
-        (1..=MOST_ROWS).find(fits)
+        (1..=MAX_ROWS).find(fits)
     }
 }
 

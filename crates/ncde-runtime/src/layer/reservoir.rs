@@ -11,7 +11,7 @@ use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summa
 use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MOST, MOST_NUMBERS, product, refuse};
+use super::signal::{MAX_NUMBERS, MAX_SIZE, product, refuse};
 use super::{Chain, Columns, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
@@ -31,8 +31,8 @@ pub struct Reservoir {
 const AT_ONCE: usize = 34;
 
 /// The most channels that areas are taken of, and the most windows.
-const MOST_AREAS: usize = 512;
-const MOST_WINDOWS: usize = 1 << 12;
+const MAX_AREAS: usize = 512;
+const MAX_WINDOWS: usize = 1 << 12;
 
 /// A block of features.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +82,8 @@ impl Reservoir {
             return refuse("horizon", format!("{}; a positive time is needed", self.horizon));
         }
         for (setting, order) in [("responses.order", self.responses.order), ("summary.order", self.summary.order)] {
-            if !(1..=legendre::MOST_ORDER).contains(&order) {
-                return refuse(setting, format!("{order}; it is from 1 to {}", legendre::MOST_ORDER));
+            if !(1..=legendre::MAX_ORDER).contains(&order) {
+                return refuse(setting, format!("{order}; it is from 1 to {}", legendre::MAX_ORDER));
             }
         }
         let spans = |setting, spans: &[f64]| match spans.iter().find(|&&span| !positive(span)) {
@@ -100,18 +100,18 @@ impl Reservoir {
             return refuse("responses.delay", format!("{}; it is 0 or more", self.responses.delay));
         }
         let families = &self.responses.families;
-        if families.len() > 256 || families.iter().any(|family| family.groups > MOST || family.pools.len() > 4) {
+        if families.len() > 256 || families.iter().any(|family| family.groups > MAX_SIZE || family.pools.len() > 4) {
             return refuse("responses.families", "too many families, groups or ways of pooling");
         }
         let (spans, groups, width) = (self.responses.spans.len(), self.responses.groups(), input.width());
-        if self.summary.areas > width.min(MOST_AREAS) {
+        if self.summary.areas > width.min(MAX_AREAS) {
             return refuse(
                 "summary.areas",
-                format!("{}; rows have {width} numbers, and at most {MOST_AREAS} are possible", self.summary.areas),
+                format!("{}; rows have {width} numbers, and at most {MAX_AREAS} are possible", self.summary.areas),
             );
         }
-        if self.summary.windows > MOST_WINDOWS {
-            return refuse("summary.windows", format!("{}; at most {MOST_WINDOWS} are possible", self.summary.windows));
+        if self.summary.windows > MAX_WINDOWS {
+            return refuse("summary.windows", format!("{}; at most {MAX_WINDOWS} are possible", self.summary.windows));
         }
         let memories = |order: usize, signals: usize, spans: usize| {
             (order + 1).saturating_mul(signals.next_multiple_of(LANES)).saturating_mul(spans + AT_ONCE)
@@ -124,9 +124,9 @@ impl Reservoir {
             self.features(input),
         ];
         match sizes.into_iter().max() {
-            Some(most) if most > MOST_NUMBERS => refuse(
+            Some(most) if most > MAX_NUMBERS => refuse(
                 "responses.families",
-                format!("so large that {most} numbers are worked on; at most {MOST_NUMBERS} are possible"),
+                format!("so large that {most} numbers are worked on; at most {MAX_NUMBERS} are possible"),
             ),
             _ => Ok(()),
         }

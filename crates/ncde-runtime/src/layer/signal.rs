@@ -106,31 +106,31 @@ pub(crate) fn refuse<T>(setting: &'static str, problem: impl Into<String>) -> Re
 }
 
 /// The largest size of a layer. Sizes are looked at before memory is asked for: a damaged file is an error, not the end of the program.
-pub(crate) const MOST: usize = 1 << 20;
+pub(crate) const MAX_SIZE: usize = 1 << 20;
 
 /// The most numbers of a row.
-pub(crate) const MOST_NUMBERS: usize = 1 << 24;
+pub(crate) const MAX_NUMBERS: usize = 1 << 24;
 
 /// The most words of a signature that is computed one observation at a time: 32 MiB.
-const MOST_WORDS: u128 = 1 << 22;
+const MAX_WORDS: u128 = 1 << 22;
 
 /// The deepest signature.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Refuses a signature that is too large to compute, before anything is made for it: `channels + channels^2 + ... + channels^depth` words.
 pub(crate) fn check_depth(layer: &'static str, channels: usize, depth: usize) -> Result<(), Error> {
-    if depth > MOST_DEPTH {
-        return refuse("depth", format!("{depth}; at most {MOST_DEPTH} is possible"));
+    if depth > MAX_DEPTH {
+        return refuse("depth", format!("{depth}; at most {MAX_DEPTH} is possible"));
     }
     let mut words = 0_u128;
     for level in 1..=depth as u32 {
         words = words.saturating_add((channels as u128).saturating_pow(level));
     }
-    if words > MOST_WORDS {
+    if words > MAX_WORDS {
         let brackets = ncde_signature::algebra::words::lie_dimension(channels, depth);
         let brackets = brackets.map_or(String::new(), |count| format!(", and a log-signature {count} coordinates"));
         let problem = format!(
-            "a signature of {channels} channels to depth {depth} has {words} coordinates{brackets}; at most {MOST_WORDS} are possible: \
+            "a signature of {channels} channels to depth {depth} has {words} coordinates{brackets}; at most {MAX_WORDS} are possible: \
              lower the depth, or the number of channels"
         );
         return Err(misplaced(layer, problem));
@@ -153,7 +153,7 @@ const FEW: usize = 1 << 20;
 
 impl Room {
     /// The most weights of a model: 1 GiB.
-    pub(crate) const MOST: Self = Self { left: 1 << 28, in_file: None, exceeded: false };
+    pub(crate) const MAX: Self = Self { left: 1 << 28, in_file: None, exceeded: false };
 
     /// What a file with so many numbers has.
     pub(crate) fn in_file(numbers: usize) -> Self {
@@ -193,9 +193,9 @@ pub(crate) fn product(sizes: &[usize]) -> usize {
 
 /// Sizes of a layer, which are at least 1.
 pub(crate) fn at_least_one(sizes: &[(&'static str, usize)]) -> Result<(), Error> {
-    match sizes.iter().find(|(_, size)| !(1..=MOST).contains(size)) {
+    match sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {
         Some((setting, 0)) => refuse(setting, "0; at least 1 is needed"),
-        Some((setting, size)) => refuse(setting, format!("{size}; at most {MOST} is possible")),
+        Some((setting, size)) => refuse(setting, format!("{size}; at most {MAX_SIZE} is possible")),
         None => Ok(()),
     }
 }

@@ -30,7 +30,7 @@ use super::signal::refuse;
 use crate::Error;
 
 /// The most states with sparse matrices: `row H + column` is a whole number below `2^24`, all of which `f32` can tell apart.
-const MOST_SPARSE: usize = 1 << 12;
+const MAX_SPARSE: usize = 1 << 12;
 
 /// A structure, without the number of states.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,9 +149,9 @@ impl StructureSpec {
     /// If `epsilon` is not between 0 and 1.
     pub fn entries(&self, hidden: usize) -> Result<Option<usize>, Error> {
         match *self {
-            Self::Sparse { .. } if hidden > MOST_SPARSE => refuse(
+            Self::Sparse { .. } if hidden > MAX_SPARSE => refuse(
                 "hidden",
-                format!("{hidden}; sparse matrices have at most {MOST_SPARSE} rows, or places in them are no `f32`"),
+                format!("{hidden}; sparse matrices have at most {MAX_SPARSE} rows, or places in them are no `f32`"),
             ),
             Self::Sparse { epsilon } if (0.0..=1.0).contains(&epsilon) => {
                 Ok(Some(((hidden as f64).powf(1.0 + epsilon).round() as usize).clamp(1, hidden * hidden)))

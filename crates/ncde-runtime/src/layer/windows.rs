@@ -20,7 +20,7 @@ use super::{Chain, Layer, Row, Rows, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// The most numbers of a window: 32 MiB.
-const MOST_WINDOW: usize = 1 << 22;
+const MAX_WINDOW: usize = 1 << 22;
 
 /// Log-ODE windows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,8 +68,8 @@ impl Form {
             Self::Increments {} => window.saturating_add(1).saturating_mul(channels),
             Self::Hermite {} => 2 * channels,
         };
-        if coordinates > MOST_WINDOW {
-            let problem = format!("a window has {coordinates} numbers; at most {MOST_WINDOW} are possible");
+        if coordinates > MAX_WINDOW {
+            let problem = format!("a window has {coordinates} numbers; at most {MAX_WINDOW} are possible");
             return Err(misplaced("windows", problem));
         }
         Ok(coordinates)

@@ -65,7 +65,7 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
     }
     for stage in 0..dice.whole(1, 4) {
         if stage > 0 {
-            // What flows drive must not grow out of all bounds.
+            // What flows drive must not diverge.
             layers.push(json!({"layer": "activation", "function": "tanh"}));
             given = given.with(given.width);
         }

@@ -173,7 +173,7 @@ fn random_models_predict_what_a_second_reader_computes() {
     );
     println!("{seen:#?}");
     assert!(*distance < 1e-4, "model {seed} differs by {distance}:\n{text}");
-    // Hardly a series ends because a state has grown out of all bounds, and every setting of every layer was met.
+    // Hardly a series ends because a state has overflowed, and every setting of every layer was met.
     assert!(cut * 100 < worst.len() && seen.len() == SETTINGS && seen.values().all(|&n| n >= 10), "{cut} cut, {seen:#?}");
 }
 

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::algebra::brackets::{MOST_ENTRIES, Row, Sparse, expand, lyndon_in_hall, merged, too_large};
+use crate::algebra::brackets::{MAX_ENTRIES, Row, Sparse, expand, lyndon_in_hall, merged, too_large};
 use crate::algebra::tree::{self, Tree};
 use crate::algebra::{Shape, words};
 use crate::{Error, Float};
@@ -79,7 +79,7 @@ impl LieBasis {
         if basis == Basis::Expanded {
             return Ok(empty(Vec::new()));
         }
-        if words::lie_dimension(width, depth).is_none_or(|n| n > MOST_ENTRIES as u128) {
+        if words::lie_dimension(width, depth).is_none_or(|n| n > MAX_ENTRIES as u128) {
             return Err(too_large(shape));
         }
         let (lyndon_words, lyndon_trees) = tree::lyndon(width, depth);
@@ -100,7 +100,7 @@ impl LieBasis {
                     entries += 1;
                 }
             }
-            entries <= MOST_ENTRIES
+            entries <= MAX_ENTRIES
         })?;
         if basis == Basis::Lyndon {
             return Ok(Self { leads, substitution, ..empty(lyndon_trees) });
@@ -197,7 +197,7 @@ impl LieBasis {
             expand(&self.shape, &self.trees, |_, terms| {
                 entries += terms.len();
                 all.push(terms.to_vec());
-                entries <= MOST_ENTRIES
+                entries <= MAX_ENTRIES
             })?;
             Ok(all)
         };
@@ -229,7 +229,7 @@ impl LieBasis {
         let mut entries = 0;
         let mut counted = |row: Row| {
             entries += row.len();
-            if entries > MOST_ENTRIES { Err(too_large(&self.shape)) } else { Ok(row) }
+            if entries > MAX_ENTRIES { Err(too_large(&self.shape)) } else { Ok(row) }
         };
         let mut lyndon: Sparse = Vec::with_capacity(self.leads.len());
         for (&(level, lead), terms) in self.leads.iter().zip(&self.substitution) {

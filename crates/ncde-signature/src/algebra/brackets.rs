@@ -14,7 +14,7 @@ pub(crate) type Row = Vec<(usize, i64)>;
 pub(crate) type Sparse = Vec<Row>;
 
 /// The most entries a table may have (about 1 GiB): beyond, a basis is refused rather than the machine exhausted.
-pub(crate) const MOST_ENTRIES: usize = 1 << 26;
+pub(crate) const MAX_ENTRIES: usize = 1 << 26;
 
 pub(crate) fn too_large(shape: &Shape) -> Error {
     Error::TooManyBrackets {
@@ -52,7 +52,7 @@ pub(crate) fn expand(shape: &Shape, trees: &[Tree], mut see: impl FnMut(usize, &
             entries += terms.len();
             lower.push(terms);
         }
-        if enough || entries > MOST_ENTRIES {
+        if enough || entries > MAX_ENTRIES {
             return Err(too_large(shape));
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn lyndon_in_hall(lyndon: &[Tree], hall: &[Tree]) -> Option<Sparse> {
             Tree::Bracket(p, q) => products.of_sums(&rows[p], &rows[q])?,
         };
         entries += row.len();
-        if entries > MOST_ENTRIES {
+        if entries > MAX_ENTRIES {
             return None;
         }
         rows.push(row);
@@ -90,7 +90,7 @@ struct HallProducts<'a> {
 impl<'a> HallProducts<'a> {
     fn new(trees: &'a [Tree]) -> Self {
         let place = trees.iter().enumerate().map(|(i, &tree)| (tree, i)).collect();
-        Self { trees, place, known: HashMap::new(), room: 4 * MOST_ENTRIES }
+        Self { trees, place, known: HashMap::new(), room: 4 * MAX_ENTRIES }
     }
 
     fn of_sums(&mut self, p: &[(usize, i64)], q: &[(usize, i64)]) -> Option<Row> {

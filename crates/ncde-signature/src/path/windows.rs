@@ -8,7 +8,7 @@ use super::grid::{check_path, check_times};
 use crate::Error;
 
 /// More windows than this (2 GiB of end points) come from a slip in units, not from data.
-const MOST_WINDOWS: f64 = (1_u64 << 28) as f64;
+const MAX_WINDOWS: f64 = (1_u64 << 28) as f64;
 
 /// How to cut the domain of a path into windows.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +75,7 @@ fn steps(duration: f64, start: f64, end: f64) -> Result<Vec<f64>, Error> {
     let windows = ((end - start) / duration - 1e-9).ceil().max(1.0);
     // A step of a few units in the last place of a time would be lost to rounding.
     let shortest = 4.0 * f64::EPSILON * start.abs().max(end.abs());
-    if windows > MOST_WINDOWS || duration < shortest {
+    if windows > MAX_WINDOWS || duration < shortest {
         return Err(Error::BadParameter {
             what: "the duration of a window",
             wanted: "a larger part of the path's domain (are the units those of the times?)",

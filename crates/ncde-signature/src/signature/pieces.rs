@@ -18,7 +18,7 @@ const LONG: usize = 4096;
 const SHORTEST: usize = 1024;
 
 /// No interval has more pieces than this: enough for the lanes of several threads.
-const MOST: usize = 64;
+const MAX_PIECES: usize = 64;
 
 /// Whether any interval is worth cutting.
 pub(crate) fn any_long(intervals: &[Interval]) -> bool {
@@ -31,7 +31,7 @@ fn cut(intervals: &[Interval]) -> (Vec<Interval>, Vec<usize>) {
     let mut counts = Vec::with_capacity(intervals.len());
     for &Interval { path, start, end } in intervals {
         let steps = end - start;
-        let size = if steps > LONG { steps.div_ceil(MOST).max(SHORTEST) } else { steps };
+        let size = if steps > LONG { steps.div_ceil(MAX_PIECES).max(SHORTEST) } else { steps };
         let before = pieces.len();
         pieces.extend((start..end).step_by(size).map(|start| Interval { path, start, end: end.min(start + size) }));
         counts.push(pieces.len() - before);

@@ -24,7 +24,7 @@ pub(crate) use reverse::Gradients;
 use reverse::TwoWay;
 
 /// The largest depth of brackets.
-pub const MOST_DEPTH: usize = 6;
+pub const MAX_DEPTH: usize = 6;
 
 /// The number of words of 1 to `depth` letters over `channels`, or the largest number there is.
 pub fn words(channels: usize, depth: usize) -> usize {
@@ -41,7 +41,7 @@ macro_rules! at_depth {
             4 => Then::<Then<Two>>::$function($($argument),*),
             5 => Then::<Then<Then<Two>>>::$function($($argument),*),
             6 => Then::<Then<Then<Then<Two>>>>::$function($($argument),*),
-            depth => return Err(Error::Depth { depth, most: MOST_DEPTH }),
+            depth => return Err(Error::Depth { depth, most: MAX_DEPTH }),
         }
     };
 }
@@ -52,7 +52,7 @@ macro_rules! at_depth {
 /// `row`: the words of 1 to `depth` letters, by length, then lexicographically (the expanded form of `ncde-signature`); `h` and `out`: `[H]`.
 ///
 /// # Errors
-/// If the sizes do not fit, or the depth is 0 or more than [`MOST_DEPTH`].
+/// If the sizes do not fit, or the depth is 0 or more than [`MAX_DEPTH`].
 pub fn contract<F: VectorField, N: Scalar>(
     field: &F,
     parameters: &[N],
@@ -114,7 +114,7 @@ pub(crate) fn contract_reverse<F: Reversible, T: Real>(
 /// ```
 ///
 /// # Errors
-/// If the sizes do not fit, there is no such element, or its degree is more than [`MOST_DEPTH`].
+/// If the sizes do not fit, there is no such element, or its degree is more than [`MAX_DEPTH`].
 pub fn lie_bracket<F: VectorField, N: Scalar>(
     field: &F,
     parameters: &[N],
@@ -149,8 +149,8 @@ pub fn jvp<F: VectorField, N: Scalar>(field: &F, parameters: &[N], h: &[N], v: &
 }
 
 fn row_size<F: VectorField>(field: &F, depth: usize, row: usize) -> Result<(), Error> {
-    if !(1..=MOST_DEPTH).contains(&depth) {
-        return Err(Error::Depth { depth, most: MOST_DEPTH });
+    if !(1..=MAX_DEPTH).contains(&depth) {
+        return Err(Error::Depth { depth, most: MAX_DEPTH });
     }
     check("contract", "the row of coefficients (one for each word)", row, words(field.channels(), depth))
 }

@@ -12,7 +12,7 @@ use ncde_signature::path::{Path, Windows};
 use ncde_signature::{Basis, Control, Signature};
 
 use crate::Error;
-use crate::brackets::{MOST_DEPTH, words};
+use crate::brackets::{MAX_DEPTH, words};
 use crate::error::check;
 use crate::scalar::Real;
 
@@ -166,7 +166,7 @@ impl<T: Real> LogOde<T> {
     /// The log-signatures of a path over windows. A cubic is taken as the polygon through `refinement` points an interval.
     ///
     /// # Errors
-    /// If the windows do not fit the path, or the depth is 0 or more than [`MOST_DEPTH`].
+    /// If the windows do not fit the path, or the depth is 0 or more than [`MAX_DEPTH`].
     pub fn new<P: Path<T>>(path: &P, windows: &Windows, depth: usize, refinement: usize) -> Result<Self, Error> {
         let log = Signature::log(path.channels(), depth, Basis::Expanded)?;
         let control = Control::signatures(path, windows, &log, refinement)?;
@@ -178,11 +178,11 @@ impl<T: Real> LogOde<T> {
     /// NRDE has, takes those coordinates as channels of depth 1.
     ///
     /// # Errors
-    /// If the sizes do not fit, the ends do not increase, or the depth is 0 or more than [`MOST_DEPTH`].
+    /// If the sizes do not fit, the ends do not increase, or the depth is 0 or more than [`MAX_DEPTH`].
     pub fn from_rows(ends: Vec<f64>, rows: Vec<T>, channels: usize, depth: usize) -> Result<Self, Error> {
         increasing(&ends)?;
-        if !(1..=MOST_DEPTH).contains(&depth) {
-            return Err(Error::Depth { depth, most: MOST_DEPTH });
+        if !(1..=MAX_DEPTH).contains(&depth) {
+            return Err(Error::Depth { depth, most: MAX_DEPTH });
         }
         let wanted = (ends.len() - 1).saturating_mul(words(channels, depth));
         check("log-ode", "the table of log-signatures (one for each window and word)", rows.len(), wanted)?;

@@ -16,7 +16,7 @@ use ncde_signature::algebra::{LieBasis, Shape};
 
 use super::Method;
 use crate::Error;
-use crate::brackets::{Gradients, MOST_DEPTH, contract_fixed, contract_reverse};
+use crate::brackets::{Gradients, MAX_DEPTH, contract_fixed, contract_reverse};
 use crate::error::check;
 use crate::field::Reversible;
 use crate::scalar::Real;
@@ -56,10 +56,10 @@ impl RowSteps {
     /// For paths with `channels` channels and brackets of up to `depth` letters.
     ///
     /// # Errors
-    /// If there is no such log-signature, or the depth is more than [`MOST_DEPTH`].
+    /// If there is no such log-signature, or the depth is more than [`MAX_DEPTH`].
     pub fn new(channels: usize, depth: usize, method: Method) -> Result<Self, Error> {
-        if !(1..=MOST_DEPTH).contains(&depth) {
-            return Err(Error::Depth { depth, most: MOST_DEPTH });
+        if !(1..=MAX_DEPTH).contains(&depth) {
+            return Err(Error::Depth { depth, most: MAX_DEPTH });
         }
         let basis = Arc::new(LieBasis::new(&Shape::new(channels, depth)?, Basis::Lyndon)?);
         Ok(Self { method, depth, basis })

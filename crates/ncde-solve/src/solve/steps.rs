@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 
 /// More steps than this come from a slip in units.
-const MOST_STEPS: f64 = 1e9;
+const MAX_STEPS: f64 = 1e9;
 
 /// The choice of step sizes. No step goes across a knot of the control or a time that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Steps {
             Self::Shared(count) => (stretch / domain * *count as f64).round(),
             Self::Adaptive(_) => return Ok(None),
         };
-        if count > MOST_STEPS {
+        if count > MAX_STEPS {
             return Err(Error::BadParameter {
                 what: "the number of steps from one stop to the next",
                 wanted: "at most a billion (are the units of the step those of the times?)",

@@ -186,7 +186,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a state has grown out of all bounds.
+    /// Whether a state overflowed.
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Operation(operation::Error::Kernel(kernel)) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),

@@ -18,9 +18,9 @@ use super::score::{Said, score, score_said};
 use super::{Error, Run};
 
 /// The most training cases of the linear model: products of all pairs are taken.
-const MOST_CASES: usize = 1000;
+const MAX_CASES: usize = 1000;
 /// The most numbers that are computed for its features: observations times coordinates.
-const MOST_WORK: usize = 300_000_000;
+const MAX_WORK: usize = 300_000_000;
 
 impl Run {
     /// What simple predictions reach on these cases.
@@ -89,7 +89,7 @@ impl Run {
         let observations: usize = train.iter().map(|&i| &self.data.cases[i]).chain(&part.cases).map(Case::len).sum();
         let coordinates = (1..=depth as u32).map(|level| width.saturating_pow(level)).fold(0, usize::saturating_add);
         let possible = self.spec.task.at() == At::End && self.spec.vocabulary.is_none() && self.spec.name != "signature";
-        if !possible || train.len() < 4 || train.len() > MOST_CASES || observations.saturating_mul(coordinates) > MOST_WORK {
+        if !possible || train.len() < 4 || train.len() > MAX_CASES || observations.saturating_mul(coordinates) > MAX_WORK {
             return Ok(None);
         }
         let signature = Signature::new(width, depth)?;

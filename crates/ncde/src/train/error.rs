@@ -110,7 +110,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether numbers grew out of all bounds in a step of training.
+    /// Whether a step of training diverged.
     pub fn is_explosion(&self) -> bool {
         match self {
             Self::NotFinite { .. } => true,
@@ -128,7 +128,7 @@ impl Error {
         }
     }
 
-    /// Whether a state grew out of all bounds, in training or in a saved model.
+    /// Whether a state overflowed, in training or in a saved model.
     pub(super) fn is_overflow(&self) -> bool {
         match self {
             Self::Layer(source) => source.is_overflow(),

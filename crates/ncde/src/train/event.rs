@@ -84,7 +84,7 @@ pub enum Event<'a> {
         /// Its loss.
         loss: f64,
     },
-    /// Numbers grew out of all bounds in a step; it is taken again from earlier weights, at a lower learning rate.
+    /// A step diverged; it is taken again from earlier weights, at a lower learning rate.
     Recovered {
         /// What happened.
         recovery: &'a Recovery,
@@ -109,7 +109,7 @@ pub enum Event<'a> {
     },
     /// The weights are there, and are being tested.
     Testing,
-    /// Cases on which states grow out of all bounds: they have no prediction, and count as wrong.
+    /// Cases on which states overflow: they have no prediction, and count as wrong.
     Overflowed {
         /// Of which part.
         part: &'a str,

@@ -25,7 +25,7 @@ const KNOTS: usize = 1 << 18;
 /// The most numbers of a batch that nothing is learned from.
 const AT_ONCE: usize = 1 << 22;
 /// The most bytes of rows that are kept on a device.
-const MOST_RESIDENT: usize = 4 << 30;
+const MAX_RESIDENT: usize = 4 << 30;
 
 /// What a model is given.
 #[derive(Debug, Clone)]
@@ -155,7 +155,7 @@ impl Features {
     pub(super) fn resident<B: Backend>(&self, device: &B::Device) -> Option<Resident<B>> {
         let width = self.signal.width();
         let count: usize = self.cases.iter().map(|case| case.rows.len() + case.branches.len()).sum();
-        if size_of::<f32>() * (count + width) > MOST_RESIDENT {
+        if size_of::<f32>() * (count + width) > MAX_RESIDENT {
             return None;
         }
         // The first row is that of padding.

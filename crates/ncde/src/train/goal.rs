@@ -21,7 +21,7 @@ use crate::dense::{self, DenseOps};
 use crate::layer::Rows;
 use crate::operation::put;
 
-/// A probability is never taken for less: a case whose state has grown out of all bounds does not decide a step (as in the thesis's code).
+/// A probability is never taken for less: a case whose state has overflowed does not decide a step (as in the thesis's code).
 const FLOOR: f64 = 1e-8;
 
 /// The targets of every case: for each place where an output is asked for, what it should be.

@@ -141,7 +141,7 @@ fn described(data: &Dataset, parts: &Parts, task: &Task) -> DataSummary {
         range: own.min.zip(own.mean).zip(own.max).map(|((min, mean), max)| [min, mean, max]),
         missing: own.missing,
     };
-    let columns = summary.channels.iter().chain(&summary.statics).take(DataSummary::MOST_COLUMNS).map(column);
+    let columns = summary.channels.iter().chain(&summary.statics).take(DataSummary::MAX_COLUMNS).map(column);
     let mut counts = Vec::new();
     if let Targets::Classes { names, of } = &data.targets {
         counts = vec![[0; 3]; names.len()];
@@ -172,7 +172,7 @@ fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
         };
         Some(Predicted { id: case.id.clone(), truth, predicted, probabilities })
     });
-    rows.take(RunRecord::MOST_PREDICTIONS).collect()
+    rows.take(RunRecord::MAX_PREDICTIONS).collect()
 }
 
 /// The most series and channels of which a forecast is kept to be looked at, and the most observations before it.

@@ -4,7 +4,7 @@
 //! theta <- theta - 0.3^k rate_t Adam(grad (loss(batch_t) + penalty)),   every `evaluate_every` steps: metric on the validation part, the best is kept
 //! ```
 //!
-//! A step in which numbers grow out of all bounds, for the `k`-th time, goes back to weights and means of 50 to 100 steps before and is taken again at
+//! A step that diverges, for the `k`-th time, goes back to weights and means of 50 to 100 steps before and is taken again at
 //! 0.3 of the rate. After the fifth time the run ends there. What it goes back to is decided by steps alone, so that a run that was killed does the same.
 
 use std::path::Path;
@@ -39,10 +39,10 @@ use crate::random::Stream;
 
 /// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
 const CHECKPOINT_SECONDS: f64 = 30.0;
-/// What the learning rate is multiplied with after a step in which numbers grow out of all bounds.
+/// What the learning rate is multiplied with after a step that diverges.
 const LOWER: f64 = 0.3;
 /// How often that may happen.
-const MOST_RECOVERIES: usize = 5;
+const MAX_RECOVERIES: usize = 5;
 
 /// A run that is ready to go.
 #[derive(Debug)]
@@ -280,14 +280,14 @@ impl Run {
             let Some(taken) = flight.pop() else { continue };
             let loss = match self.taken(taken, step, batches.at(step)) {
                 Ok(loss) => loss,
-                Err(error) if error.is_explosion() && progress.recoveries.len() < MOST_RECOVERIES => {
+                Err(error) if error.is_explosion() && progress.recoveries.len() < MAX_RECOVERIES => {
                     flight.clear();
                     let (from, reason) = (state.go_back(), error.reason());
                     let factor = LOWER * rate_factor(progress);
                     progress.seconds += clock.elapsed().as_secs_f64();
                     progress.recoveries.push(Recovery { step: step + 1, from, factor, reason });
                     if let Some(recovery) = progress.recoveries.last() {
-                        on(Event::Recovered { recovery, count: progress.recoveries.len(), most: MOST_RECOVERIES });
+                        on(Event::Recovered { recovery, count: progress.recoveries.len(), most: MAX_RECOVERIES });
                     }
                     continue;
                 }
@@ -373,7 +373,7 @@ impl Run {
         let (loss, metric) = match self.validation(state, resident) {
             Ok(Some((metrics, loss))) if loss.is_finite() => (Some(loss), metrics.get(&self.settings.metric)),
             Ok(_) => (None, None),
-            // Weights under which the state of a validation case grows out of all bounds are not the best, but training may leave them.
+            // Weights under which the state of a validation case overflows are not the best, but training may leave them.
             Err(error) if error.is_overflow() => (None, None),
             Err(error) => return Err(error),
         };

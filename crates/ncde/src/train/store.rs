@@ -108,7 +108,7 @@ fn predict_each(model: &Model, data: &Dataset, at: At) -> Result<Vec<Answers>, E
 }
 
 /// The most numbers that are kept of what is said of one range.
-const MOST_NUMBERS: usize = 1 << 22;
+const MAX_NUMBERS: usize = 1 << 22;
 /// So many observations are taken at once where nothing is asked for.
 const AT_ONCE: usize = 1 << 12;
 
@@ -123,7 +123,7 @@ pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usi
         let mut model = model.twin()?;
         let said = |range: &Range<usize>| Said {
             first: range.start,
-            every: (range.len() * outputs).div_ceil(MOST_NUMBERS).max(1),
+            every: (range.len() * outputs).div_ceil(MAX_NUMBERS).max(1),
             end: range.end,
             predictions: Vec::new(),
         };

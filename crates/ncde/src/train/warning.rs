@@ -143,7 +143,7 @@ const LARGE: f64 = 1e20;
 /// How many times the range of the other values a sentinel is away from them.
 const FAR: f64 = 2.0;
 /// The most warnings of a kind.
-const MOST: usize = 5;
+const MAX_PER_KIND: usize = 5;
 
 /// All that looks wrong.
 pub(super) fn of(data: &Dataset, parts: &Parts, settings: &Settings, task: &Task) -> Vec<Warning> {
@@ -152,7 +152,7 @@ pub(super) fn of(data: &Dataset, parts: &Parts, settings: &Settings, task: &Task
         all.push(Warning::NothingToTest);
     }
     all.extend(leaked(data, parts));
-    all.extend(rare(data, task).into_iter().take(MOST));
+    all.extend(rare(data, task).into_iter().take(MAX_PER_KIND));
     if data.vocabulary.is_none() {
         all.extend(channels(data, parts, settings.scale));
         all.extend(transposed(data));
@@ -203,15 +203,15 @@ fn channels(data: &Dataset, parts: &Parts, scale: Scale) -> Vec<Warning> {
             }
         }
     }
-    [missing, constant, sentinels, outliers].into_iter().flat_map(|kind| kind.into_iter().take(MOST)).collect()
+    [missing, constant, sentinels, outliers].into_iter().flat_map(|kind| kind.into_iter().take(MAX_PER_KIND)).collect()
 }
 
-/// A number of only nines, or out of all bounds, that comes back and is far away from all others.
+/// A number of only nines, or a huge one, that comes back and is far away from all others.
 fn sentinel(channel: &str, values: &(impl Iterator<Item = f64> + Clone)) -> Option<Warning> {
     let is_suspect = |x: f64| x.abs() >= LARGE || NINES.contains(&x.abs());
     let mut suspects: Vec<f64> = Vec::new();
     for x in values.clone().filter(|&x| is_suspect(x)) {
-        if suspects.len() < MOST && !suspects.contains(&x) {
+        if suspects.len() < MAX_PER_KIND && !suspects.contains(&x) {
             suspects.push(x);
         }
     }

@@ -9,8 +9,8 @@ use crate::output;
 use crate::table::{Column, Table, short};
 
 /// What can be read as a table.
-const MOST_COORDINATES: usize = 64;
-const MOST_ROWS: usize = 8;
+const MAX_COORDINATES: usize = 64;
+const MAX_ROWS: usize = 8;
 
 /// How many coordinates a summary picks out.
 const LARGEST: usize = 5;
@@ -32,7 +32,7 @@ pub(super) fn json(answer: &Answer) -> Result<(), Failure> {
 }
 
 pub(super) fn table(answer: &Answer) -> Result<(), Failure> {
-    let is_small = answer.signature.len() <= MOST_COORDINATES && answer.rows.count() <= MOST_ROWS;
+    let is_small = answer.signature.len() <= MAX_COORDINATES && answer.rows.count() <= MAX_ROWS;
     let text = if is_small { whole(answer) } else { summary(answer) };
     output::data(|out| out.write_all(text.as_bytes()))?;
     if !is_small {

@@ -28,7 +28,7 @@ use write::Writer;
 const LONGEST: u64 = 1 << 24;
 
 /// The most lines that are handed over at once, and how often that is done ahead of the model.
-const MOST_LINES: usize = 256;
+const MAX_LINES: usize = 256;
 const AHEAD: usize = 4;
 
 pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
@@ -118,7 +118,7 @@ fn parse(mut reader: Reader, sender: &SyncSender<Lines>) -> std::io::Result<()> 
     let mut input = BufReader::with_capacity(1 << 16, stdin().lock());
     let (mut text, mut parsed) = (Vec::new(), Vec::new());
     loop {
-        let is_waiting = parsed.len() < MOST_LINES && input.buffer().contains(&b'\n');
+        let is_waiting = parsed.len() < MAX_LINES && input.buffer().contains(&b'\n');
         if !parsed.is_empty() && !is_waiting {
             let lines = Lines { parsed: std::mem::take(&mut parsed), is_csv: reader.is_csv() };
             if sender.send(lines).is_err() {

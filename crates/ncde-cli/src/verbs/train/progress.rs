@@ -101,7 +101,7 @@ impl Progress {
                 let mut names: Vec<String> = cases.iter().take(5).map(|id| format!("`{id}`")).collect();
                 names.extend((cases.len() > 5).then(|| "...".to_owned()));
                 self.aside(&format!(
-                    "{} of the {part} part without a prediction, as a state grows out of all bounds: {}; are they like the others (`ncde data FILE`)?",
+                    "{} of the {part} part without a prediction, as a state overflows: {}; are they like the others (`ncde data FILE`)?",
                     cases.len(),
                     names.join(", ")
                 ));

@@ -13,7 +13,7 @@ use crate::text::number::{self, Cell};
 use crate::{Case, Dataset, Error};
 
 /// Different texts are no categories if there are more than this, and they are most of all texts.
-const MOST_OF_A_KIND: usize = 20;
+const MAX_CATEGORY_TEXTS: usize = 20;
 
 /// One column of the dataset: a number as it is, or whether a category is this one.
 struct Output<'a> {
@@ -242,7 +242,7 @@ impl Table {
             let is_dropped = !is_static[i]
                 && tokens != Some(i)
                 && !is_said(&value.name)
-                && texts.count() > MOST_OF_A_KIND
+                && texts.count() > MAX_CATEGORY_TEXTS
                 && 2 * texts.count() > count;
             if is_dropped {
                 let name = shown(value.name.as_bytes());

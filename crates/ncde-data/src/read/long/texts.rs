@@ -6,7 +6,7 @@ use crate::text::number;
 use crate::vocabulary::Seen;
 
 /// More different texts than this are no categories.
-const MOST_CATEGORIES: usize = 256;
+const MAX_CATEGORIES: usize = 256;
 
 /// The texts of a column, numbered as they come.
 #[derive(Debug, Default)]
@@ -27,9 +27,9 @@ impl Texts {
             let name = number::category(text);
             let found = self.categories.iter().position(|category| *category == name);
             self.category_of.push(found.unwrap_or_else(|| {
-                if self.categories.len() == MOST_CATEGORIES {
+                if self.categories.len() == MAX_CATEGORIES {
                     self.beyond.get_or_insert_with(at);
-                    return MOST_CATEGORIES + number;
+                    return MAX_CATEGORIES + number;
                 }
                 self.categories.push(name.into_owned());
                 self.categories.len() - 1
@@ -51,7 +51,7 @@ impl Texts {
     /// The names of the categories.
     pub(super) fn categories(&self) -> Result<&[String], Error> {
         match &self.beyond {
-            Some(at) => Err(Error::TooManyCategories { at: at.clone(), limit: MOST_CATEGORIES }),
+            Some(at) => Err(Error::TooManyCategories { at: at.clone(), limit: MAX_CATEGORIES }),
             None => Ok(&self.categories),
         }
     }

@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::action::{Acts, TERMS};
-use crate::kernel::step::{MOST, SMALL};
+use crate::kernel::step::{MAX_NORM, SMALL};
 use crate::kernel::team;
 
 /// The largest norm of a stage: terms of different signs cancel less than a digit.
@@ -51,7 +51,7 @@ pub(crate) fn series(
     if row < rows && lane == 0 {
         let mut stages = 0u32;
         let mut terms = 1u32;
-        if norm <= MOST {
+        if norm <= MAX_NORM {
             stages = u32::cast_from(norm / REACH) + 1u32;
             let alpha = norm / f32::cast_from(stages);
             let mut j = 1u32;

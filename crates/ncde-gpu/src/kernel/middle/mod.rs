@@ -18,7 +18,7 @@ pub(crate) mod walk;
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::step::{MOST, REACH, SMALL, TERMS};
+use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS};
 
 /// Units of a cube.
 pub(crate) const CUBE: usize = 32;
@@ -81,11 +81,11 @@ fn size(row: &Array<f32>, #[comptime] b: usize) -> f32 {
     sum
 }
 
-/// The norm as far as others need to know it: beyond [`MOST`] a state has overflowed, and it is nothing to them.
+/// The norm as far as others need to know it: beyond [`MAX_NORM`] a state has overflowed, and it is nothing to them.
 #[cube]
 fn told(norm: f32) -> f32 {
     let mut value = f32::new(0.0);
-    if norm <= MOST {
+    if norm <= MAX_NORM {
         value = norm;
     }
     value
@@ -95,7 +95,7 @@ fn told(norm: f32) -> f32 {
 #[cube]
 fn overflow(norm: f32) -> f32 {
     let mut value = f32::new(0.0);
-    if norm > MOST {
+    if norm > MAX_NORM {
         value = f32::new(0.0) / (norm - norm);
     }
     value

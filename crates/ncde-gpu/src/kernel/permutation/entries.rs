@@ -8,12 +8,12 @@
 
 use cubecl::prelude::*;
 
-use super::lines::MOST;
+use super::lines::MAX_UNROLLED;
 use crate::permutation::PermutationDiagonal;
 
 /// Lines of a unit: they share what is read of a step.
 pub(crate) fn own(of: PermutationDiagonal) -> usize {
-    (MOST / 2 / of.matrices).clamp(1, 4)
+    (MAX_UNROLLED / 2 / of.matrices).clamp(1, 4)
 }
 
 /// The part of a split of `dM_k`, `[splits, K, H, H]`. `kept` are `e` and `l`, `[rows, 2 width]`.
@@ -50,7 +50,7 @@ pub(crate) fn gather(
     #[unroll]
     for l in 0..own {
         let line = min(first + l, comptime!(of.hidden - 1));
-        #[unroll(of.matrices <= MOST)]
+        #[unroll(of.matrices <= MAX_UNROLLED)]
         for k in 0..matrices {
             entries[l * matrices + k] = dictionary[(k * hidden + line) * hidden + i];
             sums[l * matrices + k] = f32::new(0.0);
@@ -58,7 +58,7 @@ pub(crate) fn gather(
     }
     let end = min((split + 1) * each, steps);
     for step in split * each..end {
-        #[unroll(of.matrices <= MOST)]
+        #[unroll(of.matrices <= MAX_UNROLLED)]
         for k in 0..matrices {
             s[k] = weights[k * steps + step];
         }
@@ -72,7 +72,7 @@ pub(crate) fn gather(
         for l in 0..own {
             let line = min(first + l, comptime!(of.hidden - 1));
             let mut mixed = f32::new(0.0);
-            #[unroll(of.matrices <= MOST)]
+            #[unroll(of.matrices <= MAX_UNROLLED)]
             for k in 0..matrices {
                 mixed += s[k] * entries[l * matrices + k];
             }
@@ -82,7 +82,7 @@ pub(crate) fn gather(
                 slope += kept[at + comptime!(of.width() + of.hidden) + line] * (im - stats[2 * hidden * steps + from]);
             }
             let dm = f32::exp(mixed - stats[from]) * slope;
-            #[unroll(of.matrices <= MOST)]
+            #[unroll(of.matrices <= MAX_UNROLLED)]
             for k in 0..matrices {
                 sums[l * matrices + k] += s[k] * dm;
             }
@@ -91,7 +91,7 @@ pub(crate) fn gather(
     #[unroll]
     for l in 0..own {
         if first + l < hidden {
-            #[unroll(of.matrices <= MOST)]
+            #[unroll(of.matrices <= MAX_UNROLLED)]
             for k in 0..matrices {
                 out[((split * matrices + k) * hidden + first + l) * hidden + i] = sums[l * matrices + k];
             }

@@ -22,11 +22,11 @@ pub(crate) const STEPS: usize = 128;
 const ROOM: usize = 1024;
 
 /// Up to so many matrices, weights are in registers.
-pub(super) const MOST: usize = 64;
+pub(super) const MAX_UNROLLED: usize = 64;
 
 /// Lines that a unit has at once.
 pub(crate) fn together(of: PermutationDiagonal) -> usize {
-    (MOST / of.matrices).clamp(1, 4)
+    (MAX_UNROLLED / of.matrices).clamp(1, 4)
 }
 
 /// Fours of a line of one matrix that are in shared memory at once.
@@ -101,7 +101,7 @@ fn mix<N: Size>(
     #[comptime] of: PermutationDiagonal,
 ) -> Vector<f32, N> {
     let mut sum = Vector::<f32, N>::new(0.0);
-    #[unroll(of.matrices <= MOST)]
+    #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
         sum += entries(tile, l, k, four, of) * Vector::<f32, N>::new(s[k]);
     }
@@ -111,7 +111,7 @@ fn mix<N: Size>(
 /// The weights of a step.
 #[cube]
 fn own_weights(weights: &Array<f32>, step: usize, steps: usize, s: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
-    #[unroll(of.matrices <= MOST)]
+    #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
         s[k] = weights[k * steps + step];
     }
@@ -222,7 +222,7 @@ pub(crate) fn soften<N: Size>(
     let mut s = Array::<f32>::new(comptime!(of.matrices));
     let mut ds = Array::<f32>::new(comptime!(of.matrices));
     own_weights(weights, step, steps, &mut s, of);
-    #[unroll(of.matrices <= MOST)]
+    #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
         ds[k] = f32::new(0.0);
     }
@@ -317,7 +317,7 @@ pub(crate) fn soften<N: Size>(
                             dm[c] = f32::exp(mixed[c] - top[l]) * slope;
                         }
                     }
-                    #[unroll(of.matrices <= MOST)]
+                    #[unroll(of.matrices <= MAX_UNROLLED)]
                     for k in 0..comptime!(of.matrices) {
                         let entries = entries(&tile, l, k, four, of);
                         #[unroll]
@@ -330,7 +330,7 @@ pub(crate) fn soften<N: Size>(
         }
     }
     if is_there {
-        #[unroll(of.matrices <= MOST)]
+        #[unroll(of.matrices <= MAX_UNROLLED)]
         for k in 0..comptime!(of.matrices) {
             d_weights[(group * comptime!(of.matrices) + k) * steps + step] = ds[k];
         }

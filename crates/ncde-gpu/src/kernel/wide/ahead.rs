@@ -14,7 +14,7 @@ use crate::sizes::{Sizes, row_of};
 const UNITS: usize = 512;
 
 /// The most rows of a generator that a unit has in registers.
-const MOST: usize = 32;
+const MAX_PER_UNIT: usize = 32;
 
 /// How a step is cut among units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ impl Pieces {
     pub(crate) fn of(b: usize, units: usize) -> Option<Self> {
         let most = UNITS.min(units) / b;
         let each = b.div_ceil(most.max(1));
-        (most > 0 && each <= MOST).then(|| Self { b, pieces: b.div_ceil(each), each })
+        (most > 0 && each <= MAX_PER_UNIT).then(|| Self { b, pieces: b.div_ceil(each), each })
     }
 
     /// Units of a cube.
@@ -190,7 +190,7 @@ mod tests {
         for b in 17..=200 {
             for units in [16, 64, 128, 256, 512, 1024] {
                 let Some(own) = Pieces::of(b, units) else {
-                    assert!(units.min(UNITS) < b.div_ceil(MOST) * b, "{b} {units}");
+                    assert!(units.min(UNITS) < b.div_ceil(MAX_PER_UNIT) * b, "{b} {units}");
                     continue;
                 };
                 assert!(own.pieces * own.each >= b && (own.pieces - 1) * own.each < b && own.units() <= units, "{own:?}");

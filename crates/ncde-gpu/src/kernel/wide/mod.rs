@@ -14,7 +14,7 @@ pub(crate) mod walk;
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::step::{MOST, REACH, SMALL, TERMS};
+use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS};
 
 /// Units of a cube that walks with vectors.
 pub(crate) const WALKERS: usize = 128;
@@ -96,7 +96,7 @@ pub(super) fn norm(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[c
 #[cube]
 pub(super) fn stages(norm: f32) -> u32 {
     let mut stages = u32::cast_from(norm / REACH) + 1u32;
-    if norm > MOST {
+    if norm > MAX_NORM {
         stages = 1u32;
     }
     stages
@@ -106,7 +106,7 @@ pub(super) fn stages(norm: f32) -> u32 {
 #[cube]
 pub(super) fn overflow(norm: f32) -> f32 {
     let mut value = f32::new(0.0);
-    if norm > MOST {
+    if norm > MAX_NORM {
         value = f32::new(0.0) / (norm - norm);
     }
     value

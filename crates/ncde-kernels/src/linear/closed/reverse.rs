@@ -13,7 +13,7 @@ use crate::product::{self, Dots, Panels};
 use crate::structure::Field;
 
 /// Up to so many coefficients their gradient is made of dot products.
-const FEW_COEFFICIENTS: usize = product::MOST_COLUMNS;
+const FEW_COEFFICIENTS: usize = product::MAX_COLUMNS;
 
 /// What the reverse pass through a piece reads.
 #[derive(Debug, Clone, Copy)]

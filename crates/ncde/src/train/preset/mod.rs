@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 use super::Error;
 use super::config::{Keys, ModelConfig, TrainConfig};
 use super::settings::{at_least, refuse};
-use head::MOST_BESIDE;
+use head::MAX_BESIDE;
 pub(super) use signature::usual_depth;
 pub use stack::{permutations, stacked, stacked_on};
 
@@ -144,7 +144,7 @@ impl Facts {
 
     /// The depth of log-signatures for a model in which every coordinate has weights or a bracket of its own: with many channels, pairs of them are too many.
     fn depth_of_few(&self, asked: &mut Option<usize>, window: usize) -> Result<usize, Error> {
-        if self.width() * (self.width() + 1) / 2 > MOST_BESIDE {
+        if self.width() * (self.width() + 1) / 2 > MAX_BESIDE {
             asked.get_or_insert(1);
         }
         self.depth(asked, window)

@@ -19,11 +19,11 @@ const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Po
 const SHORTEST: f64 = 6.0;
 const LONGEST: f64 = 0.8;
 /// The most channels that signed areas are taken of.
-const MOST_AREAS: usize = 24;
+const MAX_AREAS: usize = 24;
 /// The most windows of the horizon that increments are taken over, the fewest, and the most numbers of all channels.
-const MOST_WINDOWS: usize = 128;
-const FEWEST_WINDOWS: usize = 16;
-const MOST_INCREMENTS: usize = 4096;
+const MAX_WINDOWS: usize = 128;
+const MIN_WINDOWS: usize = 16;
+const MAX_INCREMENTS: usize = 4096;
 /// About how many features a case has by default.
 const FEATURES: usize = 76_800;
 /// The most numbers of all features of the cases that are chosen on.
@@ -48,17 +48,17 @@ const RECENT: f64 = 4.0;
 const LONG_AGO: f64 = 512.0;
 const OF_SERIES: f64 = 0.5;
 /// There, the most memories, and how many random functions there are by default.
-const MOST_MEMORIES: usize = 1200;
+const MAX_MEMORIES: usize = 1200;
 const RANDOM: usize = 600;
 
 /// Harmonics of a season that are followed, over how many of its periods, and the most numbers that are kept of them.
 const HARMONICS: usize = 6;
 const PERIODS: [f64; 2] = [4.0, 16.0];
-const MOST_TURNS: usize = 600;
+const MAX_TURNS: usize = 600;
 
 /// Decays and frequencies of what turns with a season: its harmonics, over a few periods and over many, as far as series reach.
 fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
-    let most = (MOST_TURNS / (2 * facts.width().max(1))).max(1);
+    let most = (MAX_TURNS / (2 * facts.width().max(1))).max(1);
     let harmonics = ((0.5 * period / facts.clock.gap.max(f64::MIN_POSITIVE)) as usize).min(HARMONICS);
     let over = PERIODS.into_iter().filter(|count| count * period <= OF_SERIES * facts.clock.usual);
     let all =
@@ -75,9 +75,9 @@ impl ReservoirKeys {
         let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { 1.0 };
         let longest = (LONG_AGO * gap).min(OF_SERIES * facts.clock.usual).max(2.0 * RECENT * gap);
         let width = facts.width().max(1);
-        let fits = || ((longest / (RECENT * gap)).log2().round() as usize + 1).min((MOST_MEMORIES / (2 * width)).max(1));
+        let fits = || ((longest / (RECENT * gap)).log2().round() as usize + 1).min((MAX_MEMORIES / (2 * width)).max(1));
         let spans = at_least("model.spans", *self.spans.get_or_insert_with(fits), 1)?;
-        let order = at_least("model.order", *self.order.get_or_insert((MOST_MEMORIES / (spans * width)).clamp(1, 12)), 1)?;
+        let order = at_least("model.order", *self.order.get_or_insert((MAX_MEMORIES / (spans * width)).clamp(1, 12)), 1)?;
         let random = *self.random.get_or_insert(RANDOM);
         let ratio = (longest / (RECENT * gap)).powf(1.0 / spans.saturating_sub(1).max(1) as f64);
         let spans = (0..spans).map(|i| RECENT * gap * ratio.powi(i as i32)).collect();
@@ -127,9 +127,9 @@ impl Preset for ReservoirKeys {
         };
         let spans = between((usual / 16.0).max(gap), usual, 4);
         // No more windows than the longest series has observations, and fewer where there are many channels.
-        let fit = MOST_WINDOWS.min(MOST_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
-        let windows = if fit < FEWEST_WINDOWS { 0 } else { 1 << fit.ilog2() };
-        let areas = facts.width().min(MOST_AREAS);
+        let fit = MAX_WINDOWS.min(MAX_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
+        let windows = if fit < MIN_WINDOWS { 0 } else { 1 << fit.ilog2() };
+        let areas = facts.width().min(MAX_AREAS);
         let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows };
         Ok(vec![
             LayerSpec::Reservoir(Reservoir { horizon, responses, summary }),

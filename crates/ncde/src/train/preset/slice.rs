@@ -7,7 +7,7 @@ use ncde_runtime::layer::{
     usual_basis,
 };
 
-use super::head::{Head, MOST_BESIDE};
+use super::head::{Head, MAX_BESIDE};
 use super::{Facts, Preset};
 use crate::train::Error;
 use crate::train::config::table;
@@ -133,7 +133,7 @@ impl Preset for SliceKeys {
         let field = structure.field(hidden, width, None)?;
         let form = Form::LogSignature { depth, basis: usual_basis(&field, depth) };
         let coordinates = form.coordinates(width, window)?;
-        let increment_is_enough = self.skip == Some(false) || coordinates > MOST_BESIDE;
+        let increment_is_enough = self.skip == Some(false) || coordinates > MAX_BESIDE;
         let short = depth == 2 && increment_is_enough && LinearCde::short_windows_pay(field.structure(), width, window);
         let input = *self.input.get_or_insert(true);
         let diagonal =

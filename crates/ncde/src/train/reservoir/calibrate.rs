@@ -26,11 +26,11 @@ pub(in crate::train) fn temperature(left_out: &[f64], targets: &[f64], means: &[
         if loss(a.exp()) < loss(b.exp()) { high = b } else { low = a }
     }
     // Cases that are all right say nothing about how sure one may be.
-    f64::midpoint(low, high).exp().min(MOST_CERTAIN)
+    f64::midpoint(low, high).exp().min(MAX_CERTAIN)
 }
 
 /// A margin of 1 between two scores is at most e^12 to 1.
-const MOST_CERTAIN: f64 = 12.0;
+const MAX_CERTAIN: f64 = 12.0;
 
 #[cfg(test)]
 mod tests {

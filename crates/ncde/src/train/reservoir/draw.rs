@@ -18,7 +18,7 @@ use crate::random::Stream;
 /// Taps of a functional over its span.
 const TAPS: usize = 9;
 /// The most channels of a mixture.
-const MOST_CHANNELS: usize = 9;
+const MAX_CHANNELS: usize = 9;
 /// Training cases that thresholds are found from, and the most responses of each.
 const SEEN_CASES: usize = 12;
 const SEEN_ROWS: usize = 128;
@@ -29,7 +29,7 @@ pub(super) const FAMILIES: [&str; 3] = ["contrast", "slope", "gaussian"];
 pub(super) fn mixtures(shape: &Shape, width: usize, channels: usize, stream: &Stream) -> Vec<f32> {
     let groups = shape.groups();
     let mut mix = vec![0.0; shape.spans.len() * width * groups];
-    let most = channels.min(MOST_CHANNELS);
+    let most = channels.min(MAX_CHANNELS);
     for place in 0..shape.spans.len() * groups {
         let own = stream.child(place as u64);
         let size = (own.uniform(0) * ((most + 1) as f64).log2()).exp2() as usize;

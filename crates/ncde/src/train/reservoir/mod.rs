@@ -43,12 +43,12 @@ use rows::{CaseRows, thinned, wanted};
 use table::{Computer, Table};
 
 /// The most rows that products of all pairs are taken of; with more, blocks are chosen on some of them.
-const MOST_PAIRED: usize = 1500;
+const MAX_PAIRED: usize = 1500;
 const CHOSEN_ON: usize = 1000;
 /// Of one series, at least so many observations where there are more rows than are taken.
 const EACH: usize = 25;
 /// The most numbers of all features of the rows that are fitted.
-const MOST_NUMBERS: usize = 1 << 28;
+const MAX_NUMBERS: usize = 1 << 28;
 
 /// What a readout is solved for.
 #[derive(Debug, Clone, Copy)]
@@ -143,7 +143,7 @@ impl Run {
         if count < 2 {
             return Err(Error::Unfit(format!("{count} labelled observations to train on; at least 2 are needed")));
         }
-        let some = if count <= MOST_PAIRED { all.clone() } else { thinned(&all, CHOSEN_ON, EACH, &stream.child(3)) };
+        let some = if count <= MAX_PAIRED { all.clone() } else { thinned(&all, CHOSEN_ON, EACH, &stream.child(3)) };
         let blocks = full.blocks(&signal);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
         let table = Table::new(&computer, &cases, &some, &sizes, outputs);
@@ -157,11 +157,11 @@ impl Run {
             _ => 1.0,
         };
         let error = choice.fit.error;
-        let readout = if count <= MOST_PAIRED {
+        let readout = if count <= MAX_PAIRED {
             Readout::paired(&table, &choice)
         } else {
             drop(table);
-            let rows = (MOST_NUMBERS / kept.features(&signal).max(1)).max(CHOSEN_ON);
+            let rows = (MAX_NUMBERS / kept.features(&signal).max(1)).max(CHOSEN_ON);
             let some = thinned(&all, rows, EACH, &stream.child(4));
             let [mix, taps, cuts] = [&weights[0].values[..], &weights[1].values, &weights[2].values];
             let sizes: Vec<usize> = kept.blocks(&signal).iter().map(|block| block.features).collect();

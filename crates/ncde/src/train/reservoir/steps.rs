@@ -27,9 +27,9 @@ const FOLDS: usize = 5;
 /// Rows that are worked on at once.
 const AT_ONCE: usize = 2048;
 /// The most products that are summed; with more, some of the rows are taken, evenly spaced.
-const MOST_PRODUCTS: f64 = 1.5e11;
+const MAX_PRODUCTS: f64 = 1.5e11;
 /// The most numbers of all targets together; the same.
-const MOST_TARGETS: f64 = 3e7;
+const MAX_TARGETS: f64 = 3e7;
 /// Rows that scores are calibrated on.
 const CALIBRATED_ON: usize = 4000;
 /// The deviations of what random functions are given.
@@ -92,7 +92,7 @@ impl Run {
         let outputs = self.goal.outputs;
         let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
         let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
-        let every = (products / MOST_PRODUCTS).max((places * outputs) as f64 / MOST_TARGETS).ceil().max(1.0) as usize;
+        let every = (products / MAX_PRODUCTS).max((places * outputs) as f64 / MAX_TARGETS).ceil().max(1.0) as usize;
         let asked = known(self.parts.train.iter().map(|&i| self.goal.asked(i, every)).collect(), outputs);
         let total: usize = asked.iter().map(Vec::len).sum();
         if total < 2 {
