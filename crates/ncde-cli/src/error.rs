@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     Data(#[from] ncde_data::Error),
 
     #[error(transparent)]
-    Train(#[from] ncde::train::Error),
+    Train(#[from] ncde_train::Error),
 
     #[error(transparent)]
     Runtime(#[from] ncde_runtime::Error),

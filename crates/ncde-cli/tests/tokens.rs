@@ -8,7 +8,7 @@ use common::Folder;
 fn bits(words: u64, shortest: u64, longest: u64) -> String {
     let mut text = String::from("id,time,bit,label\n");
     for word in 0..words {
-        let stream = ncde::random::Stream::new(word, longest);
+        let stream = ncde_runtime::random::Stream::new(word, longest);
         let length = shortest + stream.bits(1000) % (longest - shortest + 1);
         let mut odd = false;
         for t in 0..length {

@@ -79,11 +79,11 @@ pub enum Error {
 
     /// Layers or training.
     #[error(transparent)]
-    Layer(Box<ncde::layer::Error>),
+    Layer(Box<ncde_layers::layer::Error>),
 
     /// Training.
     #[error(transparent)]
-    Train(Box<ncde::train::Error>),
+    Train(Box<ncde_train::Error>),
 
     /// Reading data.
     #[error(transparent)]
@@ -105,8 +105,8 @@ macro_rules! boxed {
     };
 }
 boxed! {
-    Layer: ncde::layer::Error,
-    Train: ncde::train::Error,
+    Layer: ncde_layers::layer::Error,
+    Train: ncde_train::Error,
     Read: ncde_data::Error,
     Solve: ncde_solve::Error,
 }

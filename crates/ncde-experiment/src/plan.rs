@@ -10,8 +10,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ncde::train::Device;
 use ncde_report::statistics::Better;
+use ncde_train::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

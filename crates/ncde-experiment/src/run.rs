@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use ncde::train::Device;
 use ncde_files::Lock;
+use ncde_train::Device;
 
 use crate::Error;
 use crate::plan::{Budget, Control, Job, Plan};

@@ -8,7 +8,7 @@
 //! leaves the numbers below `n` is one of those (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). So a million *distinct* words
 //! need no list of a million words.
 
-use ncde::random::Stream;
+use ncde_runtime::random::Stream;
 
 /// Additions in all; four make an order that cannot be told from a random one by looking at few of its places.
 const ROUNDS: u64 = 8;
@@ -16,7 +16,7 @@ const ROUNDS: u64 = 8;
 /// A random order of the numbers below `n`.
 ///
 /// ```
-/// use ncde::random::Stream;
+/// use ncde_runtime::random::Stream;
 /// use ncde_experiment::Shuffle;
 /// let order = Shuffle::new(10, Stream::new(7, 0));
 /// let mut seen: Vec<u128> = (0..10).map(|i| order.at(i)).collect();

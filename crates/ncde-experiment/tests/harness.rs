@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ncde::train::Device;
 use ncde_experiment::{
     Budget, Control, Error, Event, Job, Mean, Measured, Metric, Plan, Published, RESULT, Record, Seeds, latex, lines, markdown,
     page, run, standing, tables,
 };
 use ncde_report::statistics::Better;
+use ncde_train::Device;
 use serde_json::json;
 
 const VALUE: Metric = Metric { name: "value", title: "a value (%)", factor: 100.0, digits: 1, better: Some(Better::More) };

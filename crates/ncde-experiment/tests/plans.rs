@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ncde::train::Device;
 use ncde_experiment::token::{A5, Around, Fit, Flow, Formal, Kept, Language, Lengths, Rates, Row, Slice, Source, accuracy, fit};
 use ncde_experiment::{Budget, Control, EXPERIMENTS, Error, Request, find};
 use ncde_runtime::layer::{PermutationDiagonal, StructureSpec};
+use ncde_train::Device;
 
 #[test]
 fn every_experiment_has_a_plan_at_every_budget() {
@@ -251,7 +251,7 @@ fn published_settings_can_be_set() {
         let shapes = ncde_experiment::uea_shapes(model);
         assert_eq!(shapes.len(), 6);
         for shape in shapes {
-            let mut config = ncde::train::Config::default();
+            let mut config = ncde_train::Config::default();
             shape.settings.iter().for_each(|setting| config.set(setting).unwrap());
             assert!(shape.settings.iter().any(|setting| setting.starts_with("model.hidden=")), "{shape:?}");
         }

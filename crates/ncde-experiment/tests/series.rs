@@ -1,8 +1,8 @@
 //! Walks, terms of signatures, least squares, random features.
 
-use ncde::expressive::features;
-use ncde::random::Stream;
 use ncde_experiment::series::{LeastSquares, Walks, term};
+use ncde_layers::expressive::features;
+use ncde_runtime::random::Stream;
 use ncde_signature::{Paths, Signature};
 
 #[test]

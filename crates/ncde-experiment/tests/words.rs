@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use ncde::random::Stream;
 use ncde_experiment::Shuffle;
 use ncde_experiment::token::{A5, Batch, Formal, Group, Language, Lengths, Source, Word};
+use ncde_runtime::random::Stream;
 
 #[test]
 fn a5_is_the_group_of_even_permutations() {

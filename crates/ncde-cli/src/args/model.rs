@@ -122,7 +122,7 @@ pub(crate) struct TrainArgs {
 /// The presets, with what each is.
 fn models() -> clap::builder::PossibleValuesParser {
     let one = |(name, about): (&'static str, &'static str)| clap::builder::PossibleValue::new(name).help(about);
-    clap::builder::PossibleValuesParser::new(ncde::train::presets().map(one).collect::<Vec<_>>())
+    clap::builder::PossibleValuesParser::new(ncde_train::presets().map(one).collect::<Vec<_>>())
 }
 
 /// Data for a model that is there.

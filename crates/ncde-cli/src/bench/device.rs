@@ -86,7 +86,7 @@ fn slice_on<R: Runtime>(gpu: &Gpu<R>, args: &BenchSliceArgs) -> Result<(), Failu
     measure(gpu, "slice", &Parameters::new(args, channels), args.run.repeat, run)
 }
 
-/// One training step of a Log-NCDE without its optimiser: gradients of the parameters, loss = mean square of the last states.
+/// One training step of a Log-NCDE without its optimizer: gradients of the parameters, loss = mean square of the last states.
 pub(super) fn log_ncde<R: Runtime>(device: fn() -> Result<Gpu<R>, Error>, args: &BenchLogNcdeArgs) -> Result<(), Failure> {
     let gpu = device().map_err(failed)?;
     ncde_gpu::guarded(device, || log_ncde_on(&gpu, args)).map_err(failed)?

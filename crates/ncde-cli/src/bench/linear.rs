@@ -1,8 +1,8 @@
 //! Linear fields as flags ask for them, with random parameters as the peers draw them.
 
-use ncde::random::Stream;
 use ncde_kernels::{Bound, Field, Float};
 use ncde_runtime::layer::{Init, Scale, StructureSpec, Weight};
+use ncde_runtime::random::Stream;
 
 use crate::args::FieldArgs;
 use crate::error::Failure;

@@ -1,4 +1,4 @@
-//! `ncde bench log-ncde`: one training step of a Log-NCDE without its optimiser, forward and reverse, gradients of the parameters;
+//! `ncde bench log-ncde`: one training step of a Log-NCDE without its optimizer, forward and reverse, gradients of the parameters;
 //! loss = mean square of the last states.
 
 use ncde_kernels::Float;

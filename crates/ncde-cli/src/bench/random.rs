@@ -1,6 +1,6 @@
 //! Numbers for timings, by seed and place.
 
-use ncde::random::Stream;
+use ncde_runtime::random::Stream;
 
 /// The `i`-th of a stream of standard normal numbers.
 pub(super) fn normal(seed: u64, i: u64) -> f64 {

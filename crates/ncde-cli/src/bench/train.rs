@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use ncde::train::{Config, Event, Run};
 use ncde_data::{Case, Clock, Dataset, Targets};
+use ncde_train::{Config, Event, Run};
 use serde::Serialize;
 
 use super::random::normal;

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
             }
             loaded.data
         }
-        None => ncde::demo::turns(0),
+        None => ncde_train::demo::turns(0),
     };
     if let Some(path) = &args.output {
         let format = Format::of(path).ok_or_else(|| {

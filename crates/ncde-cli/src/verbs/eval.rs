@@ -1,8 +1,8 @@
 //! `ncde eval`: metrics of a saved model on a file with labels.
 
-use ncde::train::score;
 use ncde_report::{Metrics, confusion_matrix};
 use ncde_runtime::Task;
+use ncde_train::score;
 
 use super::predict::{Where, predict_file};
 use crate::args::EvalArgs;

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use ncde::train::{Answered, Device, predict_all, predict_ends, predict_on};
 use ncde_data::{Case, Dataset, ReadOptions};
 use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
+use ncde_train::{Answered, Device, predict_all, predict_ends, predict_on};
 
 use super::ahead;
 use crate::args::{PredictArgs, UseArgs};

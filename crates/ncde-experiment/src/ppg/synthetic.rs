@@ -8,7 +8,7 @@
 
 use std::f64::consts::TAU;
 
-use ncde::random::Stream;
+use ncde_runtime::random::Stream;
 
 use super::recording::{RATE, Recording, Signals};
 

@@ -12,8 +12,8 @@
 
 use std::ops::Range;
 
-use ncde::random::Stream;
 use ncde_data::{Case, Clock, Dataset, Targets};
+use ncde_runtime::random::Stream;
 
 use super::recording::{CHANNELS, RATE, Recording, STEP};
 

@@ -7,7 +7,7 @@
 //!
 //! Thesis, sections on the toy dataset and on the expressivity of SSMs.
 
-use ncde::random::Stream;
+use ncde_runtime::random::Stream;
 
 /// The stream of walks.
 const WALKS: u64 = 40;

@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
-use ncde::random::Stream;
 use ncde_report::plot::{Axis, Spacing};
 use ncde_report::statistics::Better;
+use ncde_runtime::random::Stream;
 use serde_json::json;
 
 use super::a5::{SEEDS, SPLIT, recipe, rows};

@@ -7,15 +7,15 @@
 //! Networks of width 8 with `SiLU` and 2, 3 or 4 hidden layers, fitted to `sign(x)` on `[-1, 1]`. Published: thesis, section on Lip(gamma) neural networks:
 //! about 297 and 16910 at depths 3 and 4. How they were trained is not said.
 
-use ncde::layer::{Phase, Update};
-use ncde::random::Stream;
-use ncde::train::{Answers, Device, Padded, learner};
 use ncde_kernels::neural::Activation as Pointwise;
+use ncde_layers::layer::{Phase, Update};
 use ncde_report::plot::{Axis, Spacing};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Activation, Function, Linear, Signal};
+use ncde_runtime::random::Stream;
 use ncde_solve::field::{Activation as Smooth, Network};
 use ncde_solve::lip;
+use ncde_train::{Answers, Device, Padded, learner};
 use serde_json::json;
 
 use crate::plan::{Control, Entry, Job, Metric, Plan, Published, Request};

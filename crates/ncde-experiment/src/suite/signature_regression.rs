@@ -8,8 +8,8 @@
 
 use std::rc::Rc;
 
-use ncde::expressive::features;
 use ncde_data::{Case, Clock, Dataset, Targets};
+use ncde_layers::expressive::features;
 use serde_json::json;
 
 use super::trained::{self, MSE, RMSE};

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use ncde::train::{Config, Event, Run, SplitBy};
 use ncde_data::Dataset;
 use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
+use ncde_train::{Config, Event, Run, SplitBy};
 
 use crate::Error;
 use crate::memory::Watch;
@@ -126,9 +126,9 @@ fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, nam
     });
     let record = match result {
         Ok(outcome) => outcome.record,
-        Err(ncde::train::Error::Interrupted { .. }) => return Ok(None),
+        Err(ncde_train::Error::Interrupted { .. }) => return Ok(None),
         // The best weights before are saved and tested: that is a result, and no reason to stop the runs after it.
-        Err(ncde::train::Error::Stopped { .. }) => {
+        Err(ncde_train::Error::Stopped { .. }) => {
             let path = directory.join(RUN);
             RunRecord::read(&path).map_err(|e| Error::File { path, problem: e.to_string() })?
         }
@@ -168,7 +168,7 @@ mod tests {
         let text = "[data]\nvalidation = 0.2\n[prepare]\ntime = false\nmissing = \"forward\"\n[model]\nname = \"slice\"\nhidden = 8\ntransition = \"euler\"\n[train]\nsteps = 12\nevaluate_every = 1\n\
                     rate = 1e6\nschedule = \"constant\"\nwarmup = 0\nclip = 0.0\n";
         let config = config(text, &[]).unwrap();
-        let mut data = ncde::demo::turns(3).subset(&(0..60).collect::<Vec<_>>());
+        let mut data = ncde_train::demo::turns(3).subset(&(0..60).collect::<Vec<_>>());
         // Series that stand still do not explode, whatever the weights.
         for case in Run::new(&config, data.clone(), None).unwrap().parts().validation.clone() {
             data.cases[case].values.fill(0.5);
@@ -176,7 +176,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let stop = std::sync::Arc::default();
         let mut say = |_: &str, _: f64| {};
-        let mut control = Control::new((ncde::train::Device::Cpu, &stop), folder.path(), &mut say);
+        let mut control = Control::new((ncde_train::Device::Cpu, &stop), folder.path(), &mut say);
         let own = train_in(&config, (data, None), &mut control, "test").unwrap().unwrap();
         assert_eq!(own.values.get(EXPLODED), Some(&1.0), "{own:?}");
         assert!(own.values.contains_key("accuracy"));

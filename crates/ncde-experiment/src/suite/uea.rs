@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ncde::train::Device;
 use ncde_data::{Dataset, ReadOptions};
+use ncde_train::Device;
 
 use super::trained::{self, ACCURACY, MEMORY, STEPS, TIME, TOTAL, VALIDATION};
 use crate::Error;
@@ -186,7 +186,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let in_parts = parts.is_some();
                 if in_parts {
                     let data = &mut config.data;
-                    (data.parts, data.split, data.deduplicate) = (parts, Some(ncde::train::SplitBy::Parts), None);
+                    (data.parts, data.split, data.deduplicate) = (parts, Some(ncde_train::SplitBy::Parts), None);
                 }
                 let files = files.clone();
                 let data = Rc::new(move || files.read(in_parts));

@@ -12,7 +12,7 @@
 //!
 //! At many lengths: words of uniform length and uniform letters.
 
-use ncde::random::Stream;
+use ncde_runtime::random::Stream;
 
 use super::group::Group;
 use super::words::{Batch, Source, Word};

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use ncde::train::Learner;
+use ncde_train::Learner;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;

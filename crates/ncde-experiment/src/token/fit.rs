@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use ncde::layer::{Begun, Error, FieldNorm, InFlight, Phase, Update};
-use ncde::random::Stream;
-use ncde::train::{Answers, Device, Learner, Padded, learner};
+use ncde_layers::layer::{Begun, Error, FieldNorm, InFlight, Phase, Update};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Signal;
+use ncde_runtime::random::Stream;
+use ncde_train::{Answers, Device, Learner, Padded, learner};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Standing};

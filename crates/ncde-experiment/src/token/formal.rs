@@ -11,7 +11,7 @@
 //! 40 to 256 to validate; an odd length of an expression is rounded up, so that digits and operators alternate before `=`. Its vocabularies have a token for
 //! padding and share one list with the answers; here tokens and answers are numbered by themselves, and padding is no token. Letters are uniform.
 
-use ncde::random::Stream;
+use ncde_runtime::random::Stream;
 
 use super::a5::below;
 use super::words::{Batch, Source, Word};

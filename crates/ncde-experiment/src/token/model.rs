@@ -6,13 +6,13 @@
 //!
 //! In the place of the `SLiCE` a permutation-diagonal recurrence may stand, or the block be that of its publication ([`Around::Readout`]).
 
-use ncde::train::{BlockActivation, permutations, stacked_on};
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
     Drive, Dropout, Embedding, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, PermutationDiagonal, Pool, Rows, Scale,
     Signal, Stability, StructureSpec,
 };
+use ncde_train::{BlockActivation, permutations, stacked_on};
 use serde::{Deserialize, Serialize};
 
 use super::words::Source;

@@ -2,7 +2,7 @@
 //!
 //! A layer is said once, as a spec: its settings, what it makes of the rows it is given ([`Layer::output`]), and its weights by name,
 //! shape and initialisation ([`Layer::weights`]). From the spec come two forms: the *step* here, one row at a time in constant memory, and
-//! the *batch* in the crate `ncde`, on tensors with gradients. Everything that handles weights (drawing, counting, saving, checkpoints)
+//! the *batch* in the crate `ncde-layers`, on tensors with gradients. Everything that handles weights (drawing, counting, saving, checkpoints)
 //! works on the list of [`Weight`]s and knows no layer by name.
 //!
 //! | layer | equation | file |
@@ -27,7 +27,7 @@
 //! | `convolution` | `y_t = sum_{j<k} w_j x_{t-j} + b`, each channel by itself | `convolution` |
 //! | `pool` | the last row of a series, or the mean of all | `pool` |
 //!
-//! A new layer is a file here, a file in `ncde::layer`, and a line in each registry: the list in `registry!` below, and `batch` there.
+//! A new layer is a file here, a file in `ncde_layers::layer`, and a line in each registry: the list in `registry!` below, and `batch` there.
 
 mod activation;
 mod beside;

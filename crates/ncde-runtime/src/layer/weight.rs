@@ -21,9 +21,9 @@ pub struct Weight {
 /// Who changes a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The optimiser, with weight decay where that is asked for.
+    /// The optimizer, with weight decay where that is asked for.
     Trained,
-    /// The optimiser, without weight decay: gains and offsets.
+    /// The optimizer, without weight decay: gains and offsets.
     Undecayed,
     /// Nobody after it was fitted to the training data.
     Fitted,
@@ -65,7 +65,7 @@ impl Weight {
         self.shape.iter().product()
     }
 
-    /// Whether the optimiser changes it.
+    /// Whether the optimizer changes it.
     pub fn is_trained(&self) -> bool {
         matches!(self.role, Role::Trained | Role::Undecayed)
     }

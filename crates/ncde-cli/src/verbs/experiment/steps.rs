@@ -27,7 +27,7 @@ const QUICK: [&str; 2] = ["block", "diagonal"];
 /// Steps of a model on series of a shape.
 fn job((model, task): (&str, &str), shape: &str, settings: &[String], request: &Request) -> Job {
     // A model whose field is a network takes seconds a step on a processor.
-    let steps = request.budget.of(3, if request.device == ncde::train::Device::Cpu { 5 } else { 20 });
+    let steps = request.budget.of(3, if request.device == ncde_train::Device::Cpu { 5 } else { 20 });
     let mut arguments: Vec<String> = format!("train {shape} --steps {steps}").split_whitespace().map(str::to_owned).collect();
     arguments.extend(settings.iter().flat_map(|setting| ["--set".to_owned(), setting.clone()]));
     timing::process(model, task, arguments, |line| Measured::of(&[("seconds", line("seconds"))]))

@@ -5,11 +5,11 @@
 
 use std::process::Command;
 
-use ncde::train::Device;
 use ncde_experiment::{Budget, Control, Entry, Error, Figure, Job, Measured, Metric, Plan, Published, Record, Request};
 use ncde_report::plot::{Axis, Spacing};
 use ncde_report::statistics::Better;
 use ncde_signature::algebra::words::witt;
+use ncde_train::Device;
 use serde_json::{Value, json};
 
 use super::steps;

@@ -4,8 +4,8 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 
-use ncde::train::{CONFIG, Config, DataConfig, Outcome, Run};
 use ncde_data::{Dataset, Layout, ReadOptions};
+use ncde_train::{CONFIG, Config, DataConfig, Outcome, Run};
 
 use ncde_report::RunRecord;
 use ncde_tune::quoted;
@@ -54,13 +54,13 @@ pub(crate) fn train(args: &TrainArgs, words: &[String]) -> Result<Option<Trained
 }
 
 /// The device that a model is trained on, if this program was built with it.
-pub(crate) fn device(device: Device) -> Result<ncde::train::Device, Failure> {
+pub(crate) fn device(device: Device) -> Result<ncde_train::Device, Failure> {
     match device {
-        Device::Cpu => Ok(ncde::train::Device::Cpu),
+        Device::Cpu => Ok(ncde_train::Device::Cpu),
         #[cfg(feature = "cuda")]
-        Device::Cuda => Ok(ncde::train::Device::Cuda),
+        Device::Cuda => Ok(ncde_train::Device::Cuda),
         #[cfg(feature = "wgpu")]
-        Device::Wgpu => Ok(ncde::train::Device::Wgpu),
+        Device::Wgpu => Ok(ncde_train::Device::Wgpu),
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
         other => Err(Failure::NotBuilt { device: other }),
     }
@@ -106,7 +106,7 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
     let result = run.train(directory, args.resume.is_some(), [&command, &started], &mut |event| progress.show(&event));
     progress.finish();
     let Outcome { record, already } = result.map_err(|error| match error {
-        ncde::train::Error::Interrupted { .. } => Failure::Interrupted(format!(
+        ncde_train::Error::Interrupted { .. } => Failure::Interrupted(format!(
             "{error}; go on with\n  ncde train --resume {}",
             quoted(&directory.display().to_string())
         )),
@@ -220,7 +220,7 @@ impl Files {
     pub(crate) fn read(config: &Config) -> Result<Self, Failure> {
         let data = &config.data;
         let Some(train) = &data.train else {
-            return Ok(Self { train: ncde::demo::turns(0), test: None, layout: None });
+            return Ok(Self { train: ncde_train::demo::turns(0), test: None, layout: None });
         };
         let train = ncde_data::load(train, &data.options(data.labels.as_ref()))?;
         schema::tell(&train);

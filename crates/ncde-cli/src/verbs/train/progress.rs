@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ncde::train::Event;
+use ncde_train::Event;
 
 use crate::output;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ncde::train::Config;
 use ncde_experiment::Mean;
 use ncde_report::RunRecord;
+use ncde_train::Config;
 use ncde_tune::Sweep;
 
 use super::folder::{Folder, State};

@@ -12,9 +12,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ncde::train::Config;
 use ncde_files::Lock;
 use ncde_report::RunRecord;
+use ncde_train::Config;
 use ncde_tune::{Run, Sweep};
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ncde::train::{Config, Settings, SplitBy};
 use ncde_experiment::Seeds;
+use ncde_train::{Config, Settings, SplitBy};
 use ncde_tune::{Method, Space, Sweep, Trial, grid, random, rungs};
 
 use crate::args::TuneArgs;
@@ -135,7 +135,7 @@ fn absolute(base: &mut Config) -> Result<(), Failure> {
 fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
     let files = Files::read(base)?;
     let try_one = |config: &Config| -> Result<Settings, Failure> {
-        Ok(ncde::train::Run::new(config, files.train.clone(), files.test.clone())?.settings().clone())
+        Ok(ncde_train::Run::new(config, files.train.clone(), files.test.clone())?.settings().clone())
     };
     let mut first = None;
     for trial in trials {

@@ -1,0 +1,199 @@
+//! Layers on tensors: the batch form of the specs in [`ncde_runtime::layer`], with gradients.
+//!
+//! A batch holds series of different lengths, padded; what lies past the end of a series changes nothing of it. One file a layer, named as the
+//! spec's; `batch` in this file is the registry.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `rows` | [`Rows`]: the rows of a batch of series, and where they lie |
+//! | `network` | [`Network`]: a list of layers with its weights |
+//! | `optimizer` | [`Optimizer`]: a network that is trained, step by step |
+//! | the others | a layer each |
+
+mod activation;
+mod beside;
+mod convolution;
+mod dropout;
+mod embedding;
+mod layer_norm;
+mod linear;
+mod linear_cde;
+mod network;
+mod neural_cde;
+mod optimizer;
+mod parallel;
+mod permutation_diagonal;
+mod pool;
+mod random_features;
+mod residual;
+mod rows;
+mod signature;
+mod standardise;
+mod stepped;
+mod windows;
+
+use std::fmt::Debug;
+
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{Signal, Values};
+
+pub use dropout::Phase;
+#[doc(hidden)]
+pub use network::check_gradient_flow;
+pub use network::{LayerWeights, Network, Visit};
+pub use optimizer::{Begun, InFlight, Optimizer, Stepped, Update};
+pub use rows::{Branches, Places, Rows};
+
+use crate::dense::DenseOps;
+use crate::linear::LinearOps;
+use crate::neural::NeuralOps;
+use crate::operation;
+use crate::permutation::PermutationOps;
+use crate::signature::SignatureOps;
+
+/// A backend that layers run on: one with all our operations.
+pub trait LayerBackend: DenseOps + LinearOps + NeuralOps + PermutationOps + SignatureOps {}
+impl<B: DenseOps + LinearOps + NeuralOps + PermutationOps + SignatureOps> LayerBackend for B {}
+
+/// What all layers of a pass share.
+#[derive(Debug, Clone)]
+pub struct Context<B: Backend> {
+    /// The static covariates of the series, scaled: `[batch, statics]`; none if there are none.
+    pub statics: Option<Tensor<B, 2>>,
+    /// What the pass is for.
+    pub phase: Phase,
+}
+
+impl<B: Backend> Context<B> {
+    /// A prediction of series without static covariates.
+    pub fn predict() -> Self {
+        Self { statics: None, phase: Phase::Predict }
+    }
+
+    /// That of part `i` of a model, which draws its own random numbers.
+    fn child(&self, i: usize) -> Self {
+        Self { statics: self.statics.clone(), phase: self.phase.child(i as u64) }
+    }
+}
+
+/// Which norm of the matrices of a linear field is penalised. (That of a network has one norm alone.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldNorm {
+    /// The mean over channels of the Euclidean norm of the channel's parameters, as the thesis's code on series has it.
+    #[default]
+    Channels,
+    /// The Euclidean norm of all parameters together, as its code on tokens has it.
+    Frobenius,
+}
+
+/// A layer on a batch of series.
+pub trait Batch<B: LayerBackend>: Debug + Send {
+    /// The rows it hands on.
+    ///
+    /// # Errors
+    /// If shapes do not fit, a number is not finite, or a state overflows.
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, context: &Context<B>) -> Result<Rows<B>, Error>;
+
+    /// The penalty on its vector field, where it has one.
+    fn penalty(&self, _weights: &LayerWeights<'_, B>, _norm: FieldNorm) -> Option<Tensor<B, 1>> {
+        None
+    }
+
+    /// What fits its weights to the rows it is given, before training.
+    fn fitting(&self) -> Option<Box<dyn Fitting<B>>> {
+        None
+    }
+
+    /// A weight that is the largest value seen in the rows it hands on, once it is trained.
+    fn largest(&self, _output: &Rows<B>) -> Option<(&'static str, f64)> {
+        None
+    }
+}
+
+/// Fits weights to rows, one batch after the other.
+pub trait Fitting<B: Backend> {
+    /// Looks at the rows of a batch.
+    fn add(&mut self, rows: &Rows<B>);
+
+    /// The weights, by name.
+    fn finish(&self) -> Vec<(&'static str, Vec<f32>)>;
+}
+
+/// The registry: the batch form of a layer that is given rows like these; `fixed` are the values of its weights, of which it may keep those that
+/// are not trained.
+///
+/// # Errors
+/// If the settings make no sense.
+pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<B>>, Error> {
+    Ok(match spec {
+        LayerSpec::Windows(layer) => Box::new(windows::WindowsBatch::new(layer, input)?),
+        LayerSpec::LinearCde(layer) => Box::new(linear_cde::LinearCdeBatch::new(layer, input, fixed)?),
+        LayerSpec::PermutationDiagonal(layer) => Box::new(permutation_diagonal::PermutationBatch::new(layer, input)?),
+        LayerSpec::NeuralCde(layer) => Box::new(neural_cde::NeuralCdeBatch::new(layer, input)?),
+        LayerSpec::Reservoir(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
+        LayerSpec::RandomFeatures(_) => Box::new(random_features::RandomFeaturesBatch),
+        LayerSpec::Memory(layer) => Box::new(stepped::BySteps::new(layer, input, fixed)?),
+        LayerSpec::Signature(layer) => Box::new(signature::SignatureBatch::new(layer, input)?),
+        LayerSpec::Embedding(_) => Box::new(embedding::EmbeddingBatch),
+        LayerSpec::Linear(_) => Box::new(linear::LinearBatch),
+        LayerSpec::Activation(layer) => Box::new(activation::ActivationBatch { function: layer.function }),
+        LayerSpec::LayerNorm(layer) => Box::new(layer_norm::LayerNormBatch { affine: layer.affine }),
+        LayerSpec::Standardise(_) => Box::new(standardise::StandardiseBatch),
+        LayerSpec::Dropout(layer) => Box::new(dropout::DropoutBatch { rate: layer.rate }),
+        LayerSpec::Residual(_) => Box::new(residual::ResidualBatch),
+        LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
+        LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
+        LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
+        LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
+    })
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An operation failed.
+    #[error(transparent)]
+    Operation(#[from] operation::Error),
+
+    /// The spec of a model.
+    #[error(transparent)]
+    Runtime(#[from] ncde_runtime::Error),
+
+    /// A tensor of the wrong shape.
+    #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
+    Shape {
+        /// What was computed.
+        operation: &'static str,
+        /// Which tensor.
+        what: &'static str,
+        /// Its size.
+        seen: String,
+        /// The size it should have.
+        wanted: String,
+    },
+
+    /// A trained weight to which no gradient came.
+    #[error(
+        "weight `{name}` has no gradient: another thread differentiates at the same time, or the layer does not use it; take `ncde_layers::graph::lock` \
+         around each pass forward and back"
+    )]
+    NoGradient {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Error {
+    /// Whether a state overflowed.
+    pub fn is_overflow(&self) -> bool {
+        match self {
+            Self::Operation(operation::Error::Kernel(kernel)) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),
+            Self::Operation(operation::Error::Generic(solve)) => ncde_runtime::Error::Solve(solve.clone()).is_overflow(),
+            Self::Runtime(runtime) => runtime.is_overflow(),
+            _ => false,
+        }
+    }
+}

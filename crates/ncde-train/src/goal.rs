@@ -1,0 +1,321 @@
+//! What is learned: targets as tensors, losses, metrics.
+//!
+//! ```text
+//! classes:  -sum_i w_i ln (p_i[y_i] + 1e-8),   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
+//! ```
+//!
+//! Of several members it is the mean of their losses, so that each learns by itself, and what they say together is the mean of their probabilities or numbers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use burn_tensor::Tensor;
+use burn_tensor::backend::Backend;
+use ncde_data::{Dataset, Targets};
+use ncde_report::{Classification, Metrics, Regression};
+use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean_of_members, softmax};
+
+use super::ahead::Ahead;
+use super::names::ClassWeights;
+use ncde_layers::dense::{self, DenseOps};
+use ncde_layers::layer::Rows;
+use ncde_layers::operation::put;
+
+/// A probability is never taken for less: a case whose state has overflowed does not decide a step (as in the thesis's code).
+const FLOOR: f64 = 1e-8;
+
+/// The targets of every case: for each place where an output is asked for, what it should be.
+#[derive(Debug, Clone)]
+pub(super) struct Goal {
+    /// How many numbers a model puts out at each place.
+    pub(super) outputs: usize,
+    classes: bool,
+    /// For each case.
+    targets: Vec<Known>,
+    class_weights: Vec<f64>,
+}
+
+/// What is known of a case.
+#[derive(Debug, Clone)]
+enum Known {
+    Labels(Vec<(Place, Target)>),
+    /// What lies ahead of each place, of an observation each.
+    Ahead {
+        of: Ahead,
+        places: Vec<(Place, usize)>,
+        forecast: Arc<Forecast>,
+    },
+}
+
+/// Where an output is, see [`Places`](ncde_layers::layer::Places).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A row of the trunk.
+    Trunk(usize),
+    /// A row in the middle of a window.
+    Branch(usize),
+}
+
+/// What an output should be.
+#[derive(Debug, Clone, PartialEq)]
+enum Target {
+    Class(usize),
+    Values(Vec<f32>),
+}
+
+/// The observations of a case at which there is something to learn, among these.
+pub(super) fn labelled(data: &Dataset, task: &Task, case: usize, among: Range<usize>) -> Vec<usize> {
+    let length = data.cases[case].len();
+    let has = |t: &usize| match (task, &data.targets) {
+        (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => of[case][*t].is_some(),
+        (Task::Regression { .. }, Targets::ValueSteps { of, .. }) => !of[case][*t].is_nan(),
+        // On a grid with places left out the last of a series may have nothing ahead; they count for nothing then.
+        (Task::Forecast(forecast), _) => t + forecast.horizons().start() < length || (forecast.grid && t + 1 < length),
+        _ => false,
+    };
+    (among.start.min(length)..among.end.min(length)).filter(has).collect()
+}
+
+impl Goal {
+    /// The targets of a dataset, for each case at the observations in `learned`; windows hold `window` observations, where outputs are asked for at each.
+    pub(super) fn new(data: &Dataset, task: &Task, preparation: &Preparation, window: usize, learned: &[Range<usize>]) -> Self {
+        let outputs = task.outputs(data.channels.len());
+        let target = |i: usize, t: usize| match (task, &data.targets) {
+            (Task::Classification { .. }, Targets::Classes { of, .. }) => Some(Target::Class(of[i])),
+            (Task::Classification { .. }, Targets::ClassSteps { of, .. }) => of[i][t].map(Target::Class),
+            (Task::Regression { scaling, .. }, Targets::Values { of, .. }) => number(of[i], scaling),
+            (Task::Regression { scaling, .. }, Targets::ValueSteps { of, .. }) => number(of[i][t], scaling),
+            _ => None,
+        };
+        let forecast = task.forecast().cloned().map(Arc::new);
+        let of = |i: usize| -> Known {
+            if task.at() == At::End {
+                return Known::Labels(target(i, 0).map(|target| (Place::Trunk(0), target)).into_iter().collect());
+            }
+            let at = labelled(data, task, i, learned[i].clone());
+            let places = places(&at, data.cases[i].len(), window).into_iter().zip(at);
+            match &forecast {
+                Some(forecast) => Known::Ahead {
+                    places: places.collect(),
+                    of: Ahead::new(&data.cases[i], forecast, preparation),
+                    forecast: forecast.clone(),
+                },
+                None => Known::Labels(places.filter_map(|(place, t)| Some((place, target(i, t)?))).collect()),
+            }
+        };
+        let classes = matches!(task, Task::Classification { .. });
+        Self { outputs, classes, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
+    }
+
+    /// Shows the targets of a case, one of `every` so many; values that are missing are NaN, or bridged where they can be if they are to be `whole`.
+    fn some(&self, case: usize, every: usize, whole: bool, mut show: impl FnMut(Place, &Target)) {
+        match &self.targets[case] {
+            Known::Labels(all) => all.iter().step_by(every).for_each(|(place, target)| show(*place, target)),
+            Known::Ahead { of, places, forecast } => {
+                for (place, t) in places.iter().step_by(every) {
+                    show(*place, &Target::Values(of.targets(*t, forecast, whole)));
+                }
+            }
+        }
+    }
+
+    /// Shows all targets of a case; values that are missing are NaN.
+    fn each(&self, case: usize, show: impl FnMut(Place, &Target)) {
+        self.some(case, 1, false, show);
+    }
+
+    /// How many places of a case have a target.
+    pub(super) fn places(&self, case: usize) -> usize {
+        match &self.targets[case] {
+            Known::Labels(all) => all.len(),
+            Known::Ahead { places, .. } => places.len(),
+        }
+    }
+
+    /// The rows of a case in windows of one observation, one of `every` so many, and what should come out there; of classes, 1 for the right one and 0 for the others. What is missing of
+    /// a forecast is on the line between its neighbours; NaN where there is nothing after it.
+    pub(super) fn asked(&self, case: usize, every: usize) -> Vec<(usize, Vec<f64>)> {
+        let mut all = Vec::new();
+        self.some(case, every, true, |place, target| {
+            let Place::Trunk(row) = place else { return };
+            let numbers = match target {
+                Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
+                Target::Values(values) => values.iter().map(|&x| f64::from(x)).collect(),
+            };
+            all.push((row, numbers));
+        });
+        all
+    }
+
+    /// Every class counts the same in the loss, with the shares that classes have in these cases.
+    pub(super) fn weigh(&mut self, train: &[usize], weights: ClassWeights) {
+        if !self.classes || weights == ClassWeights::None {
+            return;
+        }
+        let mut counts = vec![0.0; self.outputs];
+        for &case in train {
+            self.each(case, |_, target| {
+                if let Target::Class(class) = target {
+                    counts[*class] += 1.0;
+                }
+            });
+        }
+        let all: f64 = counts.iter().sum();
+        let present = counts.iter().filter(|&&count| count > 0.0).count() as f64;
+        self.class_weights = counts.iter().map(|&count| if count > 0.0 { all / (present * count) } else { 0.0 }).collect();
+    }
+
+    /// The loss of the outputs for these cases, and the weight of what it is the mean of.
+    ///
+    /// # Errors
+    /// If the backend has no kernel for its numbers.
+    pub(super) fn loss<B: DenseOps>(
+        &self,
+        rows: Rows<B>,
+        cases: &[usize],
+    ) -> Result<(Tensor<B, 1>, f64), ncde_layers::layer::Error> {
+        let (outputs, trunk) = (rows.values, rows.places.trunk);
+        let [batch, places, width] = outputs.dims();
+        let members = width / self.outputs;
+        // Of classes a label and a weight for each member at each place, of numbers one for each.
+        let each = if self.classes { self.outputs } else { 1 };
+        let [mut targets, mut weights] = [(); 2].map(|()| vec![0.0_f32; batch * places * width / each]);
+        let mut sum = 0.0;
+        for (b, &case) in cases.iter().enumerate() {
+            self.each(case, |place, target| {
+                let row = (b * places + place.index(trunk)) * width;
+                for at in (row..row + width).step_by(self.outputs) {
+                    match target {
+                        Target::Class(class) => {
+                            targets[at / each] = *class as f32;
+                            weights[at / each] = self.class_weights[*class] as f32;
+                            sum += self.class_weights[*class];
+                        }
+                        Target::Values(values) => {
+                            for (k, &y) in values.iter().enumerate().filter(|(_, y)| !y.is_nan()) {
+                                targets[at + k] = y;
+                                weights[at + k] = 1.0;
+                                sum += 1.0;
+                            }
+                        }
+                    }
+                }
+            });
+        }
+        let (device, count, share) = (outputs.device(), targets.len(), 1.0 / f64::max(sum, 1e-30));
+        let loss = if self.classes {
+            let [labels, weights] = [targets, weights].map(|own| put(own, [count], &device));
+            // A row for each member, as if there were so many more places.
+            let outputs = if members == 1 { outputs } else { outputs.reshape([batch, places * members, self.outputs]) };
+            dense::class_loss(outputs, labels, weights, FLOOR, share)?
+        } else {
+            let [targets, weights] = [targets, weights].map(|own| put(own, outputs.dims(), &device));
+            ((outputs - targets).square() * weights).sum() * share
+        };
+        Ok((loss, sum / members as f64))
+    }
+
+    /// The outputs of a batch where there is a target, with it.
+    pub(super) fn collect<B: Backend>(&self, rows: &Rows<B>, cases: &[usize], into: &mut Predicted) {
+        let [_, places, width] = rows.values.dims();
+        let values: Vec<f64> = rows.values.to_data().iter().collect();
+        for (b, &case) in cases.iter().enumerate() {
+            self.each(case, |place, target| {
+                let outputs = &values[(b * places + place.index(rows.places.trunk)) * width..][..width];
+                let each = outputs.chunks_exact(self.outputs);
+                match target {
+                    Target::Class(class) => {
+                        into.probabilities.extend(mean_of_members(each.map(softmax)));
+                        into.classes.push(*class);
+                    }
+                    Target::Values(wanted) => {
+                        let said = mean_of_members(each.map(<[f64]>::to_vec));
+                        for (y, &wanted) in said.into_iter().zip(wanted).filter(|(_, wanted)| !wanted.is_nan()) {
+                            into.values.push(y);
+                            into.truth.push(f64::from(wanted));
+                        }
+                    }
+                }
+            });
+        }
+    }
+
+    /// How good outputs are, in the units of training.
+    pub(super) fn metrics(&self, of: &Predicted) -> Metrics {
+        if self.classes {
+            Metrics::Classification(Classification::of(&of.probabilities, self.outputs, &of.classes))
+        } else {
+            Metrics::Regression(Regression::of(&of.values, &of.truth))
+        }
+    }
+}
+
+/// Outputs and targets, side by side.
+#[derive(Debug, Default)]
+pub(super) struct Predicted {
+    probabilities: Vec<f64>,
+    classes: Vec<usize>,
+    values: Vec<f64>,
+    truth: Vec<f64>,
+}
+
+/// Where the outputs at some observations of a series are, as [`Features`](super::features::Features) has them: ends of windows in the trunk, the others beside it.
+pub(super) fn places(at: &[usize], length: usize, window: usize) -> Vec<Place> {
+    let mut branches = 0..;
+    let place = |&t: &usize| match t % window == 0 || t + 1 == length {
+        true => Place::Trunk(t.div_ceil(window)),
+        false => Place::Branch(branches.next().unwrap_or(0)),
+    };
+    at.iter().map(place).collect()
+}
+
+impl Place {
+    /// Its place in a batch whose trunk has so many rows.
+    pub(super) fn index(self, trunk: usize) -> usize {
+        match self {
+            Self::Trunk(k) => k,
+            Self::Branch(j) => trunk + j,
+        }
+    }
+}
+
+/// A number to be predicted; none where there is no label.
+fn number(y: f64, scaling: &Scaling) -> Option<Target> {
+    (!y.is_nan()).then(|| Target::Values(vec![scaling.apply(y) as f32]))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn_flex::Flex;
+    use burn_tensor::Distribution;
+
+    use super::*;
+    use ncde_layers::layer::Places;
+
+    /// The loss of two members is the mean of theirs, and what they say is the mean of what each says.
+    #[test]
+    fn members_are_taught_and_heard_each_by_itself() {
+        let classes = Known::Labels(vec![(Place::Trunk(0), Target::Class(2))]);
+        let other = Known::Labels(vec![(Place::Trunk(0), Target::Class(0))]);
+        let values = |y: [f32; 3]| Known::Labels(vec![(Place::Trunk(0), Target::Values(y.to_vec()))]);
+        let goals = [(true, vec![classes, other]), (false, vec![values([0.3, f32::NAN, -1.0]), values([2.0, 0.1, 0.0])])];
+        for (classes, targets) in goals {
+            let goal = Goal { outputs: 3, classes, targets, class_weights: vec![0.5, 1.0, 2.0] };
+            let both: Tensor<Flex, 3> = Tensor::random([2, 1, 6], Distribution::Normal(0.0, 1.0), &Default::default());
+            let rows = |values: Tensor<Flex, 3>| Rows { values, places: Places::regular(&[1, 1]).into() };
+            let one = |member: usize| rows(both.clone().narrow(2, 3 * member, 3));
+            let loss = |rows: Rows<Flex>| goal.loss(rows, &[0, 1]).map(|(loss, sum)| (loss.into_scalar(), sum)).unwrap();
+            let ((first, weight), (second, _), whole) = (loss(one(0)), loss(one(1)), loss(rows(both.clone())));
+            assert!((whole.0 - (first + second) / 2.0).abs() < 1e-5 && whole.1 == weight, "{whole:?} {first} {second}");
+            let said = |rows: Rows<Flex>| {
+                let mut said = Predicted::default();
+                goal.collect(&rows, &[0, 1], &mut said);
+                [said.probabilities, said.values].concat()
+            };
+            let (first, second, whole) = (said(one(0)), said(one(1)), said(rows(both.clone())));
+            assert_eq!((whole.len(), first.len()), (if classes { 6 } else { 5 }, whole.len()));
+            let mean = first.iter().zip(&second).map(|(a, b)| (a + b) / 2.0);
+            assert!(whole.iter().zip(mean).all(|(seen, wanted)| (seen - wanted).abs() < 1e-6));
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Models by name: short functions from settings and facts about the data to a list of layers.
+//!
+//! | preset | layers | file |
+//! | --- | --- | --- |
+//! | `reservoir` | fixed memories, pooled responses, a readout that is solved for | `reservoir` |
+//! | `slice` | windows, a structured Linear NCDE, a head | `slice` |
+//! | `stack` | `SLiCE` blocks on tokens or values, a readout | `stack` |
+//! | `ncde`, `nrde`, `log-ncde` | windows, a neural CDE, a head | `neural` |
+//! | `signature` | signature features, standardised, a linear readout | `signature` |
+//!
+//! A preset is a table of keys, every one optional, and a function that fills those that are not set. A new one is a file and a line in `PRESETS`.
+
+mod head;
+mod neural;
+mod reservoir;
+mod signature;
+mod slice;
+mod stack;
+
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{self, Rows, Signal};
+use ncde_runtime::{At, Task};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Error;
+use super::config::{Keys, ModelConfig, TrainConfig};
+use super::settings::{at_least, refuse};
+use head::MAX_BESIDE;
+pub(super) use signature::usual_depth;
+pub use stack::{permutations, stacked, stacked_on};
+
+/// What the defaults of a model depend on; all of it from the training part.
+#[derive(Debug, Clone)]
+pub(super) struct Facts {
+    /// What a row holds.
+    pub(super) signal: Signal,
+    /// The lengths of the series, sorted.
+    pub(super) lengths: Vec<usize>,
+    /// Where outputs are asked for.
+    pub(super) at: At,
+    /// How many numbers come out.
+    pub(super) outputs: usize,
+    /// Whether time is channel 0.
+    pub(super) time: bool,
+    /// How many channels an observation has; time and counts, which grow for ever, come before and behind them.
+    pub(super) channels: usize,
+    /// The period of a season, if one was found, in the unit of time that layers see.
+    pub(super) period: Option<f64>,
+    /// Times of the series.
+    pub(super) clock: Clock,
+}
+
+/// Times of the training part, in the unit that layers see.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Clock {
+    /// The longest duration of a series.
+    pub(super) longest: f64,
+    /// The middle one.
+    pub(super) usual: f64,
+    /// The middle gap between two observations.
+    pub(super) gap: f64,
+}
+
+impl Clock {
+    /// Of series with these times, times `factor`.
+    pub(super) fn of<'a>(series: impl Iterator<Item = &'a [f64]> + Clone, factor: f64) -> Self {
+        let middle = |mut all: Vec<f64>| {
+            all.sort_by(f64::total_cmp);
+            all.get(all.len() / 2).copied().unwrap_or(0.0) * factor
+        };
+        let durations: Vec<f64> = series.clone().filter_map(|times| Some(times.last()? - times.first()?)).collect();
+        let longest = durations.iter().copied().fold(0.0, f64::max) * factor;
+        Self {
+            longest,
+            usual: middle(durations),
+            gap: middle(series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect()),
+        }
+    }
+
+    /// The same, if no more than so many observations are looked at together.
+    pub(super) fn within(self, observations: usize) -> Self {
+        let most = observations as f64 * self.gap;
+        let within = |duration: f64| if most > 0.0 { duration.min(most) } else { duration };
+        Self { longest: within(self.longest), usual: within(self.usual), gap: self.gap }
+    }
+}
+
+/// About how many windows, and steps of a solver, a series is cut into.
+const PIECES: f64 = 64.0;
+
+/// The log-signatures of all windows may take about this much memory before a lower depth is the default.
+const FEATURE_BYTES: f64 = 400e6;
+
+impl Facts {
+    /// From the lengths of the series of the training part.
+    pub(super) fn new(signal: Signal, mut lengths: Vec<usize>, task: &Task, channels: usize, time: bool) -> Self {
+        lengths.sort_unstable();
+        Self {
+            signal,
+            lengths,
+            at: task.at(),
+            outputs: task.outputs(channels),
+            time,
+            channels,
+            period: None,
+            clock: Clock::default(),
+        }
+    }
+
+    /// Channels of the path.
+    fn width(&self) -> usize {
+        self.signal.width()
+    }
+
+    /// Where the channels of an observation lie in a knot.
+    fn of_knot(&self) -> [usize; 2] {
+        let from = usize::from(self.time);
+        [from, from + self.channels]
+    }
+
+    /// Whether an output is asked for at every observation.
+    fn steps(&self) -> bool {
+        self.at == At::Steps
+    }
+
+    fn median(&self) -> usize {
+        self.lengths.get(self.lengths.len() / 2).copied().unwrap_or(1)
+    }
+
+    /// Refuses tokens, for a model of paths.
+    fn path(&self, name: &str) -> Result<(), Error> {
+        match self.signal.rows {
+            Rows::Tokens { .. } => refuse("model.name", format!("`{name}`, but the data are tokens; use `stack`")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The observations of a window.
+    fn window(&self, asked: &mut Option<usize>) -> Result<usize, Error> {
+        let fits = || if self.steps() { 1 } else { ((self.median() as f64 / PIECES).round() as usize).max(1) };
+        at_least("model.window", *asked.get_or_insert_with(fits), 1)
+    }
+
+    /// The depth of log-signatures for a model in which every coordinate has weights or a bracket of its own: with many channels, pairs of them are too many.
+    fn depth_of_few(&self, asked: &mut Option<usize>, window: usize) -> Result<usize, Error> {
+        if self.width() * (self.width() + 1) / 2 > MAX_BESIDE {
+            asked.get_or_insert(1);
+        }
+        self.depth(asked, window)
+    }
+
+    /// The depth of log-signatures.
+    fn depth(&self, asked: &mut Option<usize>, window: usize) -> Result<usize, Error> {
+        let windows: f64 = self.lengths.iter().map(|&length| length.div_ceil(window) as f64).sum();
+        let coordinates = (self.width() * (self.width() + 1)) as f64 / 2.0;
+        let fits = 4.0 * windows * coordinates <= FEATURE_BYTES && window > 1;
+        at_least("model.depth", *asked.get_or_insert(if fits { 2 } else { 1 }), 1)
+    }
+}
+
+/// A table of keys that becomes a list of layers.
+trait Preset: Serialize + DeserializeOwned + Default {
+    /// Fills keys that are not set, and makes the layers.
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error>;
+}
+
+/// One line of the registry of presets.
+struct Entry {
+    name: &'static str,
+    keys: &'static [(&'static str, &'static str)],
+    /// What it is, in a few words.
+    about: &'static str,
+    resolve: fn(&mut ModelConfig, &str, &Facts) -> Result<Vec<LayerSpec>, Error>,
+}
+
+/// The registry.
+const PRESETS: &[Entry] = &[
+    Entry {
+        name: RESERVOIR,
+        keys: reservoir::ReservoirKeys::KEYS,
+        about: "fixed memories and pooled responses, a readout solved in closed form",
+        resolve: resolve_as::<reservoir::ReservoirKeys>,
+    },
+    Entry {
+        name: "slice",
+        keys: slice::SliceKeys::KEYS,
+        about: "a structured Linear NCDE over Log-ODE windows",
+        resolve: resolve_as::<slice::SliceKeys>,
+    },
+    Entry {
+        name: "stack",
+        keys: stack::StackKeys::KEYS,
+        about: "SLiCE blocks on tokens or values",
+        resolve: resolve_as::<stack::StackKeys>,
+    },
+    Entry {
+        name: "ncde",
+        keys: neural::NeuralKeys::KEYS,
+        about: "a neural CDE along a smooth path through the observations",
+        resolve: resolve_as::<neural::NeuralKeys>,
+    },
+    Entry {
+        name: "nrde",
+        keys: neural::NeuralKeys::KEYS,
+        about: "a neural rough differential equation: a network onto the log-signature",
+        resolve: resolve_as::<neural::NeuralKeys>,
+    },
+    Entry {
+        name: "log-ncde",
+        keys: neural::NeuralKeys::KEYS,
+        about: "a neural CDE by the Log-ODE method: a network and its Lie brackets",
+        resolve: resolve_as::<neural::NeuralKeys>,
+    },
+    Entry {
+        name: "signature",
+        keys: signature::SignatureKeys::KEYS,
+        about: "a linear model of signature features",
+        resolve: resolve_as::<signature::SignatureKeys>,
+    },
+];
+
+/// The preset that is solved for, not trained.
+const RESERVOIR: &str = "reservoir";
+
+/// Whether the model is solved for in closed form: if it is asked for, by its own keys, or by default; not for tokens, and not where something is asked for that only other models have.
+pub(super) fn is_closed(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> bool {
+    match &model.name {
+        Some(name) => name == RESERVOIR,
+        None => {
+            let own = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(own, _)| own == key);
+            !tokens && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
+        }
+    }
+}
+
+/// The name of a model that is given as layers.
+pub(super) const OWN_LAYERS: &str = "layers";
+
+/// The presets: names and what they are.
+pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRESETS.iter().map(|preset| (preset.name, preset.about))
+}
+
+/// The keys of a preset; those of all presets, each once, without a name.
+pub(super) fn keys(name: Option<&str>) -> Vec<Keys> {
+    let mut all: Vec<Keys> = Vec::new();
+    for preset in PRESETS.iter().filter(|preset| name.is_none_or(|name| name == preset.name)) {
+        all.extend(preset.keys.iter().filter(|(key, _)| !all.iter().any(|(seen, _)| seen == key)).copied().collect::<Vec<_>>());
+    }
+    all
+}
+
+/// The name of the model and its layers. Keys that were not set are, afterwards.
+pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts, closed: bool) -> Result<(String, Vec<LayerSpec>), Error> {
+    if !config.layers.is_empty() {
+        if let Some(key) = config.name.as_ref().map(|_| "name").or(config.keys.keys().next().map(String::as_str)) {
+            return Err(Error::Config(format!("`[model]` has both `layers` and `{key}`; a model is one or the other")));
+        }
+        complete(&mut config.layers, facts.outputs);
+        layer::output(&config.layers, &facts.signal)?;
+        ncde_layers::layer::check_gradient_flow(&config.layers, &facts.signal)?;
+        return Ok((OWN_LAYERS.into(), config.layers.clone()));
+    }
+    let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
+    let usual = if closed {
+        RESERVOIR
+    } else if tokens {
+        "stack"
+    } else {
+        "slice"
+    };
+    let name = config.name.get_or_insert_with(|| usual.into()).clone();
+    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
+        let names: Vec<String> = presets().map(|(name, _)| format!("`{name}`")).collect();
+        return refuse("model.name", format!("`{name}`; there are {}", names.join(", ")));
+    };
+    if let Some(key) = config.keys.keys().find(|key| !preset.keys.iter().any(|(own, _)| own == key)) {
+        let others = PRESETS.iter().filter(|other| other.keys.iter().any(|(own, _)| own == key));
+        let others: Vec<String> = others.map(|other| format!("`{}`", other.name)).collect();
+        let have = if others.len() == 1 { "has" } else { "have" };
+        return refuse(
+            "model.name",
+            format!("`{name}`, which has no `{key}`; {} {have} one, so leave it out", others.join(", ")),
+        );
+    }
+    let layers = (preset.resolve)(config, &name, facts)?;
+    // Sizes that cannot be are refused now, with the words of the layers.
+    layer::output(&layers, &facts.signal)?;
+    Ok((name, layers))
+}
+
+/// The last linear layer makes what the task needs, where that is not said; of several members, that of each.
+fn complete(layers: &mut [LayerSpec], outputs: usize) {
+    match layers.last_mut() {
+        Some(LayerSpec::Linear(last)) if last.outputs == 0 => last.outputs = outputs,
+        Some(LayerSpec::Parallel(last)) => last.layers.iter_mut().for_each(|list| complete(list, outputs)),
+        _ => {}
+    }
+}
+
+fn resolve_as<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    let problem = |e: &dyn std::fmt::Display| Error::Config(format!("`[model]`: {}", e.to_string().trim_end()));
+    let mut keys: P = config.keys.clone().try_into().map_err(|e: toml::de::Error| problem(&e))?;
+    let layers = keys.layers(name, facts)?;
+    config.keys = toml::Table::try_from(&keys).map_err(|e| problem(&e))?;
+    Ok(layers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that a key of a preset can have stands in its meaning.
+    #[test]
+    fn every_name_is_told() {
+        let task = Task::Forecast(ncde_runtime::Forecast::one(1));
+        let facts = Facts::new(Signal::values(2), vec![5], &task, 2, true);
+        let mut told = 0;
+        for preset in PRESETS {
+            for (key, meaning) in preset.keys {
+                let mut config = ModelConfig { name: Some(preset.name.into()), ..ModelConfig::default() };
+                config.keys.insert((*key).into(), "no-such-name".into());
+                let error = resolve(&mut config, &facts, false).unwrap_err().to_string();
+                let Some((_, wanted)) = error.split_once("unknown variant `no-such-name`, expected ") else { continue };
+                for name in wanted.lines().next().unwrap_or_default().split('`').skip(1).step_by(2) {
+                    assert!(meaning.contains(&format!("`{name}`")), "`{key}` can be `{name}`, but its meaning is: {meaning}");
+                    told += 1;
+                }
+            }
+        }
+        assert!(told > 40, "{told}");
+    }
+}

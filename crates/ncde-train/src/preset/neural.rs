@@ -1,0 +1,106 @@
+//! `ncde`, `nrde`, `log-ncde`: a network as the vector field.
+
+use ncde_kernels::neural::{Activation, Last, Method};
+use ncde_runtime::LayerSpec;
+use ncde_runtime::layer::{Form, NeuralCde, NeuralKind, Over, Windows};
+use ncde_signature::Basis;
+
+use super::head::Head;
+use super::{Facts, PIECES, Preset};
+use crate::Error;
+use crate::config::table;
+use crate::settings::{at_least, positive, refuse};
+
+table! {
+    /// The keys of `ncde`, `nrde` and `log-ncde`.
+    pub(crate) NeuralKeys {
+        /// The number of hidden states; 32 by default.
+        hidden: usize,
+        /// The depth of log-signatures: 2, or 1 with more than 21 channels, where that takes too much memory, or windows hold one observation; 1 for an `ncde`.
+        depth: usize,
+        /// How many observations make up a Log-ODE window: about 64 windows a series; 1 where every observation is predicted at, and for an `ncde`.
+        window: usize,
+        /// The width of the hidden layers of the vector field; 64 by default.
+        field_width: usize,
+        /// How many hidden layers the vector field has; 2 by default.
+        field_layers: usize,
+        /// What follows each of them: `silu` (`log-ncde`), `relu` (`ncde` and `nrde`, whose last one has tanh), `tanh`, `softplus`, `shifted-softplus` or `identity`.
+        activation: Activation,
+        /// What follows the last layer of the field: `tanh`, or `linear` (`nrde`).
+        last: Last,
+        /// How the equation is solved: `euler`, `midpoint`, `heun` (the default), `ralston`, `bogacki-shampine` or `rk4`; not for an `ncde` also `dormand-prince` or `tsitouras`.
+        solver: Method,
+        /// In how many steps a window is solved; about 64 a series by default.
+        solver_steps: usize,
+        /// What the first weights of the field are multiplied with: 0.001 for a `log-ncde`, else 1.
+        init: f64,
+        /// Whether the head sees states with mean 0 and variance 1; yes by default.
+        norm: bool,
+        /// Whether the head sees each window and its last observation beside the state; yes by default.
+        skip: bool,
+        /// Which states are read: their `mean` (the default) or the `last`.
+        readout: Over,
+        /// The share of what the last layer reads that is dropped in training.
+        dropout: f64,
+        /// The width of the hidden layers of the head; as many as states by default.
+        head_width: usize,
+        /// How many hidden layers the head has, 1 by default; 0 for a linear one.
+        head_layers: usize,
+    }
+}
+
+impl Preset for NeuralKeys {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+        facts.path(name)?;
+        let hidden = at_least("model.hidden", *self.hidden.get_or_insert(32), 1)?;
+        let kind = match name {
+            "ncde" => NeuralKind::Ncde,
+            "nrde" => NeuralKind::Nrde,
+            _ => NeuralKind::LogNcde,
+        };
+        let (window, form) = if kind == NeuralKind::Ncde {
+            for (key, value) in [("window", &mut self.window), ("depth", &mut self.depth)] {
+                let value = *value.get_or_insert(1);
+                if value != 1 {
+                    let problem = format!("{value}, but an `ncde` is driven by one observation at a time; use `log-ncde`");
+                    return refuse(&format!("model.{key}"), problem);
+                }
+            }
+            (1, Form::Hermite {})
+        } else {
+            let window = facts.window(&mut self.window)?;
+            (window, Form::LogSignature { depth: facts.depth_of_few(&mut self.depth, window)?, basis: Basis::Lyndon })
+        };
+        let log = kind == NeuralKind::LogNcde;
+        let activation = *self.activation.get_or_insert(if log { Activation::Silu } else { Activation::Relu });
+        // The thesis's NRDE: a tanh before its last layer, nothing after it.
+        let nrde = kind == NeuralKind::Nrde;
+        let windows = facts.median().div_ceil(window).max(1);
+        let steps = (PIECES / windows as f64).round().max(1.0) as usize;
+        let cde = NeuralCde {
+            kind,
+            hidden,
+            width: at_least("model.field_width", *self.field_width.get_or_insert(64), 1)?,
+            layers: *self.field_layers.get_or_insert(2),
+            activation,
+            before_last: if nrde { Activation::Tanh } else { activation },
+            last: *self.last.get_or_insert(if nrde { Last::Linear } else { Last::Tanh }),
+            solver: *self.solver.get_or_insert(Method::Heun),
+            steps: at_least("model.solver_steps", *self.solver_steps.get_or_insert(steps), 1)?,
+            init: positive("model.init", *self.init.get_or_insert(if log { 0.001 } else { 1.0 }))?,
+        };
+        let head = Head {
+            readout: &mut self.readout,
+            norm: &mut self.norm,
+            skip: &mut self.skip,
+            dropout: &mut self.dropout,
+            head_width: &mut self.head_width,
+            head_layers: &mut self.head_layers,
+            knot: None,
+        };
+        let seen = if kind == NeuralKind::Ncde { facts.width() } else { form.coordinates(facts.width(), window)? };
+        let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
+        layers.extend(head.layers(LayerSpec::NeuralCde(cde), hidden, seen, facts)?);
+        Ok(layers)
+    }
+}

@@ -1,0 +1,136 @@
+//! Which blocks of features, and how much they are shrunk: what leaves the least leave-out error.
+//!
+//! ```text
+//! K = sum_b w_b K_b,   sum_b w_b = 1          for every mix w on a list, the best penalty; the mix with the least error
+//! ```
+//!
+//! Which blocks help differs from data set to data set. The list is short and fixed, so that there is little to overfit: families and ways of pooling first, then
+//! what goes beside the best of them.
+
+use std::ops::Range;
+
+use ncde_reservoir::ridge::{Fit, fit, products};
+use ncde_runtime::layer::Block;
+use rayon::prelude::*;
+
+use super::table::Table;
+
+/// Families that are taken together, and ways of pooling.
+const TOGETHER: [&[usize]; 6] = [&[0], &[2], &[0, 2], &[0, 1], &[0, 1, 2], &[1, 2]];
+const POOLED: [&[usize]; 4] = [&[0], &[0, 2], &[0, 3], &[0, 1, 2, 3]];
+/// Mixes of responses that summaries are tried beside.
+const FINALISTS: usize = 4;
+/// How much more error a mix may have that has all families in it.
+const TOLERATED: f64 = 1.03;
+/// Where the block of windows is among those that are no pools. It says when something happens: features of each moment of each channel, many of which vary by luck, so
+/// that mixes with it must leave this much less error than those without.
+const WINDOWS: usize = 3;
+const WORTH: f64 = 0.98;
+/// Penalties are powers of this, as shares of the number of rows, between these.
+const STEP: f64 = 3.162_277_660_168_379_5;
+const PENALTIES: std::ops::RangeInclusive<i32> = -10..=4;
+
+/// A mix and its fit.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// The weight of each block; they sum to 1.
+    pub(super) mix: Vec<f64>,
+    pub(super) lambda: f64,
+    pub(super) fit: Fit,
+}
+
+/// The best mix; none if no fit is possible.
+pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
+    let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
+    let responses: Vec<Vec<f64>> = TOGETHER
+        .iter()
+        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 4])))
+        .filter(|mix| mix.iter().any(|&w| w > 0.0))
+        .collect();
+    let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();
+    tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
+    let alone = [
+        [1.0, 1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0],
+        [0.0, 1.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0],
+        [0.0, 1.0, 0.0, 1.0],
+    ];
+    let mut beside: Vec<Vec<f64>> = alone.into_iter().map(|rest| mix(blocks, |_, _| false, rest)).collect();
+    for choice in tried.iter().take(FINALISTS) {
+        let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
+        // Half as much as all responses together, or twice as much.
+        let count = blocks.iter().filter(|block| block.pool.is_some_and(|(f, p)| own(f, p))).count() as f64;
+        let say = (count / 2.0).max(1.0);
+        let half = say / 2.0;
+        let rests = [
+            [0.0, say, 0.0, 0.0],
+            [half, half, 0.0, 0.0],
+            [2.0 * say, 2.0 * say, 0.0, 0.0],
+            [0.0, 0.0, say, 0.0],
+            [0.0, half, half, 0.0],
+            [0.0, 0.0, 0.0, say],
+            [0.0, half, 0.0, half],
+            [0.0, 0.0, 0.0, 4.0 * say],
+        ];
+        beside.extend(rests.into_iter().map(|rest| mix(blocks, own, rest)));
+    }
+    beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
+    tried.extend(beside.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect::<Vec<_>>());
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    let judged = |choice: &Choice| choice.fit.error / if choice.mix[rest + WINDOWS] > 0.0 { WORTH } else { 1.0 };
+    let best = tried.into_iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
+    // What looks best on few cases is best by luck as well: shares of time of all families get half the say, where that costs little.
+    let shares = mix(blocks, |_, p| p == 0, [0.0; 4]);
+    let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
+    let blended = best_of(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
+    Some(blended.unwrap_or(best))
+}
+
+/// The weights of blocks: 1 for pools that are `taken`, these for memories, moments, areas and windows, 1 for statics; scaled to sum to 1.
+fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, beside: [f64; 4]) -> Vec<f64> {
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    let weight = |(i, block): (usize, &Block)| match block.pool {
+        _ if block.features == 0 => 0.0,
+        Some((f, p)) => f64::from(u8::from(taken(f, p))),
+        None => *beside.get(i - rest).unwrap_or(&1.0),
+    };
+    let weights: Vec<f64> = blocks.iter().enumerate().map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    if sum > 0.0 { weights.iter().map(|w| w / sum).collect() } else { weights }
+}
+
+/// The penalty with the least leave-out error, of a mix.
+fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
+    let n = table.rows;
+    let mut k = vec![0.0; n * n];
+    for (kernel, &w) in kernels.iter().zip(mix).filter(|(_, w)| **w > 0.0) {
+        k.iter_mut().zip(kernel).for_each(|(k, x)| *k += w * x);
+    }
+    let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups)?;
+    Some(Choice { mix: mix.to_vec(), lambda, fit })
+}
+
+/// The penalty with the least leave-out error and its fit, of products of all pairs of rows: from the middle down the valley.
+pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>]) -> Option<(f64, Fit)> {
+    let rows = groups.last().map_or(0, |last| last.end);
+    let at = |power: i32| {
+        let lambda = rows as f64 * STEP.powi(power);
+        let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, lambda)).flatten()?;
+        Some((lambda, fit))
+    };
+    let middle = -6;
+    let mut best = at(middle)?;
+    for direction in [1, -1] {
+        let mut power = middle + direction;
+        while let Some(next) = at(power).filter(|next| next.1.error < best.1.error) {
+            best = next;
+            power += direction;
+        }
+        if power != middle + direction {
+            break;
+        }
+    }
+    Some(best)
+}

@@ -1,0 +1,343 @@
+//! A reservoir, fitted in closed form: nothing is trained but the readout, and that is solved for. Where every observation is predicted at, that is in `steps`.
+//!
+//! ```text
+//! draw mixtures and functionals -> thresholds -> features of training cases -> mix of blocks and penalty by leave-out error -> ridge -> calibration
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `draw` | random mixtures and functionals, thresholds |
+//! | `rows` | what is learned from: rows, observations, targets |
+//! | `table` | features in blocks, standardised |
+//! | `choose` | which blocks, which penalty |
+//! | `calibrate` | from scores to probabilities |
+//! | `steps` | a readout at every observation: many rows of few features |
+//! | `folds` | which of these features, which penalty |
+
+mod calibrate;
+mod choose;
+mod draw;
+mod folds;
+mod rows;
+mod steps;
+mod table;
+
+use std::path::Path;
+use std::time::Instant;
+
+use ncde_report::RunRecord;
+use ncde_reservoir::{CUTS, Family, LANES, ridge};
+use ncde_runtime::layer::{Block, Memory, Reservoir};
+use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
+
+use super::checkpoint::Progress;
+use super::directory::CONFIG;
+use super::run::{tell_overflows, write_record};
+use super::store::{save_model, write_whole};
+use super::{Error, Event, Outcome, Run};
+pub(super) use calibrate::temperature;
+pub(super) use choose::best_penalty;
+use choose::{Choice, choose};
+use ncde_runtime::random::Stream;
+use rows::{CaseRows, thinned, wanted};
+use table::{Computer, Table};
+
+/// The most rows that products of all pairs are taken of; with more, blocks are chosen on some of them.
+const MAX_PAIRED: usize = 1500;
+const CHOSEN_ON: usize = 1000;
+/// Of one series, at least so many observations where there are more rows than are taken.
+const EACH: usize = 25;
+/// The most numbers of all features of the rows that are fitted.
+const MAX_NUMBERS: usize = 1 << 28;
+
+/// What a readout is solved for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Closed<'a> {
+    /// Pooled responses and summaries.
+    Pooled(&'a Reservoir),
+    /// Memories of changes, and so many random functions of them.
+    Steps(&'a Memory, usize),
+}
+
+/// A model that is fitted.
+#[derive(Debug)]
+struct Solved {
+    spec: ModelSpec,
+    weights: Vec<NamedWeight>,
+    /// Numbers of the readout.
+    parameters: usize,
+    /// Which features were chosen, in words.
+    chosen: String,
+    /// The mean square of leave-out errors.
+    error: f64,
+}
+
+impl Run {
+    /// What this run solves for in closed form, if it does.
+    pub(super) fn closed(&self) -> Option<Closed<'_>> {
+        match &self.spec.layers[..] {
+            [LayerSpec::Reservoir(reservoir), ..] if self.settings.closed => Some(Closed::Pooled(reservoir)),
+            [LayerSpec::Memory(memory), between @ .., _, _] if self.settings.closed => {
+                let count = |layer: &LayerSpec| if let LayerSpec::RandomFeatures(random) = layer { random.count } else { 0 };
+                Some(Closed::Steps(memory, between.iter().map(count).sum()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Solves for the readout, and writes everything to a directory.
+    pub(super) fn solve_in(
+        &self,
+        closed: Closed<'_>,
+        directory: &Path,
+        resume: bool,
+        [command, started]: [&str; 2],
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, Error> {
+        let config = self.settings.config.to_toml();
+        if let Some(record) = self.finished(directory).filter(|_| resume).transpose()? {
+            return Ok(Outcome { record, already: true });
+        }
+        write_whole(&directory.join(CONFIG), config.as_bytes())?;
+        let begun = Instant::now();
+        let solved = match closed {
+            Closed::Pooled(reservoir) => self.solve(reservoir)?,
+            Closed::Steps(memory, random) => self.solve_steps(memory, random)?,
+        };
+        let progress = Progress { seconds: begun.elapsed().as_secs_f64(), ..self.beginning() };
+        on(Event::Solved { chosen: &solved.chosen, error: solved.error });
+        on(Event::Testing);
+        save_model(directory, solved.spec, &solved.weights)?;
+        let record = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
+        write_record(directory, &record)?;
+        tell_overflows(&record, on);
+        Ok(Outcome { record, already: false })
+    }
+
+    /// Fits a reservoir to the training part.
+    fn solve(&self, full: &Reservoir) -> Result<Solved, Error> {
+        let (signal, task) = (self.spec.signal(), &self.spec.task);
+        let (width, outputs) = (signal.width(), task.outputs(self.spec.channels.len()));
+        let stream = Stream::new(self.settings.seed, 7);
+        let cases: Vec<CaseRows<'_>> = (0..self.data.cases.len())
+            .map(|i| {
+                let (values, times, statics) = self.features.case(i);
+                CaseRows::new(values, times, statics, full.horizon)
+            })
+            .collect();
+        // Channels of time and counts go into summaries, not into mixtures.
+        let first = usize::from(self.spec.preparation.time.is_some());
+        let mut mix =
+            draw::mixtures(&full.responses, width - first, self.spec.channels.len().max(1).min(width - first), &stream.child(0));
+        if first > 0 {
+            mix = behind(&mix, full.responses.spans.len(), width, full.responses.groups());
+        }
+        let taps = draw::functionals(&full.responses, &stream.child(1));
+        let computer = Computer::new(full, width, [&mix, &taps, &[]]);
+        let seen: Vec<CaseRows<'_>> = self.parts.train.iter().map(|&i| cases[i].clone()).collect();
+        let cuts = draw::thresholds(&computer.responses, &seen, &stream.child(2));
+        let computer = Computer { responses: computer.responses.with_cuts(cuts.clone()), ..computer };
+
+        let all = wanted(&self.goal, task.at(), &self.parts.train, |i| self.data.cases[i].len() - 1);
+        let count: usize = all.iter().map(|wanted| wanted.observations.len()).sum();
+        if count < 2 {
+            return Err(Error::Unfit(format!("{count} labelled observations to train on; at least 2 are needed")));
+        }
+        let some = if count <= MAX_PAIRED { all.clone() } else { thinned(&all, CHOSEN_ON, EACH, &stream.child(3)) };
+        let blocks = full.blocks(&signal);
+        let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
+        let table = Table::new(&computer, &cases, &some, &sizes, outputs);
+        let choice = choose(&table, &blocks)
+            .ok_or_else(|| Error::Unfit("no features vary over the training cases: there is nothing to learn from".into()))?;
+
+        let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);
+        let chosen = words(full, &blocks, &choice.mix);
+        let temperature = match task {
+            Task::Classification { .. } => temperature(&choice.fit.left_out, &table.targets, &table.means),
+            _ => 1.0,
+        };
+        let error = choice.fit.error;
+        let readout = if count <= MAX_PAIRED {
+            Readout::paired(&table, &choice)
+        } else {
+            drop(table);
+            let rows = (MAX_NUMBERS / kept.features(&signal).max(1)).max(CHOSEN_ON);
+            let some = thinned(&all, rows, EACH, &stream.child(4));
+            let [mix, taps, cuts] = [&weights[0].values[..], &weights[1].values, &weights[2].values];
+            let sizes: Vec<usize> = kept.blocks(&signal).iter().map(|block| block.features).collect();
+            let own: Vec<f64> = blocks.iter().zip(&choice.mix).filter(|(_, w)| **w > 0.0).map(|(_, &w)| w).collect();
+            let table = Table::new(&Computer::new(&kept, width, [mix, taps, cuts]), &cases, &some, &sizes, outputs);
+            Readout::descended(table, &own, choice.lambda)
+        };
+        let mut spec = self.spec.clone();
+        spec.layers[0] = LayerSpec::Reservoir(kept);
+        let parameters = readout.weight.len() + outputs;
+        let weights = weights.into_iter().chain(readout.named(spec.layers.len(), temperature)).collect();
+        Ok(Solved { spec, weights, parameters, chosen, error })
+    }
+}
+
+/// The same mixtures `[spans, width - 1, groups]` for rows that begin with time: `[spans, width, groups]`.
+fn behind(mix: &[f32], spans: usize, width: usize, groups: usize) -> Vec<f32> {
+    let mut moved = Vec::with_capacity(spans * width * groups);
+    for own in mix.chunks_exact(((width - 1) * groups).max(1)) {
+        moved.extend(std::iter::repeat_n(0.0, groups));
+        moved.extend(own);
+    }
+    moved
+}
+
+/// A fitted readout: `y = W^T f (x - m) + b`.
+#[derive(Debug)]
+struct Readout {
+    shift: Vec<f32>,
+    factor: Vec<f32>,
+    /// `[features, outputs]`.
+    weight: Vec<f64>,
+    bias: Vec<f64>,
+}
+
+impl Readout {
+    /// Of blocks that are mixed, from the products of all pairs of rows.
+    fn paired(table: &Table, choice: &Choice) -> Self {
+        let outputs = table.means.len();
+        let mut own = Self { shift: Vec::new(), factor: Vec::new(), weight: Vec::new(), bias: table.means.clone() };
+        let mut start = 0;
+        for (block, &w) in table.blocks.iter().zip(&choice.mix) {
+            let size = block.len() / table.rows.max(1);
+            if w > 0.0 {
+                let root = w.sqrt();
+                own.shift.extend(&table.shift[start..start + size]);
+                own.factor.extend(table.factor[start..start + size].iter().map(|factor| factor * root as f32));
+                let from = own.weight.len();
+                own.weight.resize(from + size * outputs, 0.0);
+                let weight = &mut own.weight[from..];
+                for (row, alpha) in block.chunks_exact(size.max(1)).zip(choice.fit.alpha.chunks_exact(outputs)) {
+                    for (weight, &x) in weight.chunks_exact_mut(outputs).zip(row) {
+                        weight.iter_mut().zip(alpha).for_each(|(w, alpha)| *w += root * f64::from(x) * alpha);
+                    }
+                }
+            }
+            start += size;
+        }
+        own
+    }
+
+    /// Of the blocks of a table, all of them mixed, step by step.
+    fn descended(table: Table, mix: &[f64], lambda: f64) -> Self {
+        let mut mix = mix.iter();
+        let used: Vec<f32> = table
+            .blocks
+            .iter()
+            .map(|block| if block.is_empty() { 0.0 } else { mix.next().map_or(0.0, |w| w.sqrt() as f32) })
+            .collect();
+        let sizes: Vec<usize> = table.blocks.iter().map(|block| block.len() / table.rows.max(1)).collect();
+        let mut x = Vec::with_capacity(table.rows * sizes.iter().sum::<usize>());
+        for i in 0..table.rows {
+            for ((block, &size), &root) in table.blocks.iter().zip(&sizes).zip(&used) {
+                x.extend(block[i * size..(i + 1) * size].iter().map(|x| x * root));
+            }
+        }
+        let roots = sizes.iter().zip(&used).flat_map(|(&size, &root)| std::iter::repeat_n(root, size));
+        let factor = table.factor.iter().zip(roots).map(|(factor, root)| factor * root).collect();
+        drop(table.blocks);
+        let weight = ridge::descend(&x, &table.targets, table.rows, lambda);
+        Self { shift: table.shift, factor, weight, bias: table.means }
+    }
+
+    /// The weights of the last two of so many layers; scores are multiplied with `temperature`.
+    fn named(self, layers: usize, temperature: f64) -> Vec<NamedWeight> {
+        let (features, outputs) = (self.shift.len(), self.bias.len());
+        let named = |from_end: usize, name: &str, shape: Vec<usize>, values| NamedWeight {
+            name: format!("layers.{}.{name}", layers - from_end),
+            shape,
+            values,
+        };
+        let warm = |values: &[f64]| values.iter().map(|&x| (temperature * x) as f32).collect();
+        vec![
+            named(1, "weight", vec![features, outputs], warm(&self.weight)),
+            named(1, "bias", vec![outputs], warm(&self.bias)),
+            named(2, "shift", vec![features], self.shift),
+            named(2, "factor", vec![features], self.factor),
+        ]
+    }
+}
+
+/// The reservoir with what is chosen alone, and its weights.
+fn trimmed(
+    full: &Reservoir,
+    blocks: &[Block],
+    mix: &[f64],
+    [w, taps, cuts]: [&[f32]; 3],
+    width: usize,
+) -> (Reservoir, Vec<NamedWeight>) {
+    let taken = |pool: Option<(usize, usize)>| blocks.iter().zip(mix).any(|(block, &w)| block.pool == pool && w > 0.0);
+    let mut kept = full.clone();
+    let mut groups = Vec::new();
+    let mut first = 0;
+    kept.responses.families.clear();
+    for (f, family) in full.responses.families.iter().enumerate() {
+        let pools: Vec<_> =
+            family.pools.iter().enumerate().filter(|&(p, _)| taken(Some((f, p)))).map(|(_, &pool)| pool).collect();
+        if !pools.is_empty() {
+            groups.extend(first..first + family.groups);
+            kept.responses.families.push(Family { groups: family.groups, pools });
+        }
+        first += family.groups;
+    }
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    [kept.summary.memories, kept.summary.moments] = [mix[rest] > 0.0, mix[rest + 1] > 0.0];
+    if mix[rest + 2] == 0.0 {
+        kept.summary.areas = 0;
+    }
+    if mix[rest + 3] == 0.0 {
+        kept.summary.windows = 0;
+    }
+    if !(kept.summary.memories || kept.summary.moments) {
+        kept.summary.spans.clear();
+    }
+    if groups.is_empty() {
+        kept.responses.spans.clear();
+    }
+    let (spans, all, order) = (kept.responses.spans.len(), full.responses.groups(), full.responses.order + 1);
+    let pick = |values: &[f32], outer: usize, inner: usize| -> Vec<f32> {
+        (0..outer)
+            .flat_map(|o| groups.iter().flat_map(move |g| values[(o * all + g) * inner..][..inner].iter().copied()))
+            .collect()
+    };
+    let named = |name: &str, shape: Vec<usize>, values| NamedWeight { name: format!("layers.0.{name}"), shape, values };
+    let weights = vec![
+        named("mix", vec![spans, width, groups.len()], pick(w, spans * width, 1)),
+        named("taps", vec![spans, groups.len(), order, LANES], pick(taps, spans, order * LANES)),
+        named("cuts", vec![spans, groups.len(), CUTS, LANES], pick(cuts, spans, CUTS * LANES)),
+    ];
+    (kept, weights)
+}
+
+/// What was chosen: `contrast (share, place), gaussian (share), moments`.
+fn words(full: &Reservoir, blocks: &[Block], mix: &[f64]) -> String {
+    let taken: Vec<bool> = mix.iter().map(|&w| w > 0.0).collect();
+    let mut parts = Vec::new();
+    for (f, family) in full.responses.families.iter().enumerate() {
+        let own = |p: usize| blocks.iter().zip(&taken).any(|(block, &taken)| taken && block.pool == Some((f, p)));
+        let pools: Vec<String> = family
+            .pools
+            .iter()
+            .enumerate()
+            .filter(|&(p, _)| own(p))
+            .map(|(_, pool)| format!("{pool:?}").to_lowercase())
+            .collect();
+        if !pools.is_empty() {
+            parts.push(format!("{} ({})", draw::FAMILIES.get(f).unwrap_or(&"responses"), pools.join(", ")));
+        }
+    }
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    parts.extend(
+        ["memories", "moments", "areas", "windows", "statics"]
+            .iter()
+            .zip(&taken[rest..])
+            .filter(|(_, taken)| **taken)
+            .map(|(name, _)| (*name).into()),
+    );
+    parts.join(", ")
+}

@@ -1,0 +1,355 @@
+//! A readout at every observation, solved for: of memories of changes, of values, and of random functions of both.
+//!
+//! ```text
+//! u = standardised (z of every span, x),     y = W^T (u, tanh(V^T u + c)) + b
+//! rows once through -> sums of products of stretches of them -> features and penalty by leaving stretches out -> ridge -> calibration
+//! ```
+//!
+//! Rows are not kept, so that a series may be as long as it is. Everything but `x` itself is bounded however long a stream runs, and `z` does not depend on levels; of a forecast, half
+//! of the random functions see `z` alone. Which of these a readout has is chosen by what it says of stretches that were left out.
+
+use std::ops::Range;
+
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
+use ncde_reservoir::sums::Sums;
+use ncde_runtime::layer::{Kept, Layer, Memory, RandomFeatures, Row, Step, Values};
+use ncde_runtime::{LayerSpec, NamedWeight, Task};
+
+use super::folds::{Choice, alike, choose};
+use super::{Readout, Solved, calibrate};
+use crate::{Error, Run};
+use ncde_layers::dense;
+use ncde_runtime::random::Stream;
+
+/// Stretches that are left out one at a time.
+const FOLDS: usize = 5;
+/// Rows that are worked on at once.
+const AT_ONCE: usize = 2048;
+/// The most products that are summed; with more, some of the rows are taken, evenly spaced.
+const MAX_PRODUCTS: f64 = 1.5e11;
+/// The most numbers of all targets together; the same.
+const MAX_TARGETS: f64 = 3e7;
+/// Rows that scores are calibrated on.
+const CALIBRATED_ON: usize = 4000;
+/// The deviations of what random functions are given.
+const STEEPNESS: [f64; 2] = [0.5, 2.0];
+
+/// Levels come back if their deviation between stretches is at most this share of that within one.
+const DRIFTS: f64 = 0.3;
+
+/// What the features of a row are, one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    /// Memories of changes.
+    memories: usize,
+    /// Values and static covariates.
+    values: usize,
+    /// Random functions of memories alone.
+    blind: usize,
+    /// Random functions of memories and values.
+    seeing: usize,
+}
+
+impl Counts {
+    fn inputs(self) -> usize {
+        self.memories + self.values
+    }
+
+    fn all(self) -> usize {
+        self.inputs() + self.random()
+    }
+
+    fn random(self) -> usize {
+        self.blind + self.seeing
+    }
+}
+
+/// What turns inputs into features.
+#[derive(Debug)]
+struct Expansion {
+    shift: Vec<f32>,
+    factor: Vec<f32>,
+    /// `[inputs, random]`.
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+/// What is done with some rows: their stretch, their inputs, their targets.
+type Taken<'a> = &'a mut dyn FnMut(usize, &[f32], &[f64]);
+
+/// A row that is kept to calibrate scores on: its stretch, its features, its targets.
+type Sampled = (usize, Vec<f32>, Vec<f64>);
+
+impl Run {
+    /// Fits a readout of these memories to the training part.
+    pub(super) fn solve_steps(&self, memory: &Memory, random: usize) -> Result<Solved, Error> {
+        let signal = self.spec.signal();
+        let values = if memory.values { signal.width() + signal.statics } else { 0 };
+        // Levels come back where something else is to be said of them; what is forecast may drift.
+        let blind = if matches!(self.spec.task, Task::Forecast { .. }) { random / 2 } else { 0 };
+        let counts = Counts { memories: memory.output(&signal)?.width() - values, values, blind, seeing: random - blind };
+        let outputs = self.goal.outputs;
+        let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
+        let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
+        let every = (products / MAX_PRODUCTS).max((places * outputs) as f64 / MAX_TARGETS).ceil().max(1.0) as usize;
+        let asked = known(self.parts.train.iter().map(|&i| self.goal.asked(i, every)).collect(), outputs);
+        let total: usize = asked.iter().map(Vec::len).sum();
+        if total < 2 {
+            return Err(Error::Unfit(format!("{total} observations to learn from; at least 2 are needed")));
+        }
+
+        let mut inputs = Sums::new(counts.inputs(), 0);
+        self.pass(memory, &asked, &mut |_, rows, _| inputs.add(rows))?;
+        let stream = Stream::new(self.settings.seed, 8);
+        let expansion = Expansion::drawn(memory, signal.width(), counts, &inputs, &stream);
+        drop(inputs);
+
+        let mut folds = vec![Sums::new(counts.all(), outputs); FOLDS.min(total)];
+        let mut sample: Vec<Sampled> = Vec::new();
+        let calibrated = matches!(self.spec.task, Task::Classification { .. });
+        let apart = total.div_ceil(CALIBRATED_ON);
+        let mut seen = 0;
+        self.pass(memory, &asked, &mut |fold, rows, targets| {
+            let features = expansion.features(rows, counts);
+            let both = features.chunks_exact(counts.all()).zip(targets.chunks_exact(outputs));
+            for (row, targets) in both.clone().filter(|_| calibrated) {
+                if seen % apart == 0 {
+                    sample.push((fold, row.to_vec(), targets.to_vec()));
+                }
+                seen += 1;
+            }
+            folds[fold]
+                .add(&both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32))).collect::<Vec<_>>());
+        })?;
+        let choice = choose(&folds, self.lists(counts, &folds), &expansion.sizes(signal.width(), counts))
+            .ok_or_else(|| Error::Unfit("nothing varies over the training cases: there is nothing to learn from".into()))?;
+        let temperature = if calibrated { temperature(&choice, &sample, outputs) } else { 1.0 };
+        Ok(self.trimmed_steps(memory, counts, &expansion, &choice, temperature))
+    }
+
+    /// Lists of features to choose from, smaller ones first. A forecast has levels only together with everything else, and only of series whose levels come back.
+    fn lists(&self, counts: Counts, folds: &[Sums]) -> Vec<Vec<usize>> {
+        let (memories, inputs) = (counts.memories, counts.inputs());
+        let all = (0..counts.all()).collect();
+        if !matches!(self.spec.task, Task::Forecast { .. }) {
+            return vec![(0..inputs).collect(), all];
+        }
+        let mut lists = vec![(0..memories).collect(), (0..memories).chain(inputs..inputs + counts.blind).collect()];
+        lists.extend(comes_back(folds, memories..inputs).then_some(all));
+        lists
+    }
+
+    /// Takes all rows of the training part, and hands on those that are asked for, some at a time.
+    fn pass(&self, memory: &Memory, asked: &[Asked], on: Taken<'_>) -> Result<(), Error> {
+        let (signal, total) = (self.spec.signal(), asked.iter().map(Vec::len).sum::<usize>());
+        let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), Vec::new())?;
+        let (mut rows, mut wanted, mut fold, mut seen, mut out) = (Vec::new(), Vec::new(), 0, 0_usize, Vec::new());
+        for (&case, asked) in self.parts.train.iter().zip(asked) {
+            let (values, times, statics) = self.features.case(case);
+            let statics: Vec<f64> = statics.iter().map(|&x| f64::from(x)).collect();
+            let mut remembered = Kept::new(step.memory());
+            let mut asked = asked.iter().peekable();
+            for (t, &time) in times.iter().enumerate() {
+                let Some((next, targets)) = asked.peek() else { break };
+                let row: Vec<f64> = values[t * signal.width()..(t + 1) * signal.width()].iter().map(|&x| f64::from(x)).collect();
+                step.push(remembered.share(), Row { time, values: &row, statics: &statics }, &mut out)?;
+                if *next != t {
+                    continue;
+                }
+                let own = seen * FOLDS.min(total) / total;
+                if own != fold || rows.len() >= AT_ONCE * out.len() {
+                    on(fold, &rows, &wanted);
+                    rows.clear();
+                    wanted.clear();
+                    fold = own;
+                }
+                rows.extend(out.iter().map(|&x| x as f32));
+                wanted.extend(targets);
+                seen += 1;
+                asked.next();
+            }
+        }
+        on(fold, &rows, &wanted);
+        Ok(())
+    }
+
+    /// The model with what was chosen alone.
+    fn trimmed_steps(&self, memory: &Memory, counts: Counts, expansion: &Expansion, choice: &Choice, temperature: f64) -> Solved {
+        let inputs = if choice.kept.iter().any(|i| (counts.memories..counts.inputs()).contains(i)) {
+            counts.inputs()
+        } else {
+            counts.memories
+        };
+        let random = choice.kept.iter().filter(|&&i| i >= counts.inputs()).count();
+        let mut readout = readout(choice);
+        let (features, outputs) = (readout.shift.len(), readout.bias.len());
+        let mut spec = self.spec.clone();
+        let mut layers = vec![LayerSpec::Memory(Memory { values: inputs > counts.memories, ..memory.clone() })];
+        let mut weights = Vec::new();
+        if random > 0 {
+            let named =
+                |name: &str, shape: Vec<usize>, values: Vec<f32>| NamedWeight { name: format!("layers.{name}"), shape, values };
+            let columns = counts.random();
+            let weight =
+                expansion.weight.chunks_exact(columns).take(inputs).flat_map(|row| row[..random].iter().copied()).collect();
+            weights.push(named("1.shift", vec![inputs], expansion.shift[..inputs].to_vec()));
+            weights.push(named("1.factor", vec![inputs], expansion.factor[..inputs].to_vec()));
+            weights.push(named("2.weight", vec![inputs, random], weight));
+            weights.push(named("2.bias", vec![random], expansion.bias[..random].to_vec()));
+            layers.push(LayerSpec::Standardise(ncde_runtime::layer::Standardise {}));
+            layers.push(LayerSpec::RandomFeatures(RandomFeatures { count: random }));
+        }
+        if random == 0 {
+            // The readout standardises once: `((x - m) s - m') s' = (x - m - m' / s) s s'`.
+            for (i, &place) in choice.kept.iter().enumerate() {
+                let (m, s) = (expansion.shift[place], expansion.factor[place]);
+                readout.shift[i] = if s > 0.0 { m + readout.shift[i] / s } else { m };
+                readout.factor[i] *= s;
+            }
+        }
+        layers.extend_from_slice(&self.spec.layers[self.spec.layers.len() - 2..]);
+        weights.extend(readout.named(layers.len(), temperature));
+        spec.layers = layers;
+        let parts = [("memories", true), ("values", inputs > counts.memories), ("random functions", random > 0)];
+        let chosen = parts.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        Solved { spec, weights, parameters: (features + 1) * outputs, chosen, error: choice.error }
+    }
+}
+
+impl Expansion {
+    /// Random functions of standardised inputs: slow parts of short memories weigh most, as in what there is to see.
+    fn drawn(memory: &Memory, width: usize, counts: Counts, inputs: &Sums, stream: &Stream) -> Self {
+        let (columns, legendre) = (counts.random(), memory.order * memory.spans.len() * width);
+        let weigh = |i: usize| {
+            let (span, order) = (i / (memory.order * width), i / width % memory.order);
+            if i < legendre { 1.0 / ((1 + order) as f64 * ((1 + span) as f64).sqrt()) } else { 1.0 }
+        };
+        let weights: Vec<f64> = (0..counts.inputs()).map(weigh).collect();
+        let size = |to: usize| weights[..to].iter().map(|w| w * w).sum::<f64>().sqrt();
+        let sizes = [size(counts.memories), size(counts.inputs())];
+        let [low, high] = STEEPNESS.map(f64::ln);
+        let mut weight = vec![0.0; counts.inputs() * columns];
+        for k in 0..columns {
+            let (own, sees_values) = (stream.child(k as u64), usize::from(k >= counts.blind));
+            let steepness = (low + own.uniform(0) * (high - low)).exp() / sizes[sees_values].max(1e-30);
+            for i in 0..[counts.memories, counts.inputs()][sees_values] {
+                weight[i * columns + k] = (own.normal(2 + i as u64) * weights[i] * steepness) as f32;
+            }
+        }
+        let bias = (0..columns).map(|k| (2.0 * stream.child(k as u64).uniform(1) - 1.0) as f32).collect();
+        let narrow = |x: Vec<f64>| x.into_iter().map(|x| x as f32).collect();
+        Self { shift: narrow(inputs.means()), factor: narrow(alike(&inputs.deviations())), weight, bias }
+    }
+
+    /// What each feature counts if memories keep their sizes within a channel: those of what is noise are small beside those of a season.
+    fn sizes(&self, width: usize, counts: Counts) -> Vec<f64> {
+        let deviation = |i: usize| if self.factor[i] > 0.0 { 1.0 / f64::from(self.factor[i]) } else { 0.0 };
+        let mean = |channel: usize| {
+            let own = (channel..counts.memories).step_by(width.max(1)).map(deviation);
+            (own.clone().map(|d| d * d).sum::<f64>() / own.count().max(1) as f64).sqrt().max(f64::MIN_POSITIVE)
+        };
+        let means: Vec<f64> = (0..width).map(mean).collect();
+        let size = |i: usize| if i < counts.memories { deviation(i) / means[i % width] } else { 1.0 };
+        (0..counts.all()).map(size).collect()
+    }
+
+    /// Standardised inputs, and random functions of them, `[rows, all]`.
+    fn features(&self, rows: &[f32], counts: Counts) -> Vec<f32> {
+        let (inputs, columns) = (counts.inputs(), self.bias.len());
+        let own = rows
+            .chunks_exact(inputs)
+            .flat_map(|row| row.iter().zip(self.shift.iter().zip(&self.factor)).map(|(x, (m, s))| (x - m) * s));
+        let own: Vec<f32> = own.collect();
+        let count = own.len() / inputs.max(1);
+        if count == 0 || columns == 0 {
+            return own;
+        }
+        let device = Default::default();
+        let x = Tensor::<Flex, 3>::from_data(TensorData::new(own.clone(), [1, count, inputs]), &device);
+        let weight = Tensor::<Flex, 2>::from_data(TensorData::new(self.weight.clone(), [inputs, columns]), &device);
+        let bias = Tensor::<Flex, 1>::from_data(TensorData::new(self.bias.clone(), [columns]), &device);
+        let random: Vec<f32> = match dense::affine(x, weight, bias) {
+            Ok(y) => y.tanh().to_data().iter().collect(),
+            // It is refused only for other types of numbers.
+            Err(_) => vec![0.0; count * columns],
+        };
+        let both = own.chunks_exact(inputs).zip(random.chunks_exact(columns));
+        both.flat_map(|(own, random)| own.iter().chain(random).copied()).collect()
+    }
+}
+
+/// Rows of a case that are asked for, and their targets.
+type Asked = Vec<(usize, Vec<f64>)>;
+
+/// Targets with those that are missing between the ones that are known before and after. What is known of no case is 0; a case that has none of what is known of others is left out.
+fn known(mut all: Vec<Asked>, outputs: usize) -> Vec<Asked> {
+    let nowhere: Vec<bool> = (0..outputs).map(|o| all.iter().flatten().all(|(_, targets)| !targets[o].is_finite())).collect();
+    all.iter_mut().for_each(|asked| bridge(asked, &nowhere));
+    all
+}
+
+/// The same for one case.
+fn bridge(asked: &mut Asked, nowhere: &[bool]) {
+    for (o, &nowhere) in nowhere.iter().enumerate() {
+        if nowhere {
+            asked.iter_mut().for_each(|(_, row)| row[o] = 0.0);
+            continue;
+        }
+        let there: Vec<usize> = (0..asked.len()).filter(|&i| asked[i].1[o].is_finite()).collect();
+        let (Some(&first), Some(&last)) = (there.first(), there.last()) else { return asked.clear() };
+        let [start, end] = [asked[first].1[o], asked[last].1[o]];
+        asked[..first].iter_mut().for_each(|(_, row)| row[o] = start);
+        asked[last..].iter_mut().for_each(|(_, row)| row[o] = end);
+        for pair in there.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            let [from, to] = [asked[a].1[o], asked[b].1[o]];
+            for i in a + 1..b {
+                asked[i].1[o] = from + (to - from) * (i - a) as f64 / (b - a) as f64;
+            }
+        }
+    }
+}
+
+/// Whether levels come back: whether these features differ little from stretch to stretch, beside what they do within one. A series that drifts would leave what was seen for good.
+fn comes_back(folds: &[Sums], levels: Range<usize>) -> bool {
+    let known: Vec<(Vec<f64>, Vec<f64>)> =
+        folds.iter().filter(|fold| fold.rows() > 0.0).map(|fold| (fold.means(), fold.deviations())).collect();
+    let n = known.len().max(1) as f64;
+    levels.into_iter().all(|i| {
+        let mean = known.iter().map(|(means, _)| means[i]).sum::<f64>() / n;
+        let between = known.iter().map(|(means, _)| (means[i] - mean).powi(2)).sum::<f64>() / n;
+        let within = known.iter().map(|(_, deviations)| deviations[i].powi(2)).sum::<f64>() / n;
+        between <= DRIFTS * DRIFTS * within
+    })
+}
+
+/// By what fits without a stretch say of rows in it.
+fn temperature(choice: &Choice, sample: &[Sampled], outputs: usize) -> f64 {
+    let features = choice.kept.len();
+    let mut scores = Vec::new();
+    for (fold, row, _) in sample {
+        let line = &choice.without[*fold];
+        for (weight, bias) in line.weight.chunks_exact(features).zip(&line.bias) {
+            scores.push(bias + choice.kept.iter().zip(weight).map(|(&i, w)| w * f64::from(row[i])).sum::<f64>());
+        }
+    }
+    let targets: Vec<f64> = sample.iter().flat_map(|(_, _, targets)| targets.iter().copied()).collect();
+    calibrate::temperature(&scores, &targets, &vec![0.0; outputs])
+}
+
+/// As standardised features and their weights, so that the numbers in a file are of one size.
+fn readout(choice: &Choice) -> Readout {
+    let Choice { line, means, deviations, .. } = choice;
+    let (features, outputs) = (means.len(), line.bias.len());
+    let mut weight = vec![0.0; features * outputs];
+    let mut bias = line.bias.clone();
+    for (o, own) in line.weight.chunks_exact(features.max(1)).enumerate() {
+        for (f, w) in own.iter().enumerate() {
+            weight[f * outputs + o] = w * deviations[f];
+            bias[o] += w * means[f];
+        }
+    }
+    let narrow = |x: Vec<f64>| x.into_iter().map(|x| x as f32).collect();
+    Readout { shift: narrow(means.clone()), factor: narrow(alike(deviations)), weight, bias }
+}
