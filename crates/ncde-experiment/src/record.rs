@@ -19,9 +19,6 @@ pub const RESULT: &str = "result.json";
 /// Above 0 where training diverged: the best weights before were tested, or there is no other value.
 pub(crate) const EXPLODED: &str = "exploded";
 
-/// What a run on words goes on from.
-pub(crate) const CHECKPOINT: &str = "checkpoint.bin";
-
 /// What a run measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -130,7 +127,7 @@ pub(crate) fn keep(directory: &Path, job: &Job, record: &Record) -> Result<(), E
     let text = serde_json::to_vec_pretty(record).map_err(|e| failed(e.to_string()))?;
     ncde_files::write_whole(&place.join(RESULT), &text).map_err(|e| failed(e.to_string()))?;
     // What an interrupted run would have gone on from; it may never have been there.
-    let _ = std::fs::remove_file(place.join(CHECKPOINT));
+    let _ = std::fs::remove_file(place.join(ncde_train::CHECKPOINT));
     Ok(())
 }
 

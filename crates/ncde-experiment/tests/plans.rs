@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ncde_experiment::token::{A5, Around, Fit, Flow, Formal, Kept, Language, Lengths, Rates, Row, Slice, Source, accuracy, fit};
+use ncde_experiment::token::{
+    A5, Around, Fit, Flow, Formal, Language, Lengths, Rates, Row, Slice, WordSource, accuracy, curve, fit,
+};
 use ncde_experiment::{Budget, Control, EXPERIMENTS, Error, Request, find};
 use ncde_runtime::layer::{PermutationDiagonal, StructureSpec};
-use ncde_train::Device;
+use ncde_train::{Device, FitRequest};
 
 #[test]
 fn every_experiment_has_a_plan_at_every_budget() {
@@ -69,12 +71,12 @@ fn settings_can_be_changed_where_a_run_has_them() {
         let request = Request { models, set, ..Request::new(Budget::Quick) };
         find(EXPERIMENTS, name).unwrap().plan(&request)
     };
-    let keys = ["hidden=16", "recurrence.scores=2", "structure.recurrence.sharpness=5", "block=readout", "most=0.5"];
+    let keys = ["hidden=16", "recurrence.scores=2", "structure.recurrence.sharpness=5", "block=readout", "peak=0.5"];
     let plan = of("formal", "permutation-diagonal", &keys).unwrap();
     let own = &plan.jobs[0].settings;
     let recurrence = &own["structure"]["recurrence"];
     assert_eq!((&recurrence["hidden"], &recurrence["scores"], &recurrence["sharpness"]), (&16.into(), &2.0.into(), &5.0.into()));
-    assert_eq!((&own["structure"]["block"], &own["training"]["rates"]["most"]), (&"readout".into(), &0.5.into()));
+    assert_eq!((&own["structure"]["block"], &own["training"]["rates"]["peak"]), (&"readout".into(), &0.5.into()));
     assert_eq!((&own["hidden"], &own["training"]["seed"]), (&16.into(), &plan.jobs[0].seed.into()));
     assert!(plan.differences.last().unwrap().contains("recurrence.scores=2"), "{:?}", plan.differences);
     let series = of("toy", "nrde", &["train.rate=0.125"]).unwrap();
@@ -195,7 +197,7 @@ fn training_on_words_is_a_function_of_its_seed() {
     let (layers, signal) = slice.layers(&row, &source);
     let how = |seed| Fit {
         steps: 12,
-        rates: Rates { most: 1e-2, least: 1e-5, warm_up: 0.1 },
+        rates: Rates { peak: 1e-2, floor: 1e-5, warmup: 0.1 },
         decay: 0.01,
         clip: 1.0,
         penalty: 1e-3,
@@ -204,31 +206,42 @@ fn training_on_words_is_a_function_of_its_seed() {
         enough: 0.9,
         seed,
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    let train = |seed| fit((&layers, &signal), &source, &how(seed), (Device::Cpu, &stop, None), &mut |_, _, _| {}).unwrap();
-    let (once, again, other) = (train(5), train(5), train(6));
-    assert_eq!(once.curve.iter().map(|point| point[0]).collect::<Vec<_>>(), [5.0, 10.0, 12.0]);
-    assert!(once.curve == again.curve && once.network.state() == again.network.state());
-    assert_ne!(once.network.state(), other.network.state());
-    // One that is stopped goes on to the same weights; with other settings it begins anew.
-    let folder = tempfile::tempdir().unwrap();
-    let kept = |settings| Some(Kept { directory: folder.path(), settings });
-    let mut steps = 0;
-    let part = fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("a")), &mut |step, _, _| {
-        stop.store(step == 7, Ordering::Relaxed);
-    });
-    assert!(part.unwrap().stopped);
+    let (stop, folder) = (AtomicBool::new(false), tempfile::tempdir().unwrap());
+    let train = |seed, identity: Option<&str>, on: &mut dyn FnMut(usize)| {
+        let (how, plan) = (how(seed), how(seed).plan());
+        let request = FitRequest {
+            stop: Some(&stop),
+            directory: identity.map(|_| folder.path()),
+            identity: identity.unwrap_or_default(),
+            ..FitRequest::new(&layers, &signal, &plan)
+        };
+        let mut last = 0;
+        fit(&request, &source, how.held_out, &mut |step, _, _| {
+            if std::mem::replace(&mut last, step) != step {
+                on(step);
+            }
+        })
+        .unwrap()
+    };
+    let alone = |seed| train(seed, None, &mut |_| {});
+    let (once, again, other) = (alone(5), alone(5), alone(6));
+    assert_eq!(curve(&once).iter().map(|point| point[0]).collect::<Vec<_>>(), [5.0, 10.0, 12.0]);
+    assert!(curve(&once) == curve(&again) && once.network.weights() == again.network.weights());
+    assert_ne!(once.network.weights(), other.network.weights());
+    // One that is stopped goes on to the same weights; with another identity it begins anew.
+    assert!(train(5, Some("a"), &mut |step| stop.store(step == 7, Ordering::Relaxed)).reason.is_none());
     stop.store(false, Ordering::Relaxed);
-    let rest = fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("a")), &mut |_, _, _| steps += 1).unwrap();
-    assert_eq!((steps, rest.curve, rest.network.state()), (5, once.curve.clone(), once.network.state()));
     let mut steps = 0;
-    fit((&layers, &signal), &source, &how(5), (Device::Cpu, &stop, kept("b")), &mut |_, _, _| steps += 1).unwrap();
+    let rest = train(5, Some("a"), &mut |_| steps += 1);
+    assert_eq!((steps, curve(&rest), rest.network.weights()), (5, curve(&once), once.network.weights()));
+    let mut steps = 0;
+    train(5, Some("b"), &mut |_| steps += 1);
     assert_eq!(steps, 12);
     // The accuracy does not depend on which words share a pass.
     let words: Vec<_> = (0..50).map(|i| source.held_out(i)).collect();
     let one_by_one: f64 = words.iter().map(|word| accuracy(&*once.network, std::slice::from_ref(word)).unwrap()).sum();
     assert!((accuracy(&*once.network, &words).unwrap() - one_by_one / 50.0).abs() < 1e-12);
-    assert_eq!(once.accuracy(), accuracy(&*once.network, &words).unwrap());
+    assert_eq!(curve(&once)[2][1], accuracy(&*once.network, &words).unwrap());
 }
 
 /// A choice is learned through: trained on words up to 20, parity of words of 40 to 256.
@@ -238,10 +251,11 @@ fn permutations_learn_parity() {
     let row = Row::permutation("permutation-diagonal", PermutationDiagonal::new(32, 8), Around::Skips);
     let slice = Slice { blocks: 2, scale: 0.05, init: 0.3, dropout: 0.0, flow: Flow::Euler };
     let (layers, signal) = slice.layers(&row, &source);
-    let rates = Rates { most: 5e-3, least: 1e-5, warm_up: 0.05 };
+    let rates = Rates { peak: 5e-3, floor: 1e-5, warmup: 0.05 };
     let how = Fit { steps: 1000, rates, decay: 0.01, clip: 1.0, penalty: 0.0, look: 100, held_out: 64, enough: 0.98, seed: 0 };
-    let fitted = fit((&layers, &signal), &source, &how, (Device::Cpu, &AtomicBool::new(false), None), &mut |_, _, _| {}).unwrap();
-    assert!(fitted.accuracy() > 0.98, "{:?}", fitted.curve);
+    let plan = how.plan();
+    let fitted = fit(&FitRequest::new(&layers, &signal, &plan), &source, how.held_out, &mut |_, _, _| {}).unwrap();
+    assert!(curve(&fitted).last().unwrap()[1] > 0.98, "{:?}", curve(&fitted));
 }
 
 /// Settings of timings are those of the experiment, and settings of training.

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ncde_experiment::Shuffle;
-use ncde_experiment::token::{A5, Batch, Formal, Group, Language, Lengths, Source, Word};
+use ncde_experiment::token::{A5, Batch, Formal, Group, Language, Lengths, Word, WordSource};
 use ncde_runtime::random::Stream;
 
 #[test]

@@ -5,6 +5,7 @@
 
 use crate::format::{MISSING, count, duration, is_share, metric, number};
 use crate::metrics::{Interval, Spread, higher_is_better, spread, wilson};
+use crate::record::StopReason;
 use crate::{Metrics, RunRecord};
 
 /// The runs on the same data, judged by the same metric.
@@ -51,7 +52,7 @@ impl<'a> Entry<'a> {
                 run.best.as_ref().map_or(String::new(), |best| count(best.step)),
                 count(run.steps),
                 duration(run.seconds),
-                run.stopped.clone(),
+                run.stopped.name().into(),
             ]
         })
     }
@@ -166,7 +167,7 @@ fn judge(board: &mut Board<'_>) {
             .filter(|score| score.is_finite())
             .collect();
         // What is solved for takes no steps.
-        let stepped = entry.runs.iter().filter(|(_, run)| run.stopped != RunRecord::SOLVED);
+        let stepped = entry.runs.iter().filter(|(_, run)| run.stopped != StopReason::Solved);
         let times: Vec<f64> = stepped.map(|(_, run)| run.seconds_per_step).collect();
         entry.score = spread(&scores);
         entry.seconds = spread(&times).map_or(f64::NAN, |times| times.mean);

@@ -2,6 +2,7 @@
 
 use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent};
 use crate::metrics::higher_is_better;
+use crate::record::StopReason;
 use crate::{Metrics, RunRecord};
 
 /// A number, what it is, and what is worth knowing about it.
@@ -95,7 +96,7 @@ impl RunRecord {
         }
         let threads = counted(self.threads, "thread", "threads");
         keys.push(Key { label: "parameters".into(), value: count(self.model.parameters), note: self.model.detail.clone() });
-        if self.stopped == RunRecord::SOLVED {
+        if self.stopped == StopReason::Solved {
             keys.push(Key {
                 label: "solved in".into(),
                 value: duration(self.seconds),
@@ -113,13 +114,15 @@ impl RunRecord {
         keys
     }
 
-    fn ending(&self) -> String {
-        match self.stopped.as_str() {
-            "steps" => "all that were asked for".into(),
-            "patience" => "stopped as nothing improved".into(),
-            "time" => "stopped as time was up".into(),
-            "explosion" => "stopped as training diverged".into(),
-            other => format!("stopped: {other}"),
+    fn ending(&self) -> &'static str {
+        match self.stopped {
+            StopReason::Steps => "all that were asked for",
+            StopReason::Patience => "stopped as nothing improved",
+            StopReason::Time => "stopped as time was up",
+            StopReason::Target => "stopped as the metric was good enough",
+            StopReason::Requested => "stopped as it was asked to",
+            StopReason::Diverged => "stopped as training diverged",
+            StopReason::Solved => "solved in closed form",
         }
     }
 

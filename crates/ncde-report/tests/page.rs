@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use common::{Made, classifier, empty, hostile, many_classes, regressor, several};
-use ncde_report::record::Outcome;
+use ncde_report::record::{Outcome, StopReason};
 use ncde_report::{RunRecord, html};
 
 /// Pages of all kinds, by name.
@@ -240,7 +240,7 @@ fn what_is_solved_for_has_no_time_of_a_step_and_no_curve() {
     let page = html(&[stepped("H = 8"), stepped("H = 16")]);
     assert!(page.contains("against time"));
     let mut solved = stepped("closed form");
-    (solved.stopped, solved.best) = (RunRecord::SOLVED.into(), None);
+    (solved.stopped, solved.best) = (StopReason::Solved, None);
     solved.history.clear();
     let page = html(&[solved, stepped("H = 8")]);
     assert!(page.contains("Training of all runs") && !page.contains("against time"));

@@ -10,9 +10,10 @@ use ncde_data::{Case, Dataset};
 use ncde_runtime::layer::weights;
 use ncde_runtime::{At, LayerSpec, Model, ModelSpec, NamedWeight, Prediction};
 
-use super::event::{OnDevice, on_device};
+use super::device::{OnDevice, on_device};
 use super::features::Features;
 use super::goal::{Place, places};
+use super::optimizer::TrainBackend;
 use super::store::{Answered, predict_all, predict_ends};
 use super::{Device, Error};
 use ncde_layers::layer::{LayerBackend, Network, Phase};
@@ -37,7 +38,7 @@ struct Batched<'a> {
 impl OnDevice for Batched<'_> {
     type Output = Result<Answered, Error>;
 
-    fn run<B: LayerBackend>(self) -> Self::Output {
+    fn run<B: TrainBackend>(self) -> Self::Output {
         let Self { model, data, .. } = self;
         let spec = model.spec();
         let features = Features::new(data, &spec.preparation, &spec.layers, &spec.signal(), |i| self.observations(i))?;

@@ -28,6 +28,11 @@ impl Batches {
         Self { stream: Stream::new(seed, 3), batch, cases, epoch: None }
     }
 
+    /// How many cases a batch has.
+    pub(super) fn size(&self) -> usize {
+        self.batch
+    }
+
     /// How many there are in an epoch.
     pub(super) fn count(&self) -> usize {
         self.cases.len().div_ceil(self.batch)

@@ -24,8 +24,9 @@ impl Run {
         let by_place = config.data.parts.is_some() || config.data.split.is_some_and(|split| split.thesis().is_some());
         let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
         let (train, test) = (ordered(train), test.map(ordered));
-        let mut settings = Settings::of(config, &train, test.is_some())?;
-        let deduplicate = settings.config.data.deduplicate == Some(true);
+        let settings = Settings::of(config, &train, test.is_some())?;
+        let mut config = settings.decided.clone();
+        let deduplicate = config.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
         let (data, removed, trained) = match test {
             Some(test) => {
@@ -47,7 +48,7 @@ impl Run {
             }
         };
         let mut task = settings.task.clone();
-        let grid = settings.config.data.grid;
+        let grid = config.data.grid;
         let extent = |data: &Dataset, train: &[usize]| {
             let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
             Extent::of(data.channels.len(), series)
@@ -59,8 +60,8 @@ impl Run {
             fit_target(&mut task, &whole.data, &whole.parts.train, grid);
             let seen = extent(&whole.data, &whole.parts.train);
             let usual = stretch(&task);
-            let length = at_least("data.stretch", *settings.config.data.stretch.get_or_insert(usual), 2)?;
-            let own = if settings.closed { whole } else { long.stretches(length, ahead) };
+            let length = at_least("data.stretch", *config.data.stretch.get_or_insert(usual), 2)?;
+            let own = if settings.is_closed_form() { whole } else { long.stretches(length, ahead) };
             (own.data, own.parts, own.learned, Some(long), seen)
         } else {
             let parts = parts(&settings, &data, trained)?;
@@ -99,7 +100,7 @@ impl Run {
             preparation,
             layers: Vec::new(),
         };
-        let most = settings.config.data.stretch.unwrap_or(usize::MAX);
+        let most = config.data.stretch.unwrap_or(usize::MAX);
         let lengths = parts.train.iter().map(|&i| data.cases[i].len().min(most)).collect();
         let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
         let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
@@ -108,7 +109,8 @@ impl Run {
             let observations = forecast.baseline.as_ref()?.period? as f64;
             Some(observations * forecast.step.map_or(facts.clock.gap, |step| step * unit))
         });
-        (spec.name, spec.layers) = preset::resolve(&mut settings.config.model, &facts, settings.closed)?;
+        let resolved = preset::resolve(settings.choice, &config.model, &facts)?;
+        (spec.name, spec.layers, config.model) = (resolved.name, resolved.layers, resolved.model);
         spec.check()?;
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
         let mut goal = Goal::new(&data, &spec.task, &spec.preparation, features.window, &learned);
@@ -124,6 +126,8 @@ impl Run {
         }
         Ok(Self {
             settings,
+            config,
+            closed_form: resolved.closed_form,
             data,
             parts,
             long,
@@ -145,7 +149,7 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
         Targets::Classes { of, .. } if settings.stratified => Some(&of[..trained]),
         _ => None,
     };
-    let mut parts = match &settings.config.data.parts {
+    let mut parts = match &settings.decided.data.parts {
         Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
         None => settings.split.parts(trained, classes),
     };

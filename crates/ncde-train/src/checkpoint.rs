@@ -1,61 +1,96 @@
-//! What survives `kill -9`: one file, written beside its target and renamed, so that it is always whole.
+//! What survives `kill -9`: one safetensors file, written beside its target and renamed, so that it is always whole.
 //!
 //! ```text
-//! "ncde checkpoint 4\n", length of the JSON (u64), JSON, numbers (f32), CRC-32 of all before (u32); all little-endian
+//! metadata: {"checkpoint": "{\"version\": 5, \"crc32\": ..., \"progress\": \"{...}\"}"}
+//! tensors:  now/WEIGHT, now/WEIGHT/SLOT, older/..., newer/..., best/WEIGHT         f32, flat; SLOTs are the optimizer's
 //! ```
 //!
-//! The numbers are all weights in order and the two means of Adam of the trained ones: as they are, and twice as they were when they were kept to go back to.
-//! Then the best weights, if there are some.
+//! The checksum is that of the progress and of all numbers, in the order of names.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use ncde_report::record::{Best, Point, Recovery};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::Error;
-use super::state::Steps;
-use super::store::write_whole;
+use crate::Error;
+use crate::state::Counts;
+use crate::store::write_whole;
 
 /// The file in the directory of a run that goes on, or was interrupted.
-pub(super) const RUNNING: &str = "checkpoint.bin";
+pub const RUNNING: &str = "checkpoint.safetensors";
 /// The same file once the run is finished: longer training goes on from there. Nothing else needs it.
-pub(super) const FINISHED: &str = "state.bin";
-const MAGIC: &[u8] = b"ncde checkpoint 4\n";
+pub(crate) const FINISHED: &str = "state.safetensors";
+const VERSION: u32 = 5;
+const KEY: &str = "checkpoint";
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Progress {
-    /// The effective configuration; a run that is resumed must have the same.
-    pub(super) config: String,
-    /// The fingerprint of the data; a run that is resumed must have the same.
-    pub(super) data: String,
+pub(crate) struct Progress {
+    /// All that a run which is resumed must have the same.
+    pub(crate) identity: serde_json::Value,
     /// The metric that was asked for, to be shown first; empty if none was.
     #[serde(default)]
-    pub(super) headline: String,
+    pub(crate) headline: String,
     /// The step after which it was last asked to train longer; patience counts from there.
-    pub(super) extended: usize,
+    pub(crate) extended: usize,
     /// How many steps are done.
-    pub(super) step: usize,
+    pub(crate) step: usize,
     /// The seconds they took.
-    pub(super) seconds: f64,
-    pub(super) history: Vec<Point>,
-    pub(super) best: Option<Best>,
+    pub(crate) seconds: f64,
+    pub(crate) history: Vec<Point>,
+    pub(crate) best: Option<Best>,
     /// The validation loss at the best step, which decides between equal metrics.
-    pub(super) best_loss: f64,
+    pub(crate) best_loss: f64,
     /// The sum of the losses since the last evaluation, and how many.
-    pub(super) losses: (f64, usize),
-    /// The steps of the weights and of those that were kept.
-    pub(super) steps: Steps,
+    pub(crate) losses: (f64, usize),
+    /// The counts that go with the tensors.
+    pub(crate) counts: Counts,
     /// Where it went back to earlier weights; each time the learning rate was lowered.
-    pub(super) recoveries: Vec<Recovery>,
+    pub(crate) recoveries: Vec<Recovery>,
 }
 
 impl Progress {
     /// Whether nothing lies after the step where it stands.
     fn is_sound(&self) -> bool {
         let best = self.best.as_ref().map_or(0, |best| best.step);
-        best <= self.step && self.extended <= self.step && self.steps.are_within(self.step)
+        best <= self.step && self.extended <= self.step && self.counts.are_within(self.step)
     }
+}
+
+/// Flat tensors by name.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct NamedTensors(BTreeMap<String, Vec<f32>>);
+
+impl NamedTensors {
+    pub(crate) fn insert(&mut self, name: String, values: Vec<f32>) {
+        self.0.insert(name, values);
+    }
+
+    pub(crate) fn take(&mut self, name: &str) -> Option<Vec<f32>> {
+        self.0.remove(name)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What the metadata of the file hold.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    crc32: u32,
+    /// [`Progress`] as JSON.
+    progress: String,
+}
+
+fn checksum<'a>(progress: &str, tensors: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(progress.as_bytes());
+    tensors.for_each(|bytes| hasher.update(bytes));
+    hasher.finalize()
 }
 
 fn path(directory: &Path) -> PathBuf {
@@ -63,19 +98,22 @@ fn path(directory: &Path) -> PathBuf {
 }
 
 /// Writes it.
-pub(super) fn save(directory: &Path, progress: &Progress, numbers: &[f32]) -> Result<(), Error> {
+pub(crate) fn save(directory: &Path, progress: &Progress, tensors: &NamedTensors) -> Result<(), Error> {
     let path = path(directory);
-    let json = serde_json::to_vec(progress).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend((json.len() as u64).to_le_bytes());
-    bytes.extend(json);
-    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    write_whole(&path, &bytes)
+    let failed = |problem: String| Error::File { path: path.clone(), problem };
+    let progress = serde_json::to_string(progress).map_err(|e| failed(e.to_string()))?;
+    let raw: Vec<(&String, Vec<u8>)> =
+        tensors.0.iter().map(|(name, values)| (name, values.iter().flat_map(|x| x.to_le_bytes()).collect())).collect();
+    let crc32 = checksum(&progress, raw.iter().map(|(_, bytes)| &bytes[..]));
+    let header = serde_json::to_string(&Header { version: VERSION, crc32, progress }).map_err(|e| failed(e.to_string()))?;
+    let views = raw.iter().map(|(name, bytes)| Ok((name.as_str(), TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes)?)));
+    let views: Result<Vec<_>, safetensors::SafeTensorError> = views.collect();
+    let bytes = views.and_then(|views| safetensors::serialize(views, Some(HashMap::from([(KEY.to_owned(), header)]))));
+    write_whole(&path, &bytes.map_err(|e| failed(e.to_string()))?)
 }
 
 /// Reads the one of a run that goes on ([`RUNNING`]) or ended ([`FINISHED`]); none if there is none.
-pub(super) fn load(directory: &Path, which: &str) -> Result<Option<(Progress, Vec<f32>)>, Error> {
+pub(crate) fn load(directory: &Path, which: &str) -> Result<Option<(Progress, NamedTensors)>, Error> {
     let path = directory.join(which);
     let bytes = match ncde_files::read_plain(&path) {
         Ok(bytes) => bytes,
@@ -86,32 +124,37 @@ pub(super) fn load(directory: &Path, which: &str) -> Result<Option<(Progress, Ve
         path: path.clone(),
         problem: "not a checkpoint of this version of ncde, or a damaged one; remove it to begin anew".into(),
     };
-    let (body, crc) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
-    if crc32fast::hash(body) != u32::from_le_bytes(*crc) {
-        return Err(damaged());
-    }
-    let rest = body.strip_prefix(MAGIC).ok_or_else(damaged)?;
-    let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
-    let (json, numbers) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
-    let progress: Progress = serde_json::from_slice(json).map_err(|_| damaged())?;
-    let (numbers, rest) = numbers.as_chunks::<4>();
-    if !rest.is_empty() || !progress.is_sound() {
-        return Err(damaged());
-    }
-    Ok(Some((progress, numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())))
+    parse(&bytes).map(Some).ok_or_else(damaged)
 }
 
-/// The run is finished: it is kept under another name.
-pub(super) fn finish(directory: &Path) -> Result<(), Error> {
-    let (path, kept) = (path(directory), directory.join(FINISHED));
-    match std::fs::rename(&path, kept) {
+/// The progress and tensors of a file; none if it is not whole.
+fn parse(bytes: &[u8]) -> Option<(Progress, NamedTensors)> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).ok()?;
+    let header: Header = serde_json::from_str(metadata.metadata().as_ref()?.get(KEY)?).ok()?;
+    let file = SafeTensors::deserialize(bytes).ok()?;
+    let mut raw: Vec<(String, TensorView<'_>)> = file.tensors();
+    raw.sort_by(|a, b| a.0.cmp(&b.0));
+    let is_whole =
+        header.version == VERSION && header.crc32 == checksum(&header.progress, raw.iter().map(|(_, view)| view.data()));
+    if !is_whole || raw.iter().any(|(_, view)| view.dtype() != Dtype::F32) {
+        return None;
+    }
+    let progress: Progress = serde_json::from_str(&header.progress).ok().filter(Progress::is_sound)?;
+    let values = |view: &TensorView<'_>| view.data().as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
+    Some((progress, NamedTensors(raw.iter().map(|(name, view)| (name.clone(), values(view))).collect())))
+}
+
+/// The run is finished: its checkpoint is kept under another name.
+pub(crate) fn finish(directory: &Path) -> Result<(), Error> {
+    let (path, finished) = (path(directory), directory.join(FINISHED));
+    match std::fs::rename(&path, finished) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
         _ => Ok(()),
     }
 }
 
 /// Removes it.
-pub(super) fn remove(directory: &Path) -> Result<(), Error> {
+pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     let path = path(directory);
     match std::fs::remove_file(&path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
@@ -124,17 +167,9 @@ pub(super) fn remove(directory: &Path) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// The file of a checkpoint with this body, and a checksum that says it is whole.
-    fn written(directory: &Path, body: &[u8]) {
-        let crc = crc32fast::hash(body).to_le_bytes();
-        std::fs::write(path(directory), [body, &crc[..]].concat()).unwrap();
-    }
-
-    fn saved(directory: &Path, progress: &Progress) -> Vec<u8> {
-        save(directory, progress, &[0.5, -1.0, 2.0]).unwrap();
-        let mut bytes = std::fs::read(path(directory)).unwrap();
-        bytes.truncate(bytes.len() - 4);
-        bytes
+    fn tensors() -> NamedTensors {
+        let all = [("now/layers.0.weight", vec![0.5, -1.0, 2.0]), ("now/layers.0.weight/mean", vec![0.0, 0.25, 1e-9])];
+        NamedTensors(all.map(|(name, values)| (name.to_owned(), values)).into())
     }
 
     fn progress() -> Progress {
@@ -145,16 +180,30 @@ mod tests {
     }
 
     #[test]
+    fn a_checkpoint_comes_back_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(load(directory.path(), RUNNING).unwrap().is_none());
+        save(directory.path(), &progress(), &tensors()).unwrap();
+        assert_eq!(load(directory.path(), RUNNING).unwrap().unwrap(), (progress(), tensors()));
+        // Others can read the numbers.
+        let bytes = std::fs::read(path(directory.path())).unwrap();
+        let file = SafeTensors::deserialize(&bytes).unwrap();
+        assert_eq!(file.tensor("now/layers.0.weight").unwrap().shape(), [3]);
+        finish(directory.path()).unwrap();
+        assert!(load(directory.path(), RUNNING).unwrap().is_none() && load(directory.path(), FINISHED).unwrap().is_some());
+    }
+
+    /// Whatever byte is broken, it is told; nothing that is read is another state than the one that was written.
+    #[test]
     fn damaged_checkpoints_are_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let whole = saved(directory.path(), &progress());
-        let long = saved(directory.path(), &Progress { config: "[train]\nsteps = 5\n".into(), step: usize::MAX, ..progress() });
-        let (good, bad) = ncde_fuzz::mutants(&[whole, long], 1_000, |body| {
-            written(directory.path(), body);
+        save(directory.path(), &progress(), &tensors()).unwrap();
+        let whole = std::fs::read(path(directory.path())).unwrap();
+        let (good, bad) = ncde_fuzz::mutants(&[whole], 2_000, |bytes| {
+            std::fs::write(path(directory.path()), bytes).unwrap();
             match load(directory.path(), RUNNING) {
-                Ok(Some((progress, _))) => {
-                    let best = progress.best.as_ref().map_or(0, |best| best.step);
-                    assert!(progress.step >= best.max(progress.extended));
+                Ok(Some(read)) => {
+                    assert_eq!(read.0, progress());
                     true
                 }
                 Ok(None) => false,
@@ -164,17 +213,17 @@ mod tests {
                 }
             }
         });
-        assert!(good > 0 && bad > 0, "{good} good and {bad} bad mutants");
+        assert!(bad > 0, "{good} good and {bad} bad mutants");
     }
 
     #[test]
     fn steps_beyond_the_last_are_refused() {
         let directory = tempfile::tempdir().unwrap();
-        for (own, is_good) in
+        for (progress, is_good) in
             [(progress(), true), (Progress { step: 3, ..progress() }, false), (Progress { extended: 6, ..progress() }, false)]
         {
-            written(directory.path(), &saved(directory.path(), &own));
-            assert_eq!(load(directory.path(), RUNNING).is_ok(), is_good, "{own:?}");
+            save(directory.path(), &progress, &tensors()).unwrap();
+            assert_eq!(load(directory.path(), RUNNING).is_ok(), is_good, "{progress:?}");
         }
     }
 }

@@ -17,8 +17,10 @@ use ncde_runtime::LayerSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
+use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
+use super::optimizer::OptimizerName;
 use super::preset;
+use super::schedule::Shape;
 
 /// Declares a table of the configuration: optional keys, their names and meanings, and nothing else allowed.
 macro_rules! table {
@@ -150,14 +152,18 @@ table! {
         batch: usize,
         /// The learning rate.
         rate: f64,
-        /// How the rate changes: `cosine` to 0 or `constant`.
-        schedule: Schedule,
+        /// How the rate changes: `cosine` down to its floor, or `constant`.
+        schedule: Shape,
+        /// The last rate of a cosine; 0 by default.
+        floor: f64,
         /// Steps until the rate is full, from 0.
         warmup: usize,
-        /// `adam` or `adamw`.
+        /// How weights follow their gradients: `adamw` (the default), `adam`, `sgd` (with momentum), `lion` or `muon`.
         optimizer: OptimizerName,
-        /// The decay of weights under `adamw`.
+        /// The decay of weights, times the rate: 1 by default under `adamw`, 0 under `sgd`, `lion` and `muon`; `adam` has none.
         weight_decay: f64,
+        /// The decay of a moving average of weights, which is then what is evaluated and saved: 0.999, for example; no average by default.
+        average: f64,
         /// The factor of the penalty on the vector field.
         penalty: f64,
         /// How much a class counts: `none` for every case the same, `balanced` for every class the same.
@@ -356,7 +362,7 @@ mod tests {
     fn keys_are_read_and_written() {
         let text = "[model]\nname = \"slice\"\nhidden = 32\n\n[train]\nrate = 0.001\nschedule = \"cosine\"\n";
         let config = Config::from_toml(text).unwrap();
-        assert_eq!((config.model.keys["hidden"].as_integer(), config.train.schedule), (Some(32), Some(Schedule::Cosine)));
+        assert_eq!((config.model.keys["hidden"].as_integer(), config.train.schedule), (Some(32), Some(Shape::Cosine)));
         assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
     }
 

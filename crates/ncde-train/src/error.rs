@@ -41,7 +41,7 @@ pub enum Error {
 
     /// The loss is not a number any more.
     #[error(
-        "the loss is {loss} at step {step}, in a batch of the cases {cases}; try a smaller learning rate (`--set rate={rate:.0e}`), \
+        "the loss is {loss} at step {step}, in a batch of {batch}; try a smaller learning rate (`--set rate={rate:.0e}`), \
          clipping (`--set clip=1`) or smaller first weights (`--set init=...`)"
     )]
     NotFinite {
@@ -49,21 +49,21 @@ pub enum Error {
         loss: f64,
         /// Where.
         step: usize,
-        /// The first cases of the batch.
-        cases: String,
+        /// What is in the batch.
+        batch: String,
         /// A rate to try.
         rate: f64,
     },
 
     /// A step failed.
     #[error(
-        "step {step}, in a batch of the cases {cases}: {source}; try a smaller learning rate (`--set rate={rate:.0e}`) or smaller first weights (`--set init=...`)"
+        "step {step}, in a batch of {batch}: {source}; try a smaller learning rate (`--set rate={rate:.0e}`) or smaller first weights (`--set init=...`)"
     )]
     Step {
         /// Where.
         step: usize,
-        /// The first cases of the batch.
-        cases: String,
+        /// What is in the batch.
+        batch: String,
         /// Why.
         source: Box<Error>,
         /// A rate to try.
@@ -111,7 +111,7 @@ pub enum Error {
 
 impl Error {
     /// Whether a step of training diverged.
-    pub fn is_explosion(&self) -> bool {
+    pub fn is_divergence(&self) -> bool {
         match self {
             Self::NotFinite { .. } => true,
             Self::Step { source, .. } => source.is_overflow(),
@@ -120,7 +120,7 @@ impl Error {
     }
 
     /// What went wrong in a step, without where and advice.
-    pub(super) fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::NotFinite { loss, .. } => format!("the loss or its gradient is {loss}"),
             Self::Step { source, .. } => source.to_string(),
@@ -129,7 +129,7 @@ impl Error {
     }
 
     /// Whether a state overflowed, in training or in a saved model.
-    pub(super) fn is_overflow(&self) -> bool {
+    pub(crate) fn is_overflow(&self) -> bool {
         match self {
             Self::Layer(source) => source.is_overflow(),
             Self::Case { source, .. } | Self::Runtime(source) => source.is_overflow(),

@@ -1,69 +1,9 @@
-//! What is seen of a run from outside: where it runs, what happens meanwhile, what it leaves.
+//! What is seen of a run from outside: what happens meanwhile, what it leaves.
+
+use std::ops::ControlFlow;
 
 use ncde_report::RunRecord;
 use ncde_report::record::{Best, Point, Recovery};
-
-use ncde_layers::layer::{self, LayerBackend};
-#[cfg(feature = "gpu")]
-use ncde_layers::operation;
-
-/// Where a model is trained. Models that are solved for in closed form are, wherever, on the processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Device {
-    /// The processor.
-    #[default]
-    Cpu,
-    /// An NVIDIA GPU.
-    #[cfg(feature = "cuda")]
-    Cuda,
-    /// A GPU through Vulkan, Metal or Direct3D.
-    #[cfg(feature = "wgpu")]
-    Wgpu,
-}
-
-/// Work that is the same on every device.
-pub(super) trait OnDevice {
-    /// What comes of it.
-    type Output;
-
-    /// Does it on a backend.
-    fn run<B: LayerBackend>(self) -> Self::Output;
-}
-
-/// Does work on a device.
-///
-/// # Errors
-/// If there is no such device here, or its memory runs out.
-pub(super) fn on_device<T: OnDevice>(device: Device, work: T) -> Result<T::Output, layer::Error> {
-    match device {
-        Device::Cpu => {}
-        #[cfg(feature = "cuda")]
-        Device::Cuda => drop(ncde_gpu::cuda().map_err(operation::Error::from)?),
-        #[cfg(feature = "wgpu")]
-        Device::Wgpu => drop(ncde_gpu::wgpu().map_err(operation::Error::from)?),
-    }
-    guarded(device, || match device {
-        Device::Cpu => work.run::<burn_flex::Flex>(),
-        #[cfg(feature = "cuda")]
-        Device::Cuda => work.run::<ncde_layers::gpu::Cuda>(),
-        #[cfg(feature = "wgpu")]
-        Device::Wgpu => work.run::<ncde_layers::gpu::Wgpu>(),
-    })
-}
-
-/// Does work on a device that is there.
-///
-/// # Errors
-/// If its memory runs out.
-pub(super) fn guarded<T>(device: Device, work: impl FnOnce() -> T) -> Result<T, layer::Error> {
-    match device {
-        Device::Cpu => Ok(work()),
-        #[cfg(feature = "cuda")]
-        Device::Cuda => Ok(ncde_gpu::guarded(ncde_gpu::cuda, work).map_err(operation::Error::from)?),
-        #[cfg(feature = "wgpu")]
-        Device::Wgpu => Ok(ncde_gpu::guarded(ncde_gpu::wgpu, work).map_err(operation::Error::from)?),
-    }
-}
 
 /// What happens while a run goes on.
 #[derive(Debug)]
@@ -125,4 +65,28 @@ pub struct Outcome {
     pub record: RunRecord,
     /// Whether it was already finished, and nothing was done.
     pub already: bool,
+}
+
+/// Lets a run go on, whatever is seen of it.
+///
+/// ```
+/// use ncde_train::{Config, Event, Run, TrainRequest, demo::turns, watching};
+/// let directory = std::env::temp_dir().join("ncde-watching");
+/// # let _ = std::fs::remove_dir_all(&directory);
+/// let run = Run::new(&Config::from_toml("[model]\nname = \"signature\"\n[train]\nsteps = 20\n")?, turns(0), None)?;
+/// let mut steps = 0;
+/// run.train(&TrainRequest::new(&directory), &mut watching(|event| steps += usize::from(matches!(event, Event::Step { .. }))))?;
+/// assert_eq!(steps, 20);
+/// # Ok::<(), ncde_train::Error>(())
+/// ```
+pub fn watching(mut see: impl FnMut(Event<'_>)) -> impl FnMut(Event<'_>) -> ControlFlow<()> {
+    move |event| {
+        see(event);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Lets a run go on unseen.
+pub fn ignore(_: Event<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }

@@ -14,17 +14,17 @@
 //! | `features` | the rows that a model is given, computed once |
 //! | `goal` | targets, losses, metrics of each task |
 //! | `slots`, `ahead`, `season`, `conformal` | forecasts: where observations lie in time, what lies ahead of each, what naive forecasts know, how far off they are |
-//! | `event` | where a run trains, what happens meanwhile, what it leaves; work that is the same on every device |
-//! | `state` | weights and moments, and one step of Adam |
-//! | `learner` | a network that learns on any device from plain numbers, for loops of one's own |
-//! | `batches` | which cases make up a step: a pure function of seed and step |
+//! | `build`, `run`, `resume`, `record` | a run from settings and data; its stages; whether it may go on; what a finished run leaves behind |
+//! | `trainer` | the loop: steps on batches of a source, evaluations, checkpoints, what happens to a step that diverges |
+//! | `source`, `cases`, `batches` | what the loop takes its batches from: plain numbers of anybody, the cases of a run; which cases make up a step |
+//! | `trainee`, `in_flight`, `state` | a network that is trained and one step of it; steps that a device has begun; what changes from step to step |
+//! | [`optimizer`], `schedule` | how weights follow their gradients; how the learning rate goes |
 //! | `reservoir` | a reservoir, solved for in closed form |
-//! | `score` | how good predictions are |
-//! | `build`, `run`, `resume`, `record` | a run from settings and data; the loop, counted in steps; whether it may go on; what a finished run leaves behind |
+//! | `score`, `baseline` | how good predictions are; what a model should beat |
 //! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
 //! | `batched` | what a saved model says, on any device |
-//! | `warning`, `baseline` | what looks wrong with the data; what a model should beat |
-//! | `fingerprint` | whether data are those that a run was begun with |
+//! | `device`, `event` | work that is the same on every device; what happens meanwhile |
+//! | `warning`, `fingerprint` | what looks wrong with the data; whether data are those that a run was begun with |
 //!
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
 
@@ -34,10 +34,12 @@ mod batched;
 mod batches;
 mod build;
 mod by_time;
+mod cases;
 mod checkpoint;
 mod config;
 mod conformal;
 pub mod demo;
+mod device;
 mod directory;
 mod error;
 mod event;
@@ -46,40 +48,49 @@ mod features;
 mod fingerprint;
 mod fit;
 mod goal;
-mod learner;
+mod in_flight;
 mod names;
+pub mod optimizer;
 mod parts;
 mod preset;
 mod record;
 mod reservoir;
 mod resume;
 mod run;
+mod schedule;
 mod score;
 mod season;
 mod settings;
 mod slots;
+mod source;
 mod split;
 mod state;
 mod store;
 mod threefry;
+mod trainee;
+mod trainer;
 mod warning;
 
 pub use batched::predict_on;
 pub use by_time::Cut;
+pub use checkpoint::RUNNING as CHECKPOINT;
 pub use config::{Config, DataConfig, ModelConfig, PrepareConfig, TrainConfig};
+pub use device::Device;
 pub use directory::CONFIG;
 pub use error::Error;
-pub use event::{Device, Event, Outcome};
-pub use learner::{Answers, Learner, Padded, learner};
-pub use names::{
-    BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, OptimizerName, Scale, Schedule, SplitBy, StabilityName,
-    TaskName,
-};
+pub use event::{Event, Outcome, ignore, watching};
+pub use in_flight::{Begun, Stepped};
+pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, Scale, SplitBy, StabilityName, TaskName};
+pub use optimizer::{Optimizer, OptimizerName};
 pub use preset::{permutations, presets, stacked, stacked_on};
-pub use run::Run;
+pub use run::{Run, TrainRequest};
+pub use schedule::{Schedule, Shape};
 pub use score::score;
 pub use settings::Settings;
+pub use source::{FitRequest, Fitted, Padded, Predictor, Source, Targets, fit};
 pub use split::{Parts, Split};
 pub use store::{Answered, predict_all, predict_ends};
 pub use threefry::Threefry;
+pub use trainee::{Trainee, Update};
+pub use trainer::{Evaluation, Plan};
 pub use warning::Warning;

@@ -116,24 +116,6 @@ names! {
     }
 }
 names! {
-    /// How the learning rate changes.
-    Schedule {
-        /// Not after the warm-up.
-        Constant,
-        /// To 0, along a cosine.
-        Cosine,
-    }
-}
-names! {
-    /// The optimizers.
-    OptimizerName {
-        /// Adam.
-        Adam,
-        /// Adam with decoupled weight decay.
-        Adamw,
-    }
-}
-names! {
     /// How much a class counts.
     ClassWeights {
         /// Every case the same.

@@ -1,12 +1,11 @@
 //! What a finished run leaves behind: the metrics of the model as it was saved, not of the one that was trained.
 
 use std::ops::Range;
-use std::path::Path;
 
 use ncde_data::{Column, Dataset, Layout, Targets};
 use ncde_report::RunRecord;
 use ncde_report::record::{
-    ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted,
+    ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted, StopReason,
 };
 use ncde_runtime::{Model, Prediction, Task};
 
@@ -15,18 +14,18 @@ use super::checkpoint::Progress;
 use super::conformal::intervals;
 use super::score::{Said, score_said};
 use super::store::{Answered, overflows, predict_all, predict_ranges, save_spec};
-use super::{Error, Parts, Run};
+use super::{Error, Parts, Run, TrainRequest};
 
 impl Run {
     /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
     pub(super) fn record(
         &self,
         progress: &Progress,
-        directory: &Path,
-        [command, started, stopped]: [&str; 3],
+        request: &TrainRequest<'_>,
+        stopped: StopReason,
         parameters: usize,
     ) -> Result<RunRecord, Error> {
-        let model = Model::load(directory)?;
+        let model = Model::load(request.directory)?;
         let [validation, test] = self.said(&model)?;
         let mut spec = model.spec().clone();
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
@@ -35,7 +34,7 @@ impl Run {
                 Ok(intervals) => forecast.intervals = Some(intervals),
                 Err(warning) => warnings.push(warning.to_string()),
             }
-            save_spec(directory, &spec)?;
+            save_spec(request.directory, &spec)?;
         }
         let task = &spec.task;
         let [trained, validated, tested] = self.series();
@@ -61,19 +60,19 @@ impl Run {
         Ok(RunRecord {
             format: RunRecord::FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
-            command: command.into(),
-            started: started.into(),
+            command: request.command.into(),
+            started: request.started.into(),
             seed: self.settings.seed,
             threads: rayon::current_num_threads(),
             data,
             model: ModelSummary { name: self.spec.name.clone(), detail: self.spec.detail(), parameters },
-            config: self.settings.config.to_toml(),
+            config: self.config.to_toml(),
             history: progress.history.clone(),
             best: progress.best.clone(),
             steps: progress.step,
             seconds: progress.seconds,
             seconds_per_step: progress.seconds / progress.step.max(1) as f64,
-            stopped: stopped.into(),
+            stopped,
             validation: score_said(task, &validation.data, &validation.said),
             test: score_said(task, &test.data, &test.said),
             recoveries: progress.recoveries.clone(),

@@ -1,25 +1,34 @@
 //! What a run does: every default, decided from the data.
 
 use ncde_data::{Dataset, Targets};
+use ncde_layers::layer::FieldNorm;
+use ncde_report::metrics::higher_is_better;
+use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
 
 use super::Error;
 use super::config::{Config, TrainConfig};
 use super::fit::scaling;
-use super::names::{ClassWeights, MissingName, OptimizerName, Scale, Schedule, SplitBy, TaskName};
-use super::preset;
+use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
+use super::optimizer::OptimizerName;
+use super::preset::Choice;
+use super::schedule::{Schedule, Shape};
 use super::season::baseline;
 use super::slots::rhythm;
 use super::split::Split;
+use super::trainer::Plan;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
-const FEW_CASES: usize = 200;
+const MIN_CASES_TO_VALIDATE: usize = 200;
 
 /// With fewer series than this, and an output at every observation, each is split by time.
-const FEW_SERIES: usize = 10;
+const MIN_SERIES_TO_HOLD_OUT: usize = 10;
 /// A series that is split by time by default has at least so many observations, and so many times the horizon.
-const LONG: usize = 100;
-const HORIZONS: usize = 8;
+const LONG_SERIES_ROWS: usize = 100;
+const LONG_SERIES_HORIZONS: usize = 8;
+
+/// How often a step that diverges is taken again.
+const MAX_RECOVERIES: usize = 5;
 
 /// What a run does.
 ///
@@ -36,10 +45,10 @@ const HORIZONS: usize = 8;
 /// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The effective configuration: every key said.
-    pub config: Config,
-    /// Whether the model is solved for in closed form, and not trained step by step.
-    pub closed: bool,
+    /// The configuration with every key decided that does not depend on how cases are split.
+    pub decided: Config,
+    /// Which model.
+    pub(crate) choice: Choice,
     /// What is predicted; the scaling of a number is fitted later.
     pub task: Task,
     /// How cases are split.
@@ -56,34 +65,16 @@ pub struct Settings {
     pub time: bool,
     /// Missing values.
     pub missing: MissingName,
-    /// The most steps.
-    pub steps: usize,
+    /// How a model is trained that is not solved for.
+    pub plan: Plan,
     /// Series a step.
     pub batch: usize,
-    /// The largest rate.
-    pub rate: f64,
-    /// How it changes.
-    pub schedule: Schedule,
-    /// Steps until it is full.
-    pub warmup: usize,
-    /// The decay of weights; 0 under `adam`.
-    pub weight_decay: f64,
-    /// The factor of the penalty.
-    pub penalty: f64,
     /// How much a class counts.
     pub class_weights: ClassWeights,
-    /// The largest norm of a gradient; 0 for no limit.
-    pub clip: f64,
-    /// Steps between two evaluations of the validation part.
-    pub evaluate_every: usize,
-    /// Steps without improvement after which training stops; 0 for never.
-    pub patience: usize,
     /// The metric that decides.
     pub metric: String,
     /// The same if it was asked for, and so is shown first; else empty.
     pub headline: String,
-    /// Seconds after which training stops; 0 for never.
-    pub seconds: f64,
     /// The seed.
     pub seed: u64,
 }
@@ -104,7 +95,7 @@ impl Settings {
         }
         let usual = match (&d.parts, test_file) {
             (Some(_), _) => SplitBy::Parts,
-            (None, _) if d.folds.or(d.fold).is_none() && few_and_long(data, &task) => SplitBy::Time,
+            (None, _) if d.folds.or(d.fold).is_none() && splits_by_time(data, &task) => SplitBy::Time,
             (None, true) => SplitBy::Files,
             (None, false) => SplitBy::Random,
         };
@@ -132,7 +123,8 @@ impl Settings {
             return refuse("data.split", "`files`, but there is no test file; give one (`--test FILE`) or use `random`");
         }
         let tokens = data.vocabulary.is_some();
-        let closed = preset::is_closed(&config.model, &config.train, tokens);
+        let choice = Choice::of(&config.model, &config.train, tokens)?;
+        let closed = choice.is_closed_form();
         if let Some(key) = config.train.of_steps().filter(|_| closed) {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
@@ -141,9 +133,9 @@ impl Settings {
         let forecast = task.forecast().is_some();
         let whole = match forecast {
             // How far off forecasts are is seen on the validation part, and a series has many of them.
-            true => !by_time && data.cases.len() < FEW_SERIES,
+            true => !by_time && data.cases.len() < MIN_SERIES_TO_HOLD_OUT,
             false if by_time => closed,
-            false => (closed && split.thesis().is_none()) || data.cases.len() < FEW_CASES,
+            false => (closed && split.thesis().is_none()) || data.cases.len() < MIN_CASES_TO_VALIDATE,
         };
         let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
         let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
@@ -203,20 +195,31 @@ impl Settings {
         let steps = at_least("train.steps", *t.steps.get_or_insert(1500), 1)?;
         let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
         let rate = positive("train.rate", *t.rate.get_or_insert(0.003))?;
-        let schedule = *t.schedule.get_or_insert(Schedule::Cosine);
-        let warmup = *t.warmup.get_or_insert(if schedule == Schedule::Cosine { 100.min(steps / 10) } else { 0 });
+        let shape = *t.schedule.get_or_insert(Shape::Cosine);
+        let warmup = *t.warmup.get_or_insert(if shape == Shape::Cosine { 100.min(steps / 10) } else { 0 });
+        let floor = t.floor.unwrap_or(0.0);
+        if !(floor.is_finite() && (0.0..=rate).contains(&floor)) || (t.floor.is_some() && shape == Shape::Constant) {
+            return refuse(
+                "train.floor",
+                format!("{floor}; of a cosine it lies between 0 and the rate, {rate}; a constant rate has none"),
+            );
+        }
         let optimizer = *t.optimizer.get_or_insert(OptimizerName::Adamw);
-        let weight_decay = match optimizer {
-            OptimizerName::Adamw => *t.weight_decay.get_or_insert(1.0),
-            OptimizerName::Adam if t.weight_decay.is_some_and(|decay| decay != 0.0) => {
+        let decay = match optimizer.usual_decay() {
+            Some(usual) => *t.weight_decay.get_or_insert(usual),
+            None if t.weight_decay.is_some_and(|decay| decay != 0.0) => {
                 return refuse("train.weight_decay", "Adam has none; use `optimizer = \"adamw\"`, or `penalty`");
             }
-            OptimizerName::Adam => 0.0,
+            None => 0.0,
         };
+        let average = t.average.unwrap_or(0.0);
+        if !(0.0..1.0).contains(&average) {
+            return refuse("train.average", format!("{average}; it is 0 (no average) or a share below 1, such as 0.999"));
+        }
         let penalty = *t.penalty.get_or_insert(0.0);
         let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
         let clip = *t.clip.get_or_insert(1.0);
-        for (key, value) in [("train.weight_decay", weight_decay), ("train.penalty", penalty), ("train.clip", clip)] {
+        for (key, value) in [("train.weight_decay", decay), ("train.penalty", penalty), ("train.clip", clip)] {
             if !(value.is_finite() && value >= 0.0) {
                 return refuse(key, format!("{value}; it is 0 or more"));
             }
@@ -241,8 +244,28 @@ impl Settings {
             let (metric, seed) = (t.metric.clone(), t.seed);
             *t = TrainConfig { metric, seed, ..TrainConfig::default() };
         }
+        let plan = Plan {
+            steps,
+            optimizer: optimizer.optimizer(),
+            schedule: Schedule { peak: rate, floor, warmup: warmup as f64, shape },
+            decay,
+            clip,
+            penalty,
+            norm: FieldNorm::Channels,
+            average,
+            evaluate_every,
+            patience,
+            seconds: 60.0 * minutes,
+            target: None,
+            higher_is_better: higher_is_better(&metric),
+            metric: metric.clone(),
+            keep_best: true,
+            recoveries: MAX_RECOVERIES,
+            seed,
+            masks: Stream::new(seed, 5),
+        };
         Ok(Self {
-            closed,
+            choice,
             task,
             split,
             by_time,
@@ -251,47 +274,28 @@ impl Settings {
             scale,
             time,
             missing,
-            steps,
+            plan,
             batch,
-            rate,
-            schedule,
-            warmup,
-            weight_decay,
-            penalty,
             class_weights,
-            clip,
-            evaluate_every,
-            patience,
             metric,
             headline,
-            seconds: 60.0 * minutes,
             seed,
-            config,
+            decided: config,
         })
     }
 
-    /// The learning rate of a step, from 0.
-    pub fn rate_at(&self, step: usize) -> f64 {
-        let done = step + 1;
-        if done < self.warmup {
-            return self.rate * done as f64 / self.warmup as f64;
-        }
-        match self.schedule {
-            Schedule::Constant => self.rate,
-            Schedule::Cosine => {
-                let share = (done - self.warmup) as f64 / (self.steps - self.warmup).max(1) as f64;
-                0.5 * self.rate * (1.0 + (std::f64::consts::PI * share.min(1.0)).cos())
-            }
-        }
+    /// Whether the model is solved for in closed form, and not trained step by step.
+    pub fn is_closed_form(&self) -> bool {
+        self.choice.is_closed_form()
     }
 }
 
 /// Whether there are too few series to keep some of them back, but each is long enough to be split by time.
-fn few_and_long(data: &Dataset, task: &Task) -> bool {
+fn splits_by_time(data: &Dataset, task: &Task) -> bool {
     let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
-    let enough = LONG.max(HORIZONS * (ahead + 1));
+    let enough = LONG_SERIES_ROWS.max(LONG_SERIES_HORIZONS * (ahead + 1));
     let long = data.cases.iter().map(ncde_data::Case::len).max().is_some_and(|longest| longest >= enough);
-    task.at() == At::Steps && data.cases.len() < FEW_SERIES && long
+    task.at() == At::Steps && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
 }
 
 fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {

@@ -1,141 +1,190 @@
-//! What changes from step to step: weights, the means of Adam, the best weights so far, and those to go back to.
+//! What changes from step to step: weights with what the optimizer keeps, their moving average, the best weights so far, and those to go back to.
+//!
+//! ```text
+//! average <- a average + (1 - a) theta,   a = min(decay, (1 + n) / (10 + n)) after n updates
+//! ```
 
-use burn_autodiff::Autodiff;
 use burn_tensor::{Tensor, TensorData};
-use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::Signal;
+use ncde_layers::layer::Network;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
-use ncde_layers::layer::{LayerBackend, Optimizer};
+use crate::checkpoint::NamedTensors;
+use crate::optimizer::TrainBackend;
+use crate::trainee::{Snapshot, Trainee};
 
-type Number<B> = Tensor<B, 1>;
+/// After how many steps the state is kept to go back to.
+pub(crate) const SNAPSHOT_EVERY: usize = 50;
 
 /// What changes from step to step.
 #[derive(Debug)]
-pub(super) struct State<B: LayerBackend> {
-    pub(super) trained: Optimizer<Autodiff<B>>,
+pub(crate) struct State<B: TrainBackend> {
+    pub(crate) trainee: Trainee<B>,
+    /// The moving average of weights, and its decay.
+    average: Option<(Vec<Tensor<B, 1>>, f64)>,
     /// The best weights so far.
-    best: Option<Vec<Number<B>>>,
-    /// What a step that explodes goes back to, the older first. The older was followed by [`KEPT_EVERY`] steps of finite numbers, or is the beginning: weights
-    /// that were just changed may be what explodes.
-    kept: [Kept<B>; 2],
+    best: Option<Vec<Tensor<B, 1>>>,
+    /// What a step that diverges goes back to, the older first. The older was followed by [`SNAPSHOT_EVERY`] finite steps, or is the beginning: weights
+    /// that were just changed may be what diverges.
+    snapshots: [After<B>; 2],
 }
 
-/// After how many steps the state is kept to go back to.
-pub(super) const KEPT_EVERY: usize = 50;
-
-/// Weights, means and steps of Adam, after a step of the run. Tensors are shared, not copied.
+/// A state after a step of the run.
 #[derive(Debug, Clone)]
-struct Kept<B: LayerBackend> {
-    weights: Vec<Number<B>>,
-    means: Vec<Option<[Number<B>; 2]>>,
-    adam: usize,
+struct After<B: TrainBackend> {
+    trainee: Snapshot<B>,
+    average: Option<Vec<Tensor<B, 1>>>,
     step: usize,
 }
 
-/// The steps of what a checkpoint holds.
+/// The counts that go with the tensors of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Steps {
-    /// Of Adam.
-    adam: usize,
-    /// Of what is kept: of Adam, and of the run.
-    kept: [(usize, usize); 2],
+pub(crate) struct Counts {
+    /// Updates of the weights.
+    updates: usize,
+    /// Of the two snapshots: updates, and steps of the run.
+    snapshots: [(usize, usize); 2],
 }
 
-impl Steps {
+impl Counts {
     /// Whether none lies after this step.
-    pub(super) fn are_within(&self, step: usize) -> bool {
-        self.adam <= step && self.kept.iter().all(|&(adam, kept)| adam <= step && kept <= step)
+    pub(crate) fn are_within(&self, step: usize) -> bool {
+        self.updates <= step && self.snapshots.iter().all(|&(updates, after)| updates <= step && after <= step)
     }
 }
 
-impl<B: LayerBackend> State<B> {
-    /// Layers for rows like these, with weights drawn from the seed.
-    pub(super) fn new(layers: &[LayerSpec], signal: &Signal, seed: u64) -> Result<Self, Error> {
-        let trained = Optimizer::new(layers, signal, seed, &Default::default())?;
-        let first = Kept::of(&trained, 0);
-        Ok(Self { trained, best: None, kept: [first.clone(), first] })
+/// The names of the parts of a checkpoint.
+const NOW: &str = "now";
+const SNAPSHOTS: [&str; 2] = ["older", "newer"];
+const BEST: &str = "best";
+
+impl<B: TrainBackend> State<B> {
+    /// Before the first step; weights are averaged if `decay` is above 0.
+    pub(crate) fn new(trainee: Trainee<B>, decay: f64) -> Self {
+        let average = (decay > 0.0).then(|| (trainee.network.tensors.clone(), decay));
+        let first = After { trainee: trainee.snapshot(), average: average.as_ref().map(|(all, _)| all.clone()), step: 0 };
+        Self { trainee, average, best: None, snapshots: [first.clone(), first] }
     }
 
-    /// The weights as they are now are where the run begins.
-    pub(super) fn begin(&mut self) {
-        let first = Kept::of(&self.trained, 0);
-        self.kept = [first.clone(), first];
+    fn after(&self, step: usize) -> After<B> {
+        After { trainee: self.trainee.snapshot(), average: self.average.as_ref().map(|(all, _)| all.clone()), step }
     }
 
-    /// Keeps the state after a step of the run.
-    pub(super) fn remember(&mut self, step: usize) {
-        self.kept.swap(0, 1);
-        self.kept[1] = Kept::of(&self.trained, step);
-    }
-
-    /// Goes back to the older of the states that were kept; the step it was kept after.
-    pub(super) fn go_back(&mut self) -> usize {
-        let [good, newer] = &mut self.kept;
-        newer.clone_from(good);
-        self.trained.network.tensors.clone_from(&good.weights);
-        self.trained.means.clone_from(&good.means);
-        self.trained.steps = good.adam;
-        good.step
-    }
-
-    /// Remembers the weights as the best so far.
-    pub(super) fn keep(&mut self) {
-        self.best = Some(self.trained.network.tensors.clone());
-    }
-
-    /// Goes back to the best weights, if there are some.
-    pub(super) fn take_best(&mut self) {
-        if let Some(best) = self.best.take() {
-            self.trained.network.tensors = best;
+    /// Takes the last update into the average.
+    pub(crate) fn update_average(&mut self) {
+        let Some((average, decay)) = &mut self.average else { return };
+        let n = self.trainee.updates as f64;
+        // At first the average follows closely: it begins with weights that were drawn.
+        let decay = decay.min((1.0 + n) / (10.0 + n));
+        for (average, weight) in average.iter_mut().zip(&self.trainee.network.tensors) {
+            *average = average.clone() * decay + weight.clone() * (1.0 - decay);
         }
     }
 
-    /// All numbers, for a checkpoint.
-    pub(super) fn numbers(&self) -> Vec<f32> {
-        let weights = self.trained.network.tensors.iter();
-        let kept = self.kept.iter().flat_map(|kept| kept.weights.iter().chain(kept.means.iter().flatten().flatten()));
-        let all = weights.chain(self.trained.means.iter().flatten().flatten()).chain(kept).chain(self.best.iter().flatten());
-        all.flat_map(|tensor| tensor.to_data().iter::<f32>().collect::<Vec<_>>()).collect()
+    /// Does something with the network that is evaluated: the average, where there is one.
+    pub(crate) fn evaluated<T>(&mut self, work: impl FnOnce(&Network<B>) -> T) -> T {
+        self.swap_average();
+        let done = work(&self.trainee.network);
+        self.swap_average();
+        done
     }
 
-    /// The steps that go with them.
-    pub(super) fn steps(&self) -> Steps {
-        Steps { adam: self.trained.steps, kept: self.kept.each_ref().map(|kept| (kept.adam, kept.step)) }
+    fn swap_average(&mut self) {
+        if let Some((average, _)) = &mut self.average {
+            std::mem::swap(average, &mut self.trainee.network.tensors);
+        }
     }
 
-    /// The state of a checkpoint; none if it is of another model.
-    pub(super) fn restored(mut self, numbers: &[f32], steps: &Steps) -> Option<Self> {
-        let mut rest = numbers;
-        let mut next = |like: &Number<B>| -> Option<Number<B>> {
-            let (own, after) = rest.split_at_checked(like.dims()[0])?;
-            rest = after;
-            Some(Tensor::from_data(TensorData::new(own.to_vec(), [own.len()]), &like.device()))
-        };
-        let mut read = |like: &Kept<B>, (adam, step): (usize, usize)| -> Option<Kept<B>> {
-            let weights = like.weights.iter().map(&mut next).collect::<Option<Vec<_>>>()?;
-            let mut means = like.means.clone();
-            for pair in means.iter_mut().flatten() {
-                *pair = [next(&pair[0])?, next(&pair[1])?];
+    /// Keeps the state after a step of the run to go back to.
+    pub(crate) fn take_snapshot(&mut self, step: usize) {
+        self.snapshots.swap(0, 1);
+        self.snapshots[1] = self.after(step);
+    }
+
+    /// Goes back to the older snapshot; the step after which it was taken.
+    pub(crate) fn go_back(&mut self) -> usize {
+        let [older, newer] = &mut self.snapshots;
+        newer.clone_from(older);
+        self.trainee.restore(&older.trainee);
+        if let (Some((average, _)), Some(before)) = (&mut self.average, &older.average) {
+            average.clone_from(before);
+        }
+        older.step
+    }
+
+    /// Marks the weights that are evaluated as the best so far.
+    pub(crate) fn mark_best(&mut self) {
+        self.best = Some(self.evaluated(|network| network.tensors.clone()));
+    }
+
+    /// The network as it is saved: with the best weights if some were marked, else the average, else the last.
+    pub(crate) fn into_network(mut self, keep_best: bool) -> Network<B> {
+        match self.best.take().filter(|_| keep_best) {
+            Some(best) => self.trainee.network.tensors = best,
+            None => self.swap_average(),
+        }
+        self.trainee.network
+    }
+
+    /// All tensors by name, for a checkpoint, and the counts that go with them.
+    pub(crate) fn tensors(&self) -> (NamedTensors, Counts) {
+        let mut all = NamedTensors::default();
+        let now = self.after(0);
+        for (part, after) in std::iter::once((NOW, &now)).chain(SNAPSHOTS.into_iter().zip(&self.snapshots)) {
+            let names = |i: usize| format!("{part}/{}", self.trainee.network.weights()[i].name);
+            for (i, (weight, slots)) in after.trainee.weights.iter().zip(&after.trainee.slots).enumerate() {
+                all.insert(names(i), numbers(weight));
+                for (slot, name) in slots.iter().zip(self.trainee.slot_names()) {
+                    all.insert(format!("{}/{name}", names(i)), numbers(slot));
+                }
+                if let Some(average) = &after.average {
+                    all.insert(format!("{}/average", names(i)), numbers(&average[i]));
+                }
             }
-            Some(Kept { weights, means, adam, step })
-        };
-        let like = Kept::of(&self.trained, 0);
-        let Kept { weights, means, adam, .. } = read(&like, (steps.adam, 0))?;
-        self.kept = [read(&like, steps.kept[0])?, read(&like, steps.kept[1])?];
-        let mut best = Vec::new();
-        for weight in &weights {
-            best.extend(next(weight));
         }
-        self.best = (best.len() == weights.len()).then_some(best);
-        (self.trained.network.tensors, self.trained.means, self.trained.steps) = (weights, means, adam);
-        rest.is_empty().then_some(self)
+        for (weight, best) in self.trainee.network.weights().iter().zip(self.best.iter().flatten()) {
+            all.insert(format!("{BEST}/{}", weight.name), numbers(best));
+        }
+        let of = |after: &After<B>| (after.trainee.updates, after.step);
+        (all, Counts { updates: self.trainee.updates, snapshots: self.snapshots.each_ref().map(of) })
+    }
+
+    /// The state of a checkpoint; none if its tensors are not those of this network and optimizer.
+    pub(crate) fn restored(mut self, mut tensors: NamedTensors, counts: &Counts) -> Option<Self> {
+        let like = self.after(0);
+        let names: Vec<String> = self.trainee.network.weights().iter().map(|weight| weight.name.clone()).collect();
+        let slot_names = self.trainee.slot_names();
+        let mut next = |name: String, like: &Tensor<B, 1>| -> Option<Tensor<B, 1>> {
+            let values = tensors.take(&name).filter(|values| values.len() == like.dims()[0])?;
+            let count = values.len();
+            Some(Tensor::from_data(TensorData::new(values, [count]), &like.device()))
+        };
+        let mut read = |part: &str, (updates, step): (usize, usize)| -> Option<After<B>> {
+            let mut after = After { step, ..like.clone() };
+            after.trainee.updates = updates;
+            for (i, name) in names.iter().enumerate() {
+                after.trainee.weights[i] = next(format!("{part}/{name}"), &like.trainee.weights[i])?;
+                for (slot, slot_name) in after.trainee.slots[i].iter_mut().zip(slot_names) {
+                    *slot = next(format!("{part}/{name}/{slot_name}"), slot)?;
+                }
+                if let Some(average) = &mut after.average {
+                    average[i] = next(format!("{part}/{name}/average"), &average[i])?;
+                }
+            }
+            Some(after)
+        };
+        let now = read(NOW, (counts.updates, 0))?;
+        self.snapshots = [read(SNAPSHOTS[0], counts.snapshots[0])?, read(SNAPSHOTS[1], counts.snapshots[1])?];
+        let best: Vec<_> =
+            names.iter().zip(&now.trainee.weights).filter_map(|(name, like)| next(format!("{BEST}/{name}"), like)).collect();
+        self.best = (best.len() == names.len() && !best.is_empty()).then_some(best);
+        self.trainee.restore(&now.trainee);
+        if let (Some((average, _)), Some(now)) = (&mut self.average, now.average) {
+            *average = now;
+        }
+        tensors.is_empty().then_some(self)
     }
 }
 
-impl<B: LayerBackend> Kept<B> {
-    fn of(trained: &Optimizer<Autodiff<B>>, step: usize) -> Self {
-        Self { weights: trained.network.tensors.clone(), means: trained.means.clone(), adam: trained.steps, step }
-    }
+fn numbers<B: TrainBackend>(tensor: &Tensor<B, 1>) -> Vec<f32> {
+    tensor.to_data().iter().collect()
 }

@@ -4,7 +4,7 @@
 use ncde_data::{Dataset, Targets};
 use ncde_runtime::{At, Model, Prediction};
 use ncde_train::demo::turns;
-use ncde_train::{Answered, Config, Run, predict_all, predict_ends, predict_on};
+use ncde_train::{Answered, Config, Run, TrainRequest, ignore, predict_all, predict_ends, predict_on};
 
 use crate::common::devices;
 
@@ -32,7 +32,7 @@ fn trained(settings: &[&str], data: &Dataset) -> Model {
     common.iter().chain(settings).for_each(|setting| config.set(setting).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&config, data.clone(), None).unwrap();
-    run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap();
+    run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap();
     Model::load(folder.path()).unwrap()
 }
 
@@ -103,7 +103,7 @@ fn a_reservoir_is_asked_on_the_processor() {
     let mut config = Config::default();
     ["name=reservoir", "test_share=0"].iter().for_each(|setting| config.set(setting).unwrap());
     let (data, folder) = (data("end"), tempfile::tempdir().unwrap());
-    Run::new(&config, data.clone(), None).unwrap().train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap();
+    Run::new(&config, data.clone(), None).unwrap().train(&TrainRequest::new(folder.path()), &mut ignore).unwrap();
     let model = Model::load(folder.path()).unwrap();
     for device in devices() {
         assert_eq!(predict_on(device, &model, &data, At::End).unwrap(), predict_all(&model, &data).unwrap());

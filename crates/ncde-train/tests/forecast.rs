@@ -6,7 +6,7 @@ use ncde_report::Metrics;
 use ncde_report::metrics::Forecast;
 use ncde_runtime::random::Stream;
 use ncde_runtime::{Forecast as Task, Model, Prediction};
-use ncde_train::{Config, Outcome, Run, score};
+use ncde_train::{Config, Outcome, Run, TrainRequest, ignore, score};
 
 fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
@@ -60,7 +60,7 @@ fn drifting(id: &str, length: usize, seed: u64) -> Case {
 
 fn trained(config: &Config, data: Dataset, folder: &std::path::Path) -> Outcome {
     let run = Run::new(config, data, None).unwrap();
-    run.train(folder, false, ["test", "now"], &mut |_| {}).unwrap()
+    run.train(&TrainRequest::new(folder), &mut ignore).unwrap()
 }
 
 fn metrics(metrics: Option<&Metrics>) -> &Forecast {
@@ -84,7 +84,7 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
     assert_eq!(task.baseline.as_ref().unwrap().period, Some(24));
 
     let folder = tempfile::tempdir().unwrap();
-    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
     assert_eq!((record.data.test, record.data.observations.unwrap()[2]), (1, cut.test.len()));
     let test = metrics(record.test.as_ref());
     let names: Vec<&str> = test.naive.iter().map(|naive| naive.name.as_str()).collect();
@@ -234,7 +234,7 @@ fn labels_at_the_steps_of_one_long_series_are_split_by_time_and_count_as_one_ser
         let run = Run::new(&config(settings), data.clone(), None).unwrap();
         assert!(run.cuts().is_some());
         let folder = tempfile::tempdir().unwrap();
-        let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+        let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
         let Some(Metrics::Classification(test)) = &record.test else { panic!("{:?}", record.test) };
         assert_eq!((test.cases, test.series.as_ref().unwrap().count, test.interval()), (180, 1, None));
         assert!(test.accuracy > 0.8, "{settings:?}: {}", test.accuracy);
@@ -304,5 +304,5 @@ fn what_cannot_be_split_by_time_is_told() {
     let own = config(&["task=forecast", "test_share=0", "model.spans=2", "model.order=3", "model.random=10"]);
     let run = Run::new(&own, one(), None).unwrap();
     assert_eq!(run.series(), [1, 1, 0]);
-    assert!(run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record.test.is_none());
+    assert!(run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record.test.is_none());
 }

@@ -4,7 +4,7 @@
 use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{Model, Prediction};
-use ncde_train::{Config, Run};
+use ncde_train::{Config, Run, TrainRequest, ignore};
 
 const TRAINED: usize = 150;
 
@@ -57,7 +57,7 @@ fn trained(settings: &[&str]) -> Model {
     settings.iter().for_each(|setting| config.set(setting).unwrap());
     let run = Run::new(&config, data(), None).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    run.train(folder.path(), false, ["", ""], &mut |_| {}).unwrap();
+    run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap();
     Model::load(folder.path()).unwrap()
 }
 

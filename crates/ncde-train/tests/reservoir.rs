@@ -6,7 +6,7 @@ use std::path::Path;
 use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{Model, Prediction, SPEC, WEIGHTS};
-use ncde_train::{Config, Event, Outcome, Run, predict_all, score};
+use ncde_train::{Config, Event, Outcome, Run, TrainRequest, ignore, predict_all, score};
 
 /// A small one.
 /// A small model for series as a whole.
@@ -94,16 +94,19 @@ fn sums(data: &Dataset) -> Targets {
 
 fn fitted(config: &Config, data: Dataset, folder: &Path) -> Outcome {
     let run = Run::new(config, data, None).unwrap();
-    assert_eq!((run.spec().name.as_str(), run.settings().closed), ("reservoir", true));
+    assert_eq!((run.spec().name.as_str(), run.settings().is_closed_form()), ("reservoir", true));
     let mut seen = Vec::new();
-    let outcome = run.train(folder, false, ["test", "now"], &mut |event| match event {
-        Event::Solved { chosen, error } => {
-            assert!(!chosen.is_empty() && error.is_finite());
-            seen.push("solved");
-        }
-        Event::Testing => seen.push("testing"),
-        other => panic!("{other:?}"),
-    });
+    let outcome = run.train(
+        &TrainRequest::new(folder),
+        &mut watching(|event| match event {
+            Event::Solved { chosen, error } => {
+                assert!(!chosen.is_empty() && error.is_finite());
+                seen.push("solved");
+            }
+            Event::Testing => seen.push("testing"),
+            other => panic!("{other:?}"),
+        }),
+    );
     assert_eq!(seen, ["solved", "testing"]);
     outcome.unwrap()
 }
@@ -243,7 +246,7 @@ fn constants_say_nothing() {
     data.cases.iter_mut().for_each(|case| case.values.fill(0.7));
     let folder = tempfile::tempdir().unwrap();
     // The lengths of series differ, so something varies; whatever is said, it is a number.
-    if let Ok(outcome) = Run::new(&config(&[]), data, None).unwrap().train(folder.path(), false, ["test", "now"], &mut |_| {}) {
+    if let Ok(outcome) = Run::new(&config(&[]), data, None).unwrap().train(&TrainRequest::new(folder.path()), &mut ignore) {
         assert!(outcome.record.test.unwrap().get("loss").unwrap().is_finite());
     }
 }
@@ -262,8 +265,8 @@ fn a_seed_decides_every_bit_with_any_threads() {
     assert!(one != files(2, &config(&["seed=1"])), "the seed changes nothing");
     // What is printed can be given back, and makes the same model.
     let run = Run::new(&config(&[]), data(), None).unwrap();
-    let printed = Config::from_toml(&run.settings().config.explained()).unwrap();
-    assert_eq!(printed, run.settings().config);
+    let printed = Config::from_toml(&run.config().explained()).unwrap();
+    assert_eq!(printed, *run.config());
     assert!(one == files(2, &printed), "what is printed makes another model");
 }
 
@@ -273,7 +276,7 @@ fn without_a_name_it_is_the_default() {
         let mut config = Config::default();
         settings.iter().for_each(|setting| config.set(setting).unwrap());
         let run = Run::new(&config, Waves { cases: 12, ..WAVES }.data(), None).unwrap();
-        (run.spec().name.clone(), run.settings().closed)
+        (run.spec().name.clone(), run.settings().is_closed_form())
     };
     assert_eq!(closed(&[]), ("reservoir".into(), true));
     assert_eq!(closed(&["seed=3", "metric=auroc"]), ("reservoir".into(), true));
@@ -323,7 +326,7 @@ fn in_a_composition_of_ones_own_it_comes_before_what_is_trained() {
     };
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&Config::from_toml(&layers("")).unwrap(), WAVES.data(), None).unwrap();
-    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
     let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
     assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
     let trained = layers("[[model.layers]]\nlayer = \"linear\"\noutputs = 3\n");

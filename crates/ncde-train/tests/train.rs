@@ -3,10 +3,11 @@
 
 use ncde_data::{Dataset, Targets};
 use ncde_report::Metrics;
+use ncde_report::record::StopReason;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Form;
 use ncde_train::demo::turns;
-use ncde_train::{Config, Device, Error, Event, Outcome, Run};
+use ncde_train::{Config, Device, Error, Event, Outcome, Run, TrainRequest, ignore, watching};
 
 use crate::common::devices;
 
@@ -24,7 +25,7 @@ fn small() -> Dataset {
 
 fn train(settings: &[&str], data: Dataset) -> Result<Outcome, Error> {
     let folder = tempfile::tempdir().unwrap();
-    Run::new(&config(settings), data, None)?.train(folder.path(), false, ["test", "now"], &mut |_| {})
+    Run::new(&config(settings), data, None)?.train(&TrainRequest::new(folder.path()), &mut ignore)
 }
 
 #[test]
@@ -64,7 +65,7 @@ fn the_saved_model_says_what_the_trained_one_said() {
         }
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(&own, small(), None).unwrap();
-        let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+        let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
         let (best, validation) = (record.best.unwrap(), record.validation.unwrap());
         let saved = validation.get("loss").unwrap();
         assert_eq!(best.metric, "loss");
@@ -110,7 +111,7 @@ fn short_windows_of_many_channels_come_as_increments() {
         let run = Run::new(&own, wide(), None).unwrap();
         let LayerSpec::Windows(windows) = &run.spec().layers[0] else { panic!("{}", run.spec().detail()) };
         assert_eq!(windows.form, Form::Increments {});
-        let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+        let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
         let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
         assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
     }
@@ -121,18 +122,21 @@ fn events_come_in_order_and_the_loss_falls() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&config(&["steps=120", "evaluate_every=40", "rate=0.03"]), small(), None).unwrap();
     let mut seen = Vec::new();
-    let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| {
-        seen.push(match event {
-            Event::Started { done, steps, parameters } => {
-                assert!(done == 0 && steps == 120 && parameters > 0);
-                'a'
-            }
-            Event::Step { .. } => 's',
-            Event::Evaluated { .. } => 'e',
-            Event::Testing => 't',
-            _ => '?',
-        });
-    });
+    let outcome = run.train(
+        &TrainRequest::new(folder.path()),
+        &mut watching(|event| {
+            seen.push(match event {
+                Event::Started { done, steps, parameters } => {
+                    assert!(done == 0 && steps == 120 && parameters > 0);
+                    'a'
+                }
+                Event::Step { .. } => 's',
+                Event::Evaluated { .. } => 'e',
+                Event::Testing => 't',
+                _ => '?',
+            });
+        }),
+    );
     let text: String = seen.into_iter().collect();
     let part = format!("{}e", "s".repeat(40));
     assert_eq!(text, format!("a{part}{part}{part}t"));
@@ -200,10 +204,10 @@ fn what_was_good_before_an_explosion_is_kept() {
     }
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&own, data, None).unwrap();
-    let message = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap_err().to_string();
+    let message = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap_err().to_string();
     assert!(message.contains("--set rate=") && message.contains("those of step 1, are saved"), "{message}");
-    let again = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap();
-    assert!(again.already && again.record.stopped == "explosion" && again.record.best.is_some());
+    let again = run.train(&TrainRequest::new(folder.path()).resumed(), &mut ignore).unwrap();
+    assert!(again.already && again.record.stopped == StopReason::Diverged && again.record.best.is_some());
     ncde_runtime::Model::load(folder.path()).unwrap();
 }
 
@@ -214,7 +218,7 @@ fn few_cases_are_all_learned_from_unless_asked_otherwise() {
     let run = Run::new(&own, small(), None).unwrap();
     assert_eq!((run.parts().train.len(), run.parts().validation.len()), (51, 0));
     let folder = tempfile::tempdir().unwrap();
-    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
     assert!(record.best.is_none() && record.validation.is_none() && record.test.is_some());
     assert_eq!(Run::new(&config(&[]), small(), None).unwrap().parts().validation.len(), 12);
 }
@@ -223,7 +227,7 @@ fn few_cases_are_all_learned_from_unless_asked_otherwise() {
 fn the_largest_state_of_a_neural_model_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&config(&["name=log-ncde", "init=1.0"]), small(), None).unwrap();
-    run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap();
+    run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap();
     let model = ncde_runtime::Model::load(folder.path()).unwrap();
     let radius = model.weights().iter().find(|weight| weight.name.ends_with(".radius")).unwrap().values[0];
     assert!(radius > 0.1 && radius < 100.0, "{radius}");
@@ -236,7 +240,7 @@ fn a_validation_case_that_overflows_does_not_end_a_run() {
     let mut data = small();
     data.cases[case].values.iter_mut().for_each(|x| *x *= 1e12);
     let folder = tempfile::tempdir().unwrap();
-    let record = Run::new(&own, data, None).unwrap().train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let record = Run::new(&own, data, None).unwrap().train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
     assert!(record.history.iter().all(|point| point.metric.is_none()));
     // The case that has no prediction is wrong, and the others are scored.
     assert_eq!((record.overflowed.validation.len(), record.validation.unwrap().cases()), (1, 12));
@@ -253,11 +257,14 @@ fn a_test_case_that_overflows_is_named_and_counts_as_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(&own, data, None).unwrap();
     let mut told = Vec::new();
-    let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| {
-        if let Event::Overflowed { part, cases } = event {
-            told.push((part.to_owned(), cases.to_vec()));
-        }
-    });
+    let outcome = run.train(
+        &TrainRequest::new(folder.path()),
+        &mut watching(|event| {
+            if let Event::Overflowed { part, cases } = event {
+                told.push((part.to_owned(), cases.to_vec()));
+            }
+        }),
+    );
     let record = outcome.unwrap().record;
     assert_eq!(told, [("test".to_owned(), vec![id.clone()])]);
     assert_eq!(record.overflowed.test, std::slice::from_ref(&id));
@@ -267,7 +274,7 @@ fn a_test_case_that_overflows_is_named_and_counts_as_wrong() {
     assert_eq!(metrics.cases, run.parts().test.len());
     assert_eq!(metrics.accuracy, metrics.correct() as f64 / metrics.cases as f64);
     assert_eq!(metrics.confusion.iter().flatten().sum::<u64>() as usize, metrics.cases - 1);
-    let again = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap();
+    let again = run.train(&TrainRequest::new(folder.path()).resumed(), &mut ignore).unwrap();
     assert!(again.already && again.record == record);
 }
 
@@ -293,23 +300,26 @@ fn a_step_that_explodes_is_taken_again_from_earlier_weights() {
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(&config(EXPLODES), small(), None).unwrap().with_device(device);
         let (mut told, mut steps) = (0, Vec::new());
-        let outcome = run.train(folder.path(), false, ["test", "now"], &mut |event| match event {
-            Event::Recovered { recovery, count, most } => {
-                told += 1;
-                assert!(count == told && count <= most && recovery.from < recovery.step, "{recovery:?}");
-                assert!((recovery.factor - 0.3_f64.powi(count as i32)).abs() < 1e-12 && !recovery.reason.is_empty());
-            }
-            Event::Step { step, loss } => {
-                assert!(loss.is_finite());
-                steps.push(step);
-            }
-            _ => {}
-        });
+        let outcome = run.train(
+            &TrainRequest::new(folder.path()),
+            &mut watching(|event| match event {
+                Event::Recovered { recovery, count, most } => {
+                    told += 1;
+                    assert!(count == told && count <= most && recovery.from < recovery.step, "{recovery:?}");
+                    assert!((recovery.factor - 0.3_f64.powi(count as i32)).abs() < 1e-12 && !recovery.reason.is_empty());
+                }
+                Event::Step { step, loss } => {
+                    assert!(loss.is_finite());
+                    steps.push(step);
+                }
+                _ => {}
+            }),
+        );
         let record = outcome.unwrap().record;
         assert!(told > 0 && record.recoveries.len() == told, "{:?}", record.recoveries);
         // Every step is told once and in order, also where a device had begun the next.
         assert!(steps.into_iter().eq(1..=70), "{device:?}");
-        assert_eq!((record.steps, record.stopped.as_str()), (70, "steps"));
+        assert_eq!((record.steps, record.stopped), (70, StopReason::Steps));
         let last = record.history.last().unwrap();
         assert!((last.rate - 300.0 * record.recoveries[told - 1].factor).abs() < 1e-9, "{last:?}");
         assert!(record.test.is_some_and(|test| test.cases() > 0));
@@ -325,21 +335,24 @@ fn a_run_that_went_back_is_resumed_to_the_same_bits() {
 fn resumed_to_the_same_bits(device: Device) {
     let run = Run::new(&config(EXPLODES), small(), None).unwrap().with_device(device);
     let whole = tempfile::tempdir().unwrap();
-    let record = run.train(whole.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let record = run.train(&TrainRequest::new(whole.path()), &mut ignore).unwrap().record;
     let weights = std::fs::read(whole.path().join(ncde_runtime::WEIGHTS)).unwrap();
     for killed in [5, 36, 57] {
         let folder = tempfile::tempdir().unwrap();
         let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            run.train(folder.path(), false, ["test", "now"], &mut |event| {
-                if let Event::Step { step, .. } = event
-                    && step == killed
-                {
-                    std::panic::resume_unwind(Box::new("killed"));
-                }
-            })
+            run.train(
+                &TrainRequest::new(folder.path()),
+                &mut watching(|event| {
+                    if let Event::Step { step, .. } = event
+                        && step == killed
+                    {
+                        std::panic::resume_unwind(Box::new("killed"));
+                    }
+                }),
+            )
         }));
         assert!(stopped.is_err());
-        let resumed = run.train(folder.path(), true, ["test", "now"], &mut |_| {}).unwrap().record;
+        let resumed = run.train(&TrainRequest::new(folder.path()).resumed(), &mut ignore).unwrap().record;
         assert_eq!(resumed.recoveries, record.recoveries);
         assert!(
             std::fs::read(folder.path().join(ncde_runtime::WEIGHTS)).unwrap() == weights,
@@ -358,13 +371,13 @@ fn what_was_asked_for_is_done() {
     )
     .unwrap();
     assert_eq!(run.parts().test.len(), 12);
-    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
-    assert_eq!((record.steps, record.stopped.as_str()), (12, "steps"));
+    let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
+    assert_eq!((record.steps, record.stopped), (12, StopReason::Steps));
     let twice = small().concat(small()).unwrap();
     let record = train(&["deduplicate=true"], twice).unwrap().record;
     assert_eq!(record.data.removed_duplicates, 60);
     let quick = train(&["minutes=0.0001", "steps=100000", "evaluate_every=50000"], small()).unwrap().record;
-    assert_eq!(quick.stopped, "time");
+    assert_eq!(quick.stopped, StopReason::Time);
 }
 
 /// Bits, and whether their sum so far is odd: a label at every observation, or only where `keep` says.
@@ -418,7 +431,7 @@ fn labels_in_the_middle_of_windows_are_learned_from_as_they_are_predicted() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let run = Run::new(&config(settings), data.clone(), None).unwrap();
-        let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+        let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
         let (best, saved) = (record.best.unwrap().value, record.validation.unwrap());
         // Every label counts: the saved model is scored at each, and so was the trained one.
         assert_eq!(
@@ -460,12 +473,12 @@ fn a_composition_of_ones_own_is_trained_saved_and_checked() {
         (run.spec().name.as_str(), run.spec().detail().as_str()),
         ("layers", "linear, residual [linear-cde], pool, linear")
     );
-    let record = run.train(folder.path(), false, ["test", "now"], &mut |_| {}).unwrap().record;
+    let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
     let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
     assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{best} {saved}");
     // What is printed can be given back.
-    let printed = run.settings().config.explained();
-    assert_eq!(Config::from_toml(&printed).unwrap(), run.settings().config);
+    let printed = run.config().explained();
+    assert_eq!(Config::from_toml(&printed).unwrap(), *run.config());
 
     let wrong = |layers: &str| Run::new(&Config::from_toml(&toml(layers)).unwrap(), small(), None).unwrap_err().to_string();
     let message = wrong("[[model.layers]]\nlayer = \"linear\"\n");

@@ -1,9 +1,10 @@
 //! `ncde bench train`: whole steps of training on random series, as `ncde train` takes them: a batch, forward, in reverse, update.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use ncde_data::{Case, Clock, Dataset, Targets};
-use ncde_train::{Config, Event, Run};
+use ncde_train::{Config, Event, Run, TrainRequest};
 use serde::Serialize;
 
 use super::random::normal;
@@ -60,13 +61,16 @@ pub(super) fn run(args: &BenchTrainArgs) -> Result<(), Failure> {
         let directory = std::env::temp_dir().join(format!("ncde-bench-{}", std::process::id()));
         let run = Run::new(&config, series(args), None)?.with_device(device);
         let (mut times, mut parameters, mut last) = (Vec::with_capacity(steps), 0, Instant::now());
-        let done = run.train(&directory, false, ["", ""], &mut |event| match event {
-            Event::Started { parameters: own, .. } => (parameters, last) = (own, Instant::now()),
-            Event::Step { .. } => {
-                times.push(last.elapsed().as_secs_f64());
-                last = Instant::now();
+        let done = run.train(&TrainRequest::new(&directory), &mut |event| {
+            match event {
+                Event::Started { parameters: own, .. } => (parameters, last) = (own, Instant::now()),
+                Event::Step { .. } => {
+                    times.push(last.elapsed().as_secs_f64());
+                    last = Instant::now();
+                }
+                _ => {}
             }
-            _ => {}
+            ControlFlow::Continue(())
         });
         // Whatever happened, nothing stays behind.
         let _ = std::fs::remove_dir_all(&directory);

@@ -17,7 +17,7 @@ use crate::plan::{Budget, Entry, Metric, Plan, Request};
 use crate::record::Record;
 use crate::report::learning_curves;
 use crate::table::names;
-use crate::token::{A5, Around, Fit, Flow, Lengths, Rates, Row, Slice, WALSH_HADAMARD};
+use crate::token::{A5, Around, Fit, Flow, Lengths, Rates, Row, Slice, WALSH_HADAMARD, curve};
 use crate::{Error, Figure};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -86,7 +86,7 @@ pub(super) fn recipe(budget: Budget, row: Row, blocks: usize, seed: u64) -> Reci
     let slice = Slice { blocks, scale, init: 1.0, dropout: budget.of(0.0, own_dropout), flow: Flow::Euler };
     let fit = Fit {
         steps,
-        rates: Rates { most: rate, least: 1e-5, warm_up: 0.1 },
+        rates: Rates { peak: rate, floor: 1e-5, warmup: 0.1 },
         decay: 0.01,
         clip: budget.of(1.0, 0.0),
         penalty: budget.of(0.0, row.penalty()),
@@ -114,7 +114,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                     let own = recipe(budget, row.clone(), blocks, seed).asked(request, &model)?;
                     let mut job = own.job((model, task.clone(), seed), (source, words), move |fitted, own| {
                         let mut own = own;
-                        if fitted.accuracy() > ENOUGH {
+                        if curve(fitted).last().is_some_and(|point| point[1] > ENOUGH) {
                             own.values.insert("blocks".into(), blocks as f64);
                         }
                         Ok(own)

@@ -1,7 +1,7 @@
 //! Settings of a run on words that are changed from outside: `KEY=VALUE`, keys as `result.json` has them.
 //!
 //! ```text
-//! training.rates.most=0.01      rates.most=0.01      most=0.01        one key, by as much of its name as no other has
+//! training.rates.peak=0.01      rates.peak=0.01      peak=0.01        one key, by as much of its name as no other has
 //! ```
 
 use serde_json::Value;
@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     fn a_key_goes_by_as_much_of_its_name_as_no_other_has() {
-        let begun = json!({"hidden": 4, "training": {"rates": {"most": 1.0}, "steps": 3, "hidden": 1}, "model": {"init": 1.0, "steps": 2}});
+        let begun = json!({"hidden": 4, "training": {"rates": {"peak": 1.0}, "steps": 3, "hidden": 1}, "model": {"init": 1.0, "steps": 2}});
         let changed = |assignment: &str| {
             let mut own = begun.clone();
             change(&mut own, assignment).map(|()| own).map_err(|e| e.to_string())
         };
-        assert_eq!(changed("most=0.5").unwrap()["training"]["rates"]["most"], 0.5);
+        assert_eq!(changed("peak=0.5").unwrap()["training"]["rates"]["peak"], 0.5);
         assert_eq!(changed("hidden=9").unwrap()["hidden"], 9);
         assert_eq!(changed("training.steps = 9").unwrap()["training"]["steps"], 9);
         assert_eq!(changed("model.flow=exp").unwrap()["model"]["flow"], "exp");

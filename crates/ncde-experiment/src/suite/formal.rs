@@ -102,7 +102,7 @@ fn recipe(budget: Budget, row: Row, seed: u64) -> Recipe {
     let slice = Slice { blocks: 2, scale, init, dropout: 0.01, flow };
     let fit = Fit {
         steps: budget.of(2000, 100_000),
-        rates: Rates { most: budget.of(5e-3, 2e-3), least: 1e-5, warm_up: budget.of(0.05, 0.1) },
+        rates: Rates { peak: budget.of(5e-3, 2e-3), floor: 1e-5, warmup: budget.of(0.05, 0.1) },
         decay: 0.01,
         clip: budget.of(1.0, if chooses { 1.0 } else { 0.0 }),
         penalty: budget.of(0.0, row.penalty()),

@@ -7,15 +7,15 @@
 //! Networks of width 8 with `SiLU` and 2, 3 or 4 hidden layers, fitted to `sign(x)` on `[-1, 1]`. Published: thesis, section on Lip(gamma) neural networks:
 //! about 297 and 16910 at depths 3 and 4. How they were trained is not said.
 
+use std::ops::ControlFlow;
+
 use ncde_kernels::neural::Activation as Pointwise;
-use ncde_layers::layer::{Phase, Update};
 use ncde_report::plot::{Axis, Spacing};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Activation, Function, Linear, Signal};
-use ncde_runtime::random::Stream;
 use ncde_solve::field::{Activation as Smooth, Network};
 use ncde_solve::lip;
-use ncde_train::{Answers, Device, Padded, learner};
+use ncde_train::{Event, FitRequest, Padded, Plan as TrainPlan, Schedule, Shape, Source, Targets, fit};
 use serde_json::json;
 
 use crate::plan::{Control, Entry, Job, Metric, Plan, Published, Request};
@@ -83,31 +83,46 @@ fn name(depth: usize) -> String {
 /// The first learning rate.
 const RATE: f64 = 0.02;
 
+/// All points, and their signs, in every step.
+struct Sign {
+    rows: Padded,
+    sign: Vec<f32>,
+}
+
+impl Source for Sign {
+    fn batch(&mut self, _: usize) -> (Padded, Targets) {
+        (self.rows.clone(), Targets::Numbers(vec![self.sign.clone()]))
+    }
+}
+
 /// Fits a network to the sign, and measures its norm and its bound.
 fn fitted(depth: usize, seed: u64, steps: usize, control: &mut Control<'_>) -> Result<Option<Measured>, Error> {
     let silu = || LayerSpec::Activation(Activation { function: Function::Each(Pointwise::Silu) });
     let hidden = (0..depth).flat_map(|_| [LayerSpec::Linear(Linear { outputs: WIDTH }), silu()]);
     let layers: Vec<LayerSpec> = hidden.chain([LayerSpec::Linear(Linear { outputs: 1 })]).collect();
-    let mut trained = learner(Device::Cpu, &layers, &Signal::values(1), seed)?;
     // Halfway between the places of a grid, so that 0, where the sign jumps, is none of them.
     let x: Vec<f32> = (0..POINTS).map(|i| ((i as f64 + 0.5) / POINTS as f64 * 2.0 - 1.0) as f32).collect();
     let sign: Vec<f32> = x.iter().map(|x| x.signum()).collect();
-    let rows = Padded { values: x, lengths: vec![POINTS], width: 1 };
+    let schedule = Schedule { peak: RATE, floor: 0.0, warmup: 0.0, shape: Shape::Cosine };
+    let plan = TrainPlan { schedule, seed, evaluate_every: steps, recoveries: 0, ..TrainPlan::new(steps, RATE) };
+    let (input, stop) = (Signal::values(1), control.stop().clone());
+    let request = FitRequest { stop: Some(&stop), ..FitRequest::new(&layers, &input, &plan) };
     let mut error = f64::NAN;
-    for step in 0..steps {
-        if control.is_over() {
-            return Ok(None);
+    let trained = fit(&request, &mut Sign { rows: Padded::of([&x[..]], 1), sign }, &mut |event| {
+        if let Event::Step { step, loss } = event {
+            error = loss;
+            if step % 100 == 0 {
+                control.say(&format!("step {step} of {steps}, error {error:.4}"), step as f64 / steps as f64);
+            }
         }
-        let rate = RATE * 0.5 * (1.0 + (std::f64::consts::PI * step as f64 / steps as f64).cos());
-        let begun = trained.begin(Update::rate(rate), Phase::Train(Stream::new(seed, 0)), &rows, Answers::Numbers(&sign))?;
-        error = begun.seen()?.loss;
-        if step % 100 == 0 {
-            control.say(&format!("step {step} of {steps}, error {error:.4}"), step as f64 / steps as f64);
-        }
+        ControlFlow::Continue(())
+    })?;
+    if trained.reason.is_none() {
+        return Ok(None);
     }
     let network = Network::new(1, 1, WIDTH, depth, Smooth::Silu, Smooth::Identity)?;
     // Layer by layer the matrix, then the vector, as both have them.
-    let weights: Vec<f64> = trained.state().0.iter().take(trained.parameters()).map(|&x| f64::from(x)).collect();
+    let weights: Vec<f64> = trained.network.weights().iter().flat_map(|own| own.values.iter().map(|&x| f64::from(x))).collect();
     let side = (1..=MEASURED).map(|i| (i as f64 / MEASURED as f64).powi(3));
     let points: Vec<f64> = side.flat_map(|x| [-x, x]).chain([0.0]).collect();
     let norm = lip::measure(&network, &weights, &points, 2.0)?;

@@ -2,14 +2,16 @@
 
 use std::rc::Rc;
 
+use ncde_report::record::StopReason;
 use ncde_report::statistics::Better;
+use ncde_train::{FitRequest, Fitted};
 use serde_json::json;
 
 use super::change::change;
 use crate::Error;
 use crate::plan::{Control, Job, Metric, Request};
 use crate::record::{EXPLODED, Measured};
-use crate::token::{Fit, Fitted, Kept, Matrices, Row, Slice, Source, fit};
+use crate::token::{Fit, Matrices, Row, Slice, WordSource, curve, fit};
 
 /// The share of answers that are right on words that were held out.
 pub(super) const ACCURACY: Metric =
@@ -87,25 +89,31 @@ impl Recipe {
     }
 
     /// Trains, and says so; none if it was stopped.
-    fn train(&self, source: &dyn Source, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
+    fn train(&self, source: &dyn WordSource, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
         let (layers, signal) = self.slice.layers(&self.row, source);
-        let steps = self.fit.steps;
-        let (stop, kept) = (control.stop(), Kept { directory: control.directory(), settings });
+        let (steps, plan) = (self.fit.steps, self.fit.plan());
+        let (stop, directory) = (control.stop().clone(), control.directory().to_path_buf());
+        let request = FitRequest {
+            device: control.device(),
+            directory: Some(&directory),
+            identity: settings,
+            stop: Some(&stop),
+            ..FitRequest::new(&layers, &signal, &plan)
+        };
         let mut last = f64::NAN;
-        let fitted =
-            fit((&layers, &signal), source, &self.fit, (control.device(), stop, Some(kept)), &mut |step, loss, seen| {
-                last = seen.unwrap_or(last);
-                let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
-                control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
-            })?;
-        Ok((!fitted.stopped).then_some(fitted))
+        let fitted = fit(&request, source, self.fit.held_out, &mut |step, loss, seen| {
+            last = seen.unwrap_or(last);
+            let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
+            control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
+        })?;
+        Ok(fitted.reason.is_some().then_some(fitted))
     }
 
     /// A job that trains on a source; `after` may measure more.
     pub(super) fn job(
         self,
         (model, task, seed): (String, String, u64),
-        (source, words): (Rc<dyn Source>, serde_json::Value),
+        (source, words): (Rc<dyn WordSource>, serde_json::Value),
         after: impl Fn(&Fitted, Measured) -> Result<Measured, Error> + 'static,
     ) -> Job {
         let settings = self.settings(&words);
@@ -120,13 +128,14 @@ impl Recipe {
 
 /// What every run on tokens measures.
 fn measured(fitted: &Fitted) -> Measured {
+    let curve = curve(fitted);
     let values = [
-        (ACCURACY.name, fitted.accuracy()),
-        (BEST.name, fitted.curve.iter().map(|point| point[1]).fold(f64::NAN, f64::max)),
+        (ACCURACY.name, curve.last().map_or(f64::NAN, |point| point[1])),
+        (BEST.name, curve.iter().map(|point| point[1]).fold(f64::NAN, f64::max)),
         ("steps", fitted.steps as f64),
         (TIME.name, fitted.seconds / fitted.steps.max(1) as f64),
         ("parameters", fitted.network.parameters() as f64),
-        (EXPLODED, f64::from(u8::from(fitted.exploded))),
+        (EXPLODED, f64::from(u8::from(fitted.reason == Some(StopReason::Diverged)))),
     ];
-    Measured::of(&values).with_curve("accuracy", fitted.curve.clone())
+    Measured::of(&values).with_curve("accuracy", curve)
 }

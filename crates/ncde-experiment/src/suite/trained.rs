@@ -3,9 +3,12 @@
 use std::rc::Rc;
 
 use ncde_data::Dataset;
+use ncde_report::record::StopReason;
 use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
-use ncde_train::{Config, Event, Run, SplitBy};
+use std::ops::ControlFlow;
+
+use ncde_train::{Config, Event, Run, SplitBy, TrainRequest};
 
 use crate::Error;
 use crate::memory::Watch;
@@ -118,11 +121,18 @@ pub(super) fn job_in_parts(
 fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, name: &str) -> Result<Option<Measured>, Error> {
     let memory = Watch::begin();
     let run = Run::new(config, train, test)?.stopped_by(control.stop().clone()).with_device(control.device());
-    let (steps, directory) = (run.settings().steps, control.directory());
-    let result = run.train(directory, true, [name, ""], &mut |event| match event {
-        Event::Step { step, loss } => control.say(&format!("step {step} of {steps}, loss {loss:.3}"), step as f64 / steps as f64),
-        Event::Testing => control.say("testing", 1.0),
-        _ => {}
+    let (steps, directory) = (run.settings().plan.steps, control.directory());
+    let directory = directory.to_path_buf();
+    let request = TrainRequest { command: name, ..TrainRequest::new(&directory).resumed() };
+    let result = run.train(&request, &mut |event| {
+        match event {
+            Event::Step { step, loss } => {
+                control.say(&format!("step {step} of {steps}, loss {loss:.3}"), step as f64 / steps as f64);
+            }
+            Event::Testing => control.say("testing", 1.0),
+            _ => {}
+        }
+        ControlFlow::Continue(())
     });
     let record = match result {
         Ok(outcome) => outcome.record,
@@ -132,7 +142,7 @@ fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, nam
             let path = directory.join(RUN);
             RunRecord::read(&path).map_err(|e| Error::File { path, problem: e.to_string() })?
         }
-        Err(error) if error.is_explosion() => return Ok(Some(Measured::of(&[(EXPLODED, 1.0)]))),
+        Err(error) if error.is_divergence() => return Ok(Some(Measured::of(&[(EXPLODED, 1.0)]))),
         Err(error) => return Err(error.into()),
     };
     let mut own = measured(&record);
@@ -150,7 +160,7 @@ fn measured(record: &RunRecord) -> Measured {
         ("step_seconds", Some(record.seconds_per_step)),
         ("train_seconds", Some(record.seconds)),
         ("parameters", Some(record.model.parameters as f64)),
-        (EXPLODED, (record.stopped == "explosion").then_some(1.0)),
+        (EXPLODED, (record.stopped == StopReason::Diverged).then_some(1.0)),
     ];
     let values: Vec<(&str, f64)> = values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let curve = record.history.iter().filter_map(|point| Some([point.step as f64, point.metric?])).collect();

@@ -15,7 +15,7 @@
 use ncde_runtime::random::Stream;
 
 use super::group::Group;
-use super::words::{Batch, Source, Word};
+use super::words::{Batch, Word, WordSource};
 use crate::Shuffle;
 
 /// Words of length 2 a step.
@@ -95,7 +95,7 @@ pub(super) fn below(stream: &Stream, place: u64, n: usize) -> usize {
     ((u128::from(stream.bits(place)) * n as u128) >> 64) as usize
 }
 
-impl Source for A5 {
+impl WordSource for A5 {
     fn vocabulary(&self) -> usize {
         Group::ORDER
     }

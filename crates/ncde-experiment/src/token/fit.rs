@@ -1,29 +1,25 @@
 //! Training on words that are drawn step by step:
 //!
 //! ```text
-//! loss_t = sum_groups mean_answers -ln p(answer) + lambda sum_blocks |A|_F,   theta <- AdamW(rate_t),   rate_t: linear warm-up, then a cosine
+//! loss_n = sum_groups mean_answers -ln p(answer) + lambda sum_blocks |A|_F,   theta <- AdamW(rate_n),   rate_n: linear warm-up, then a cosine
 //! ```
 //!
-//! The logarithm is of one softmax. Every `look` steps the accuracy on words that are held out is measured, over all answers.
+//! The logarithm is of one softmax. Every `look` steps the accuracy on words that are held out is measured, over all answers. The loop is that of [`ncde_train::fit`].
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::ops::ControlFlow;
 
-use ncde_layers::layer::{Begun, Error, FieldNorm, InFlight, Phase, Update};
-use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::Signal;
+use ncde_layers::layer::{Error, FieldNorm};
+use ncde_report::record::{Point, StopReason};
 use ncde_runtime::random::Stream;
-use ncde_train::{Answers, Device, Learner, Padded, learner};
+use ncde_train::{
+    Evaluation, Event, FitRequest, Fitted, OptimizerName, Padded, Plan, Predictor, Schedule, Shape, Source, Targets,
+};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{self, Standing};
-use super::words::{Batch, Source, Word};
+use super::words::{Batch, Word, WordSource};
 
 /// The stream of dropout.
 const DROPOUT: u64 = 20;
-/// What survives a kill is written this often, in seconds.
-const CHECKPOINT_SECONDS: f64 = 60.0;
 /// The most tokens of a pass that measures.
 const MAX_TOKENS: usize = 1 << 15;
 
@@ -32,31 +28,11 @@ const MAX_TOKENS: usize = 1 << 15;
 #[serde(deny_unknown_fields)]
 pub struct Rates {
     /// The largest.
-    pub most: f64,
+    pub peak: f64,
     /// The last.
-    pub least: f64,
+    pub floor: f64,
     /// The share of steps that it takes to the largest.
-    pub warm_up: f64,
-}
-
-impl Rates {
-    /// That of a step, from 0, of so many.
-    ///
-    /// ```
-    /// use ncde_experiment::token::Rates;
-    /// let rates = Rates { most: 1.0, least: 0.1, warm_up: 0.1 };
-    /// let seen = [0, 5, 10, 55, 100].map(|step| rates.at(step, 100));
-    /// assert!(seen.iter().zip([0.0, 0.5, 1.0, 0.55, 0.1]).all(|(seen, wanted)| (seen - wanted).abs() < 1e-12), "{seen:?}");
-    /// ```
-    pub fn at(&self, step: usize, steps: usize) -> f64 {
-        let (step, steps) = (step as f64, steps as f64);
-        let warm = self.warm_up * steps;
-        if step < warm {
-            return self.most * step / warm;
-        }
-        let share = ((step - warm) / (steps - warm).max(1.0)).min(1.0);
-        self.least + 0.5 * (self.most - self.least) * (1.0 + (std::f64::consts::PI * share).cos())
-    }
+    pub warmup: f64,
 }
 
 /// How a model is trained.
@@ -83,136 +59,103 @@ pub struct Fit {
     pub seed: u64,
 }
 
-/// What training gave.
-#[derive(Debug)]
-pub struct Fitted {
-    /// The model.
-    pub network: Box<dyn Learner>,
-    /// Steps and the accuracy after each.
-    pub curve: Vec<[f64; 2]>,
-    /// The steps that were taken.
-    pub steps: usize,
-    /// Seconds of these steps alone.
-    pub seconds: f64,
-    /// Whether training diverged, and it ended there.
-    pub exploded: bool,
-    /// Whether it was asked to stop.
-    pub stopped: bool,
-}
-
-impl Fitted {
-    /// The last accuracy.
-    pub fn accuracy(&self) -> f64 {
-        self.curve.last().map_or(f64::NAN, |point| point[1])
+impl Fit {
+    /// As the training loop takes it.
+    pub fn plan(&self) -> Plan {
+        let Rates { peak, floor, warmup } = self.rates;
+        Plan {
+            optimizer: OptimizerName::Adamw.optimizer(),
+            schedule: Schedule { peak, floor, warmup: warmup * self.steps as f64, shape: Shape::Cosine },
+            decay: self.decay,
+            clip: self.clip,
+            penalty: self.penalty,
+            norm: FieldNorm::Frobenius,
+            evaluate_every: self.look,
+            target: Some(self.enough),
+            metric: "accuracy".into(),
+            higher_is_better: true,
+            keep_best: false,
+            recoveries: 0,
+            seed: self.seed,
+            masks: Stream::new(self.seed, DROPOUT),
+            ..Plan::new(self.steps, peak)
+        }
     }
 }
 
-/// Where a run keeps what survives a kill, and the settings that it belongs to.
-#[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
-    /// The directory of the run.
-    pub directory: &'a Path,
-    /// All that decides what comes out.
-    pub settings: &'a str,
+/// Steps and the accuracy after each look.
+pub fn curve(fitted: &Fitted) -> Vec<[f64; 2]> {
+    fitted.history.iter().filter_map(|point| Some([point.step as f64, point.metric?])).collect()
 }
 
-/// Trains on a device, or goes on where a run stood that is kept; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
+/// Trains on words, or goes on where a run with this request stood; `on` is shown steps that were taken, the loss, and the accuracy where there was a look.
 ///
 /// # Errors
 /// If the layers do not fit together, a step fails, or a file cannot be written.
 pub fn fit(
-    (layers, signal): (&[LayerSpec], &Signal),
-    source: &dyn Source,
-    how: &Fit,
-    (device, stop, kept): (Device, &AtomicBool, Option<Kept<'_>>),
+    request: &FitRequest<'_>,
+    source: &dyn WordSource,
+    held_out: usize,
     on: &mut dyn FnMut(usize, f64, Option<f64>),
 ) -> Result<Fitted, crate::Error> {
-    let mut trained = learner(device, layers, signal, how.seed)?;
-    let held_out: Vec<Word> = (0..how.held_out).map(|i| source.held_out(i)).collect();
-    let begun = kept.and_then(|kept| checkpoint::restore(kept.directory, kept.settings, &mut *trained));
-    let settings = kept.map_or_else(String::new, |kept| kept.settings.into());
-    let mut now = begun.unwrap_or(Standing { settings, ..Standing::default() });
-    let (mut exploded, mut stopped, mut saved, mut clock) = (false, false, Instant::now(), Instant::now());
-    let enough = |now: &Standing| now.curve.last().is_some_and(|point| point[1] > how.enough);
-    let is_look = |step: usize| step.is_multiple_of(how.look) || step == how.steps;
-    let mut flight = InFlight::default();
-    while now.step < how.steps && !exploded && !enough(&now) {
-        stopped = stop.load(Ordering::Relaxed);
-        let saves = kept.filter(|_| stopped || saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS);
-        if flight.count() == 0 {
-            if let Some(kept) = saves {
-                checkpoint::save(kept.directory, &now, &*trained)?;
-                saved = Instant::now();
-            }
-            if stopped {
-                break;
-            }
-            clock = Instant::now();
+    let mut words = Words { source, held_out: (0..held_out).map(|i| source.held_out(i)).collect() };
+    let mut watch = |event: Event<'_>| {
+        match event {
+            Event::Step { step, loss } => on(step, loss, None),
+            Event::Evaluated { point, .. } => on(point.step, point.loss, point.metric),
+            _ => {}
         }
-        // A device goes on with the next step while this one is looked at, unless the state after this one is asked for.
-        let next = now.step + flight.count();
-        if flight.count() == 0 || (flight.has_room() && saves.is_none() && !stopped && !is_look(next)) {
-            flight.push(begin(&mut *trained, &source.batch(next), how, next));
-            continue;
-        }
-        let taken = match flight.pop() {
-            Some(Ok(taken)) => taken.is_finite().then_some(taken.loss),
-            Some(Err(error)) if !error.is_overflow() => return Err(error.into()),
-            _ => None,
-        };
-        exploded = taken.is_none();
-        now.seconds += clock.elapsed().as_secs_f64();
-        now.step += 1;
-        let look = is_look(now.step) || exploded;
-        let seen = look.then(|| accuracy(&*trained, &held_out)).transpose()?;
-        on(now.step, taken.unwrap_or(f64::NAN), seen);
-        now.curve.extend(seen.map(|seen| [now.step as f64, seen]));
-        clock = Instant::now();
+        ControlFlow::Continue(())
+    };
+    let mut fitted = ncde_train::fit(request, &mut words, &mut watch)?;
+    if fitted.reason == Some(StopReason::Diverged) {
+        // What there is to see of the weights before it diverged.
+        let metric = Some(accuracy(&*fitted.network, &words.held_out)?);
+        let (step, seconds) = (fitted.steps, fitted.seconds);
+        fitted.history.push(Point { step, seconds, loss: f64::NAN, rate: f64::NAN, validation: None, metric });
     }
-    Ok(Fitted { network: trained, curve: now.curve, steps: now.step, seconds: now.seconds, exploded, stopped })
+    Ok(fitted)
 }
 
-/// Begins a step.
-fn begin(trained: &mut dyn Learner, batch: &Batch, how: &Fit, step: usize) -> Result<Begun, Error> {
-    let rate = how.rates.at(step + 1, how.steps);
-    let update = Update { rate, decay: how.decay, clip: how.clip, penalty: how.penalty, norm: FieldNorm::Frobenius };
-    let phase = Phase::Train(Stream::new(how.seed, DROPOUT).child(step as u64));
-    trained.begin(update, phase, &rows(batch.words()), Answers::Classes(&|shape| answers(batch, shape)))
+/// Words of a source as batches.
+struct Words<'a> {
+    source: &'a dyn WordSource,
+    held_out: Vec<Word>,
+}
+
+impl Source for Words<'_> {
+    fn batch(&mut self, step: usize) -> (Padded, Targets) {
+        let batch = self.source.batch(step);
+        (rows(batch.words()), answers(&batch))
+    }
+
+    fn evaluate(&mut self, model: &dyn Predictor) -> Result<Option<Evaluation>, Error> {
+        Ok(Some(Evaluation { loss: None, metric: Some(accuracy(model, &self.held_out)?) }))
+    }
 }
 
 /// Words as rows of tokens, padded.
 fn rows<'a>(words: impl Iterator<Item = &'a Word>) -> Padded {
-    let words: Vec<&Word> = words.collect();
-    let lengths: Vec<usize> = words.iter().map(|word| word.tokens.len()).collect();
-    let longest = lengths.iter().copied().max().unwrap_or(1).max(1);
-    let mut values = vec![0.0_f32; words.len() * longest];
-    for (word, row) in words.iter().zip(values.chunks_exact_mut(longest)) {
-        row.iter_mut().zip(&word.tokens).for_each(|(cell, &token)| *cell = f32::from(token));
-    }
-    Padded { values, lengths, width: 1 }
+    let words: Vec<Vec<f32>> = words.map(|word| word.tokens.iter().map(|&token| f32::from(token)).collect()).collect();
+    Padded::of(words.iter().map(Vec::as_slice), 1)
 }
 
-/// The answer at each place of each word, and what its `-ln p` counts: the mean over the answers of a group, the sum over groups.
-fn answers(batch: &Batch, [words, places]: [usize; 2]) -> Vec<(usize, f32)> {
-    let mut all = vec![(0, 0.0); words * places];
-    let mut word = 0;
+/// The answers to each word, and what the `-ln p` of each counts: the mean over the answers of a group, the sum over groups.
+fn answers(batch: &Batch) -> Targets {
+    let mut all = Vec::new();
     for group in &batch.groups {
         let answers: usize = group.iter().map(|word| word.answers.len()).sum();
         let share = 1.0 / answers.max(1) as f32;
-        for own in group {
-            let row = all[word * places..].iter_mut().zip(&own.answers);
-            row.for_each(|(cell, &answer)| *cell = (usize::from(answer), share));
-            word += 1;
-        }
+        all.extend(group.iter().map(|word| word.answers.iter().map(|&answer| (usize::from(answer), share)).collect()));
     }
-    all
+    Targets::Classes(all)
 }
 
 /// The share of answers that are right. Words whose states overflow are wrong.
 ///
 /// # Errors
 /// If a layer fails for another reason.
-pub fn accuracy(network: &dyn Learner, words: &[Word]) -> Result<f64, Error> {
+pub fn accuracy(network: &dyn Predictor, words: &[Word]) -> Result<f64, Error> {
     // Words of about the same length share a pass.
     let mut order: Vec<&Word> = words.iter().collect();
     order.sort_by_key(|word| word.tokens.len());

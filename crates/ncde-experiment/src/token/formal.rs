@@ -14,7 +14,7 @@
 use ncde_runtime::random::Stream;
 
 use super::a5::below;
-use super::words::{Batch, Source, Word};
+use super::words::{Batch, Word, WordSource};
 
 /// Streams of words to train on and held out.
 const TRAIN: u64 = 10;
@@ -136,7 +136,7 @@ impl Formal {
     }
 }
 
-impl Source for Formal {
+impl WordSource for Formal {
     fn vocabulary(&self) -> usize {
         self.language.tokens()
     }

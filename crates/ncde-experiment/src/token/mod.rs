@@ -7,10 +7,9 @@
 //! | `a5` | its word problem |
 //! | `formal` | four regular languages |
 //! | `model` | `SLiCE` blocks by structure and size |
-//! | `fit`, `checkpoint` | the loop: batches from a source, steps of Adam, looks at the validation part; what survives a kill |
+//! | `fit` | words as batches for the trainer, the accuracy on words that are held out |
 
 mod a5;
-mod checkpoint;
 mod fit;
 mod formal;
 mod group;
@@ -18,9 +17,9 @@ mod model;
 mod words;
 
 pub use a5::{A5, Lengths};
-pub use fit::{Fit, Fitted, Kept, Rates, accuracy, fit};
+pub use fit::{Fit, Rates, accuracy, curve, fit};
 pub use formal::{Formal, Language};
 pub use group::{Element, Group};
 pub(crate) use model::WALSH_HADAMARD;
 pub use model::{Around, Flow, Matrices, Row, Slice};
-pub use words::{Batch, Source, Word};
+pub use words::{Batch, Word, WordSource};

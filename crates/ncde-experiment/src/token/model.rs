@@ -15,7 +15,7 @@ use ncde_runtime::layer::{
 use ncde_train::{BlockActivation, permutations, stacked_on};
 use serde::{Deserialize, Serialize};
 
-use super::words::Source;
+use super::words::WordSource;
 
 /// A row of a table: a structure and its size.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,7 +119,7 @@ const FORGET: f64 = 1e-3;
 
 impl Slice {
     /// The layers, and the rows they take.
-    pub fn layers(&self, row: &Row, source: &dyn Source) -> (Vec<LayerSpec>, Signal) {
+    pub fn layers(&self, row: &Row, source: &dyn WordSource) -> (Vec<LayerSpec>, Signal) {
         let skips = |states: &[LayerSpec]| stacked_on(self.blocks, states, row.hidden, BlockActivation::Tanh, self.dropout);
         let mut layers = vec![LayerSpec::Embedding(Embedding { width: row.hidden })];
         layers.extend(match &row.structure {

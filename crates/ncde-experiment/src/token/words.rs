@@ -29,7 +29,7 @@ impl Batch {
 }
 
 /// Where words come from: a pure function of a step, so that nothing need be kept.
-pub trait Source {
+pub trait WordSource {
     /// How many tokens there are.
     fn vocabulary(&self) -> usize;
 

@@ -7,7 +7,6 @@
 //! | --- | --- |
 //! | `rows` | [`Rows`]: the rows of a batch of series, and where they lie |
 //! | `network` | [`Network`]: a list of layers with its weights |
-//! | `optimizer` | [`Optimizer`]: a network that is trained, step by step |
 //! | the others | a layer each |
 
 mod activation;
@@ -20,7 +19,6 @@ mod linear;
 mod linear_cde;
 mod network;
 mod neural_cde;
-mod optimizer;
 mod parallel;
 mod permutation_diagonal;
 mod pool;
@@ -43,7 +41,6 @@ pub use dropout::Phase;
 #[doc(hidden)]
 pub use network::check_gradient_flow;
 pub use network::{LayerWeights, Network, Visit};
-pub use optimizer::{Begun, InFlight, Optimizer, Stepped, Update};
 pub use rows::{Branches, Places, Rows};
 
 use crate::dense::DenseOps;

@@ -45,8 +45,8 @@ pub struct RunRecord {
     /// How long one step took.
     #[serde(with = "number")]
     pub seconds_per_step: f64,
-    /// Why it stopped: `steps`, `patience`, `time`, `explosion` (the loss or a state is not finite), or [`RunRecord::SOLVED`].
-    pub stopped: String,
+    /// Why it stopped.
+    pub stopped: StopReason,
     /// Metrics on the validation cases.
     pub validation: Option<Metrics>,
     /// Metrics on the test cases.
@@ -78,14 +78,48 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Why a run ended that had no steps: its model was solved for in closed form.
-    pub const SOLVED: &'static str = "solved";
-
     /// The version of the format that is written, and the newest that is read.
     pub const FORMAT: u32 = 1;
 
     /// The most predictions a record should hold, so that it stays small enough to open by hand.
     pub const MAX_PREDICTIONS: usize = 2000;
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// All steps were taken.
+    Steps,
+    /// Nothing had improved for too long.
+    Patience,
+    /// Its time was over.
+    Time,
+    /// The metric was good enough.
+    Target,
+    /// Somebody who watched it said so.
+    Requested,
+    /// Training diverged: the loss, a gradient or a state was not finite, once too often.
+    #[serde(alias = "explosion")]
+    Diverged,
+    /// There were no steps: its model was solved for in closed form.
+    Solved,
+}
+
+impl StopReason {
+    /// As it is written in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Patience => "patience",
+            Self::Time => "time",
+            Self::Target => "target",
+            Self::Requested => "requested",
+            Self::Diverged => "diverged",
+            Self::Solved => "solved",
+        }
+    }
 }
 
 /// A channel of a series and its forecast from one moment on; all as `[time, value]`.

@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use ncde_report::metrics::predicted;
-use ncde_report::record::{Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction};
+use ncde_report::record::{
+    Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction, StopReason,
+};
 use ncde_report::{Classification, Metrics, Regression, RunRecord};
 
 /// Numbers between -1 and 1 from a linear congruential generator.
@@ -82,7 +84,7 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
         steps: history.last().map_or(0, |point| point.step),
         seconds: 187.5,
         seconds_per_step: made.seconds_per_step,
-        stopped: "patience".into(),
+        stopped: StopReason::Patience,
         recoveries: Vec::new(),
         overflowed: Default::default(),
         metric: String::new(),
@@ -210,7 +212,6 @@ pub(crate) fn hostile() -> RunRecord {
     run.data.name = long;
     run.command = "ncde train --note '</pre><script>alert(3)</script>' ```".into();
     run.config = "</pre></details><b>\n```\n".repeat(3);
-    run.stopped = "</dl>".into();
     run.seconds = f64::NAN;
     run.seconds_per_step = f64::INFINITY;
     for point in &mut run.history[5..20] {

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::settings::{at_least, refuse};
 
 /// The most coordinates of a window that the head sees; of more, it sees the increment alone.
-pub(super) const MAX_BESIDE: usize = 256;
+pub(super) const MAX_SEEN_COORDINATES: usize = 256;
 
 /// The keys of a head.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Head<'_> {
             states.push(LayerSpec::LayerNorm(LayerNorm { affine: false }));
         }
         if *self.skip.get_or_insert(true) {
-            let coordinates = if coordinates <= MAX_BESIDE { coordinates } else { facts.width() };
+            let coordinates = if coordinates <= MAX_SEEN_COORDINATES { coordinates } else { facts.width() };
             states = vec![LayerSpec::Beside(Beside { coordinates, knot: self.knot, layers: states })];
         }
         let mut hidden_layers = Vec::new();

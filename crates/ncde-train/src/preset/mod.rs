@@ -18,7 +18,7 @@ mod slice;
 mod stack;
 
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{self, Rows, Signal};
+use ncde_runtime::layer::{self, Memory, Reservoir, Rows, Signal};
 use ncde_runtime::{At, Task};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 use super::Error;
 use super::config::{Keys, ModelConfig, TrainConfig};
 use super::settings::{at_least, refuse};
-use head::MAX_BESIDE;
+use head::MAX_SEEN_COORDINATES;
 pub(super) use signature::usual_depth;
 pub use stack::{permutations, stacked, stacked_on};
 
@@ -144,7 +144,7 @@ impl Facts {
 
     /// The depth of log-signatures for a model in which every coordinate has weights or a bracket of its own: with many channels, pairs of them are too many.
     fn depth_of_few(&self, asked: &mut Option<usize>, window: usize) -> Result<usize, Error> {
-        if self.width() * (self.width() + 1) / 2 > MAX_BESIDE {
+        if self.width() * (self.width() + 1) / 2 > MAX_SEEN_COORDINATES {
             asked.get_or_insert(1);
         }
         self.depth(asked, window)
@@ -162,77 +162,145 @@ impl Facts {
 /// A table of keys that becomes a list of layers.
 trait Preset: Serialize + DeserializeOwned + Default {
     /// Fills keys that are not set, and makes the layers.
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error>;
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error>;
+}
+
+/// The layers of a model, and what is solved for if it is not trained step by step.
+struct Built {
+    layers: Vec<LayerSpec>,
+    closed_form: Option<ClosedForm>,
+}
+
+impl From<Vec<LayerSpec>> for Built {
+    fn from(layers: Vec<LayerSpec>) -> Self {
+        Self { layers, closed_form: None }
+    }
+}
+
+/// What a readout is solved for.
+#[derive(Debug, Clone)]
+pub(crate) enum ClosedForm {
+    /// Pooled responses and summaries.
+    Pooled(Reservoir),
+    /// Memories of changes, and so many random functions of them.
+    Steps {
+        /// The memories.
+        memory: Memory,
+        /// How many random functions.
+        random: usize,
+    },
+}
+
+/// Which model: decided once, from what is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Choice {
+    /// A preset.
+    Preset(&'static Entry),
+    /// A list of layers.
+    Layers,
+}
+
+impl Choice {
+    /// The model that is asked for by its name, its layers or its own keys; else a reservoir, but not for tokens, and not where something is asked for that only models
+    /// have that are trained step by step.
+    pub(crate) fn of(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> Result<Self, Error> {
+        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, _)| name == key);
+        let name = match &model.name {
+            _ if !model.layers.is_empty() => return Ok(Self::Layers),
+            Some(name) => name,
+            None if tokens => "stack",
+            None if model.keys.keys().all(is_reservoir) && train.of_steps().is_none() => "reservoir",
+            None => "slice",
+        };
+        match PRESETS.iter().find(|preset| preset.name == name) {
+            Some(preset) => Ok(Self::Preset(preset)),
+            None => {
+                let names: Vec<String> = presets().map(|(name, _)| format!("`{name}`")).collect();
+                refuse("model.name", format!("`{name}`; there are {}", names.join(", ")))
+            }
+        }
+    }
+
+    /// Whether it is solved for in closed form.
+    pub(crate) fn is_closed_form(self) -> bool {
+        matches!(self, Self::Preset(preset) if preset.closed_form)
+    }
+}
+
+/// A model whose every key is decided.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) name: String,
+    pub(crate) layers: Vec<LayerSpec>,
+    pub(crate) closed_form: Option<ClosedForm>,
+    /// `[model]` with every key that was not set.
+    pub(crate) model: ModelConfig,
 }
 
 /// One line of the registry of presets.
-struct Entry {
+#[derive(Debug)]
+pub(crate) struct Entry {
     name: &'static str,
     keys: &'static [(&'static str, &'static str)],
     /// What it is, in a few words.
     about: &'static str,
-    resolve: fn(&mut ModelConfig, &str, &Facts) -> Result<Vec<LayerSpec>, Error>,
+    /// Whether it is solved for in closed form, not trained.
+    closed_form: bool,
+    resolve: fn(&mut ModelConfig, &str, &Facts) -> Result<Built, Error>,
 }
 
 /// The registry.
 const PRESETS: &[Entry] = &[
     Entry {
-        name: RESERVOIR,
+        name: "reservoir",
         keys: reservoir::ReservoirKeys::KEYS,
         about: "fixed memories and pooled responses, a readout solved in closed form",
+        closed_form: true,
         resolve: resolve_as::<reservoir::ReservoirKeys>,
     },
     Entry {
         name: "slice",
         keys: slice::SliceKeys::KEYS,
         about: "a structured Linear NCDE over Log-ODE windows",
+        closed_form: false,
         resolve: resolve_as::<slice::SliceKeys>,
     },
     Entry {
         name: "stack",
         keys: stack::StackKeys::KEYS,
         about: "SLiCE blocks on tokens or values",
+        closed_form: false,
         resolve: resolve_as::<stack::StackKeys>,
     },
     Entry {
         name: "ncde",
         keys: neural::NeuralKeys::KEYS,
         about: "a neural CDE along a smooth path through the observations",
+        closed_form: false,
         resolve: resolve_as::<neural::NeuralKeys>,
     },
     Entry {
         name: "nrde",
         keys: neural::NeuralKeys::KEYS,
         about: "a neural rough differential equation: a network onto the log-signature",
+        closed_form: false,
         resolve: resolve_as::<neural::NeuralKeys>,
     },
     Entry {
         name: "log-ncde",
         keys: neural::NeuralKeys::KEYS,
         about: "a neural CDE by the Log-ODE method: a network and its Lie brackets",
+        closed_form: false,
         resolve: resolve_as::<neural::NeuralKeys>,
     },
     Entry {
         name: "signature",
         keys: signature::SignatureKeys::KEYS,
         about: "a linear model of signature features",
+        closed_form: false,
         resolve: resolve_as::<signature::SignatureKeys>,
     },
 ];
-
-/// The preset that is solved for, not trained.
-const RESERVOIR: &str = "reservoir";
-
-/// Whether the model is solved for in closed form: if it is asked for, by its own keys, or by default; not for tokens, and not where something is asked for that only other models have.
-pub(super) fn is_closed(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> bool {
-    match &model.name {
-        Some(name) => name == RESERVOIR,
-        None => {
-            let own = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(own, _)| own == key);
-            !tokens && model.layers.is_empty() && model.keys.keys().all(own) && train.of_steps().is_none()
-        }
-    }
-}
 
 /// The name of a model that is given as layers.
 pub(super) const OWN_LAYERS: &str = "layers";
@@ -251,32 +319,22 @@ pub(super) fn keys(name: Option<&str>) -> Vec<Keys> {
     all
 }
 
-/// The name of the model and its layers. Keys that were not set are, afterwards.
-pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts, closed: bool) -> Result<(String, Vec<LayerSpec>), Error> {
-    if !config.layers.is_empty() {
-        if let Some(key) = config.name.as_ref().map(|_| "name").or(config.keys.keys().next().map(String::as_str)) {
+/// The name of a model and its layers.
+pub(super) fn resolve(choice: Choice, asked: &ModelConfig, facts: &Facts) -> Result<Resolved, Error> {
+    let mut model = asked.clone();
+    let Choice::Preset(preset) = choice else {
+        if let Some(key) = model.name.as_ref().map(|_| "name").or(model.keys.keys().next().map(String::as_str)) {
             return Err(Error::Config(format!("`[model]` has both `layers` and `{key}`; a model is one or the other")));
         }
-        complete(&mut config.layers, facts.outputs);
-        layer::output(&config.layers, &facts.signal)?;
-        ncde_layers::layer::check_gradient_flow(&config.layers, &facts.signal)?;
-        return Ok((OWN_LAYERS.into(), config.layers.clone()));
-    }
-    let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
-    let usual = if closed {
-        RESERVOIR
-    } else if tokens {
-        "stack"
-    } else {
-        "slice"
+        complete(&mut model.layers, facts.outputs);
+        layer::output(&model.layers, &facts.signal)?;
+        ncde_layers::layer::check_gradient_flow(&model.layers, &facts.signal)?;
+        return Ok(Resolved { name: OWN_LAYERS.into(), layers: model.layers.clone(), closed_form: None, model });
     };
-    let name = config.name.get_or_insert_with(|| usual.into()).clone();
-    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
-        let names: Vec<String> = presets().map(|(name, _)| format!("`{name}`")).collect();
-        return refuse("model.name", format!("`{name}`; there are {}", names.join(", ")));
-    };
-    if let Some(key) = config.keys.keys().find(|key| !preset.keys.iter().any(|(own, _)| own == key)) {
-        let others = PRESETS.iter().filter(|other| other.keys.iter().any(|(own, _)| own == key));
+    let name = preset.name;
+    model.name = Some(name.into());
+    if let Some(key) = model.keys.keys().find(|key| !preset.keys.iter().any(|(known, _)| known == key)) {
+        let others = PRESETS.iter().filter(|other| other.keys.iter().any(|(known, _)| known == key));
         let others: Vec<String> = others.map(|other| format!("`{}`", other.name)).collect();
         let have = if others.len() == 1 { "has" } else { "have" };
         return refuse(
@@ -284,10 +342,10 @@ pub(super) fn resolve(config: &mut ModelConfig, facts: &Facts, closed: bool) -> 
             format!("`{name}`, which has no `{key}`; {} {have} one, so leave it out", others.join(", ")),
         );
     }
-    let layers = (preset.resolve)(config, &name, facts)?;
+    let Built { layers, closed_form } = (preset.resolve)(&mut model, name, facts)?;
     // Sizes that cannot be are refused now, with the words of the layers.
     layer::output(&layers, &facts.signal)?;
-    Ok((name, layers))
+    Ok(Resolved { name: name.into(), layers, closed_form, model })
 }
 
 /// The last linear layer makes what the task needs, where that is not said; of several members, that of each.
@@ -299,12 +357,12 @@ fn complete(layers: &mut [LayerSpec], outputs: usize) {
     }
 }
 
-fn resolve_as<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+fn resolve_as<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<Built, Error> {
     let problem = |e: &dyn std::fmt::Display| Error::Config(format!("`[model]`: {}", e.to_string().trim_end()));
     let mut keys: P = config.keys.clone().try_into().map_err(|e: toml::de::Error| problem(&e))?;
-    let layers = keys.layers(name, facts)?;
+    let built = keys.layers(name, facts)?;
     config.keys = toml::Table::try_from(&keys).map_err(|e| problem(&e))?;
-    Ok(layers)
+    Ok(built)
 }
 
 #[cfg(test)]
@@ -321,7 +379,7 @@ mod tests {
             for (key, meaning) in preset.keys {
                 let mut config = ModelConfig { name: Some(preset.name.into()), ..ModelConfig::default() };
                 config.keys.insert((*key).into(), "no-such-name".into());
-                let error = resolve(&mut config, &facts, false).unwrap_err().to_string();
+                let error = resolve(Choice::Preset(preset), &config, &facts).unwrap_err().to_string();
                 let Some((_, wanted)) = error.split_once("unknown variant `no-such-name`, expected ") else { continue };
                 for name in wanted.lines().next().unwrap_or_default().split('`').skip(1).step_by(2) {
                     assert!(meaning.contains(&format!("`{name}`")), "`{key}` can be `{name}`, but its meaning is: {meaning}");

@@ -6,7 +6,7 @@ use ncde_runtime::layer::{Form, NeuralCde, NeuralKind, Over, Windows};
 use ncde_signature::Basis;
 
 use super::head::Head;
-use super::{Facts, PIECES, Preset};
+use super::{Built, Facts, PIECES, Preset};
 use crate::Error;
 use crate::config::table;
 use crate::settings::{at_least, positive, refuse};
@@ -50,7 +50,7 @@ table! {
 }
 
 impl Preset for NeuralKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(32), 1)?;
         let kind = match name {
@@ -101,6 +101,6 @@ impl Preset for NeuralKeys {
         let seen = if kind == NeuralKind::Ncde { facts.width() } else { form.coordinates(facts.width(), window)? };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
         layers.extend(head.layers(LayerSpec::NeuralCde(cde), hidden, seen, facts)?);
-        Ok(layers)
+        Ok(layers.into())
     }
 }

@@ -7,7 +7,7 @@ use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir, Standardise};
 
-use super::{Facts, Preset};
+use super::{Built, ClosedForm, Facts, Preset};
 use crate::Error;
 use crate::config::table;
 use crate::settings::{at_least, refuse};
@@ -68,7 +68,7 @@ fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
 
 impl ReservoirKeys {
     /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
-    fn steps(&mut self, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn steps(&mut self, facts: &Facts) -> Result<Built, Error> {
         if self.groups.is_some() {
             return refuse("model.groups", "set, but there are no pools where every observation is predicted at; leave it out");
         }
@@ -82,18 +82,19 @@ impl ReservoirKeys {
         let ratio = (longest / (RECENT * gap)).powf(1.0 / spans.saturating_sub(1).max(1) as f64);
         let spans = (0..spans).map(|i| RECENT * gap * ratio.powi(i as i32)).collect();
         let turns = facts.period.map_or_else(Vec::new, |period| turns(period, facts));
-        let mut layers = vec![LayerSpec::Memory(Memory { order, spans, turns, values: true })];
+        let memory = Memory { order, spans, turns, values: true };
+        let mut layers = vec![LayerSpec::Memory(memory.clone())];
         if random > 0 {
             layers.push(LayerSpec::Standardise(Standardise {}));
             layers.push(LayerSpec::RandomFeatures(RandomFeatures { count: random }));
         }
         layers.extend([LayerSpec::Standardise(Standardise {}), LayerSpec::Linear(Linear { outputs: facts.outputs })]);
-        Ok(layers)
+        Ok(Built { layers, closed_form: Some(ClosedForm::Steps { memory, random }) })
     }
 }
 
 impl Preset for ReservoirKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         if facts.steps() {
             return self.steps(facts);
@@ -131,11 +132,13 @@ impl Preset for ReservoirKeys {
         let windows = if fit < MIN_WINDOWS { 0 } else { 1 << fit.ilog2() };
         let areas = facts.width().min(MAX_AREAS);
         let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows };
-        Ok(vec![
-            LayerSpec::Reservoir(Reservoir { horizon, responses, summary }),
+        let reservoir = Reservoir { horizon, responses, summary };
+        let layers = vec![
+            LayerSpec::Reservoir(reservoir.clone()),
             LayerSpec::Pool(Pool { over: Over::Last }),
             LayerSpec::Standardise(Standardise {}),
             LayerSpec::Linear(Linear { outputs: facts.outputs }),
-        ])
+        ];
+        Ok(Built { layers, closed_form: Some(ClosedForm::Pooled(reservoir)) })
     }
 }

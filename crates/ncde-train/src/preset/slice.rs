@@ -7,8 +7,8 @@ use ncde_runtime::layer::{
     usual_basis,
 };
 
-use super::head::{Head, MAX_BESIDE};
-use super::{Facts, Preset};
+use super::head::{Head, MAX_SEEN_COORDINATES};
+use super::{Built, Facts, Preset};
 use crate::Error;
 use crate::config::table;
 use crate::names::StabilityName;
@@ -109,7 +109,7 @@ fn filled<T: Copy>(key: &mut Option<T>, own: bool, usual: T) -> T {
 }
 
 impl Preset for SliceKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         let width = facts.width();
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
@@ -133,7 +133,7 @@ impl Preset for SliceKeys {
         let field = structure.field(hidden, width, None)?;
         let form = Form::LogSignature { depth, basis: usual_basis(&field, depth) };
         let coordinates = form.coordinates(width, window)?;
-        let increment_is_enough = self.skip == Some(false) || coordinates > MAX_BESIDE;
+        let increment_is_enough = self.skip == Some(false) || coordinates > MAX_SEEN_COORDINATES;
         let short = depth == 2 && increment_is_enough && LinearCde::short_windows_pay(field.structure(), width, window);
         let input = *self.input.get_or_insert(true);
         let diagonal =
@@ -174,6 +174,6 @@ impl Preset for SliceKeys {
         let form = if short { Form::Increments {} } else { form };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
         layers.extend(head.layers(LayerSpec::LinearCde(cde), hidden, if short { width } else { coordinates }, facts)?);
-        Ok(layers)
+        Ok(layers.into())
     }
 }

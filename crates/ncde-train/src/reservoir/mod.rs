@@ -22,19 +22,20 @@ mod rows;
 mod steps;
 mod table;
 
-use std::path::Path;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use ncde_report::RunRecord;
+use ncde_report::record::StopReason;
 use ncde_reservoir::{CUTS, Family, LANES, ridge};
-use ncde_runtime::layer::{Block, Memory, Reservoir};
+use ncde_runtime::layer::{Block, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
 
 use super::checkpoint::Progress;
 use super::directory::CONFIG;
+use super::preset::ClosedForm;
 use super::run::{tell_overflows, write_record};
 use super::store::{save_model, write_whole};
-use super::{Error, Event, Outcome, Run};
+use super::{Error, Event, Outcome, Run, TrainRequest};
 pub(super) use calibrate::temperature;
 pub(super) use choose::best_penalty;
 use choose::{Choice, choose};
@@ -50,15 +51,6 @@ const EACH: usize = 25;
 /// The most numbers of all features of the rows that are fitted.
 const MAX_NUMBERS: usize = 1 << 28;
 
-/// What a readout is solved for.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Closed<'a> {
-    /// Pooled responses and summaries.
-    Pooled(&'a Reservoir),
-    /// Memories of changes, and so many random functions of them.
-    Steps(&'a Memory, usize),
-}
-
 /// A model that is fitted.
 #[derive(Debug)]
 struct Solved {
@@ -73,42 +65,30 @@ struct Solved {
 }
 
 impl Run {
-    /// What this run solves for in closed form, if it does.
-    pub(super) fn closed(&self) -> Option<Closed<'_>> {
-        match &self.spec.layers[..] {
-            [LayerSpec::Reservoir(reservoir), ..] if self.settings.closed => Some(Closed::Pooled(reservoir)),
-            [LayerSpec::Memory(memory), between @ .., _, _] if self.settings.closed => {
-                let count = |layer: &LayerSpec| if let LayerSpec::RandomFeatures(random) = layer { random.count } else { 0 };
-                Some(Closed::Steps(memory, between.iter().map(count).sum()))
-            }
-            _ => None,
-        }
-    }
-
     /// Solves for the readout, and writes everything to a directory.
     pub(super) fn solve_in(
         &self,
-        closed: Closed<'_>,
-        directory: &Path,
-        resume: bool,
-        [command, started]: [&str; 2],
-        on: &mut dyn FnMut(Event<'_>),
+        closed_form: &ClosedForm,
+        request: &TrainRequest<'_>,
+        on: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Outcome, Error> {
-        let config = self.settings.config.to_toml();
-        if let Some(record) = self.finished(directory).filter(|_| resume).transpose()? {
+        let directory = request.directory;
+        if let Some(record) = self.finished(directory).filter(|_| request.resume).transpose()? {
             return Ok(Outcome { record, already: true });
         }
-        write_whole(&directory.join(CONFIG), config.as_bytes())?;
+        write_whole(&directory.join(CONFIG), self.config.to_toml().as_bytes())?;
         let begun = Instant::now();
-        let solved = match closed {
-            Closed::Pooled(reservoir) => self.solve(reservoir)?,
-            Closed::Steps(memory, random) => self.solve_steps(memory, random)?,
+        let solved = match closed_form {
+            ClosedForm::Pooled(reservoir) => self.solve(reservoir)?,
+            ClosedForm::Steps { memory, random } => self.solve_steps(memory, *random)?,
         };
         let progress = Progress { seconds: begun.elapsed().as_secs_f64(), ..self.beginning() };
-        on(Event::Solved { chosen: &solved.chosen, error: solved.error });
-        on(Event::Testing);
+        for event in [Event::Solved { chosen: &solved.chosen, error: solved.error }, Event::Testing] {
+            // Nothing is left that could be broken off.
+            let _ = on(event);
+        }
         save_model(directory, solved.spec, &solved.weights)?;
-        let record = self.record(&progress, directory, [command, started, RunRecord::SOLVED], solved.parameters)?;
+        let record = self.record(&progress, request, StopReason::Solved, solved.parameters)?;
         write_record(directory, &record)?;
         tell_overflows(&record, on);
         Ok(Outcome { record, already: false })

@@ -5,7 +5,7 @@ mod progress;
 use std::path::{Path, PathBuf};
 
 use ncde_data::{Dataset, Layout, ReadOptions};
-use ncde_train::{CONFIG, Config, DataConfig, Outcome, Run};
+use ncde_train::{CONFIG, Config, DataConfig, Outcome, Run, TrainRequest, watching};
 
 use ncde_report::RunRecord;
 use ncde_tune::quoted;
@@ -46,7 +46,7 @@ pub(crate) fn train(args: &TrainArgs, words: &[String]) -> Result<Option<Trained
         let layout = layout.map(serde_json::to_value).transpose().map_err(|e| Failure::Refused(e.to_string()))?;
         let run = Run::new(&config, train, test)?.with_schema(layout).with_device(device);
         if args.print_config {
-            output::data(|out| out.write_all(run.settings().config.explained().as_bytes()))?;
+            output::data(|out| out.write_all(run.config().explained().as_bytes()))?;
             return Ok(None);
         }
         train_in(run, &out.clone().unwrap_or_else(|| unused(Path::new("runs"), &name)), args, words).map(Some)
@@ -84,7 +84,7 @@ fn directory(args: &TrainArgs) -> Result<Option<PathBuf>, Failure> {
 }
 
 fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> Result<Trained, Failure> {
-    let run = match run.settings().closed {
+    let run = match run.settings().is_closed_form() {
         // Solved in a moment, with nothing to go on from: a signal ends it as it ends any program.
         true => run,
         false => run.stopped_by(signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?),
@@ -102,8 +102,9 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
     }
     let command = std::iter::once("ncde".to_owned()).chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let mut progress = Progress::new(args.json, (!settings.closed).then_some(settings.steps), &settings.metric);
-    let result = run.train(directory, args.resume.is_some(), [&command, &started], &mut |event| progress.show(&event));
+    let mut progress = Progress::new(args.json, (!settings.is_closed_form()).then_some(settings.plan.steps), &settings.metric);
+    let request = TrainRequest { directory, resume: args.resume.is_some(), command: &command, started: &started };
+    let result = run.train(&request, &mut watching(|event| progress.show(&event)));
     progress.finish();
     let Outcome { record, already } = result.map_err(|error| match error {
         ncde_train::Error::Interrupted { .. } => Failure::Interrupted(format!(

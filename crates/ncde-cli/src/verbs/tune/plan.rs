@@ -141,7 +141,7 @@ fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
     for trial in trials {
         match try_one(&with(base, trial)?) {
             Ok(settings) => {
-                let parts = settings.config.data.split == Some(SplitBy::Parts);
+                let parts = settings.decided.data.split == Some(SplitBy::Parts);
                 if settings.split.validation > 0.0 || parts {
                     return Ok(settings);
                 }
@@ -165,7 +165,7 @@ fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
 
 /// Rungs, and settings under which a run that goes on is the one that was begun.
 fn halve(sweep: &mut Sweep, base: &mut Config, space: &Space, settings: &Settings, factor: usize) -> Result<(), Failure> {
-    if settings.closed {
+    if settings.is_closed_form() {
         return Err(Failure::Refused(
             "halving cuts steps, but a `reservoir` is solved for without any; use `--method grid` or `random`, or train another model (`--model slice`)".into(),
         ));
@@ -176,11 +176,11 @@ fn halve(sweep: &mut Sweep, base: &mut Config, space: &Space, settings: &Setting
             "`{key}` cannot be varied under `halving`, which decides how many steps a run has"
         )));
     }
-    sweep.rungs = rungs(sweep.trials.len(), settings.steps, factor)?;
+    sweep.rungs = rungs(sweep.trials.len(), settings.plan.steps, factor)?;
     let first = sweep.rungs.first().map_or(1, |rung| rung.steps);
-    base.train.evaluate_every = Some(settings.evaluate_every.min(first));
-    base.train.patience = Some(settings.patience);
-    base.train.warmup = Some(settings.warmup.min(first));
-    base.train.steps = Some(settings.steps);
+    base.train.evaluate_every = Some(settings.plan.evaluate_every.min(first));
+    base.train.patience = Some(settings.plan.patience);
+    base.train.warmup = Some((settings.plan.schedule.warmup as usize).min(first));
+    base.train.steps = Some(settings.plan.steps);
     Ok(())
 }

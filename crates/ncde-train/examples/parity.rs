@@ -9,16 +9,16 @@
 
 use std::error::Error;
 
-use burn_autodiff::Autodiff;
 use burn_flex::Flex;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_layers::dense::activation;
-use ncde_layers::layer::{Context, Network, Optimizer, Places, Rows, Update};
+use ncde_layers::layer::{Context, Network, Places, Rows};
 use ncde_layers::neural::Activation;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Function, Signal};
 use ncde_runtime::random::Stream;
+use ncde_train::{OptimizerName, Trainee, Update};
 use serde_json::{Value, json};
 
 const STEPS: u64 = 400;
@@ -48,7 +48,7 @@ fn train(structure: &Value) -> Result<Network<Flex>, Box<dyn Error>> {
             "init": {"kind": "scaled", "deviation": 0.5}},
         {"layer": "linear", "outputs": 1}
     ]))?;
-    let mut model = Optimizer::<Autodiff<Flex>>::new(&layers, &Signal::values(1), 2, &Default::default())?;
+    let mut model = Trainee::<Flex>::new(&layers, &Signal::values(1), 2, OptimizerName::Adam.optimizer(), &Default::default())?;
     for step in 0..STEPS {
         let length = [4, 8, 16, 40][[150, 230, 310].iter().filter(|&&end| step >= end).count()];
         let (bits, signs) = data(BATCH, length, &Stream::new(1, step));

@@ -10,16 +10,16 @@
 
 use std::error::Error;
 
-use burn_autodiff::Autodiff;
 use burn_flex::Flex;
 use burn_tensor::backend::Backend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_layers::dense::activation;
-use ncde_layers::layer::{Context, Network, Optimizer, Places, Rows, Update};
+use ncde_layers::layer::{Context, Network, Places, Rows};
 use ncde_layers::neural::Activation;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Function, Signal};
 use ncde_runtime::random::Stream;
+use ncde_train::{OptimizerName, Trainee, Update};
 use serde_json::json;
 
 const STEPS: u64 = 200;
@@ -63,7 +63,7 @@ fn train(depth: usize) -> Result<Network<Flex>, Box<dyn Error>> {
         {"layer": "pool", "over": "last"},
         {"layer": "linear", "outputs": 1}
     ]))?;
-    let mut model = Optimizer::<Autodiff<Flex>>::new(&layers, &Signal::values(2), 0, &Default::default())?;
+    let mut model = Trainee::<Flex>::new(&layers, &Signal::values(2), 0, OptimizerName::Adam.optimizer(), &Default::default())?;
     for step in 0..STEPS {
         let (loops, signs) = data(1000 + step, BATCH);
         let signs = Tensor::from_data(TensorData::new(signs, [BATCH, 1, 1]), &Default::default());
