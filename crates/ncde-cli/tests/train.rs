@@ -22,7 +22,7 @@ fn a_file_becomes_a_model_a_report_and_predictions() {
     for file in ["model.json", "model.safetensors", "config.toml", "run.json", "report.html", "report.md"] {
         assert!(folder.path(&format!("run/{file}")).exists(), "{file}");
     }
-    assert!(!folder.path("run/checkpoint.bin").exists());
+    assert!(!folder.path("run/checkpoint.safetensors").exists());
 
     let metrics = folder.run("eval run --data demo.csv --json").json();
     for name in ["accuracy", "balanced_accuracy", "auroc", "f1"] {
@@ -143,7 +143,7 @@ fn a_run_killed_at_any_moment_ends_with_the_same_weights() {
     let settings = "--data demo.csv --set steps=150 --set evaluate_every=5 --set hidden=16 --set window=2";
     folder.run(&format!("train {settings} --out whole")).ok();
     let wanted = weights(&folder, "whole");
-    let checkpoint = || std::fs::metadata(folder.path("killed/checkpoint.bin")).and_then(|file| file.modified()).ok();
+    let checkpoint = || std::fs::metadata(folder.path("killed/checkpoint.safetensors")).and_then(|file| file.modified()).ok();
     for kill in 0..4 {
         let before = checkpoint();
         let mut child = Command::new(env!("CARGO_BIN_EXE_ncde"))

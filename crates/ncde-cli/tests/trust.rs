@@ -29,7 +29,7 @@ fn one_run_writes_to_a_directory_at_a_time_and_a_crash_leaves_no_lock() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    until(|| folder.path("run/checkpoint.bin").exists());
+    until(|| folder.path("run/checkpoint.safetensors").exists());
     for resume in ["", "--resume"] {
         let second = folder.run(&format!("train --data demo.csv --out run {ENDLESS} {resume}"));
         second.failed(2, &["`run` is being written to by another run", "--out DIR"]);
@@ -125,7 +125,7 @@ fn an_interrupted_run_saves_and_says_how_to_go_on() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    until(|| folder.path("run/checkpoint.bin").exists());
+    until(|| folder.path("run/checkpoint.safetensors").exists());
     let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(told.success());
     let status = child.wait().unwrap();

@@ -197,7 +197,7 @@ fn ctrl_c_stops_the_runs_and_the_search_goes_on_to_the_same_weights() {
     let search = format!("tune {SLOW} --set hidden=8 --vary rate=1e-2,1e-3 --jobs 2");
     folder.run(&format!("{search} --out whole")).ok();
     let mut child = spawn(&folder, &format!("{search} --out s"));
-    let at_work = |i: usize| folder.path(&format!("s/runs/00{i}-seed-0/checkpoint.bin")).exists();
+    let at_work = |i: usize| folder.path(&format!("s/runs/00{i}-seed-0/checkpoint.safetensors")).exists();
     wait_until("two runs at work", || at_work(1) && at_work(2));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let mut told = String::new();
@@ -221,7 +221,7 @@ fn the_run_of_a_killed_worker_is_done_by_another_and_by_one_alone() {
     folder.run(&format!("train {SLOW} --set hidden=8 --set rate=1e-2 --seed 0 --out whole")).ok();
     let (run, only) = ("s/runs/001-seed-0", "tune --out s --only 001-seed-0");
     let mut killed = spawn(&folder, only);
-    wait_until("a checkpoint", || folder.path(&format!("{run}/checkpoint.bin")).exists());
+    wait_until("a checkpoint", || folder.path(&format!("{run}/checkpoint.safetensors")).exists());
     killed.kill().unwrap();
     killed.wait().unwrap();
     let open = folder.run("tune --collect s");

@@ -17,6 +17,7 @@ use ncde_runtime::LayerSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use super::assign::assign;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
 use super::optimizer::OptimizerName;
 use super::preset;
@@ -277,23 +278,10 @@ impl Config {
     /// # Errors
     /// If there is no such key, or it cannot have this value.
     pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
-        let Some((key, value)) = assignment.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
-            return Err(config(format!("`{assignment}` is not `key=value`, for example `train.rate=0.001`")));
-        };
-        let (table, key) = match key.split_once('.') {
-            Some(both) => both,
-            None => (home(key).ok_or_else(|| unknown(key, None))?, key),
-        };
-        let mut all = toml::Table::try_from(&*self).map_err(|e| config(e.to_string()))?;
-        // A value that is no TOML is a string: `model.name=slice` needs no quotes on a command line.
-        let value = format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("x"));
-        let text = assignment.split_once('=').map_or("", |(_, value)| value.trim());
-        let own = all.entry(table).or_insert_with(|| toml::Table::new().into());
-        if let Some(own) = own.as_table_mut() {
-            own.insert(key.to_owned(), value.unwrap_or_else(|| text.to_owned().into()));
-        }
-        check_table(table, &all[table])?;
-        *self = all.try_into().map_err(|e: toml::de::Error| config(format!("`{assignment}`: {}", e.to_string().trim_end())))?;
+        let wrong = |e: &dyn std::fmt::Display| config(format!("`{assignment}`: {}", e.to_string().trim_end()));
+        let mut all = serde_json::to_value(&*self).map_err(|e| wrong(&e))?;
+        assign(&mut all, assignment, Self::full_key)?;
+        *self = serde_json::from_value(all).map_err(|e| wrong(&e))?;
         Ok(())
     }
 }

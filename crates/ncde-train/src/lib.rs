@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `config`, `names`, `explain`, `settings` | what was asked for, and in words; what is done: every default, decided from the data |
+//! | `config`, `assign`, `names`, `explain`, `settings` | what was asked for, one key from outside, in words; what is done: every default, decided from the data |
 //! | `preset` | models by name: from settings and facts about the data to a list of layers |
 //! | `split`, `parts`, `threefry` | which case is for training, validation or testing; a published file of that; the order that the thesis's code takes them in |
 //! | `by_time` | a few long series: parts by time, stretches to train on |
@@ -29,6 +29,7 @@
 //! Everything random is a function of the seed and of a place, so that a run that was killed goes on to the same weights.
 
 mod ahead;
+mod assign;
 mod baseline;
 mod batched;
 mod batches;
@@ -71,6 +72,7 @@ mod trainee;
 mod trainer;
 mod warning;
 
+pub use assign::assign;
 pub use batched::predict_on;
 pub use by_time::Cut;
 pub use checkpoint::RUNNING as CHECKPOINT;

@@ -6,7 +6,7 @@ use std::path::Path;
 use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{Model, Prediction, SPEC, WEIGHTS};
-use ncde_train::{Config, Event, Outcome, Run, TrainRequest, ignore, predict_all, score};
+use ncde_train::{Config, Event, Outcome, Run, TrainRequest, ignore, predict_all, score, watching};
 
 /// A small one.
 /// A small model for series as a whole.

@@ -35,7 +35,7 @@ Examples:
 A directory holds the model (`model.json`, `model.safetensors`), what was done (`config.toml`, `run.json`)
 and a report (`report.html`, `report.md`). A run that was interrupted (Ctrl-C, or killed) goes on with
 `--resume DIR`, to the same weights; with other data or settings it does not. One run writes to a directory
-at a time. `state.bin` is for training longer, and may be deleted.";
+at a time. `state.safetensors` is for training longer, and may be deleted.";
 
 /// What a run is asked to do: data and settings.
 #[derive(Debug, Clone, Default, PartialEq, Args)]

@@ -13,33 +13,32 @@ use crate::Error;
 /// # Errors
 /// If it is not `KEY=VALUE`, or there is no such key or more than one.
 pub(super) fn change(settings: &mut Value, assignment: &str) -> Result<(), Error> {
-    let refuse = |problem: String| Err(Error::Refused(format!("`--set {assignment}`: {problem}")));
-    let Some((key, value)) = assignment.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
-        return refuse("wanted KEY=VALUE, for example `training.decay=0.1`".into());
-    };
-    // What is no JSON is a string: no quotes are needed on a command line.
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
     let known = keys(settings, "");
-    let tail = format!(".{key}");
-    let mut found: Vec<&String> = known.iter().filter(|own| *own == key).collect();
-    if found.is_empty() {
-        found = known.iter().filter(|own| own.ends_with(&tail)).collect();
-    }
-    let list = |keys: &[&String]| keys.iter().map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ");
-    let full = match found[..] {
-        [own] => own.as_str(),
-        [] => key,
-        _ => return refuse(format!("it may be {}", list(&found))),
-    };
-    let (parent, own) = full.rsplit_once('.').map_or((String::new(), full), |(parent, own)| (pointer(parent), own));
-    // A setting that is left out where it has its default value may be set by its whole name; whether there is such a one is known where it is read.
-    match settings.pointer_mut(&parent).and_then(Value::as_object_mut) {
-        Some(place) if !found.is_empty() || !parent.is_empty() => {
-            place.insert(own.into(), value);
-            Ok(())
+    let refuse = |problem: String| Err(ncde_train::Error::Config(problem));
+    let full_key = |key: &str| {
+        let tail = format!(".{key}");
+        let found: Vec<&String> = match known.iter().find(|name| *name == key) {
+            Some(exact) => vec![exact],
+            None => known.iter().filter(|name| name.ends_with(&tail)).collect(),
+        };
+        let list = |names: &[&String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        match found[..] {
+            [name] => Ok(name.clone()),
+            // A setting that is left out where it has its default value may be set by its whole name; whether there is such a one is known where it is read.
+            [] if key
+                .rsplit_once('.')
+                .is_some_and(|(table, _)| settings.pointer(&pointer(table)).is_some_and(Value::is_object)) =>
+            {
+                Ok(key.into())
+            }
+            [] => refuse(format!("there is no such key; there are {}", list(&known.iter().collect::<Vec<_>>()))),
+            _ => refuse(format!("it may be {}", list(&found))),
         }
-        _ => refuse(format!("there is no such key; there are {}", list(&known.iter().collect::<Vec<_>>()))),
-    }
+    };
+    let mut changed = settings.clone();
+    ncde_train::assign(&mut changed, assignment, full_key).map_err(|e| Error::Refused(format!("`--set {assignment}`: {e}")))?;
+    *settings = changed;
+    Ok(())
 }
 
 fn pointer(key: &str) -> String {
