@@ -39,6 +39,7 @@
 //! # Ok::<(), ncde_data::Error>(())
 //! ```
 
+mod arrays;
 mod align;
 mod dataset;
 mod error;

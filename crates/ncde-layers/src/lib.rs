@@ -54,3 +54,8 @@ pub mod neural;
 pub mod operation;
 pub mod permutation;
 pub mod signature;
+
+/// The parts of Burn 0.21 that layers, optimizers and losses of other crates are written with.
+pub mod burn {
+    pub use {burn_autodiff as autodiff, burn_flex as flex, burn_tensor as tensor};
+}
