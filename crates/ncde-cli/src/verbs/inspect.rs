@@ -133,7 +133,7 @@ fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io:
         map.remove("layers");
     }
     let settings = settings.to_string().replace(['{', '}', '"'], "").replace(',', ", ").replace(':', ": ");
-    writeln!(out, "  {place} {}: {}", spec.name(), describe::layer(spec))?;
+    writeln!(out, "  {place} {}: {}", spec.name(), spec.layer().describe())?;
     if !settings.is_empty() {
         writeln!(out, "{:6} {settings}", "")?;
     }

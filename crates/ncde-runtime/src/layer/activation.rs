@@ -106,6 +106,13 @@ fn softplus<T: Float>(x: T) -> T {
 }
 
 impl Layer for Activation {
+    fn describe(&self) -> String {
+        match self.function {
+            Function::Glu => "a gate: one half of the numbers lets the other pass".into(),
+            Function::Each(function) => format!("{} of each number", format!("{function:?}").to_lowercase()),
+        }
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let width = input.numbers("activation")?;
         if self.function == Function::Glu && !width.is_multiple_of(2) {

@@ -34,6 +34,10 @@ impl Beside {
 }
 
 impl Layer for Beside {
+    fn describe(&self) -> String {
+        "what comes in stands beside what these make of it".into()
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let (channels, coordinates, ..) = input.windows("beside")?;
         if self.coordinates > coordinates {

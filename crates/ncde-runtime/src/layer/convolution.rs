@@ -18,6 +18,10 @@ pub struct Convolution {
 }
 
 impl Layer for Convolution {
+    fn describe(&self) -> String {
+        format!("a weighted sum of the last {} rows, channel by channel", self.size)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         at_least_one(&[("size", self.size)])?;
         Ok(input.with_width(input.sequence("convolution")?))

@@ -15,6 +15,10 @@ pub struct Dropout {
 }
 
 impl Layer for Dropout {
+    fn describe(&self) -> String {
+        format!("leaves out a share of {} in training alone", self.rate)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         if !(0.0..1.0).contains(&self.rate) {
             return refuse("rate", format!("{}; it is a probability, from 0 to below 1", self.rate));

@@ -26,6 +26,10 @@ impl Embedding {
 }
 
 impl Layer for Embedding {
+    fn describe(&self) -> String {
+        format!("{} numbers for each token", self.width)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         Self::vocabulary(input)?;
         at_least_one(&[("width", self.width)])?;

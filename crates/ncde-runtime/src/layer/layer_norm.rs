@@ -22,6 +22,10 @@ pub struct LayerNorm {
 }
 
 impl Layer for LayerNorm {
+    fn describe(&self) -> String {
+        "mean 0 and variance 1 in each row".into()
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         Ok(input.with_width(input.numbers("layer-norm")?))
     }

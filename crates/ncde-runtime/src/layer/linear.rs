@@ -5,7 +5,7 @@
 use ncde_simd::{Kernel, Number, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{at_least_one, product, refuse};
+use super::signal::{at_least_one, counted, product, refuse};
 use super::{Chain, Init, Layer, Row, Share, Signal, Step, Values, Weight};
 use crate::Error;
 
@@ -19,6 +19,10 @@ pub struct Linear {
 }
 
 impl Layer for Linear {
+    fn describe(&self) -> String {
+        format!("a linear map to {}", counted(self.outputs, "number"))
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         input.numbers("linear")?;
         if self.outputs == 0 {

@@ -251,6 +251,10 @@ fn equal_blocks(structure: &Structure) -> Option<usize> {
 }
 
 impl Layer for LinearCde {
+    fn describe(&self) -> String {
+        format!("{} states that the path moves linearly", self.hidden)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         self.prepare(input, None)?;
         Ok(input.with_width(self.hidden))

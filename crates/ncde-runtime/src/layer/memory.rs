@@ -35,6 +35,15 @@ pub struct Memory {
 const MAX_SPANS: usize = 256;
 
 impl Layer for Memory {
+    fn describe(&self) -> String {
+        format!(
+            "how each channel came to its present value, over {} spans of time, {} numbers each{}",
+            self.spans.len(),
+            self.order,
+            if self.values { ", and its value" } else { "" }
+        )
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let width = input.sequence("memory")?;
         if !(1..=legendre::MAX_ORDER).contains(&self.order) {

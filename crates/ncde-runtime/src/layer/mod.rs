@@ -106,6 +106,9 @@ pub struct Row<'a> {
 
 /// What a layer is.
 pub trait Layer: Debug {
+    /// What it does in a few words, for people.
+    fn describe(&self) -> String;
+
     /// The rows it hands on, for rows like these.
     ///
     /// # Errors

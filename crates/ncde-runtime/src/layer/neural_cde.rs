@@ -26,7 +26,7 @@ use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
-use super::signal::{at_least_one, misplaced, product, refuse};
+use super::signal::{at_least_one, counted, misplaced, product, refuse};
 use super::{Chain, Form, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
 
@@ -172,6 +172,15 @@ impl NeuralCde {
 }
 
 impl Layer for NeuralCde {
+    fn describe(&self) -> String {
+        let kind = match self.kind {
+            NeuralKind::Ncde => "a network for each channel",
+            NeuralKind::Nrde => "a network for each coordinate",
+            NeuralKind::LogNcde => "a network for each channel and their Lie brackets",
+        };
+        format!("{} states that the path moves by {kind}, {} a window", self.hidden, counted(self.steps, "solver step"))
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         self.network(input)?;
         Ok(input.with_width(self.hidden))

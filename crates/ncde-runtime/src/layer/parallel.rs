@@ -20,6 +20,10 @@ pub struct Parallel {
 }
 
 impl Layer for Parallel {
+    fn describe(&self) -> String {
+        format!("the same rows through {} lists of layers, each for itself", self.layers.len())
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let mut whole: Option<Signal> = None;
         for (l, list) in self.layers.iter().enumerate() {

@@ -118,6 +118,10 @@ impl PermutationDiagonal {
 }
 
 impl Layer for PermutationDiagonal {
+    fn describe(&self) -> String {
+        format!("{} states that each row sends to each other, by one of {} mixed choices", self.hidden, self.matrices)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         self.prepare(input)?;
         Ok(input.with_width(self.width()))

@@ -26,6 +26,13 @@ pub enum Over {
 }
 
 impl Layer for Pool {
+    fn describe(&self) -> String {
+        match self.over {
+            Over::Last => "the last row alone".into(),
+            Over::Mean => "the mean of all rows".into(),
+        }
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let width = input.sequence("pool")?;
         Ok(Signal { pooled: true, ..input.with_width(width) })

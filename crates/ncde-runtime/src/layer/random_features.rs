@@ -19,6 +19,10 @@ pub struct RandomFeatures {
 }
 
 impl Layer for RandomFeatures {
+    fn describe(&self) -> String {
+        format!("{} random functions of these numbers, beside them", self.count)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let inputs = input.numbers("random-features")?;
         at_least_one(&[("count", self.count)])?;

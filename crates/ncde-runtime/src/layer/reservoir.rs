@@ -134,6 +134,14 @@ impl Reservoir {
 }
 
 impl Layer for Reservoir {
+    fn describe(&self) -> String {
+        format!(
+            "{} fixed responses to what was seen lately (over {} times), pooled over the series",
+            16 * self.responses.groups(),
+            self.responses.spans.len()
+        )
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         input.sequence("reservoir")?;
         self.check(input)?;

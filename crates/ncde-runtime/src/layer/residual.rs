@@ -16,6 +16,10 @@ pub struct Residual {
 }
 
 impl Layer for Residual {
+    fn describe(&self) -> String {
+        "what comes in is added to what these make of it".into()
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let width = input.numbers("residual")?;
         let output = inside("residual", &self.layers, input)?;

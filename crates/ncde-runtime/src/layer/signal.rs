@@ -105,6 +105,11 @@ pub(crate) fn refuse<T>(setting: &'static str, problem: impl Into<String>) -> Re
     Err(Error::Setting { setting, problem: problem.into() })
 }
 
+/// A count and what is counted: `1 step`, `3 steps`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// The largest size of a layer. Sizes are looked at before memory is asked for: a damaged file is an error, not the end of the program.
 pub(crate) const MAX_SIZE: usize = 1 << 20;
 

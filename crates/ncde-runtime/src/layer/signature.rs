@@ -32,6 +32,10 @@ impl SignatureFeatures {
 }
 
 impl Layer for SignatureFeatures {
+    fn describe(&self) -> String {
+        format!("the signature of the path so far, to depth {}", self.depth)
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
         Ok(input.with_width(input.width() + input.statics + transform.len()))

@@ -13,6 +13,10 @@ use crate::Error;
 pub struct Standardise {}
 
 impl Layer for Standardise {
+    fn describe(&self) -> String {
+        "mean 0 and variance 1 over the training data".into()
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         Ok(input.with_width(input.numbers("standardise")?))
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ncde_signature::{Basis, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{check_depth, misplaced, refuse};
+use super::signal::{check_depth, counted, misplaced, refuse};
 use super::signature::{advance, value};
 use super::{Chain, Layer, Row, Rows, Share, Signal, Size, Step, Values};
 use crate::Error;
@@ -77,6 +77,15 @@ impl Form {
 }
 
 impl Layer for Windows {
+    fn describe(&self) -> String {
+        let steps = format!("cuts the path into windows of {}", counted(self.window, "step"));
+        match self.form {
+            Form::LogSignature { depth, .. } => format!("{steps}, each as its log-signature to depth {depth}"),
+            Form::Increments {} => format!("{steps}, each as its increments"),
+            Form::Hermite {} => format!("{steps}, along a smooth curve"),
+        }
+    }
+
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         if self.window == 0 {
             return refuse("window", "0; at least 1 is needed");
