@@ -8,8 +8,7 @@ use std::collections::VecDeque;
 
 use burn_tensor::backend::{AutodiffBackend, BackendTypes};
 use burn_tensor::{Tensor, TensorPrimitive};
-use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{Role, Signal};
+use ncde_runtime::layer::{LayerList, Role, Signal};
 
 use super::{Context, Error, FieldNorm, LayerBackend, Network, Rows};
 use crate::dense::{Adam, DenseOps, Seen};
@@ -128,7 +127,13 @@ impl<B: LayerBackend + AutodiffBackend<InnerBackend: LayerBackend>> Optimizer<B>
     ///
     /// # Errors
     /// If the layers do not fit together.
-    pub fn new(layers: &[LayerSpec], input: &Signal, seed: u64, device: &<B as BackendTypes>::Device) -> Result<Self, Error> {
+    pub fn new<'a>(
+        layers: impl Into<LayerList<'a>>,
+        input: &Signal,
+        seed: u64,
+        device: &<B as BackendTypes>::Device,
+    ) -> Result<Self, Error> {
+        let layers = layers.into();
         let network = Network::<B::InnerBackend>::drawn(layers, input, seed, device)?;
         let tracked = Network::<B>::with_values(layers, input, &network.values(), device)?;
         let zeros = |count: usize| Tensor::zeros([count], device);

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::{at_least_one, product};
-use super::{Chain, Init, Layer, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// A causal depthwise convolution.
@@ -22,7 +22,7 @@ impl Layer for Convolution {
         format!("a weighted sum of the last {} rows, channel by channel", self.size)
     }
 
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         at_least_one(&[("size", self.size)])?;
         Ok(input.with_width(input.sequence("convolution")?))
     }
@@ -36,7 +36,7 @@ impl Layer for Convolution {
         Ok(vec![Weight::trained("weight", [self.size, width], init.clone()), Weight::trained("bias", [width], init)])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         Ok(Box::new(ConvolutionStep { weight, bias, width: input.width() }))
     }

@@ -50,6 +50,7 @@ mod pool;
 mod random_features;
 mod reservoir;
 mod residual;
+mod resolved;
 mod signal;
 mod signature;
 mod stability;
@@ -64,7 +65,7 @@ use serde::{Deserialize, Serialize};
 
 pub use activation::{Activation, Function};
 pub use beside::Beside;
-pub use chain::{Chain, Ended, place_inside, weights};
+pub use chain::{Ended, StepChain};
 pub use convolution::Convolution;
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
@@ -82,6 +83,7 @@ pub use pool::{Over, Pool};
 pub use random_features::RandomFeatures;
 pub use reservoir::{Block, Reservoir};
 pub use residual::Residual;
+pub use resolved::{LayerList, Node, Resolved};
 pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
 pub use stability::{Contractive, Stability};
@@ -109,11 +111,24 @@ pub trait Layer: Debug {
     /// What it does in a few words, for people.
     fn describe(&self) -> String;
 
-    /// The rows it hands on, for rows like these.
+    /// The rows it hands on, for rows like these; `inside` are those that the lists of layers inside it hand on.
     ///
     /// # Errors
     /// If the layer cannot take such rows, or its settings make no sense.
-    fn output(&self, input: &Signal) -> Result<Signal, Error>;
+    fn output(&self, input: &Signal, inside: &[Signal]) -> Result<Signal, Error>;
+
+    /// Whether layers inside it may be asked what they make of rows like these: of a layer with lists, before them.
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    fn takes(&self, _input: &Signal) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether it hands on a row for each row, as layers inside others must, or waits for several.
+    fn is_row_for_row(&self) -> bool {
+        true
+    }
 
     /// How many weights it has at least, those of layers inside it aside: from its settings alone, before memory is asked for.
     fn demand(&self, _input: &Signal) -> usize {
@@ -133,11 +148,33 @@ pub trait Layer: Debug {
         Vec::new()
     }
 
+    /// Whether its batch form passes gradients on to what it is given; nothing before a layer that does not can be trained.
+    fn is_differentiable(&self) -> bool {
+        true
+    }
+
+    /// A bound of the norm of its vector field on the states that were seen in training; none for a layer without such a field.
+    ///
+    /// # Errors
+    /// If the settings make no sense, or the weights are none for them.
+    fn lip_bound(&self, _input: &Signal, _weights: &mut Values) -> Result<Option<LipBound>, Error> {
+        Ok(None)
+    }
+
     /// One row at a time, with its weights; `inside` are the lists of layers inside it.
     ///
     /// # Errors
     /// If the settings make no sense, or the weights are none for them.
-    fn step(&self, input: &Signal, weights: &mut Values, inside: Vec<Chain>) -> Result<Box<dyn Step>, Error>;
+    fn step(&self, input: &Signal, weights: &mut Values, inside: Vec<StepChain>) -> Result<Box<dyn Step>, Error>;
+}
+
+/// A bound of the Lip(2) norm of a vector field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LipBound {
+    /// The largest norm of a state in training.
+    pub radius: f64,
+    /// The logarithm of the bound on the ball of that radius, to base 10; or why there is none.
+    pub log10: Result<f64, String>,
 }
 
 /// A layer that takes one row at a time. What it remembers of a series is a fixed count of numbers that the caller keeps.
@@ -185,13 +222,16 @@ pub trait Step: Debug + Send + Sync {
 ///
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
-pub fn output(layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    output_within(layers, input, Room::MAX)
+pub fn output<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Signal, Error> {
+    Ok(Resolved::within(layers.into(), input, Room::MAX)?.output().clone())
 }
 
-/// The same, if so many weights are enough: sizes are looked at before memory is asked for.
-pub(crate) fn output_within(layers: &[LayerSpec], input: &Signal, mut room: Room) -> Result<Signal, Error> {
-    chain::fits(layers, input, "layers.", &mut room)
+/// All weights of a list of layers in order, by their names in the model: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
+///
+/// # Errors
+/// As for [`output`].
+pub fn weights<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Vec<Weight>, Error> {
+    Ok(Resolved::new(layers, input)?.weights())
 }
 
 /// Declares the layers: the enum that files hold, by name, and the way from it to the trait.

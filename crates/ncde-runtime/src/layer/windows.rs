@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{check_depth, counted, misplaced, refuse};
 use super::signature::{advance, value};
-use super::{Chain, Layer, Row, Rows, Share, Signal, Size, Step, Values};
+use super::{Layer, Row, Rows, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// The most numbers of a window: 32 MiB.
@@ -86,7 +86,7 @@ impl Layer for Windows {
         }
     }
 
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         if self.window == 0 {
             return refuse("window", "0; at least 1 is needed");
         }
@@ -101,7 +101,11 @@ impl Layer for Windows {
         Ok(Signal { rows: Rows::Windows { channels, coordinates, form: self.form, window: self.window }, ..input.clone() })
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn is_row_for_row(&self) -> bool {
+        false
+    }
+
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let d = input.width();
         let content = match self.form {
             // Level 1 is a difference: no algebra is needed.
