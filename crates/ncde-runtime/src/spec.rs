@@ -128,7 +128,7 @@ impl ModelSpec {
     pub fn detail(&self) -> String {
         fn list(layers: &[LayerSpec]) -> String {
             let one = |spec: &LayerSpec| match &spec.layer().inside()[..] {
-                [] => spec.name(),
+                [] => spec.name().to_owned(),
                 inside => format!("{} [{}]", spec.name(), inside.iter().map(|own| list(own)).collect::<Vec<_>>().join(" | ")),
             };
             layers.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -15,6 +15,7 @@ mod beside;
 mod convolution;
 mod dropout;
 mod embedding;
+mod foreign;
 mod layer_norm;
 mod linear;
 mod linear_cde;
@@ -40,6 +41,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 
 pub use dropout::Phase;
+pub use foreign::{MakeBatch, register_batch};
 #[doc(hidden)]
 pub use network::check_gradient_flow;
 pub use network::{LayerWeights, Network, Visit};
@@ -147,6 +149,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
         LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
+        LayerSpec::Foreign(layer) => foreign::batch(layer, input, fixed)?,
     })
 }
 

@@ -5,7 +5,7 @@ use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::layer::{LayerList, Resolved, Signal, Values, Weight};
 use ncde_runtime::{LayerSpec, NamedWeight};
 
-use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch};
+use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch, foreign};
 use ncde_runtime::random::Stream;
 
 /// Takes a batch of training data.
@@ -159,7 +159,11 @@ pub fn check_gradient_flow(layers: &[LayerSpec], input: &Signal) -> Result<(), n
 /// The same; `trained` is the first weight before these layers that is trained.
 fn check_flow(layers: &Resolved<'_>, trained: &mut Option<String>) -> Result<(), ncde_runtime::Error> {
     for node in &layers.nodes {
-        if let (false, Some(weight)) = (node.spec.layer().is_differentiable(), &*trained) {
+        let differentiable = match node.spec {
+            LayerSpec::Foreign(layer) => foreign::is_differentiable(layer),
+            own => own.layer().is_differentiable(),
+        };
+        if let (false, Some(weight)) = (differentiable, &*trained) {
             return Err(ncde_runtime::Error::Layer {
                 layer: format!("{} ({})", node.place, node.spec.name()),
                 problem: format!("no gradient comes through it, but `{weight}` before it is trained; put it before that"),

@@ -5,29 +5,10 @@
 //! the *batch* in the crate `ncde-layers`, on tensors with gradients. Everything that handles weights (drawing, counting, saving, checkpoints)
 //! works on the list of [`Weight`]s and knows no layer by name.
 //!
-//! | layer | equation | file |
-//! | --- | --- | --- |
-//! | `windows` | `row_k = (log S^N over window k, knot at its end)`, or the increments of the window | `windows` |
-//! | `linear-cde` | `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k` | `linear_cde`, with `structure`, `drive`, `plan`, `flow` |
-//! | `permutation-diagonal` | `h_k = P(x_k) D(x_k) h_{k-1} + B x_k`, `P` one-hot by columns, `D` diagonal | `permutation_diagonal` |
-//! | `neural-cde` | `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k` | `neural_cde` |
-//! | `reservoir` | `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)` | `reservoir` |
-//! | `memory` | `row_t = (Legendre memories of each number about its present value)` | `memory` |
-//! | `random-features` | `y = (x, tanh(W^T x + b))`, nothing trained | `random_features` |
-//! | `signature` | `row_t = (knot_0, statics, S^N of the path up to t)` | `signature` |
-//! | `embedding` | `y = E[token]` | `embedding` |
-//! | `linear` | `y = W^T x + b` | `linear` |
-//! | `activation` | `y = s(x)`, or the gated linear unit `u sigmoid(v)` | `activation` |
-//! | `layer-norm` | `y = g (x - mean x) / sqrt(var x + 1e-5) + c` | `layer_norm` |
-//! | `standardise` | `y = s (x - m)`, fitted on training data | `standardise` |
-//! | `dropout` | nothing in a prediction | `dropout` |
-//! | `residual` | `y = x + f(x)`, `f` a list of layers | `residual` |
-//! | `parallel` | `y = (f_1(x), ..., f_n(x))`, each `f` a list of layers; at the end of a model: members that vote | `parallel` |
-//! | `beside` | `y = (f(x), s x_1..n, knot)`: what a head sees beside a state | `beside` |
-//! | `convolution` | `y_t = sum_{j<k} w_j x_{t-j} + b`, each channel by itself | `convolution` |
-//! | `pool` | the last row of a series, or the mean of all | `pool` |
+//! [`LayerSpec`] lists all layers with their equations; a file is named as its layer. `structure`, `drive`, `plan`, `flow` and `stability` are parts of `linear_cde`.
 //!
-//! A new layer is a file here, a file in `ncde_layers::layer`, and a line in each registry: the list in `registry!` below, and `batch` there.
+//! A new layer is a file here, a file in `ncde_layers::layer`, and a line in each registry: the list in `registry!` below, and `batch` there. A layer of
+//! another crate is [registered](register) at run time.
 
 mod activation;
 mod beside;
@@ -37,6 +18,7 @@ mod drive;
 mod dropout;
 mod embedding;
 mod flow;
+mod foreign;
 mod kept;
 mod layer_norm;
 mod linear;
@@ -61,7 +43,7 @@ mod windows;
 
 use std::fmt::Debug;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use activation::{Activation, Function};
 pub use beside::Beside;
@@ -70,6 +52,7 @@ pub use convolution::Convolution;
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
+pub use foreign::{Foreign, ReadLayer, register};
 pub use kept::{Kept, Share, Size};
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::{Columns, Linear};
@@ -107,7 +90,7 @@ pub struct Row<'a> {
 }
 
 /// What a layer is.
-pub trait Layer: Debug {
+pub trait Layer: Debug + Send + Sync {
     /// What it does in a few words, for people.
     fn describe(&self) -> String;
 
@@ -236,70 +219,104 @@ pub fn weights<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<V
 
 /// Declares the layers: the enum that files hold, by name, and the way from it to the trait.
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])* $name:ident($type:ty),)*) => {
+    ($($(#[doc = $doc:literal])* $tag:literal => $name:ident($type:ty),)*) => {
         /// A layer of a model, as `model.json` and `[[model.layers]]` hold it.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "layer", rename_all = "kebab-case")]
+        #[derive(Debug, Clone, PartialEq)]
         pub enum LayerSpec {
             $($(#[doc = $doc])* $name($type),)*
+            /// A layer of another crate.
+            Foreign(Foreign),
         }
 
         impl LayerSpec {
+            /// The names of the layers of this crate.
+            pub const NAMES: &[&str] = &[$($tag),*];
+
             /// The layer.
             pub fn layer(&self) -> &dyn Layer {
                 match self {
                     $(Self::$name(layer) => layer,)*
+                    Self::Foreign(layer) => layer.layer(),
                 }
+            }
+
+            /// The name in files.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$name(_) => $tag,)*
+                    Self::Foreign(layer) => layer.name(),
+                }
+            }
+        }
+
+        impl Serialize for LayerSpec {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                #[derive(Serialize)]
+                #[serde(tag = "layer")]
+                enum Own<'a> {
+                    $(#[serde(rename = $tag)] $name(&'a $type),)*
+                }
+                match self {
+                    $(Self::$name(layer) => Own::$name(layer).serialize(to),)*
+                    Self::Foreign(layer) => layer.serialize(to),
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for LayerSpec {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                #[derive(Deserialize)]
+                #[serde(tag = "layer", expecting = "a layer")]
+                enum Own {
+                    $(#[serde(rename = $tag)] $name($type),)*
+                }
+                foreign::read(from, |value| {
+                    Ok(match Own::deserialize(value)? {
+                        $(Own::$name(layer) => Self::$name(layer),)*
+                    })
+                })
             }
         }
     };
 }
 
 registry! {
-    /// Observations to Log-ODE windows.
-    Windows(Windows),
-    /// A structured Linear NCDE.
-    LinearCde(LinearCde),
-    /// States that a row sends to each other.
-    PermutationDiagonal(PermutationDiagonal),
-    /// An NCDE, an NRDE or a Log-NCDE.
-    NeuralCde(NeuralCde),
-    /// Pooled responses to fixed memories.
-    Reservoir(Reservoir),
-    /// Memories of changes.
-    Memory(Memory),
-    /// Random functions of a row, behind the row itself.
-    RandomFeatures(RandomFeatures),
-    /// The signature of the path so far.
-    Signature(SignatureFeatures),
-    /// A vector for each token.
-    Embedding(Embedding),
-    /// A linear layer.
-    Linear(Linear),
-    /// A function of each number, or a gated linear unit.
-    Activation(Activation),
-    /// Rows of mean 0 and variance 1.
-    LayerNorm(LayerNorm),
-    /// Features of mean 0 and variance 1 over the training data.
-    Standardise(Standardise),
-    /// Dropout.
-    Dropout(Dropout),
-    /// A skip connection around a list of layers.
-    Residual(Residual),
-    /// A list of layers, with what they were given beside what they make of it.
-    Beside(Beside),
-    /// Lists of layers, each given the same rows.
-    Parallel(Parallel),
-    /// A causal convolution of each channel by itself.
-    Convolution(Convolution),
-    /// The last row, or the mean of all.
-    Pool(Pool),
-}
-
-impl LayerSpec {
-    /// The name in files.
-    pub fn name(&self) -> String {
-        let tagged = serde_json::to_value(self).ok();
-        tagged.and_then(|value| value.get("layer").and_then(|name| name.as_str().map(str::to_owned))).unwrap_or_default()
-    }
+    /// Observations to Log-ODE windows: `row_k = (log S^N over window k, knot at its end)`, or the increments of the window.
+    "windows" => Windows(Windows),
+    /// A structured Linear NCDE: `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k`.
+    "linear-cde" => LinearCde(LinearCde),
+    /// States that a row sends to each other: `h_k = P(x_k) D(x_k) h_{k-1} + B x_k`, `P` one-hot by columns, `D` diagonal.
+    "permutation-diagonal" => PermutationDiagonal(PermutationDiagonal),
+    /// An NCDE, an NRDE or a Log-NCDE: `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k`.
+    "neural-cde" => NeuralCde(NeuralCde),
+    /// `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)`.
+    "reservoir" => Reservoir(Reservoir),
+    /// Memories of changes: `row_t = (Legendre memories of each number about its present value)`.
+    "memory" => Memory(Memory),
+    /// Random functions of a row, behind the row itself: `y = (x, tanh(W^T x + b))`, nothing trained.
+    "random-features" => RandomFeatures(RandomFeatures),
+    /// The signature of the path so far: `row_t = (knot_0, statics, S^N of the path up to t)`.
+    "signature" => Signature(SignatureFeatures),
+    /// A vector for each token: `y = E[token]`.
+    "embedding" => Embedding(Embedding),
+    /// A linear layer: `y = W^T x + b`.
+    "linear" => Linear(Linear),
+    /// A function of each number: `y = s(x)`, or the gated linear unit `u sigmoid(v)`.
+    "activation" => Activation(Activation),
+    /// Rows of mean 0 and variance 1: `y = g (x - mean x) / sqrt(var x + 1e-5) + c`.
+    "layer-norm" => LayerNorm(LayerNorm),
+    /// Features of mean 0 and variance 1 over the training data: `y = s (x - m)`.
+    "standardise" => Standardise(Standardise),
+    /// Dropout; nothing in a prediction.
+    "dropout" => Dropout(Dropout),
+    /// A skip connection around a list of layers: `y = x + f(x)`.
+    "residual" => Residual(Residual),
+    /// What a head sees beside a state: `y = (f(x), s x_1..n, knot)`, `f` a list of layers.
+    "beside" => Beside(Beside),
+    /// Lists of layers, each given the same rows: `y = (f_1(x), ..., f_n(x))`; at the end of a model members that vote.
+    "parallel" => Parallel(Parallel),
+    /// A causal convolution of each channel by itself: `y_t = sum_{j<k} w_j x_{t-j} + b`.
+    "convolution" => Convolution(Convolution),
+    /// The last row of a series, or the mean of all.
+    "pool" => Pool(Pool),
 }

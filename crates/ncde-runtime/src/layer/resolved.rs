@@ -87,7 +87,7 @@ impl<'a> Resolved<'a> {
         let (mut nodes, mut signal) = (Vec::with_capacity(list.layers.len()), input.clone());
         for (i, spec) in list.layers.iter().enumerate() {
             let (layer, place) = (spec.layer(), format!("{place}{}", list.first + i));
-            let named = |e: Error| e.at(&place, &spec.name());
+            let named = |e: Error| e.at(&place, spec.name());
             room.take(layer.demand(&signal)).and_then(|()| layer.takes(&signal)).map_err(named)?;
             let lists = layer.inside();
             let mut inside = Vec::with_capacity(lists.len());
@@ -163,6 +163,6 @@ impl Node<'_> {
 
     /// An error of the layer, with its place and name.
     pub(crate) fn named(&self, error: Error) -> Error {
-        error.at(&self.place, &self.spec.name())
+        error.at(&self.place, self.spec.name())
     }
 }
