@@ -19,6 +19,7 @@ mod foreign;
 mod layer_norm;
 mod linear;
 mod linear_cde;
+mod lstm;
 mod network;
 mod neural_cde;
 mod optimizer;
@@ -148,6 +149,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
         LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
         LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
+        LayerSpec::Lstm(layer) => Box::new(lstm::LstmBatch { hidden: layer.hidden }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
         LayerSpec::Foreign(layer) => foreign::batch(layer, input, fixed)?,
     })

@@ -23,6 +23,7 @@ mod kept;
 mod layer_norm;
 mod linear;
 mod linear_cde;
+mod lstm;
 mod memory;
 mod neural_cde;
 mod parallel;
@@ -57,6 +58,7 @@ pub use kept::{Kept, Share, Size};
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
+pub use lstm::Lstm;
 pub use memory::Memory;
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
 pub use parallel::Parallel;
@@ -317,6 +319,8 @@ registry! {
     "parallel" => Parallel(Parallel),
     /// A causal convolution of each channel by itself: `y_t = sum_{j<k} w_j x_{t-j} + b`.
     "convolution" => Convolution(Convolution),
+    /// A long short-term memory: `c_k = f c_{k-1} + i g`, `h_k = o tanh(c_k)`, gates `i`, `f`, `g`, `o` from `x_k` and `h_{k-1}`.
+    "lstm" => Lstm(Lstm),
     /// The last row of a series, or the mean of all.
     "pool" => Pool(Pool),
 }

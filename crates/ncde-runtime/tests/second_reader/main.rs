@@ -8,6 +8,7 @@ mod algebra;
 mod dice;
 mod draw;
 mod linear;
+mod lstm;
 mod neural;
 mod permutation;
 mod reader;
