@@ -39,8 +39,8 @@
 //! # Ok::<(), ncde_data::Error>(())
 //! ```
 
-mod arrays;
 mod align;
+mod arrays;
 mod dataset;
 mod error;
 mod join;

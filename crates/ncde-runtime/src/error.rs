@@ -113,8 +113,6 @@ impl Error {
             Self::Setting { setting, problem } => {
                 Self::Layer { layer: format!("{place} ({name})"), problem: format!("`{setting}` is {problem}") }
             }
-            // A layer inside another has been named already.
-            Self::Layer { layer, problem } if layer.contains('(') => Self::Layer { layer: format!("{place}.{layer}"), problem },
             Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
             Self::Kernel(_) | Self::Signature(_) | Self::Solve(_) => {
                 Self::Layer { layer: format!("{place} ({name})"), problem: self.to_string() }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layer::{Chain, Ended, Kept, Row};
+use crate::layer::{Ended, Kept, Row, StepChain};
 use crate::prepare::Track;
 use crate::random::Stream;
 use crate::spec::{FORMAT, ModelSpec, Task};
@@ -24,7 +24,7 @@ pub const SPEC: &str = "model.json";
 pub struct Model {
     spec: ModelSpec,
     weights: Arc<[NamedWeight]>,
-    chain: Chain,
+    chain: StepChain,
     /// What a push works on: a series changes only if it succeeds.
     scratch: Kept,
     /// What a look at an open window works on.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::forecast::Forecast;
-use crate::layer::{Chain, LayerSpec, Room, Rows, Signal, Weight, weights};
+use crate::layer::{LayerSpec, Resolved, Room, Rows, Signal, StepChain, Weight};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
 use crate::{Error, Extent};
@@ -128,7 +128,7 @@ impl ModelSpec {
     pub fn detail(&self) -> String {
         fn list(layers: &[LayerSpec]) -> String {
             let one = |spec: &LayerSpec| match &spec.layer().inside()[..] {
-                [] => spec.name(),
+                [] => spec.name().to_owned(),
                 inside => format!("{} [{}]", spec.name(), inside.iter().map(|own| list(own)).collect::<Vec<_>>().join(" | ")),
             };
             layers.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -146,13 +146,20 @@ impl ModelSpec {
     /// # Errors
     /// If the layers do not fit together.
     pub fn all_weights(&self) -> Result<Vec<Weight>, Error> {
-        weights(&self.layers, &self.signal(), "layers.")
+        Ok(self.resolved()?.weights())
+    }
+
+    /// Its layers, resolved.
+    ///
+    /// # Errors
+    /// If the layers do not fit together.
+    pub fn resolved(&self) -> Result<Resolved<'_>, Error> {
+        Resolved::new(&self.layers, &self.signal())
     }
 
     /// The layers with their weights, every size checked.
-    pub(crate) fn chain(&self, weights: &mut Weights) -> Result<Chain, Error> {
-        self.check_within(Room::in_file(weights.numbers()))?;
-        Chain::new(&self.layers, &self.signal(), "layers.", weights)
+    pub(crate) fn chain(&self, weights: &mut Weights) -> Result<StepChain, Error> {
+        StepChain::new(&self.check_within(Room::in_file(weights.numbers()))?.weighed()?, weights)
     }
 
     /// Everything fits together: channels and scalings, the layers, and what comes out of them with what is predicted.
@@ -160,11 +167,11 @@ impl ModelSpec {
     /// # Errors
     /// If something does not.
     pub fn check(&self) -> Result<(), Error> {
-        self.check_within(Room::MAX)
+        self.check_within(Room::MAX).map(|_| ())
     }
 
-    /// The same of a model with so many weights at most.
-    fn check_within(&self, room: Room) -> Result<(), Error> {
+    /// The same of a model with so many weights at most; the layers come back without their weights.
+    fn check_within(&self, room: Room) -> Result<Resolved<'_>, Error> {
         let corrupt = |problem: String| Err(Error::Corrupt { path: crate::SPEC.into(), problem });
         let channels = self.channels.len();
         let counts = [
@@ -214,7 +221,8 @@ impl ModelSpec {
         if self.layers.is_empty() {
             return corrupt("no layers".into());
         }
-        let output = crate::layer::output_within(&self.layers, &self.signal(), room)?;
+        let resolved = Resolved::within((&self.layers).into(), &self.signal(), room)?;
+        let output = resolved.output();
         let (at, last) = (self.task.at(), self.layers.len() - 1);
         let problem = match (at, output.pooled) {
             (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),
@@ -223,7 +231,7 @@ impl ModelSpec {
                 let each = if self.members() == 1 { "" } else { " of each member" };
                 format!("{} numbers come out, but the task needs {}{each}", output.width(), self.task.outputs(channels))
             }
-            _ => return Ok(()),
+            _ => return Ok(resolved),
         };
         Err(Error::Layer { layer: format!("layers.{last} ({})", self.layers[last].name()), problem })
     }

@@ -7,7 +7,7 @@
 //! The same numbers as one observation after the other, up to rounding.
 
 use ncde_data::{Case, Dataset};
-use ncde_runtime::layer::weights;
+use ncde_runtime::layer::{LayerList, Weight};
 use ncde_runtime::{At, LayerSpec, Model, ModelSpec, NamedWeight, Prediction};
 
 use super::device::{OnDevice, on_device};
@@ -88,17 +88,12 @@ impl Batched<'_> {
     }
 }
 
-/// The layers behind the features, with the weights of the model.
+/// The layers behind the features, with the weights of the model. Layers that are computed ahead have none.
 fn network<B: LayerBackend>(model: &Model, features: &Features) -> Result<Network<B>, Error> {
     let spec = model.spec();
-    let layers = &spec.layers[features.first..];
-    // Layers that are computed ahead have no weights, so that both lists are of the same weights in the same order.
-    let (here, saved) = (weights(layers, &features.signal, "layers.")?, spec.all_weights()?);
-    let value = |(here, saved): (&ncde_runtime::layer::Weight, &ncde_runtime::layer::Weight)| {
-        let own = model.weights().iter().find(|own| own.name == saved.name)?;
-        Some(NamedWeight { name: here.name.clone(), ..own.clone() })
-    };
-    let values: Vec<NamedWeight> = here.iter().zip(&saved).filter_map(value).collect();
+    let value = |weight: Weight| model.weights().iter().find(|own| own.name == weight.name).cloned();
+    let values: Vec<NamedWeight> = spec.all_weights()?.into_iter().filter_map(value).collect();
+    let layers = LayerList::starting_at(features.first, &spec.layers);
     Ok(Network::with_values(layers, &features.signal, &values, &Default::default())?)
 }
 

@@ -97,7 +97,7 @@ impl Features {
         let count = data.cases.len();
         let (first, signal, mut cases) = match layers.first() {
             Some(LayerSpec::Windows(windows)) => {
-                let cut = Cut { windows, width: input.width(), signal: windows.output(input)? };
+                let cut = Cut { windows, width: input.width(), signal: windows.output(input, &[])? };
                 (1, cut.signal.clone(), cut.all(count, &knots, &wanted)?)
             }
             Some(LayerSpec::Signature(features)) => {
@@ -106,7 +106,7 @@ impl Features {
                     let (knots, statics) = (knots(i)?, preparation.statics(&data.cases[i].statics)?);
                     signatures(&transform, knots, &statics, input.width())
                 };
-                (1, features.output(input)?, (0..count).into_par_iter().map(of).collect::<Result<_, Error>>()?)
+                (1, features.output(input, &[])?, (0..count).into_par_iter().map(of).collect::<Result<_, Error>>()?)
             }
             _ => {
                 let of = |i: usize| {

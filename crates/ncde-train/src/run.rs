@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ncde_data::Dataset;
-use ncde_layers::layer::Network;
 use ncde_report::RunRecord;
 use ncde_report::record::StopReason;
-use ncde_runtime::{ModelSpec, NamedWeight};
+use ncde_runtime::ModelSpec;
+use ncde_runtime::layer::LayerList;
 
 use crate::by_time::{Cut, Long};
 use crate::cases::Cases;
@@ -22,7 +22,7 @@ use crate::device::{OnDevice, on_device};
 use crate::directory::{self, CONFIG, RECORD};
 use crate::features::Features;
 use crate::goal::Goal;
-use crate::optimizer::TrainBackend;
+use crate::optimizer::{AnyOptimizer, TrainBackend};
 use crate::preset::ClosedForm;
 use crate::resume::steps_of;
 use crate::state::State;
@@ -60,6 +60,13 @@ impl Run {
     #[must_use]
     pub fn with_device(self, device: Device) -> Self {
         Self { device, ..self }
+    }
+
+    /// The run with another optimizer than the configuration names, such as one of another crate.
+    #[must_use]
+    pub fn with_optimizer(mut self, optimizer: Arc<dyn AnyOptimizer>) -> Self {
+        self.settings.plan.optimizer = optimizer;
+        self
     }
 
     /// The run of a model that remembers how the columns of its file are read.
@@ -141,8 +148,10 @@ impl Run {
         on: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Outcome, Error> {
         let (plan, directory) = (&self.settings.plan, request.directory);
-        let (layers, signal) = (&self.spec.layers[self.features.first..], &self.features.signal);
-        let mut trainee = Trainee::<B>::new(layers, signal, plan.seed, plan.optimizer.clone(), &Default::default())?;
+        // Layers that are computed ahead keep their places, and have no weights.
+        let layers = LayerList::starting_at(self.features.first, &self.spec.layers);
+        let mut trainee =
+            Trainee::<B>::new(layers, &self.features.signal, plan.seed, plan.optimizer.clone(), &Default::default())?;
         let mut cases = Cases::<B>::new(self, self.settings.batch);
         let mut saved = if request.resume { checkpoint::load(directory, checkpoint::RUNNING)? } else { None };
         if saved.is_none()
@@ -201,7 +210,7 @@ impl Run {
         let _ = on(Event::Testing);
         let mut network = state.into_network(plan.keep_best);
         network.measure(&mut |visit| cases.over_training(visit))?;
-        save_model(directory, self.spec.clone(), &self.named(&network))?;
+        save_model(directory, self.spec.clone(), &network.values())?;
         let record = self.record(&progress, request, stopped, parameters)?;
         write_record(directory, &record)?;
         if diverged.is_none() {
@@ -211,15 +220,6 @@ impl Run {
         }
         tell_overflows(&record, on);
         diverged.map_or(Ok(Outcome { record, already: false }), Err)
-    }
-
-    /// The weights by their place in the whole model; the layers that are computed ahead have none.
-    fn named<B: TrainBackend>(&self, network: &Network<B>) -> Vec<NamedWeight> {
-        let shifted = |name: &str| -> String {
-            let (place, rest) = name.strip_prefix("layers.").and_then(|rest| rest.split_once('.')).unwrap_or(("0", name));
-            format!("layers.{}.{rest}", place.parse::<usize>().unwrap_or(0) + self.features.first)
-        };
-        network.values().into_iter().map(|weight| NamedWeight { name: shifted(&weight.name), ..weight }).collect()
     }
 }
 

@@ -10,8 +10,7 @@ use burn_autodiff::Autodiff;
 use burn_tensor::Tensor;
 use ncde_layers::dense::{DenseOps, Seen};
 use ncde_layers::layer::{Context, Error, FieldNorm, Network, Rows};
-use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{Role, Signal};
+use ncde_runtime::layer::{LayerList, Role, Signal};
 
 use crate::in_flight::{Begun, Stepped};
 use crate::optimizer::{AnyOptimizer, Moment, Parameter, TrainBackend};
@@ -57,13 +56,14 @@ impl<B: TrainBackend> Trainee<B> {
     ///
     /// # Errors
     /// If the layers do not fit together.
-    pub fn new(
-        layers: &[LayerSpec],
+    pub fn new<'a>(
+        layers: impl Into<LayerList<'a>>,
         input: &Signal,
         seed: u64,
         optimizer: Arc<dyn AnyOptimizer>,
         device: &B::Device,
     ) -> Result<Self, Error> {
+        let layers = layers.into();
         let network = Network::<B>::drawn(layers, input, seed, device)?;
         let tracked = Network::<Autodiff<B>>::with_values(layers, input, &network.values(), device)?;
         let slots = network.weights().iter().map(|weight| {

@@ -1,7 +1,6 @@
 //! A model in words: what it takes, what it says, what happens in between.
 
-use ncde_runtime::layer::{Form, Function, NeuralKind, Over};
-use ncde_runtime::{At, LayerSpec, Missing, ModelSpec, Task};
+use ncde_runtime::{At, Missing, ModelSpec, Task};
 
 /// Names that are listed; the rest is counted.
 const LISTED: usize = 8;
@@ -58,65 +57,4 @@ fn listed(names: &[String]) -> String {
         text += &format!(" and {} more", names.len() - LISTED);
     }
     text
-}
-
-/// What a layer does, in a few words.
-pub(super) fn layer(spec: &LayerSpec) -> String {
-    match spec {
-        LayerSpec::Windows(own) => {
-            let steps = format!("cuts the path into windows of {} {}", own.window, one_or(own.window, "step", "steps"));
-            match own.form {
-                Form::LogSignature { depth, .. } => format!("{steps}, each as its log-signature to depth {depth}"),
-                Form::Increments {} => format!("{steps}, each as its increments"),
-                Form::Hermite {} => format!("{steps}, along a smooth curve"),
-            }
-        }
-        LayerSpec::LinearCde(own) => format!("{} states that the path moves linearly", own.hidden),
-        LayerSpec::PermutationDiagonal(own) => {
-            format!("{} states that each row sends to each other, by one of {} mixed choices", own.hidden, own.matrices)
-        }
-        LayerSpec::NeuralCde(own) => {
-            let kind = match own.kind {
-                NeuralKind::Ncde => "a network for each channel",
-                NeuralKind::Nrde => "a network for each coordinate",
-                NeuralKind::LogNcde => "a network for each channel and their Lie brackets",
-            };
-            format!(
-                "{} states that the path moves by {kind}, {} solver {} a window",
-                own.hidden,
-                own.steps,
-                one_or(own.steps, "step", "steps")
-            )
-        }
-        LayerSpec::Reservoir(own) => format!(
-            "{} fixed responses to what was seen lately (over {} times), pooled over the series",
-            16 * own.responses.groups(),
-            own.responses.spans.len()
-        ),
-        LayerSpec::Memory(own) => format!(
-            "how each channel came to its present value, over {} spans of time, {} numbers each{}",
-            own.spans.len(),
-            own.order,
-            if own.values { ", and its value" } else { "" }
-        ),
-        LayerSpec::RandomFeatures(own) => format!("{} random functions of these numbers, beside them", own.count),
-        LayerSpec::Signature(own) => format!("the signature of the path so far, to depth {}", own.depth),
-        LayerSpec::Embedding(own) => format!("{} numbers for each token", own.width),
-        LayerSpec::Linear(own) => format!("a linear map to {} {}", own.outputs, one_or(own.outputs, "number", "numbers")),
-        LayerSpec::Activation(own) => match own.function {
-            Function::Glu => "a gate: one half of the numbers lets the other pass".into(),
-            Function::Each(function) => format!("{} of each number", format!("{function:?}").to_lowercase()),
-        },
-        LayerSpec::LayerNorm(_) => "mean 0 and variance 1 in each row".into(),
-        LayerSpec::Standardise(_) => "mean 0 and variance 1 over the training data".into(),
-        LayerSpec::Dropout(own) => format!("leaves out a share of {} in training alone", own.rate),
-        LayerSpec::Residual(_) => "what comes in is added to what these make of it".into(),
-        LayerSpec::Parallel(own) => format!("the same rows through {} lists of layers, each for itself", own.layers.len()),
-        LayerSpec::Beside(_) => "what comes in stands beside what these make of it".into(),
-        LayerSpec::Convolution(own) => format!("a weighted sum of the last {} rows, channel by channel", own.size),
-        LayerSpec::Pool(own) => match own.over {
-            Over::Last => "the last row alone".into(),
-            Over::Mean => "the mean of all rows".into(),
-        },
-    }
 }

@@ -1,23 +1,14 @@
 //! `ncde inspect`: what a saved model is.
 
-use ncde_runtime::layer::{NeuralCde, Signal, generic_field, place_inside};
+use std::collections::HashMap;
+
+use ncde_runtime::layer::{LipBound, Node};
 use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task};
-use ncde_solve::lip;
 
 use super::describe;
 use crate::args::InspectArgs;
 use crate::error::Failure;
 use crate::output;
-
-/// A bound of the Lip(2) norm of a neural field, or why there is none.
-struct LipBound {
-    /// The place of the layer.
-    place: String,
-    /// The largest `|h|` seen in training.
-    radius: f64,
-    /// The logarithm of the bound on the ball of that radius, to base 10.
-    log10: Result<f64, String>,
-}
 
 pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
@@ -30,7 +21,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
             model.weights().iter().map(|weight| (weight.name.clone(), weight.shape.clone().into())).collect();
         let line = serde_json::json!({
             "spec": spec, "parameters": trained, "weights": shapes,
-            "lip2_log10": bounds.first().and_then(|bound| bound.log10.as_ref().ok()),
+            "lip2_log10": bounds.first().and_then(|(_, bound)| bound.log10.as_ref().ok()),
         });
         return output::data(|out| writeln!(out, "{line}"));
     }
@@ -42,7 +33,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         for (i, layer) in spec.layers.iter().enumerate() {
             list(out, &format!("{i}"), layer)?;
         }
-        for LipBound { place, radius, log10 } in &bounds {
+        for (place, LipBound { radius, log10 }) in &bounds {
             row(out, "states", format!("|h| <= {radius:.4} in training, of {place}"))?;
             row(
                 out,
@@ -133,7 +124,7 @@ fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io:
         map.remove("layers");
     }
     let settings = settings.to_string().replace(['{', '}', '"'], "").replace(',', ", ").replace(':', ": ");
-    writeln!(out, "  {place} {}: {}", spec.name(), describe::layer(spec))?;
+    writeln!(out, "  {place} {}: {}", spec.name(), spec.layer().describe())?;
     if !settings.is_empty() {
         writeln!(out, "{:6} {settings}", "")?;
     }
@@ -147,39 +138,16 @@ fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io:
     Ok(())
 }
 
-/// The bounds of all neural fields.
-fn bounds(model: &Model) -> Result<Vec<LipBound>, Failure> {
-    fn visit(
-        layers: &[LayerSpec],
-        input: &Signal,
-        place: &str,
-        all: &mut Vec<(String, NeuralCde, Signal)>,
-    ) -> Result<(), Failure> {
-        let mut signal = input.clone();
-        for (i, spec) in layers.iter().enumerate() {
-            let place = format!("{place}{i}");
-            if let LayerSpec::NeuralCde(neural) = spec {
-                all.push((place.clone(), neural.clone(), signal.clone()));
-            }
-            let lists = spec.layer().inside();
-            for (l, list) in lists.iter().enumerate() {
-                visit(list, &signal, &place_inside(&place, l, lists.len()), all)?;
-            }
-            signal = spec.layer().output(&signal)?;
-        }
-        Ok(())
-    }
-    let mut all = Vec::new();
-    visit(&model.spec().layers, &model.spec().signal(), "layers.", &mut all)?;
-    let values =
-        |name: String| model.weights().iter().find(|weight| weight.name == name).map_or(&[][..], |weight| &weight.values);
-    let one = |(place, neural, signal): (String, NeuralCde, Signal)| {
-        let field = generic_field(&neural.network(&signal)?).map_err(ncde_runtime::Error::from)?;
-        let radius = values(format!("{place}.radius")).first().copied().map_or(0.0, f64::from);
-        let log10 = lip::bound(&field, values(format!("{place}.field")), radius, 2.0)
-            .map(|bound| bound.whole())
-            .map_err(|e| e.to_string());
-        Ok(LipBound { place, radius, log10 })
+/// The bounds of the norms of all vector fields, with the places of their layers.
+fn bounds(model: &Model) -> Result<Vec<(String, LipBound)>, Failure> {
+    let values: HashMap<&str, &[f32]> =
+        model.weights().iter().map(|weight| (weight.name.as_str(), weight.values.as_slice())).collect();
+    let resolved = model.spec().resolved()?;
+    let mut nodes = Vec::new();
+    resolved.visit(&mut |node| nodes.push(node));
+    let bound = |node: &Node<'_>| -> Result<Option<(String, LipBound)>, Failure> {
+        let mut own = node.values(|weight| Ok(values.get(weight.name.as_str()).copied().unwrap_or_default().to_vec()))?;
+        Ok(node.spec.layer().lip_bound(&node.input, &mut own)?.map(|bound| (node.place.clone(), bound)))
     };
-    all.into_iter().map(one).collect()
+    nodes.into_iter().filter_map(|node| bound(node).transpose()).collect()
 }

@@ -287,7 +287,9 @@ macro_rules! with_operator {
             (_, Structure::Sparse { pattern }) => $call(&|| Sparse::new(pattern), $($arg),*),
             (_, Structure::WalshHadamard { hidden, .. }) => $call(&|| Hadamard::new(*hidden, field.channels()), $($arg),*),
             // One letter a word: the same sum over channels.
-            _ => $call(&|| Nested::new(field, 1, $a), $($arg),*),
+            (_, Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. }) => {
+                $call(&|| Nested::new(field, 1, $a), $($arg),*)
+            }
         }
     }};
 }

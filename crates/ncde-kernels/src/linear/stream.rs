@@ -72,7 +72,10 @@ impl<T: Float> Stream<T> {
             }
             (_, Structure::Sparse { pattern }) => Engine::Sparse(Sparse::new(pattern), scratch),
             (_, Structure::WalshHadamard { .. }) => Engine::Hadamard(Hadamard::new(hidden, channels), scratch),
-            _ => Engine::Closed(Box::new(Blocks { prepared: Prepared::new(recurrence, &a), buffers: Buffers::default() })),
+            (
+                _,
+                Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. },
+            ) => Engine::Closed(Box::new(Blocks { prepared: Prepared::new(recurrence, &a), buffers: Buffers::default() })),
         };
         Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0, before: Vec::new() })
     }

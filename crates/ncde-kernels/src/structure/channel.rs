@@ -34,7 +34,7 @@ impl Field {
                 hadamard::transform(simd, scratch);
                 T::axpy(simd, out, T::ONE, scratch);
             }
-            _ => {
+            Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
                 for &Place { b, at, entry } in &self.blocks {
                     let (a, v) = (&a[entry..entry + b * b], &v[at..at + b]);
                     for (a, out) in a.chunks_exact(b).zip(&mut out[at..at + b]) {
@@ -78,7 +78,7 @@ impl Field {
                 hadamard::transform(simd, scratch);
                 add_product(simd, out, a, scratch);
             }
-            _ => {
+            Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
                 for &Place { b, at, entry } in &self.blocks {
                     let (a, out) = (&a[entry..entry + b * b], &mut out[at..at + b]);
                     for (a, &g) in a.chunks_exact(b).zip(&g[at..at + b]) {
@@ -126,7 +126,7 @@ impl Field {
                 hadamard::transform(simd, scratch);
                 add_product(simd, da, scratch, v);
             }
-            _ => {
+            Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
                 for &Place { b, at, entry } in &self.blocks {
                     for (da, &g) in da[entry..entry + b * b].chunks_exact_mut(b).zip(&g[at..at + b]) {
                         T::axpy(simd, da, g, &v[at..at + b]);
@@ -155,7 +155,9 @@ impl Field {
                 pattern.norm(&values)
             }
             Structure::WalshHadamard { .. } => largest(a),
-            _ => self.blocks.iter().map(|block| block_norm(&a[block.entry..][..block.b * block.b], block.b)).fold(0.0, f64::max),
+            Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
+                self.blocks.iter().map(|block| block_norm(&a[block.entry..][..block.b * block.b], block.b)).fold(0.0, f64::max)
+            }
         }
     }
 

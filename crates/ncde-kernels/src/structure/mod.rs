@@ -161,7 +161,13 @@ impl Structure {
                 "{hidden} states, but a Hadamard matrix of ours has a power of two; the next is {}",
                 hidden.next_power_of_two()
             )),
-            _ => Ok(()),
+            Self::Dense { .. }
+            | Self::Diagonal { .. }
+            | Self::Block { .. }
+            | Self::DiagonalDense { .. }
+            | Self::Dplr { .. }
+            | Self::Sparse { .. }
+            | Self::WalshHadamard { .. } => Ok(()),
         }
     }
 }
@@ -223,7 +229,9 @@ impl Field {
                 offsets.push(pattern.parameters());
                 return Ok(Self { structure, channels, offsets, blocks });
             }
-            _ => entry,
+            Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
+                entry
+            }
         };
         Ok(Self { structure, channels, offsets: (0..=channels).map(|k| k * each).collect(), blocks })
     }

@@ -14,9 +14,11 @@ mod beside;
 mod convolution;
 mod dropout;
 mod embedding;
+mod foreign;
 mod layer_norm;
 mod linear;
 mod linear_cde;
+mod lstm;
 mod network;
 mod neural_cde;
 mod parallel;
@@ -38,6 +40,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Signal, Values};
 
 pub use dropout::Phase;
+pub use foreign::{MakeBatch, register_batch};
 #[doc(hidden)]
 pub use network::check_gradient_flow;
 pub use network::{LayerWeights, Network, Visit};
@@ -143,7 +146,9 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
         LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
         LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
+        LayerSpec::Lstm(layer) => Box::new(lstm::LstmBatch { hidden: layer.hidden }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
+        LayerSpec::Foreign(layer) => foreign::batch(layer, input, fixed)?,
     })
 }
 

@@ -2,10 +2,10 @@
 
 use burn_tensor::backend::AutodiffBackend;
 use burn_tensor::{Tensor, TensorData};
-use ncde_runtime::layer::{self as spec, Signal, Values, Weight};
+use ncde_runtime::layer::{LayerList, Resolved, Signal, Values, Weight};
 use ncde_runtime::{LayerSpec, NamedWeight};
 
-use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch};
+use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch, foreign};
 use ncde_runtime::random::Stream;
 
 /// Takes a batch of training data.
@@ -13,7 +13,7 @@ pub type Visit<'a, B> = &'a mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Err
 
 /// Layers one after the other.
 #[derive(Debug)]
-struct Chain<B: LayerBackend> {
+struct BatchChain<B: LayerBackend> {
     layers: Vec<Placed<B>>,
 }
 
@@ -23,7 +23,7 @@ struct Placed<B: LayerBackend> {
     layer: Box<dyn Batch<B>>,
     /// Its own weights, in order; those of the lists of layers inside it follow.
     weights: Vec<Weight>,
-    inside: Vec<Chain<B>>,
+    inside: Vec<BatchChain<B>>,
     /// How many tensors it and those inside it have.
     count: usize,
 }
@@ -33,7 +33,7 @@ struct Placed<B: LayerBackend> {
 pub struct LayerWeights<'a, B: LayerBackend> {
     weights: &'a [Weight],
     tensors: &'a [Tensor<B, 1>],
-    inside: &'a [Chain<B>],
+    inside: &'a [BatchChain<B>],
 }
 
 impl<B: LayerBackend> LayerWeights<'_, B> {
@@ -75,10 +75,10 @@ impl<B: LayerBackend> LayerWeights<'_, B> {
 
 /// The lists inside a layer with their tensors, which lie behind its own.
 fn lists<'a, B: LayerBackend>(
-    inside: &'a [Chain<B>],
+    inside: &'a [BatchChain<B>],
     own: &[Weight],
     tensors: &'a [Tensor<B, 1>],
-) -> impl Iterator<Item = (&'a Chain<B>, &'a [Tensor<B, 1>])> {
+) -> impl Iterator<Item = (&'a BatchChain<B>, &'a [Tensor<B, 1>])> {
     inside.iter().scan(&tensors[own.len()..], |rest, list| {
         let (tensors, after) = rest.split_at(list.count());
         *rest = after;
@@ -86,27 +86,27 @@ fn lists<'a, B: LayerBackend>(
     })
 }
 
-impl<B: LayerBackend> Chain<B> {
-    fn new(layers: &[LayerSpec], input: &Signal, place: &str, values: &[NamedWeight]) -> Result<Self, Error> {
-        let mut all = Vec::with_capacity(layers.len());
-        let mut signal = input.clone();
-        for (i, layer) in layers.iter().enumerate() {
-            let weights = layer.layer().weights(&signal)?;
+impl<B: LayerBackend> BatchChain<B> {
+    /// Layers with the values of all their weights, in order.
+    fn new(layers: &Resolved<'_>, mut values: &[NamedWeight]) -> Result<Self, Error> {
+        let mut all = Vec::with_capacity(layers.nodes.len());
+        for node in &layers.nodes {
+            let (own, mut rest) = values.split_at(node.weights.len());
             let mut fixed = Values::default();
-            for weight in &weights {
-                let name = format!("{place}{i}.{}", weight.name);
-                if let Some(own) = values.iter().find(|own| own.name == name).filter(|_| !weight.is_trained()) {
-                    fixed.insert(&weight.name, own.values.clone());
-                }
+            for (weight, own) in node.weights.iter().zip(own).filter(|(weight, _)| !weight.is_trained()) {
+                fixed.insert(node.local(weight), own.values.clone());
             }
-            let lists = layer.layer().inside();
-            let chain = |(l, list): (usize, &&[LayerSpec])| {
-                Self::new(list, &signal, &spec::place_inside(&format!("{place}{i}"), l, lists.len()), values)
-            };
-            let inside = lists.iter().enumerate().map(chain).collect::<Result<Vec<_>, _>>()?;
-            let count = weights.len() + inside.iter().map(Self::count).sum::<usize>();
-            all.push(Placed { layer: batch(layer, &signal, &mut fixed)?, weights, inside, count });
-            signal = layer.layer().output(&signal)?;
+            let mut inside = Vec::with_capacity(node.inside.len());
+            for list in &node.inside {
+                let (own, after) = rest.split_at(list.count());
+                inside.push(Self::new(list, own)?);
+                rest = after;
+            }
+            let local = |weight: &Weight| Weight { name: node.local(weight).into(), ..weight.clone() };
+            let count = values.len() - rest.len();
+            let layer = batch(node.spec, &node.input, &mut fixed)?;
+            all.push(Placed { layer, weights: node.weights.iter().map(local).collect(), inside, count });
+            values = rest;
         }
         Ok(Self { layers: all })
     }
@@ -148,41 +148,39 @@ impl<B: LayerBackend> Placed<B> {
     }
 }
 
-/// Refuses layers of which a trained one comes before a `reservoir` or a `memory`: no gradient comes through that, so it would not learn what its rows do there.
+/// Refuses layers of which a trained one comes before one that no gradient comes through, such as a `reservoir`: it would not learn what its rows do there.
 ///
 /// # Errors
 /// If there is one, or the layers do not fit together.
 pub fn check_gradient_flow(layers: &[LayerSpec], input: &Signal) -> Result<(), ncde_runtime::Error> {
-    fn walk(
-        layers: &[LayerSpec],
-        mut signal: Signal,
-        place: &str,
-        trained: &mut Option<String>,
-    ) -> Result<(), ncde_runtime::Error> {
-        for (i, layer) in layers.iter().enumerate() {
-            if let (LayerSpec::Reservoir(_) | LayerSpec::Memory(_), Some(weight)) = (layer, &*trained) {
-                return Err(ncde_runtime::Error::Layer {
-                    layer: format!("{place}{i} ({})", layer.name()),
-                    problem: format!("no gradient comes through it, but `{weight}` before it is trained; put it before that"),
-                });
-            }
-            let own = layer.layer();
-            // Lists beside each other do not come after each other.
-            let before = trained.clone();
-            let lists = own.inside();
-            for (l, list) in lists.iter().enumerate() {
-                let mut within = before.clone();
-                walk(list, signal.clone(), &spec::place_inside(&format!("{place}{i}"), l, lists.len()), &mut within)?;
-                *trained = trained.take().or(within);
-            }
-            if trained.is_none() {
-                *trained = own.weights(&signal)?.iter().find(|w| w.is_trained()).map(|w| format!("{place}{i}.{}", w.name));
-            }
-            signal = own.output(&signal)?;
+    check_flow(&Resolved::new(layers, input)?, &mut None)
+}
+
+/// The same; `trained` is the first weight before these layers that is trained.
+fn check_flow(layers: &Resolved<'_>, trained: &mut Option<String>) -> Result<(), ncde_runtime::Error> {
+    for node in &layers.nodes {
+        let differentiable = match node.spec {
+            LayerSpec::Foreign(layer) => foreign::is_differentiable(layer),
+            own => own.layer().is_differentiable(),
+        };
+        if let (false, Some(weight)) = (differentiable, &*trained) {
+            return Err(ncde_runtime::Error::Layer {
+                layer: format!("{} ({})", node.place, node.spec.name()),
+                problem: format!("no gradient comes through it, but `{weight}` before it is trained; put it before that"),
+            });
         }
-        Ok(())
+        // Lists beside each other do not come after each other.
+        let before = trained.clone();
+        for list in &node.inside {
+            let mut within = before.clone();
+            check_flow(list, &mut within)?;
+            *trained = trained.take().or(within);
+        }
+        if trained.is_none() {
+            *trained = node.weights.iter().find(|weight| weight.is_trained()).map(|weight| weight.name.clone());
+        }
     }
-    walk(layers, input.clone(), "layers.", &mut None)
+    Ok(())
 }
 
 /// A list of layers with its weights.
@@ -208,33 +206,42 @@ pub struct Network<B: LayerBackend> {
     pub tensors: Vec<Tensor<B, 1>>,
     /// The rows it takes.
     input: Signal,
-    chain: Chain<B>,
+    chain: BatchChain<B>,
 }
 
 impl<B: LayerBackend> Network<B> {
-    /// Layers for rows like these, with weights drawn from a seed.
+    /// Layers for rows like these, with weights drawn from a seed: weight `i` of the list from child `i` of its stream.
     ///
     /// # Errors
     /// If the layers do not fit together.
-    pub fn drawn(layers: &[LayerSpec], input: &Signal, seed: u64, device: &B::Device) -> Result<Self, Error> {
-        let stream = Stream::new(seed, 2);
-        let weights = spec::weights(layers, input, "layers.")?.into_iter().enumerate();
+    pub fn drawn<'a>(layers: impl Into<LayerList<'a>>, input: &Signal, seed: u64, device: &B::Device) -> Result<Self, Error> {
+        let (layers, stream) = (Resolved::new(layers, input)?, Stream::new(seed, 2));
+        let weights = layers.weights().into_iter().enumerate();
         let values: Vec<NamedWeight> = weights
             .map(|(i, weight)| {
                 let values = weight.draw(&stream.child(i as u64));
                 NamedWeight { name: weight.name, shape: weight.shape, values }
             })
             .collect();
-        Self::with_values(layers, input, &values, device)
+        Self::resolved(&layers, &values, device)
     }
 
     /// Layers for rows like these, with these weights, all of them in order.
     ///
     /// # Errors
     /// If the layers do not fit together, or a weight is none of theirs.
-    pub fn with_values(layers: &[LayerSpec], input: &Signal, values: &[NamedWeight], device: &B::Device) -> Result<Self, Error> {
-        let weights = spec::weights(layers, input, "layers.")?;
-        check_gradient_flow(layers, input)?;
+    pub fn with_values<'a>(
+        layers: impl Into<LayerList<'a>>,
+        input: &Signal,
+        values: &[NamedWeight],
+        device: &B::Device,
+    ) -> Result<Self, Error> {
+        Self::resolved(&Resolved::new(layers, input)?, values, device)
+    }
+
+    fn resolved(layers: &Resolved<'_>, values: &[NamedWeight], device: &B::Device) -> Result<Self, Error> {
+        let weights = layers.weights();
+        check_flow(layers, &mut None)?;
         let fits = |(weight, own): (&Weight, &NamedWeight)| weight.name == own.name && weight.count() == own.values.len();
         if weights.len() != values.len() || !weights.iter().zip(values).all(fits) {
             let (seen, wanted) = (format!("{} of them", values.len()), format!("the {} of these layers", weights.len()));
@@ -242,7 +249,7 @@ impl<B: LayerBackend> Network<B> {
         }
         let tensor = |own: &NamedWeight| Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device);
         let tensors = values.iter().map(tensor).collect();
-        Ok(Self { tensors, chain: Chain::new(layers, input, "layers.", values)?, input: input.clone(), weights })
+        Ok(Self { tensors, chain: BatchChain::new(layers, values)?, input: layers.input.clone(), weights })
     }
 
     /// The weights in order.
@@ -336,7 +343,7 @@ impl<B: LayerBackend> Network<B> {
     }
 }
 
-impl<B: LayerBackend> Chain<B> {
+impl<B: LayerBackend> BatchChain<B> {
     /// The layers that are fitted, in the order in which rows come by: for each the places of the layers around it, of the list in each, and its own; and its first tensor.
     fn fitted(&self, around: &[usize], mut first: usize, all: &mut Vec<(Vec<usize>, usize)>) {
         for (i, placed) in self.layers.iter().enumerate() {

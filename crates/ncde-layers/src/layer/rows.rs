@@ -94,7 +94,7 @@ impl<B: Backend> Rows<B> {
     }
 
     /// The branches, and for each series the rows of the trunk among `of`, `[batch, trunk, width]`, that they follow.
-    pub(super) fn branches(&self, of: &Tensor<B, 3>) -> Option<(Tensor<B, 3>, Tensor<B, 3>)> {
+    pub fn branches(&self, of: &Tensor<B, 3>) -> Option<(Tensor<B, 3>, Tensor<B, 3>)> {
         let branches = self.places.branches.as_ref()?;
         let own = self.values.clone().narrow(1, self.places.trunk, branches.count);
         let [batch, trunk, width] = of.dims();

@@ -12,7 +12,7 @@ use crate::samples::{cde, sample};
 fn drawn(hidden: usize, structure: Value, channels: usize, more: Value) -> Vec<NamedWeight> {
     let layer = cde(hidden, structure, crate::samples::with(&json!({"drive": {"kind": "increments"}}), more));
     let sample = sample("drawn", Signal::values(channels), json!([layer]));
-    let all = weights(&sample.layers, &sample.input, "layers.").unwrap().into_iter().enumerate();
+    let all = weights(&sample.layers, &sample.input).unwrap().into_iter().enumerate();
     all.map(|(i, weight)| NamedWeight {
         values: weight.draw(&Stream::new(11, 2).child(i as u64)),
         name: weight.name,

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `samples` | compositions of layers; every layer must have one |
 //! | `run` | series, weights, and both forms of a sample |
+//! | `foreign` | a layer of another crate trains, is saved and streams |
 //! | `forms` | a batch is its series one row at a time, also in the middle of windows |
 //! | `gpu` | a device gives what the processor gives |
 //! | `gradients` | gradients are finite differences |
@@ -21,6 +22,7 @@
 mod common;
 mod features;
 mod first_values;
+mod foreign;
 mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -34,52 +36,20 @@ mod run;
 mod samples;
 mod stability;
 
+use std::collections::BTreeSet;
+
 use ncde_runtime::LayerSpec;
-
-/// All layers of the registry by name; it does not compile if one is missing.
-macro_rules! every {
-    ($($name:ident),*) => {
-        fn variant(layer: &LayerSpec) -> &'static str {
-            match layer {
-                $(LayerSpec::$name(_) => stringify!($name),)*
-            }
-        }
-        const VARIANTS: &[&str] = &[$(stringify!($name)),*];
-    };
-}
-
-every!(
-    Windows,
-    LinearCde,
-    PermutationDiagonal,
-    NeuralCde,
-    Reservoir,
-    Memory,
-    RandomFeatures,
-    Signature,
-    Embedding,
-    Linear,
-    Activation,
-    LayerNorm,
-    Standardise,
-    Dropout,
-    Residual,
-    Beside,
-    Parallel,
-    Convolution,
-    Pool
-);
+use ncde_runtime::layer::Resolved;
 
 #[test]
 fn every_layer_has_a_sample() {
-    fn collect(layers: &[LayerSpec], seen: &mut Vec<&'static str>) {
-        for layer in layers {
-            seen.push(variant(layer));
-            layer.layer().inside().into_iter().for_each(|list| collect(list, seen));
-        }
+    let mut seen = BTreeSet::new();
+    for sample in samples::all() {
+        let layers = Resolved::new(&sample.layers, &sample.input).unwrap();
+        layers.visit(&mut |node| {
+            seen.insert(node.spec.name().to_owned());
+        });
     }
-    let mut seen = Vec::new();
-    samples::all().iter().for_each(|sample| collect(&sample.layers, &mut seen));
-    let missing: Vec<_> = VARIANTS.iter().filter(|name| !seen.contains(name)).collect();
+    let missing: Vec<_> = LayerSpec::NAMES.iter().filter(|name| !seen.contains(**name)).collect();
     assert!(missing.is_empty(), "no sample has {missing:?}");
 }

@@ -31,7 +31,7 @@ fn series(data: &Data) -> Series<f64> {
 fn generic<D: Drive<f64>>(sample: &Sample, data: &Data, drive: &D) -> Vec<f64> {
     let LayerSpec::NeuralCde(spec) = &sample.layers[1] else { unreachable!("that is what was asked for") };
     let network = double(sample, &[]);
-    let field = generic_field(&spec.network(&sample.layers[0].layer().output(&sample.input).unwrap()).unwrap()).unwrap();
+    let field = generic_field(&spec.network(&sample.layers[0].layer().output(&sample.input, &[]).unwrap()).unwrap()).unwrap();
     let (first, mut start) = (weight(&network, "layers.1.first"), weight(&network, "layers.1.start"));
     (0..H).for_each(|i| start[i] += data.rows[0][0] * first[i] + data.rows[0][1] * first[H + i]);
     let term = Term { field: &field, drive };
@@ -109,7 +109,7 @@ fn the_penalty_is_that_of_the_generic_network() {
     let _graph = ncde_layers::graph::lock();
     let sample = fine(&log(4, 2, "lyndon"), "log-ncde");
     let LayerSpec::NeuralCde(spec) = &sample.layers[1] else { unreachable!("that is what was asked for") };
-    let field = generic_field(&spec.network(&sample.layers[0].layer().output(&sample.input).unwrap()).unwrap()).unwrap();
+    let field = generic_field(&spec.network(&sample.layers[0].layer().output(&sample.input, &[]).unwrap()).unwrap()).unwrap();
     let network = double(&sample, &[]);
     let wanted = weight_penalty(&field, &weight(&network, "layers.1.field")).unwrap();
     let seen = numbers(network.penalty(FieldNorm::Channels).unwrap())[0];

@@ -16,7 +16,7 @@ fn refused(input: &Signal, layers: Value) -> String {
     let layers: Vec<LayerSpec> = serde_json::from_value(layers).unwrap();
     let error = output(&layers, input).unwrap_err();
     // Weights cannot be had either, nor a network.
-    assert!(ncde_runtime::layer::weights(&layers, input, "layers.").is_err());
+    assert!(ncde_runtime::layer::weights(&layers, input).is_err());
     assert!(Network::<Flex>::drawn(&layers, input, 0, &Default::default()).is_err());
     error.to_string()
 }
@@ -312,7 +312,7 @@ fn weights_that_cannot_be_drawn_are_named() {
     ];
     for (layer, wanted) in cases {
         let layers: Vec<LayerSpec> = serde_json::from_value(json!([layer])).unwrap();
-        let message = ncde_runtime::layer::weights(&layers, &numbers(2, 0), "layers.").unwrap_err().to_string();
+        let message = ncde_runtime::layer::weights(&layers, &numbers(2, 0)).unwrap_err().to_string();
         assert!(message.starts_with("`layers.0 (linear-cde)`: ") && message.contains(wanted), "{message}");
     }
 }

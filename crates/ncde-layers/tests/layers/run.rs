@@ -6,7 +6,7 @@ use burn_flex::Flex;
 use burn_tensor::backend::Backend;
 use burn_tensor::{DType, Tensor, TensorData};
 use ncde_layers::layer::{Branches, Context, LayerBackend, Network, Phase, Places, Rows};
-use ncde_runtime::layer::{Chain, Ended, Init, Kept, Row, Rows as Kind, Signal, weights};
+use ncde_runtime::layer::{Ended, Init, Kept, Resolved, Row, Rows as Kind, Signal, StepChain, weights};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{LayerSpec, NamedWeight, Weights};
 
@@ -101,7 +101,7 @@ pub(crate) fn tensor<B: Backend, const D: usize>(values: Vec<f64>, shape: [usize
 
 /// Weights without a pattern; those that are all 0 or 1 at first are moved.
 pub(crate) fn drawn(layers: &[LayerSpec], input: &Signal) -> Vec<NamedWeight> {
-    let all = weights(layers, input, "layers.").unwrap().into_iter().enumerate();
+    let all = weights(layers, input).unwrap().into_iter().enumerate();
     let draw = |(i, weight): (usize, ncde_runtime::layer::Weight)| {
         let mut own = weight.draw(&Stream::new(5, 2).child(i as u64));
         if matches!(weight.init, Init::Constant(_)) {
@@ -139,7 +139,8 @@ impl Sample {
 
     /// What comes out after each observation, one row at a time.
     pub(crate) fn steps(&self, data: &Data, series: usize) -> Vec<Stepped> {
-        let mut chain = Chain::new(&self.layers, &self.input, "layers.", &mut Weights::of(self.weights())).unwrap();
+        let mut chain =
+            StepChain::new(&Resolved::new(&self.layers, &self.input).unwrap(), &mut Weights::of(self.weights())).unwrap();
         let mut memory = Kept::new(chain.memory());
         let rows = data.rows[series].chunks(data.width).zip(&data.times[series]);
         rows.map(|(values, &time)| {
@@ -209,7 +210,7 @@ impl Branched {
             return None;
         }
         let first = Sample { layers: sample.layers[..1].to_vec(), ..sample.clone() };
-        let input = sample.layers[0].layer().output(&sample.input).unwrap();
+        let input = sample.layers[0].layer().output(&sample.input, &[]).unwrap();
         let rest = Sample { name: sample.name.clone(), layers: sample.layers[1..].to_vec(), input };
         let width = rest.input.width();
         let (mut trunks, mut branches) = (Vec::new(), Vec::new());

@@ -110,7 +110,8 @@ pub(crate) fn drives() -> Vec<Value> {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Sample> {
-    [windows(), linear_cdes(), other_drives(), permutations(), neural_cdes(), reservoirs(), memories(), rows(), deep()].concat()
+    [windows(), linear_cdes(), other_drives(), permutations(), neural_cdes(), lstms(), reservoirs(), memories(), rows(), deep()]
+        .concat()
 }
 
 fn windows() -> Vec<Sample> {
@@ -275,6 +276,23 @@ fn neural_cdes() -> Vec<Sample> {
     all.push(sample("log-ncde of 1 state", numbers(1, 0), json!([log(1, 2, "lyndon"), neural("log-ncde", odd.clone())])));
     all.push(sample("ncde of 1 state", numbers(1, 0), json!([form(1, "hermite"), neural("ncde", odd)])));
     all
+}
+
+fn lstms() -> Vec<Sample> {
+    let lstm = |hidden: usize| json!({"layer": "lstm", "hidden": hidden});
+    let stack = json!([
+        {"layer": "embedding", "width": 3},
+        {"layer": "residual", "layers": [lstm(3)]},
+        lstm(4),
+        pool("last"),
+        linear(2)
+    ]);
+    vec![
+        sample("lstm", numbers(3, 1), json!([lstm(4)])),
+        sample("lstm of one state", numbers(1, 0), json!([lstm(1)])),
+        sample("lstm over windows", numbers(2, 0), json!([log(3, 2, "lyndon"), lstm(3), linear(2)])),
+        sample("lstm stack", tokens(5), stack),
+    ]
 }
 
 /// Layers that take rows one by one, and those that sum them up.

@@ -1,7 +1,7 @@
 //! Contractive flows: no state grows, whatever the weights, and input over rate bounds those that are added to.
 
 use burn_tensor::DType;
-use ncde_runtime::layer::{Chain, Kept, Row};
+use ncde_runtime::layer::{Kept, Resolved, Row, StepChain};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{NamedWeight, Weights};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn a_state_stays_bounded_over_a_stream_without_end() {
         let weights: Vec<NamedWeight> = own.weights();
         let b = &weights.iter().find(|weight| weight.name == "layers.0.b").unwrap().values;
         let norm = b.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
-        let mut chain = Chain::new(&own.layers, &own.input, "layers.", &mut Weights::of(weights)).unwrap();
+        let mut chain = StepChain::new(&Resolved::new(&own.layers, &own.input).unwrap(), &mut Weights::of(weights)).unwrap();
         let (mut memory, stream) = (Kept::new(chain.memory()), Stream::new(4, 1));
         let (mut last, mut start, mut most) = (vec![0.0; 3], 0.0, 0.0_f64);
         for k in 0..100_000_u64 {

@@ -6,7 +6,7 @@ use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::signal::misplaced;
-use super::{Chain, Layer, Row, Share, Signal, Step, Values};
+use super::{Layer, Row, Share, Signal, Step, StepChain, Values};
 use crate::Error;
 
 /// An activation.
@@ -106,7 +106,14 @@ fn softplus<T: Float>(x: T) -> T {
 }
 
 impl Layer for Activation {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        match self.function {
+            Function::Glu => "a gate: one half of the numbers lets the other pass".into(),
+            Function::Each(function) => format!("{} of each number", format!("{function:?}").to_lowercase()),
+        }
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         let width = input.numbers("activation")?;
         if self.function == Function::Glu && !width.is_multiple_of(2) {
             return Err(misplaced(
@@ -117,7 +124,7 @@ impl Layer for Activation {
         Ok(input.with_width(self.function.width(width)))
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let width = input.width();
         Ok(Box::new(ActivationStep { function: self.function, x: Vec::new(), y: vec![0.0; self.function.width(width)] }))
     }

@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::residual::inside;
+use super::residual::made_inside;
 use super::signal::refuse;
-use super::{Chain, Ended, Init, Layer, LayerSpec, Role, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Ended, Init, Layer, LayerSpec, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// Layers, with what they were given beside what they make of it.
@@ -34,7 +34,11 @@ impl Beside {
 }
 
 impl Layer for Beside {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        "what comes in stands beside what these make of it".into()
+    }
+
+    fn takes(&self, input: &Signal) -> Result<(), Error> {
         let (channels, coordinates, ..) = input.windows("beside")?;
         if self.coordinates > coordinates {
             return refuse("coordinates", format!("{}, but a window has {coordinates}", self.coordinates));
@@ -43,7 +47,12 @@ impl Layer for Beside {
         if knot.start > knot.end || knot.end > channels {
             return refuse("knot", format!("[{}, {}], but a knot has {channels} channels", knot.start, knot.end));
         }
-        let output = inside("beside", &self.layers, input)?;
+        Ok(())
+    }
+
+    fn output(&self, input: &Signal, inside: &[Signal]) -> Result<Signal, Error> {
+        let (channels, ..) = input.windows("beside")?;
+        let (knot, output) = (self.of_knot(channels), made_inside("beside", &self.layers, input, inside)?);
         Ok(output.with_width(output.width() + self.coordinates + knot.len()))
     }
 
@@ -55,7 +64,7 @@ impl Layer for Beside {
         vec![&self.layers]
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, mut inside: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, mut inside: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (channels, coordinates, ..) = input.windows("beside")?;
         let Some(chain) = inside.pop() else { return refuse("layers", "none; at least 1 is needed") };
         let knot = self.of_knot(channels);
@@ -65,7 +74,7 @@ impl Layer for Beside {
 
 #[derive(Debug)]
 struct BesideStep {
-    chain: Chain,
+    chain: StepChain,
     scale: Vec<f32>,
     /// Where the channels of the knot lie.
     knot: Range<usize>,

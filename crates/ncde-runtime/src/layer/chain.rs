@@ -1,8 +1,8 @@
-//! A list of layers: `f_n(... f_2(f_1(x)) ...)`, their widths, their weights by place, and one row at a time through all of them.
+//! A list of layers one row at a time: `f_n(... f_2(f_1(x)) ...)`.
 
 use super::dropout::Identity;
 use super::linear::{Linear, MANY_INPUTS};
-use super::{LayerSpec, Room, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{LayerSpec, Resolved, Row, Share, Size, Step, Values};
 use crate::Error;
 use crate::weights::Weights;
 
@@ -15,70 +15,9 @@ pub enum Ended {
     At(usize),
 }
 
-/// The signals between layers: that of the input first, that of the last layer's rows last.
-///
-/// # Errors
-/// If a layer cannot take what the one before it hands on; the place is named.
-pub(crate) fn signals(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Signal>, Error> {
-    let mut signals = vec![input.clone()];
-    for (i, spec) in layers.iter().enumerate() {
-        let before = &signals[i];
-        signals.push(spec.layer().output(before).map_err(|e| e.at(&format!("{place}{i}"), &spec.name()))?);
-    }
-    Ok(signals)
-}
-
-/// What comes out of a list of layers whose weights fit into the room there is. Every size is looked at before a layer is asked what it makes of it.
-///
-/// # Errors
-/// If a layer asks for more, or cannot take what the one before it hands on; the place is named.
-pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, room: &mut Room) -> Result<Signal, Error> {
-    let mut signal = input.clone();
-    for (i, spec) in layers.iter().enumerate() {
-        let (layer, place) = (spec.layer(), format!("{place}{i}"));
-        let named = |e: Error| e.at(&place, &spec.name());
-        room.take(layer.demand(&signal)).map_err(named)?;
-        let lists = layer.inside();
-        for (l, list) in lists.iter().enumerate() {
-            match fits(list, &signal, &place_inside(&place, l, lists.len()), room) {
-                Err(error) if room.exceeded => return Err(error),
-                // What else is wrong inside is told by the layer, as it sees it.
-                _ => {}
-            }
-        }
-        signal = layer.output(&signal).map_err(named)?;
-    }
-    Ok(signal)
-}
-
-/// The place of one of the lists inside a layer: `layers.1.layers.`, and of one among several `layers.1.layers.0.`.
-pub fn place_inside(layer: &str, list: usize, lists: usize) -> String {
-    if lists == 1 { format!("{layer}.layers.") } else { format!("{layer}.layers.{list}.") }
-}
-
-/// All weights of a list of layers in order, by place: `layers.2.a`, and `layers.1.layers.0.a` of a layer [inside another](place_inside).
-///
-/// # Errors
-/// If a layer cannot take what the one before it hands on; the place is named.
-pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
-    fits(layers, input, place, &mut { Room::MAX })?;
-    let signals = signals(layers, input, place)?;
-    let mut all = Vec::new();
-    for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
-        let layer = spec.layer();
-        let own = layer.weights(signal).map_err(|e| e.at(&format!("{place}{i}"), &spec.name()))?;
-        all.extend(own.into_iter().map(|weight| Weight { name: format!("{place}{i}.{}", weight.name), ..weight }));
-        let lists = layer.inside();
-        for (l, list) in lists.iter().enumerate() {
-            all.extend(weights(list, signal, &place_inside(&format!("{place}{i}"), l, lists.len()))?);
-        }
-    }
-    Ok(all)
-}
-
 /// Layers one after the other, each with its share of one memory.
 #[derive(Debug)]
-pub struct Chain {
+pub struct StepChain {
     steps: Vec<Box<dyn Step>>,
     /// Where the memory of each layer ends.
     ends: Vec<Size>,
@@ -87,29 +26,21 @@ pub struct Chain {
     next: Vec<f64>,
 }
 
-impl Chain {
+impl StepChain {
     /// The layers with their weights.
     ///
     /// # Errors
-    /// If they do not fit together, or a weight is missing or has another shape.
-    pub fn new(layers: &[LayerSpec], input: &Signal, place: &str, weights: &mut Weights) -> Result<Self, Error> {
-        let signals = signals(layers, input, place)?;
+    /// If a weight is missing or has another shape.
+    pub fn new(layers: &Resolved<'_>, weights: &mut Weights) -> Result<Self, Error> {
         let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), Size::default());
         // The weights of a layer that the next one does the work of.
         let mut handed_on: Option<Values> = None;
-        for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {
-            let (layer, place) = (spec.layer(), format!("{place}{i}"));
-            let named = |e: Error| e.at(&place, &spec.name());
-            let mut values = Values::default();
-            for weight in layer.weights(signal).map_err(named)? {
-                values.insert(&weight.name, weights.take(&format!("{place}.{}", weight.name), &weight.shape)?);
-            }
-            let lists = layer.inside();
-            let inside =
-                lists.iter().enumerate().map(|(l, list)| Self::new(list, signal, &place_inside(&place, l, lists.len()), weights));
-            let inside = inside.collect::<Result<Vec<_>, _>>()?;
+        for (i, node) in layers.nodes.iter().enumerate() {
+            let signal = &node.input;
+            let mut values = node.values(|weight| weights.take(&weight.name, &weight.shape))?;
+            let inside = node.inside.iter().map(|list| Self::new(list, weights)).collect::<Result<Vec<_>, _>>()?;
             let wide = signal.width() >= MANY_INPUTS;
-            let step = match (spec, handed_on.take(), layers.get(i + 1)) {
+            let step = match (node.spec, handed_on.take(), layers.nodes.get(i + 1).map(|next| next.spec)) {
                 (LayerSpec::Standardise(_), _, Some(LayerSpec::Linear(_))) if wide => {
                     handed_on = Some(values);
                     Box::new(Identity)
@@ -122,7 +53,7 @@ impl Chain {
                     };
                     left.map_or(Box::new(Identity) as Box<dyn Step>, |readout| Box::new(readout))
                 }
-                _ => layer.step(signal, &mut values, inside).map_err(named)?,
+                _ => node.spec.layer().step(signal, &mut values, inside).map_err(|e| node.named(e))?,
             };
             end = end.plus(step.memory());
             ends.push(end);

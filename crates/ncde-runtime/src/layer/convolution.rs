@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::{at_least_one, product};
-use super::{Chain, Init, Layer, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// A causal depthwise convolution.
@@ -18,7 +18,11 @@ pub struct Convolution {
 }
 
 impl Layer for Convolution {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("a weighted sum of the last {} rows, channel by channel", self.size)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         at_least_one(&[("size", self.size)])?;
         Ok(input.with_width(input.sequence("convolution")?))
     }
@@ -32,7 +36,7 @@ impl Layer for Convolution {
         Ok(vec![Weight::trained("weight", [self.size, width], init.clone()), Weight::trained("bias", [width], init)])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         Ok(Box::new(ConvolutionStep { weight, bias, width: input.width() }))
     }

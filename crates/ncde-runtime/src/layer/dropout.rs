@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::refuse;
-use super::{Chain, Layer, Row, Share, Signal, Step, Values};
+use super::{Layer, Row, Share, Signal, Step, StepChain, Values};
 use crate::Error;
 
 /// Dropout.
@@ -15,14 +15,18 @@ pub struct Dropout {
 }
 
 impl Layer for Dropout {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("leaves out a share of {} in training alone", self.rate)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         if !(0.0..1.0).contains(&self.rate) {
             return refuse("rate", format!("{}; it is a probability, from 0 to below 1", self.rate));
         }
         Ok(input.with_width(input.numbers("dropout")?))
     }
 
-    fn step(&self, _: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(Identity))
     }
 }

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::signal::{at_least_one, misplaced, product};
-use super::{Chain, Init, Layer, Role, Row, Rows, Share, Signal, Step, Values, Weight};
+use super::{Init, Layer, Role, Row, Rows, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// An embedding of tokens.
@@ -26,7 +26,11 @@ impl Embedding {
 }
 
 impl Layer for Embedding {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("{} numbers for each token", self.width)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         Self::vocabulary(input)?;
         at_least_one(&[("width", self.width)])?;
         Ok(input.with_width(self.width))
@@ -41,7 +45,7 @@ impl Layer for Embedding {
         Ok(vec![Weight::trained("weight", shape, Init::Normal(1.0)).with_role(Role::Undecayed)])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let vocabulary = Self::vocabulary(input)?;
         Ok(Box::new(EmbeddingStep { weight: weights.take("weight")?, width: self.width, vocabulary }))
     }

@@ -6,7 +6,7 @@
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Init, Layer, Role, Row, Share, Signal, Step, Values, Weight};
+use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// What is added to the variance of a row before it is divided by its root.
@@ -22,7 +22,11 @@ pub struct LayerNorm {
 }
 
 impl Layer for LayerNorm {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        "mean 0 and variance 1 in each row".into()
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         Ok(input.with_width(input.numbers("layer-norm")?))
     }
 
@@ -32,7 +36,7 @@ impl Layer for LayerNorm {
         Ok(if self.affine { vec![weight("gain", 1.0), weight("offset", 0.0)] } else { Vec::new() })
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let affine = if self.affine { Some([weights.take("gain")?, weights.take("offset")?]) } else { None };
         Ok(Box::new(NormStep { affine, x: vec![0.0; input.width()] }))
     }

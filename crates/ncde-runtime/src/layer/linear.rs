@@ -5,8 +5,8 @@
 use ncde_simd::{Kernel, Number, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{at_least_one, product, refuse};
-use super::{Chain, Init, Layer, Row, Share, Signal, Step, Values, Weight};
+use super::signal::{at_least_one, counted, product, refuse};
+use super::{Init, Layer, Row, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// A linear layer.
@@ -19,7 +19,11 @@ pub struct Linear {
 }
 
 impl Layer for Linear {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("a linear map to {}", counted(self.outputs, "number"))
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         input.numbers("linear")?;
         if self.outputs == 0 {
             return refuse("outputs", "missing or 0; only the last layer of a model may leave it out");
@@ -40,7 +44,7 @@ impl Layer for Linear {
         ])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         let inputs = weight.len() / bias.len().max(1);
         if inputs >= MANY_INPUTS {

@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 use super::flow::LinearStep;
 use super::signal::{at_least_one, misplaced, product, refuse};
 use super::{
-    Chain, Contractive, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StructureSpec,
-    Values, Weight,
+    Contractive, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StepChain,
+    StructureSpec, Values, Weight,
 };
 use crate::Error;
 
@@ -251,7 +251,11 @@ fn equal_blocks(structure: &Structure) -> Option<usize> {
 }
 
 impl Layer for LinearCde {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("{} states that the path moves linearly", self.hidden)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         self.prepare(input, None)?;
         Ok(input.with_width(self.hidden))
     }
@@ -281,7 +285,7 @@ impl Layer for LinearCde {
         Ok(all)
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let mask = self.structure.entries(self.hidden)?.map(|_| weights.take("mask")).transpose()?;
         let prepared = self.prepare(input, mask.as_deref())?;
         Ok(Box::new(LinearStep::new(self, input, &prepared, weights)?))

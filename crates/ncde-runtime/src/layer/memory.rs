@@ -13,7 +13,7 @@ use ncde_reservoir::{Changes, ChangesScratch, Turns, TurnsScratch, legendre};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MAX_NUMBERS, refuse};
-use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
+use super::{Layer, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// Memories of changes.
@@ -35,7 +35,16 @@ pub struct Memory {
 const MAX_SPANS: usize = 256;
 
 impl Layer for Memory {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!(
+            "how each channel came to its present value, over {} spans of time, {} numbers each{}",
+            self.spans.len(),
+            self.order,
+            if self.values { ", and its value" } else { "" }
+        )
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         let width = input.sequence("memory")?;
         if !(1..=legendre::MAX_ORDER).contains(&self.order) {
             return refuse("order", format!("{}; it is from 1 to {}", self.order, legendre::MAX_ORDER));
@@ -63,7 +72,11 @@ impl Layer for Memory {
         Ok(input.with_width(features * width + if self.values { width + input.statics } else { 0 }))
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let changes = Changes::new(self.order, self.spans.clone(), input.width());
         Ok(Box::new(MemoryStep {
             changes,

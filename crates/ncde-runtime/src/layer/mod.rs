@@ -5,29 +5,10 @@
 //! the *batch* in the crate `ncde-layers`, on tensors with gradients. Everything that handles weights (drawing, counting, saving, checkpoints)
 //! works on the list of [`Weight`]s and knows no layer by name.
 //!
-//! | layer | equation | file |
-//! | --- | --- | --- |
-//! | `windows` | `row_k = (log S^N over window k, knot at its end)`, or the increments of the window | `windows` |
-//! | `linear-cde` | `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k` | `linear_cde`, with `structure`, `drive`, `plan`, `flow` |
-//! | `permutation-diagonal` | `h_k = P(x_k) D(x_k) h_{k-1} + B x_k`, `P` one-hot by columns, `D` diagonal | `permutation_diagonal` |
-//! | `neural-cde` | `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k` | `neural_cde` |
-//! | `reservoir` | `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)` | `reservoir` |
-//! | `memory` | `row_t = (Legendre memories of each number about its present value)` | `memory` |
-//! | `random-features` | `y = (x, tanh(W^T x + b))`, nothing trained | `random_features` |
-//! | `signature` | `row_t = (knot_0, statics, S^N of the path up to t)` | `signature` |
-//! | `embedding` | `y = E[token]` | `embedding` |
-//! | `linear` | `y = W^T x + b` | `linear` |
-//! | `activation` | `y = s(x)`, or the gated linear unit `u sigmoid(v)` | `activation` |
-//! | `layer-norm` | `y = g (x - mean x) / sqrt(var x + 1e-5) + c` | `layer_norm` |
-//! | `standardise` | `y = s (x - m)`, fitted on training data | `standardise` |
-//! | `dropout` | nothing in a prediction | `dropout` |
-//! | `residual` | `y = x + f(x)`, `f` a list of layers | `residual` |
-//! | `parallel` | `y = (f_1(x), ..., f_n(x))`, each `f` a list of layers; at the end of a model: members that vote | `parallel` |
-//! | `beside` | `y = (f(x), s x_1..n, knot)`: what a head sees beside a state | `beside` |
-//! | `convolution` | `y_t = sum_{j<k} w_j x_{t-j} + b`, each channel by itself | `convolution` |
-//! | `pool` | the last row of a series, or the mean of all | `pool` |
+//! [`LayerSpec`] lists all layers with their equations; a file is named as its layer. `structure`, `drive`, `plan`, `flow` and `stability` are parts of `linear_cde`.
 //!
-//! A new layer is a file here, a file in `ncde_layers::layer`, and a line in each registry: the list in `registry!` below, and `batch` there.
+//! A new layer is a file here, a file in `ncde_layers::layer`, and a line in each registry: the list in `registry!` below, and `batch` there. A layer of
+//! another crate is [registered](register) at run time.
 
 mod activation;
 mod beside;
@@ -37,10 +18,12 @@ mod drive;
 mod dropout;
 mod embedding;
 mod flow;
+mod foreign;
 mod kept;
 mod layer_norm;
 mod linear;
 mod linear_cde;
+mod lstm;
 mod memory;
 mod neural_cde;
 mod parallel;
@@ -50,6 +33,7 @@ mod pool;
 mod random_features;
 mod reservoir;
 mod residual;
+mod resolved;
 mod signal;
 mod signature;
 mod stability;
@@ -60,19 +44,21 @@ mod windows;
 
 use std::fmt::Debug;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use activation::{Activation, Function};
 pub use beside::Beside;
-pub use chain::{Chain, Ended, place_inside, weights};
+pub use chain::{Ended, StepChain};
 pub use convolution::Convolution;
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
+pub use foreign::{Foreign, ReadLayer, register};
 pub use kept::{Kept, Share, Size};
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
+pub use lstm::Lstm;
 pub use memory::Memory;
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
 pub use parallel::Parallel;
@@ -82,6 +68,7 @@ pub use pool::{Over, Pool};
 pub use random_features::RandomFeatures;
 pub use reservoir::{Block, Reservoir};
 pub use residual::Residual;
+pub use resolved::{LayerList, Node, Resolved};
 pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
 pub use stability::{Contractive, Stability};
@@ -105,12 +92,28 @@ pub struct Row<'a> {
 }
 
 /// What a layer is.
-pub trait Layer: Debug {
-    /// The rows it hands on, for rows like these.
+pub trait Layer: Debug + Send + Sync {
+    /// What it does in a few words, for people.
+    fn describe(&self) -> String;
+
+    /// The rows it hands on, for rows like these; `inside` are those that the lists of layers inside it hand on.
     ///
     /// # Errors
     /// If the layer cannot take such rows, or its settings make no sense.
-    fn output(&self, input: &Signal) -> Result<Signal, Error>;
+    fn output(&self, input: &Signal, inside: &[Signal]) -> Result<Signal, Error>;
+
+    /// Whether layers inside it may be asked what they make of rows like these: of a layer with lists, before them.
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    fn takes(&self, _input: &Signal) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether it hands on a row for each row, as layers inside others must, or waits for several.
+    fn is_row_for_row(&self) -> bool {
+        true
+    }
 
     /// How many weights it has at least, those of layers inside it aside: from its settings alone, before memory is asked for.
     fn demand(&self, _input: &Signal) -> usize {
@@ -130,11 +133,33 @@ pub trait Layer: Debug {
         Vec::new()
     }
 
+    /// Whether its batch form passes gradients on to what it is given; nothing before a layer that does not can be trained.
+    fn is_differentiable(&self) -> bool {
+        true
+    }
+
+    /// A bound of the norm of its vector field on the states that were seen in training; none for a layer without such a field.
+    ///
+    /// # Errors
+    /// If the settings make no sense, or the weights are none for them.
+    fn lip_bound(&self, _input: &Signal, _weights: &mut Values) -> Result<Option<LipBound>, Error> {
+        Ok(None)
+    }
+
     /// One row at a time, with its weights; `inside` are the lists of layers inside it.
     ///
     /// # Errors
     /// If the settings make no sense, or the weights are none for them.
-    fn step(&self, input: &Signal, weights: &mut Values, inside: Vec<Chain>) -> Result<Box<dyn Step>, Error>;
+    fn step(&self, input: &Signal, weights: &mut Values, inside: Vec<StepChain>) -> Result<Box<dyn Step>, Error>;
+}
+
+/// A bound of the Lip(2) norm of a vector field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LipBound {
+    /// The largest norm of a state in training.
+    pub radius: f64,
+    /// The logarithm of the bound on the ball of that radius, to base 10; or why there is none.
+    pub log10: Result<f64, String>,
 }
 
 /// A layer that takes one row at a time. What it remembers of a series is a fixed count of numbers that the caller keeps.
@@ -182,81 +207,120 @@ pub trait Step: Debug + Send + Sync {
 ///
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
-pub fn output(layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    output_within(layers, input, Room::MAX)
+pub fn output<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Signal, Error> {
+    Ok(Resolved::within(layers.into(), input, Room::MAX)?.output().clone())
 }
 
-/// The same, if so many weights are enough: sizes are looked at before memory is asked for.
-pub(crate) fn output_within(layers: &[LayerSpec], input: &Signal, mut room: Room) -> Result<Signal, Error> {
-    chain::fits(layers, input, "layers.", &mut room)
+/// All weights of a list of layers in order, by their names in the model: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
+///
+/// # Errors
+/// As for [`output`].
+pub fn weights<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Vec<Weight>, Error> {
+    Ok(Resolved::new(layers, input)?.weights())
 }
 
 /// Declares the layers: the enum that files hold, by name, and the way from it to the trait.
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])* $name:ident($type:ty),)*) => {
+    ($($(#[doc = $doc:literal])* $tag:literal => $name:ident($type:ty),)*) => {
         /// A layer of a model, as `model.json` and `[[model.layers]]` hold it.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "layer", rename_all = "kebab-case")]
+        #[derive(Debug, Clone, PartialEq)]
         pub enum LayerSpec {
             $($(#[doc = $doc])* $name($type),)*
+            /// A layer of another crate.
+            Foreign(Foreign),
         }
 
         impl LayerSpec {
+            /// The names of the layers of this crate.
+            pub const NAMES: &[&str] = &[$($tag),*];
+
             /// The layer.
             pub fn layer(&self) -> &dyn Layer {
                 match self {
                     $(Self::$name(layer) => layer,)*
+                    Self::Foreign(layer) => layer.layer(),
                 }
+            }
+
+            /// The name in files.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$name(_) => $tag,)*
+                    Self::Foreign(layer) => layer.name(),
+                }
+            }
+        }
+
+        impl Serialize for LayerSpec {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                #[derive(Serialize)]
+                #[serde(tag = "layer")]
+                enum Own<'a> {
+                    $(#[serde(rename = $tag)] $name(&'a $type),)*
+                }
+                match self {
+                    $(Self::$name(layer) => Own::$name(layer).serialize(to),)*
+                    Self::Foreign(layer) => layer.serialize(to),
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for LayerSpec {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                #[derive(Deserialize)]
+                #[serde(tag = "layer", expecting = "a layer")]
+                enum Own {
+                    $(#[serde(rename = $tag)] $name($type),)*
+                }
+                foreign::read(from, |value| {
+                    Ok(match Own::deserialize(value)? {
+                        $(Own::$name(layer) => Self::$name(layer),)*
+                    })
+                })
             }
         }
     };
 }
 
 registry! {
-    /// Observations to Log-ODE windows.
-    Windows(Windows),
-    /// A structured Linear NCDE.
-    LinearCde(LinearCde),
-    /// States that a row sends to each other.
-    PermutationDiagonal(PermutationDiagonal),
-    /// An NCDE, an NRDE or a Log-NCDE.
-    NeuralCde(NeuralCde),
-    /// Pooled responses to fixed memories.
-    Reservoir(Reservoir),
-    /// Memories of changes.
-    Memory(Memory),
-    /// Random functions of a row, behind the row itself.
-    RandomFeatures(RandomFeatures),
-    /// The signature of the path so far.
-    Signature(SignatureFeatures),
-    /// A vector for each token.
-    Embedding(Embedding),
-    /// A linear layer.
-    Linear(Linear),
-    /// A function of each number, or a gated linear unit.
-    Activation(Activation),
-    /// Rows of mean 0 and variance 1.
-    LayerNorm(LayerNorm),
-    /// Features of mean 0 and variance 1 over the training data.
-    Standardise(Standardise),
-    /// Dropout.
-    Dropout(Dropout),
-    /// A skip connection around a list of layers.
-    Residual(Residual),
-    /// A list of layers, with what they were given beside what they make of it.
-    Beside(Beside),
-    /// Lists of layers, each given the same rows.
-    Parallel(Parallel),
-    /// A causal convolution of each channel by itself.
-    Convolution(Convolution),
-    /// The last row, or the mean of all.
-    Pool(Pool),
-}
-
-impl LayerSpec {
-    /// The name in files.
-    pub fn name(&self) -> String {
-        let tagged = serde_json::to_value(self).ok();
-        tagged.and_then(|value| value.get("layer").and_then(|name| name.as_str().map(str::to_owned))).unwrap_or_default()
-    }
+    /// Observations to Log-ODE windows: `row_k = (log S^N over window k, knot at its end)`, or the increments of the window.
+    "windows" => Windows(Windows),
+    /// A structured Linear NCDE: `h_{k+1} = exp(Omega_k) h_k + phi_1(Omega_k) beta_k`.
+    "linear-cde" => LinearCde(LinearCde),
+    /// States that a row sends to each other: `h_k = P(x_k) D(x_k) h_{k-1} + B x_k`, `P` one-hot by columns, `D` diagonal.
+    "permutation-diagonal" => PermutationDiagonal(PermutationDiagonal),
+    /// An NCDE, an NRDE or a Log-NCDE: `h_{k+1}` solves `dh/du = F(h, c_k(u))` from `h_k`.
+    "neural-cde" => NeuralCde(NeuralCde),
+    /// `row_t = (pooled responses to fixed memories, memories and moments of channels, statics)`.
+    "reservoir" => Reservoir(Reservoir),
+    /// Memories of changes: `row_t = (Legendre memories of each number about its present value)`.
+    "memory" => Memory(Memory),
+    /// Random functions of a row, behind the row itself: `y = (x, tanh(W^T x + b))`, nothing trained.
+    "random-features" => RandomFeatures(RandomFeatures),
+    /// The signature of the path so far: `row_t = (knot_0, statics, S^N of the path up to t)`.
+    "signature" => Signature(SignatureFeatures),
+    /// A vector for each token: `y = E[token]`.
+    "embedding" => Embedding(Embedding),
+    /// A linear layer: `y = W^T x + b`.
+    "linear" => Linear(Linear),
+    /// A function of each number: `y = s(x)`, or the gated linear unit `u sigmoid(v)`.
+    "activation" => Activation(Activation),
+    /// Rows of mean 0 and variance 1: `y = g (x - mean x) / sqrt(var x + 1e-5) + c`.
+    "layer-norm" => LayerNorm(LayerNorm),
+    /// Features of mean 0 and variance 1 over the training data: `y = s (x - m)`.
+    "standardise" => Standardise(Standardise),
+    /// Dropout; nothing in a prediction.
+    "dropout" => Dropout(Dropout),
+    /// A skip connection around a list of layers: `y = x + f(x)`.
+    "residual" => Residual(Residual),
+    /// What a head sees beside a state: `y = (f(x), s x_1..n, knot)`, `f` a list of layers.
+    "beside" => Beside(Beside),
+    /// Lists of layers, each given the same rows: `y = (f_1(x), ..., f_n(x))`; at the end of a model members that vote.
+    "parallel" => Parallel(Parallel),
+    /// A causal convolution of each channel by itself: `y_t = sum_{j<k} w_j x_{t-j} + b`.
+    "convolution" => Convolution(Convolution),
+    /// A long short-term memory: `c_k = f c_{k-1} + i g`, `h_k = o tanh(c_k)`, gates `i`, `f`, `g`, `o` from `x_k` and `h_{k-1}`.
+    "lstm" => Lstm(Lstm),
+    /// The last row of a series, or the mean of all.
+    "pool" => Pool(Pool),
 }

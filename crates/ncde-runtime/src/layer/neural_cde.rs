@@ -22,12 +22,13 @@ use ncde_kernels::neural::{Activation, Depth, Input, Last, Method, Network, Outp
 use ncde_signature::Basis;
 use ncde_solve::brackets::MAX_DEPTH;
 use ncde_solve::field;
+use ncde_solve::lip;
 use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
-use super::signal::{at_least_one, misplaced, product, refuse};
-use super::{Chain, Form, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
+use super::signal::{at_least_one, counted, misplaced, product, refuse};
+use super::{Form, Init, Layer, LipBound, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// The most hidden layers of a network.
@@ -172,7 +173,16 @@ impl NeuralCde {
 }
 
 impl Layer for NeuralCde {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        let kind = match self.kind {
+            NeuralKind::Ncde => "a network for each channel",
+            NeuralKind::Nrde => "a network for each coordinate",
+            NeuralKind::LogNcde => "a network for each channel and their Lie brackets",
+        };
+        format!("{} states that the path moves by {kind}, {} a window", self.hidden, counted(self.steps, "solver step"))
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         self.network(input)?;
         Ok(input.with_width(self.hidden))
     }
@@ -204,7 +214,14 @@ impl Layer for NeuralCde {
         ])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn lip_bound(&self, input: &Signal, weights: &mut Values) -> Result<Option<LipBound>, Error> {
+        let (field, network) = (weights.take("field")?, generic_field(&self.network(input)?)?);
+        let radius = weights.take("radius")?.first().copied().map_or(0.0, f64::from);
+        let log10 = lip::bound(&network, &field, radius, 2.0).map(|bound| bound.whole()).map_err(|e| e.to_string());
+        Ok(Some(LipBound { radius, log10 }))
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (channels, _, coordinates) = self.sizes(input)?;
         let network = self.network(input)?;
         weights.take("radius")?;

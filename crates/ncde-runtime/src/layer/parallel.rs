@@ -5,10 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::signals;
-use super::residual::has_windows;
+use super::residual::is_row_for_row;
 use super::signal::misplaced;
-use super::{Chain, Layer, LayerSpec, Row, Share, Signal, Size, Step, Values};
+use super::{Layer, LayerSpec, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// Lists of layers beside each other.
@@ -20,14 +19,18 @@ pub struct Parallel {
 }
 
 impl Layer for Parallel {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("the same rows through {} lists of layers, each for itself", self.layers.len())
+    }
+
+    fn output(&self, _: &Signal, inside: &[Signal]) -> Result<Signal, Error> {
         let mut whole: Option<Signal> = None;
-        for (l, list) in self.layers.iter().enumerate() {
-            let Some(own) = signals(list, input, &format!("layers.{l}."))?.pop().filter(|_| !list.is_empty()) else {
+        for (l, (list, own)) in self.layers.iter().zip(inside).enumerate() {
+            if list.is_empty() {
                 return Err(misplaced("parallel", format!("list {l} has no layers")));
-            };
+            }
             let width = own.numbers("parallel")?;
-            if has_windows(list) {
+            if !is_row_for_row(list) {
                 return Err(misplaced("parallel", "the lists must hand on a row for each row; put `windows` before them"));
             }
             whole = Some(match whole {
@@ -45,14 +48,14 @@ impl Layer for Parallel {
         self.layers.iter().map(Vec::as_slice).collect()
     }
 
-    fn step(&self, _: &Signal, _: &mut Values, inside: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, _: &mut Values, inside: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(ParallelStep { lists: inside }))
     }
 }
 
 #[derive(Debug)]
 struct ParallelStep {
-    lists: Vec<Chain>,
+    lists: Vec<StepChain>,
 }
 
 impl Step for ParallelStep {

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
 use super::signal::{at_least_one, product, refuse};
-use super::{Chain, Init, Initial, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Init, Initial, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// A recurrence of matrices that are one-hot by columns or rows, and a diagonal.
@@ -118,7 +118,11 @@ impl PermutationDiagonal {
 }
 
 impl Layer for PermutationDiagonal {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("{} states that each row sends to each other, by one of {} mixed choices", self.hidden, self.matrices)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         self.prepare(input)?;
         Ok(input.with_width(self.width()))
     }
@@ -152,7 +156,7 @@ impl Layer for PermutationDiagonal {
         Ok(all)
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let kernel = self.prepare(input)?;
         let raw = self.diagonal.raw(self.hidden) > 0;
         let select = weights.take("select")?;

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
+use super::{Layer, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// Pooling over the rows of a series.
@@ -26,12 +26,19 @@ pub enum Over {
 }
 
 impl Layer for Pool {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        match self.over {
+            Over::Last => "the last row alone".into(),
+            Over::Mean => "the mean of all rows".into(),
+        }
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         let width = input.sequence("pool")?;
         Ok(Signal { pooled: true, ..input.with_width(width) })
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(PoolStep { over: self.over, width: input.width() }))
     }
 }

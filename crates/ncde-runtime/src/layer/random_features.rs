@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
 use super::signal::at_least_one;
-use super::{Chain, Init, Layer, Role, Row, Share, Signal, Step, Values, Weight};
+use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// Random functions of a row, behind the row itself.
@@ -19,7 +19,11 @@ pub struct RandomFeatures {
 }
 
 impl Layer for RandomFeatures {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("{} random functions of these numbers, beside them", self.count)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         let inputs = input.numbers("random-features")?;
         at_least_one(&[("count", self.count)])?;
         Ok(input.with_width(inputs + self.count))
@@ -34,7 +38,7 @@ impl Layer for RandomFeatures {
         ])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
         Ok(Box::new(RandomStep { y: bias.clone(), weight, bias }))
     }

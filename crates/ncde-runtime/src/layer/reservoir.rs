@@ -12,7 +12,7 @@ use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MAX_NUMBERS, MAX_SIZE, product, refuse};
-use super::{Chain, Columns, Init, Layer, Role, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Columns, Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// A reservoir.
@@ -134,7 +134,15 @@ impl Reservoir {
 }
 
 impl Layer for Reservoir {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!(
+            "{} fixed responses to what was seen lately (over {} times), pooled over the series",
+            16 * self.responses.groups(),
+            self.responses.spans.len()
+        )
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         input.sequence("reservoir")?;
         self.check(input)?;
         let features = self.features(input);
@@ -160,7 +168,11 @@ impl Layer for Reservoir {
         ])
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(self.engine(input, weights)?))
     }
 }

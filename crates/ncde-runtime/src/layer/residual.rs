@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::signals;
 use super::signal::misplaced;
-use super::{Chain, Ended, Layer, LayerSpec, Row, Share, Signal, Size, Step, Values};
+use super::{Ended, Layer, LayerSpec, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// A skip connection.
@@ -16,9 +15,16 @@ pub struct Residual {
 }
 
 impl Layer for Residual {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
-        let width = input.numbers("residual")?;
-        let output = inside("residual", &self.layers, input)?;
+    fn describe(&self) -> String {
+        "what comes in is added to what these make of it".into()
+    }
+
+    fn takes(&self, input: &Signal) -> Result<(), Error> {
+        input.numbers("residual").map(|_| ())
+    }
+
+    fn output(&self, input: &Signal, inside: &[Signal]) -> Result<Signal, Error> {
+        let (width, output) = (input.width(), made_inside("residual", &self.layers, input, inside)?);
         if output.width() != width {
             let problem = format!("its layers make {} numbers of {width}; they must make as many, to be added", output.width());
             return Err(misplaced("residual", problem));
@@ -30,32 +36,31 @@ impl Layer for Residual {
         vec![&self.layers]
     }
 
-    fn step(&self, _: &Signal, _: &mut Values, mut inside: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, _: &mut Values, mut inside: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let chain = inside.pop().ok_or_else(|| misplaced("residual", "it has no layers inside"))?;
         Ok(Box::new(ResidualStep { chain }))
     }
 }
 
-/// The signal after the layers inside another, which hand on a row for each row.
-pub(super) fn inside(name: &'static str, layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    if layers.is_empty() {
+/// The rows that the layers inside another hand on, one for each row.
+pub(super) fn made_inside(name: &'static str, layers: &[LayerSpec], input: &Signal, inside: &[Signal]) -> Result<Signal, Error> {
+    let Some(output) = inside.first().filter(|_| !layers.is_empty()) else {
         return Err(misplaced(name, "it has no layers inside"));
-    }
-    let output = signals(layers, input, "layers.")?.pop().unwrap_or_else(|| input.clone());
-    if has_windows(layers) || output.pooled != input.pooled {
+    };
+    if !is_row_for_row(layers) || output.pooled != input.pooled {
         return Err(misplaced(name, "the layers inside must hand on a row for each row; put `windows` and `pool` outside"));
     }
-    Ok(output)
+    Ok(output.clone())
 }
 
-/// Whether layers make windows of rows, so that not every row makes one.
-pub(super) fn has_windows(layers: &[LayerSpec]) -> bool {
-    layers.iter().any(|layer| matches!(layer, LayerSpec::Windows(_)))
+/// Whether layers hand on a row for each row, as none does that waits for several.
+pub(super) fn is_row_for_row(layers: &[LayerSpec]) -> bool {
+    layers.iter().all(|layer| layer.layer().is_row_for_row())
 }
 
 #[derive(Debug)]
 struct ResidualStep {
-    chain: Chain,
+    chain: StepChain,
 }
 
 impl Step for ResidualStep {

@@ -105,6 +105,11 @@ pub(crate) fn refuse<T>(setting: &'static str, problem: impl Into<String>) -> Re
     Err(Error::Setting { setting, problem: problem.into() })
 }
 
+/// A count and what is counted: `1 step`, `3 steps`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// The largest size of a layer. Sizes are looked at before memory is asked for: a damaged file is an error, not the end of the program.
 pub(crate) const MAX_SIZE: usize = 1 << 20;
 
@@ -144,8 +149,6 @@ pub(crate) struct Room {
     left: usize,
     /// How many a file holds, if they are in one.
     in_file: Option<usize>,
-    /// Whether more were asked for.
-    pub(crate) exceeded: bool,
 }
 
 /// A few too many are told by name and shape, when they are looked for in the file.
@@ -153,11 +156,11 @@ const FEW: usize = 1 << 20;
 
 impl Room {
     /// The most weights of a model: 1 GiB.
-    pub(crate) const MAX: Self = Self { left: 1 << 28, in_file: None, exceeded: false };
+    pub(crate) const MAX: Self = Self { left: 1 << 28, in_file: None };
 
     /// What a file with so many numbers has.
     pub(crate) fn in_file(numbers: usize) -> Self {
-        Self { left: numbers.saturating_mul(2).max(FEW), in_file: Some(numbers), exceeded: false }
+        Self { left: numbers.saturating_mul(2).max(FEW), in_file: Some(numbers) }
     }
 
     /// Takes so many, if there are as many.
@@ -168,7 +171,6 @@ impl Room {
                 Ok(())
             }
             None => {
-                self.exceeded = true;
                 let count = if weights == usize::MAX {
                     "more weights than can be counted".to_owned()
                 } else {

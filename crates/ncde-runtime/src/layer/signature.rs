@@ -8,7 +8,7 @@ use ncde_signature::{Memory, Online, Signature};
 use serde::{Deserialize, Serialize};
 
 use super::signal::check_depth;
-use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
+use super::{Layer, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// The signature of the path so far.
@@ -32,12 +32,16 @@ impl SignatureFeatures {
 }
 
 impl Layer for SignatureFeatures {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        format!("the signature of the path so far, to depth {}", self.depth)
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
         Ok(input.with_width(input.width() + input.statics + transform.len()))
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let online = Online::new(&self.transform(input)?);
         Ok(Box::new(SignatureStep { length: online.fresh().state.len(), online, width: input.width() }))
     }

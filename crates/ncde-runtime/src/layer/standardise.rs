@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Init, Layer, Role, Row, Share, Signal, Step, Values, Weight};
+use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// Standardisation.
@@ -13,7 +13,11 @@ use crate::Error;
 pub struct Standardise {}
 
 impl Layer for Standardise {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        "mean 0 and variance 1 over the training data".into()
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         Ok(input.with_width(input.numbers("standardise")?))
     }
 
@@ -26,7 +30,7 @@ impl Layer for Standardise {
         Ok(vec![weight("shift", 0.0), weight("factor", 1.0)])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         Ok(Box::new(StandardiseStep { shift: weights.take("shift")?, factor: weights.take("factor")? }))
     }
 }

@@ -159,7 +159,13 @@ impl StructureSpec {
             Self::Sparse { epsilon } => {
                 refuse("epsilon", format!("{epsilon}; a matrix has hidden^(1 + epsilon) entries, with epsilon between 0 and 1"))
             }
-            _ => Ok(None),
+            Self::Dense {}
+            | Self::Diagonal {}
+            | Self::Block { .. }
+            | Self::Blocks { .. }
+            | Self::DiagonalDense { .. }
+            | Self::Dplr { .. }
+            | Self::WalshHadamard { .. } => Ok(None),
         }
     }
 
@@ -247,7 +253,7 @@ impl StructureSpec {
             (Self::Diagonal {} | Self::DiagonalDense { .. }, None) => {
                 return none("diagonal states are not expressive under any distribution; use `scaled` or another structure");
             }
-            (_, s) => {
+            (Self::Dense {} | Self::Diagonal {} | Self::Block { .. } | Self::Blocks { .. } | Self::DiagonalDense { .. }, s) => {
                 let sizes = field.structure().sizes().into_iter().flatten();
                 sizes.map(|b| (b * b, s.unwrap_or(1.0) / root(b))).collect()
             }
@@ -259,13 +265,13 @@ impl StructureSpec {
     /// states could not be mixed without forgetting at the fastest. None where a structure has no diagonal of its own, and unless `full`
     /// for dense matrices, whose states are all mixed; then each state has its own rate.
     pub(super) fn diagonal(&self, field: &Field, full: bool) -> Option<Vec<(usize, usize)>> {
-        match (self, field.structure().sizes()) {
-            (Self::Dplr { .. }, _) => Some((0..field.hidden()).map(|j| (j, j)).collect()),
-            (Self::Dense {}, _) if full => Some((0..field.hidden()).map(|j| (j * (field.hidden() + 1), j)).collect()),
-            (Self::Dense {}, _) | (_, None) => None,
-            (_, Some(sizes)) => {
+        match self {
+            Self::Dplr { .. } => Some((0..field.hidden()).map(|j| (j, j)).collect()),
+            Self::Dense {} if full => Some((0..field.hidden()).map(|j| (j * (field.hidden() + 1), j)).collect()),
+            Self::Dense {} | Self::Sparse { .. } | Self::WalshHadamard { .. } => None,
+            Self::Diagonal {} | Self::Block { .. } | Self::Blocks { .. } | Self::DiagonalDense { .. } => {
                 let (mut place, mut state, mut all) = (0, 0, Vec::new());
-                for b in sizes {
+                for b in field.structure().sizes()? {
                     all.extend((0..b).map(|j| (place + j * (b + 1), state)));
                     (place, state) = (place + b * b, state + b);
                 }

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use ncde_signature::{Basis, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{check_depth, misplaced, refuse};
+use super::signal::{check_depth, counted, misplaced, refuse};
 use super::signature::{advance, value};
-use super::{Chain, Layer, Row, Rows, Share, Signal, Size, Step, Values};
+use super::{Layer, Row, Rows, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// The most numbers of a window: 32 MiB.
@@ -77,7 +77,16 @@ impl Form {
 }
 
 impl Layer for Windows {
-    fn output(&self, input: &Signal) -> Result<Signal, Error> {
+    fn describe(&self) -> String {
+        let steps = format!("cuts the path into windows of {}", counted(self.window, "step"));
+        match self.form {
+            Form::LogSignature { depth, .. } => format!("{steps}, each as its log-signature to depth {depth}"),
+            Form::Increments {} => format!("{steps}, each as its increments"),
+            Form::Hermite {} => format!("{steps}, along a smooth curve"),
+        }
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         if self.window == 0 {
             return refuse("window", "0; at least 1 is needed");
         }
@@ -92,7 +101,11 @@ impl Layer for Windows {
         Ok(Signal { rows: Rows::Windows { channels, coordinates, form: self.form, window: self.window }, ..input.clone() })
     }
 
-    fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
+    fn is_row_for_row(&self) -> bool {
+        false
+    }
+
+    fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let d = input.width();
         let content = match self.form {
             // Level 1 is a difference: no algebra is needed.

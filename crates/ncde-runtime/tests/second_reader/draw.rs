@@ -143,6 +143,11 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             layers.push(layer);
             *given = given.with(width);
         }
+        4 if dice.chance(0.3) => {
+            let hidden = dice.whole(1, 6);
+            layers.push(json!({"layer": "lstm", "hidden": hidden}));
+            *given = given.with(hidden);
+        }
         3 | 4 => {
             let width = states(dice);
             layers.push(driven(dice, given, width));

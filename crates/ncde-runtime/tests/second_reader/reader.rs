@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::algebra::{self, Element, Matrix};
 use super::linear::linear_cde;
+use super::lstm::lstm;
 use super::neural::{self, Field};
 use super::permutation::permutation_diagonal;
 use super::reservoir::{memory, reservoir};
@@ -162,6 +163,7 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "neural-cde" => rows.with(neural_cde(spec, own, rows)),
         "reservoir" => rows.with(reservoir(spec, own, rows)),
         "memory" => rows.with(memory(spec, rows)),
+        "lstm" => rows.with(lstm(spec, own, rows)),
         "random-features" => rows.each(|x| {
             let random = affine(x, own.get("weight"), own.get("bias")).into_iter().map(f64::tanh);
             x.iter().copied().chain(random).collect()

@@ -88,7 +88,7 @@ impl Run {
         let values = if memory.values { signal.width() + signal.statics } else { 0 };
         // Levels come back where something else is to be said of them; what is forecast may drift.
         let blind = if matches!(self.spec.task, Task::Forecast { .. }) { random / 2 } else { 0 };
-        let counts = Counts { memories: memory.output(&signal)?.width() - values, values, blind, seeing: random - blind };
+        let counts = Counts { memories: memory.output(&signal, &[])?.width() - values, values, blind, seeing: random - blind };
         let outputs = self.goal.outputs;
         let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
         let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);

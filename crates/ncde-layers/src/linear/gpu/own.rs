@@ -79,7 +79,8 @@ fn acting(structure: &Structure) -> Option<Acting> {
         }
         Structure::Sparse { pattern } => entries(pattern).map(Acting::Sparse),
         Structure::Dplr { hidden, rank } => Some(Acting::Dplr { hidden: *hidden, rank: *rank }),
-        _ => None,
+        // Blocks, which do not act.
+        Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => None,
     }
 }
 

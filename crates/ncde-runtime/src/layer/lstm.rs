@@ -1,0 +1,144 @@
+//! A long short-term memory (Hochreiter and Schmidhuber, 1997; with the forget gate of Gers et al., 2000).
+//!
+//! ```text
+//! (i, f, g, o) = W^T x_k + U^T h_{k-1} + b,   c_k = sigmoid(f) c_{k-1} + sigmoid(i) tanh(g),   h_k = sigmoid(o) tanh(c_k),   h and c are 0 before the first row
+//! ```
+//!
+//! One row out for each row in: `h_k`. The order of the gates is that of `torch.nn.LSTM`, whose two biases are only ever added: here they are one.
+//! Cost a row: `4 H (n + H)`, `n` the numbers of a row.
+//!
+//! | weight | shape | first values |
+//! | --- | --- | --- |
+//! | `input` (`W`) | `[n, 4 H]` | uniform on `±1 / sqrt(H)`, as all of them |
+//! | `recurrent` (`U`) | `[H, 4 H]` | |
+//! | `bias` (`b`) | `[4 H]` | |
+
+use serde::{Deserialize, Serialize};
+
+use super::linear::affine;
+use super::signal::{at_least_one, counted, product};
+use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
+use crate::Error;
+
+/// A long short-term memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lstm {
+    /// `H`.
+    pub hidden: usize,
+}
+
+impl Layer for Lstm {
+    fn describe(&self) -> String {
+        format!("{} that gates fill, forget and show, row by row", counted(self.hidden, "state"))
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
+        input.sequence("lstm")?;
+        at_least_one(&[("hidden", self.hidden)])?;
+        Ok(input.with_width(self.hidden))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        product(&[4, self.hidden, input.width().saturating_add(self.hidden)])
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let (gates, init) = (4 * self.hidden, Init::linear(self.hidden));
+        Ok(vec![
+            Weight::trained("input", [input.width(), gates], init.clone()),
+            Weight::trained("recurrent", [self.hidden, gates], init.clone()),
+            Weight::trained("bias", [gates], init),
+        ])
+    }
+
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
+        let (input, recurrent, bias) = (weights.take("input")?, weights.take("recurrent")?, weights.take("bias")?);
+        Ok(Box::new(LstmStep { gates: bias.clone(), input, recurrent, bias, hidden: self.hidden }))
+    }
+}
+
+#[derive(Debug)]
+struct LstmStep {
+    input: Vec<f32>,
+    recurrent: Vec<f32>,
+    bias: Vec<f32>,
+    gates: Vec<f32>,
+    hidden: usize,
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+impl Step for LstmStep {
+    /// `h`, then `c`.
+    fn memory(&self) -> Size {
+        Size::wide(2 * self.hidden)
+    }
+
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let n = self.hidden;
+        let (h, c) = memory.wide.split_at_mut(n);
+        self.gates.copy_from_slice(&self.bias);
+        affine(row.values, &self.input, &mut self.gates);
+        affine(h, &self.recurrent, &mut self.gates);
+        for (j, (h, c)) in h.iter_mut().zip(c).enumerate() {
+            let [i, f, g, o] = [0, 1, 2, 3].map(|gate| self.gates[gate * n + j]);
+            let now = sigmoid(f) * *c as f32 + sigmoid(i) * g.tanh();
+            (*h, *c) = (f64::from(sigmoid(o) * now.tanh()), f64::from(now));
+        }
+        out.clear();
+        out.extend_from_slice(h);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layer::{Kept, LayerSpec, Resolved, Row, Signal, StepChain};
+    use crate::{NamedWeight, Weights};
+
+    /// What `torch.nn.LSTM` of PyTorch 2.15.0 makes of the same numbers:
+    ///
+    /// ```python
+    /// number = lambda k: (7 * k % 11 - 5) / 10
+    /// fill = lambda first, *shape: torch.tensor([number(first + k) for k in range(torch.Size(shape).numel())], dtype=torch.float64).reshape(shape)
+    /// lstm = torch.nn.LSTM(3, 2, batch_first=True, dtype=torch.float64)
+    /// with torch.no_grad():
+    ///     lstm.weight_ih_l0.copy_(fill(0, 3, 8).T)
+    ///     lstm.weight_hh_l0.copy_(fill(24, 2, 8).T)
+    ///     lstm.bias_ih_l0.copy_(fill(40, 8))
+    ///     lstm.bias_hh_l0.zero_()
+    ///     print(lstm(2 * fill(48, 1, 4, 3))[0])
+    /// ```
+    const TORCH: [[f64; 2]; 4] = [
+        [-0.049_695_649, 0.051_084_058],
+        [-0.093_513_351, 0.098_056_308],
+        [-0.130_981_817, 0.134_604_469],
+        [-0.199_785_674, 0.075_437_966],
+    ];
+
+    #[test]
+    fn states_are_those_of_torch() {
+        let number = |k: usize| (7 * k % 11) as f64 / 10.0 - 0.5;
+        let mut first = 0;
+        let mut weight = |name: &str, shape: &[usize]| {
+            let count: usize = shape.iter().product();
+            let values = (first..first + count).map(|k| number(k) as f32).collect();
+            first += count;
+            NamedWeight { name: format!("layers.0.{name}"), shape: shape.into(), values }
+        };
+        let weights = vec![weight("input", &[3, 8]), weight("recurrent", &[2, 8]), weight("bias", &[8])];
+        let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "lstm", "hidden": 2}]"#).unwrap();
+        let resolved = Resolved::new(&layers, &Signal::values(3)).unwrap();
+        let mut chain = StepChain::new(&resolved, &mut Weights::of(weights)).unwrap();
+        let mut memory = Kept::new(chain.memory());
+        for (t, wanted) in TORCH.iter().enumerate() {
+            let values: Vec<f64> = (0..3).map(|i| 2.0 * number(48 + 3 * t + i)).collect();
+            chain.push(0, memory.share(), Row { time: t as f64, values: &values, statics: &[] }).unwrap();
+            let far = chain.last().iter().zip(wanted).map(|(seen, wanted)| (seen - wanted).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-6, "row {t}: {:?}, but {wanted:?} is wanted", chain.last());
+        }
+    }
+}

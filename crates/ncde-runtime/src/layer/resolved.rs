@@ -1,0 +1,168 @@
+//! A list of layers, resolved once: what each is given and hands on, its weights by their names in the model, and the lists inside it.
+//!
+//! ```text
+//! layer i of a model is at `layers.i`,   layer j of the only list inside it at `layers.i.layers.j`,   of list l of several at `layers.i.layers.l.j`
+//! ```
+//!
+//! Whatever walks over layers (weights, steps, batches, checks, `ncde inspect`) reads this tree, so that no layer is asked twice what it hands on.
+
+use super::{LayerSpec, Room, Signal, Values, Weight};
+use crate::Error;
+
+/// Layers that follow each other in a model.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerList<'a> {
+    /// The layers.
+    pub layers: &'a [LayerSpec],
+    /// The place of the first of them in the model, by which weights are named.
+    pub first: usize,
+}
+
+impl<'a> LayerList<'a> {
+    /// The layers of a model from one of them on; what those before it make is computed elsewhere.
+    pub fn starting_at(first: usize, all: &'a [LayerSpec]) -> Self {
+        Self { layers: all.get(first..).unwrap_or_default(), first }
+    }
+}
+
+impl<'a> From<&'a [LayerSpec]> for LayerList<'a> {
+    fn from(layers: &'a [LayerSpec]) -> Self {
+        Self { layers, first: 0 }
+    }
+}
+
+impl<'a> From<&'a Vec<LayerSpec>> for LayerList<'a> {
+    fn from(layers: &'a Vec<LayerSpec>) -> Self {
+        Self { layers, first: 0 }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [LayerSpec; N]> for LayerList<'a> {
+    fn from(layers: &'a [LayerSpec; N]) -> Self {
+        Self { layers, first: 0 }
+    }
+}
+
+/// A resolved list of layers.
+#[derive(Debug, Clone)]
+pub struct Resolved<'a> {
+    /// The layers in order.
+    pub nodes: Vec<Node<'a>>,
+    /// The rows that the first of them is given.
+    pub input: Signal,
+}
+
+/// A layer at its place.
+#[derive(Debug, Clone)]
+pub struct Node<'a> {
+    /// The layer.
+    pub spec: &'a LayerSpec,
+    /// Its place: `layers.1.layers.0`.
+    pub place: String,
+    /// The rows it is given.
+    pub input: Signal,
+    /// The rows it hands on.
+    pub output: Signal,
+    /// Its own weights, by their names in the model: `layers.1.a`.
+    pub weights: Vec<Weight>,
+    /// The lists of layers inside it.
+    pub inside: Vec<Resolved<'a>>,
+}
+
+impl<'a> Resolved<'a> {
+    /// Layers for rows like these.
+    ///
+    /// # Errors
+    /// If a layer cannot take what the one before it hands on, or there would be too many weights; the place is named.
+    pub fn new(list: impl Into<LayerList<'a>>, input: &Signal) -> Result<Self, Error> {
+        Self::within(list.into(), input, Room::MAX)?.weighed()
+    }
+
+    /// Without the weights, of which there may be so many: sizes are looked at before memory is asked for.
+    pub(crate) fn within(list: LayerList<'a>, input: &Signal, mut room: Room) -> Result<Self, Error> {
+        Self::resolve(list, "layers.", input, &mut room)
+    }
+
+    fn resolve(list: LayerList<'a>, place: &str, input: &Signal, room: &mut Room) -> Result<Self, Error> {
+        let (mut nodes, mut signal) = (Vec::with_capacity(list.layers.len()), input.clone());
+        for (i, spec) in list.layers.iter().enumerate() {
+            let (layer, place) = (spec.layer(), format!("{place}{}", list.first + i));
+            let named = |e: Error| e.at(&place, spec.name());
+            room.take(layer.demand(&signal)).and_then(|()| layer.takes(&signal)).map_err(named)?;
+            let lists = layer.inside();
+            let mut inside = Vec::with_capacity(lists.len());
+            for (l, &list) in lists.iter().enumerate() {
+                let place = if lists.len() == 1 { format!("{place}.layers.") } else { format!("{place}.layers.{l}.") };
+                inside.push(Self::resolve(list.into(), &place, &signal, room)?);
+            }
+            let made: Vec<Signal> = inside.iter().map(|list| list.output().clone()).collect();
+            let output = layer.output(&signal, &made).map_err(named)?;
+            let input = std::mem::replace(&mut signal, output.clone());
+            nodes.push(Node { spec, place, input, output, weights: Vec::new(), inside });
+        }
+        Ok(Self { nodes, input: input.clone() })
+    }
+
+    /// With the weights.
+    pub(crate) fn weighed(mut self) -> Result<Self, Error> {
+        for node in &mut self.nodes {
+            let weights = node.spec.layer().weights(&node.input).map_err(|e| node.named(e))?;
+            let name = |weight: Weight| Weight { name: format!("{}.{}", node.place, weight.name), ..weight };
+            node.weights = weights.into_iter().map(name).collect();
+            let inside = std::mem::take(&mut node.inside);
+            node.inside = inside.into_iter().map(Self::weighed).collect::<Result<_, _>>()?;
+        }
+        Ok(self)
+    }
+
+    /// The rows that the last layer hands on.
+    pub fn output(&self) -> &Signal {
+        self.nodes.last().map_or(&self.input, |node| &node.output)
+    }
+
+    /// Visits every layer, in order: first the layer, then those inside it.
+    pub fn visit<'b>(&'b self, visitor: &mut dyn FnMut(&'b Node<'a>)) {
+        for node in &self.nodes {
+            visitor(node);
+            node.inside.iter().for_each(|list| list.visit(visitor));
+        }
+    }
+
+    /// All weights in order.
+    pub fn weights(&self) -> Vec<Weight> {
+        let mut all = Vec::new();
+        self.visit(&mut |node| all.extend_from_slice(&node.weights));
+        all
+    }
+
+    /// How many weights there are.
+    pub fn count(&self) -> usize {
+        let mut count = 0;
+        self.visit(&mut |node| count += node.weights.len());
+        count
+    }
+}
+
+impl Node<'_> {
+    /// The name of one of its weights in the layer: `a` of `layers.1.a`.
+    pub fn local<'w>(&self, weight: &'w Weight) -> &'w str {
+        weight.name.strip_prefix(&self.place).map_or(&weight.name, |name| name.trim_start_matches('.'))
+    }
+
+    /// Its own weights with their values, which `take` finds by name and shape.
+    ///
+    /// # Errors
+    /// If it does not find one.
+    pub fn values(&self, mut take: impl FnMut(&Weight) -> Result<Vec<f32>, Error>) -> Result<Values, Error> {
+        let mut values = Values::default();
+        for weight in &self.weights {
+            values.insert(self.local(weight), take(weight)?);
+        }
+        Ok(values)
+    }
+
+    /// An error of the layer, with its place and name.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.at(&self.place, self.spec.name())
+    }
+}
