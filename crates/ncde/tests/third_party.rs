@@ -155,8 +155,11 @@ fn a_layer_and_an_optimizer_of_another_crate_train_are_saved_loaded_and_stream()
     );
 
     // What the optimizer keeps is in the checkpoint: a run goes on with it, and another optimizer is told apart.
-    let longer = Config::from_toml(&config.replace("steps = 150", "steps = 160")).unwrap();
+    let mut longer = run().config().clone();
+    longer.train.steps = Some(160);
     let longer = Run::new(&longer, waves(120), None).unwrap();
     let request = TrainRequest::new(folder.path()).resumed();
-    assert!(longer.train(&request, &mut ignore).unwrap_err().to_string().contains("another model"));
+    let message = longer.train(&request, &mut ignore).unwrap_err().to_string();
+    assert!(message.contains("another model"), "{message}");
+    assert_eq!(longer.with_optimizer(Arc::new(SignDescent)).train(&request, &mut ignore).unwrap().record.steps, 160);
 }
