@@ -36,17 +36,20 @@ pub(crate) fn options(spec: &ModelSpec, schema: &Schema, columns: &ColumnArgs) -
             Task::Regression { .. } => Some(ncde_data::Task::Regression),
             Task::Forecast { .. } => None,
         },
+        without_labels: spec.task.forecast().is_some(),
         layout: schema.table.clone(),
         ..ReadOptions::default()
     })
 }
 
-/// Says how a file was read: the schema, and every guess that could be wrong.
+/// How a file was read: the schema, and every guess that could be wrong.
+pub(crate) fn told(loaded: &Loaded) -> Vec<String> {
+    loaded.layout.iter().map(|layout| format!("schema: {layout}")).chain(warned(loaded)).collect()
+}
+
+/// Says how a file was read.
 pub(crate) fn tell(loaded: &Loaded) {
-    if let Some(layout) = &loaded.layout {
-        output::talk(&format!("schema: {layout}"));
-    }
-    warn(loaded);
+    told(loaded).iter().for_each(|line| output::talk(line));
 }
 
 /// Says every guess that could be wrong in a file that is read for a model. If the model was trained on a file without columns, all of them are guesses.
@@ -62,5 +65,10 @@ pub(crate) fn warn_for(schema: &Schema, loaded: &Loaded) {
 
 /// Says every guess that could be wrong.
 pub(crate) fn warn(loaded: &Loaded) {
-    loaded.warnings.iter().for_each(|warning| output::talk(&format!("warning: {warning}")));
+    warned(loaded).iter().for_each(|line| output::talk(line));
+}
+
+/// Every guess that could be wrong.
+pub(crate) fn warned(loaded: &Loaded) -> Vec<String> {
+    loaded.warnings.iter().map(|warning| format!("warning: {warning}")).collect()
 }

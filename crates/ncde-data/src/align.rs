@@ -52,7 +52,7 @@ impl Dataset {
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] or [`Error::Unnamed`] if a column is not there, [`Error::NotStatic`], [`Error::UnknownClass`],
+    /// [`Error::Missing`] or [`Error::Unnamed`] if a column is not there, [`Error::NotStatic`], [`Error::UnseenClasses`],
     /// [`Error::UnknownToken`], [`Error::NoToken`], [`Error::Tokens`] if the model takes numbers.
     pub fn aligned(mut self, schema: &Schema) -> Result<Self, Error> {
         self.check_categories(schema)?;
@@ -186,23 +186,27 @@ impl Dataset {
         if targets.classes() == schema.classes {
             return Ok(targets);
         }
-        let classes = Classes { data: self, names: schema.classes.clone(), lookup: Lookup::new(&schema.classes) };
-        match targets {
-            targets if schema.classes.is_empty() => Ok(numbers(targets)),
-            Targets::None => Ok(Targets::None),
-            Targets::Classes { names, of } => classes.of_cases(&names, &of),
-            Targets::ClassSteps { names, of } => classes.of_steps(&names, &of),
-            Targets::Values { of, .. } => {
-                let of = of.iter().enumerate().map(|(case, &x)| classes.number(x, case)).collect::<Result<_, _>>()?;
-                Ok(Targets::Classes { names: classes.names, of })
-            }
-            Targets::ValueSteps { of, .. } => {
-                let step = |case: usize, x: f64| if x.is_nan() { Ok(None) } else { classes.number(x, case).map(Some) };
-                let steps = |(case, of): (usize, &Vec<f64>)| of.iter().map(|&x| step(case, x)).collect();
-                let of = of.iter().enumerate().map(steps).collect::<Result<_, _>>()?;
-                Ok(Targets::ClassSteps { names: classes.names, of })
-            }
+        if schema.classes.is_empty() {
+            return Ok(numbers(targets));
         }
+        let mut classes = Classes { names: &schema.classes, lookup: Lookup::new(&schema.classes), unseen: vec![], count: 0 };
+        let names = schema.classes.clone();
+        let targets = match targets {
+            Targets::None => Targets::None,
+            Targets::Classes { names: own, of } => {
+                Targets::Classes { names, of: of.iter().map(|&class| classes.class(&own[class])).collect() }
+            }
+            Targets::ClassSteps { names: own, of } => {
+                let mut step = |class: &Option<usize>| class.map(|class| classes.class(&own[class]));
+                Targets::ClassSteps { names, of: of.iter().map(|of| of.iter().map(&mut step).collect()).collect() }
+            }
+            Targets::Values { of, .. } => Targets::Classes { names, of: of.iter().map(|&x| classes.number(x)).collect() },
+            Targets::ValueSteps { of, .. } => {
+                let mut step = |x: &f64| (!x.is_nan()).then(|| classes.number(*x));
+                Targets::ClassSteps { names, of: of.iter().map(|of| of.iter().map(&mut step).collect()).collect() }
+            }
+        };
+        classes.checked(targets, &self.name)
     }
 }
 
@@ -220,40 +224,37 @@ fn numbers(targets: Targets) -> Targets {
     }
 }
 
-/// The classes of a schema.
+/// The classes of a schema, and the names that are none of them.
 struct Classes<'a> {
-    data: &'a Dataset,
-    names: Vec<String>,
+    names: &'a [String],
     lookup: Lookup<'a>,
+    unseen: Vec<String>,
+    count: usize,
 }
 
 impl Classes<'_> {
-    fn class(&self, name: &str, case: usize) -> Result<usize, Error> {
-        self.lookup.name(name).ok_or_else(|| self.unknown(name, case))
+    fn class(&mut self, name: &str) -> usize {
+        self.lookup.name(name).unwrap_or_else(|| self.note(name))
     }
 
-    fn number(&self, x: f64, case: usize) -> Result<usize, Error> {
-        self.lookup.number(x).ok_or_else(|| self.unknown(&x.to_string(), case))
+    fn number(&mut self, x: f64) -> usize {
+        self.lookup.number(x).unwrap_or_else(|| self.note(&x.to_string()))
     }
 
-    fn unknown(&self, name: &str, case: usize) -> Error {
-        Error::UnknownClass {
-            at: Place::line(&self.data.name, 0),
-            seen: shown(name.as_bytes()),
-            case: shown(self.data.cases[case].id.as_bytes()),
-            known: listed(&self.names),
+    /// Remembers a name that is not known; the number stands for nothing, as [`Self::checked`] fails then.
+    fn note(&mut self, name: &str) -> usize {
+        self.count += 1;
+        if !self.unseen.iter().any(|own| own == name) {
+            self.unseen.push(name.into());
         }
+        0
     }
 
-    fn of_cases(self, names: &[String], of: &[usize]) -> Result<Targets, Error> {
-        let of = of.iter().enumerate().map(|(case, &class)| self.class(&names[class], case)).collect::<Result<_, _>>()?;
-        Ok(Targets::Classes { names: self.names, of })
-    }
-
-    fn of_steps(self, names: &[String], of: &[Vec<Option<usize>>]) -> Result<Targets, Error> {
-        let step = |case: usize, class: &Option<usize>| class.map(|class| self.class(&names[class], case)).transpose();
-        let case = |(case, of): (usize, &Vec<Option<usize>>)| of.iter().map(|class| step(case, class)).collect();
-        let of = of.iter().enumerate().map(case).collect::<Result<_, _>>()?;
-        Ok(Targets::ClassSteps { names: self.names, of })
+    fn checked(self, targets: Targets, name: &str) -> Result<Targets, Error> {
+        if self.count == 0 {
+            return Ok(targets);
+        }
+        let (seen, known) = (listed(&self.unseen), listed(self.names));
+        Err(Error::UnseenClasses { name: shown(name.as_bytes()), seen, count: self.count, known })
     }
 }

@@ -195,6 +195,22 @@ pub enum Error {
         /// The classes that are known.
         known: String,
     },
+    /// Classes that training did not see.
+    #[error(
+        "`{name}` has classes that the model was not trained on: {seen} ({count} {}); known are {known}; correct or leave out these \
+         rows, or train again with them; `ncde predict` needs no labels",
+        if *.count == 1 { "label" } else { "labels" }
+    )]
+    UnseenClasses {
+        /// The dataset.
+        name: String,
+        /// The classes.
+        seen: String,
+        /// How many labels are of them.
+        count: usize,
+        /// The classes that are known.
+        known: String,
+    },
     /// A token that the vocabulary does not have.
     #[error("{at}: token `{seen}` at observation {observation} of case `{case}` is not known; known are {known}; {fix}")]
     UnknownToken {

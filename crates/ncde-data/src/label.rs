@@ -1,7 +1,7 @@
 //! From labels as they stand in a file to targets: classes or numbers?
 //!
-//! Text means classes. Numbers that are not all integers mean regression. Integers mean classes, unless they are many: more
-//! than 20 different ones that make up more than half of the labels. A [`Task`] overrides this.
+//! Text means classes, and so does a file that announces its classes; numbers that are not all whole mean regression. Of whole
+//! numbers [`is_quantity`] decides. A [`Task`] overrides all of this.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Place, listed, shown};
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
-use crate::{Error, Targets};
+use crate::{Error, Targets, Warning};
 
 /// What is to be learnt from labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +22,68 @@ pub enum Task {
     Regression,
 }
 
-/// More different integers than this may be a quantity.
-const MAX_CLASSES: usize = 20;
+/// Up to so many different integers are classes if each has many labels, or if they count classes.
+const FEW_CLASSES: usize = 20;
+/// More different integers than this are a quantity. Published sets of labelled series have up to 60 classes.
+const MAX_CLASSES: usize = 60;
+/// Different integers are classes if each has so many labels in the mean.
+const MANY_LABELS: usize = 10;
+/// So many labels of the middle class make integers that count up classes: of few, and of many, where nobody could tell.
+const MIN_LABELS: [usize; 2] = [2, 5];
+
+/// Whether numbers are a quantity (regression) and not names of classes.
+///
+/// | labels | taken for |
+/// | --- | --- |
+/// | some are fractions | a quantity |
+/// | 1 or 2 different, or up to 20 with 10 labels each in the mean | classes |
+/// | all integers from -1, 0 or 1 up to some number, at most 20 of them, with 2 labels or more (the median) | classes |
+/// | the same, 21 to 60 of them, with 5 labels or more, where labels of observations mostly stay as they are | classes |
+/// | any other integers: ages, counts, scores, lives that are left | a quantity |
+///
+/// `changing` is the share of observations whose label differs from the one before; 0 of labels of whole series.
+fn is_quantity(mut labels: Vec<f64>, changing: f64) -> bool {
+    if labels.iter().any(|x| x.fract() != 0.0) {
+        return true;
+    }
+    labels.sort_by(f64::total_cmp);
+    let mut counts: Vec<usize> = labels.chunk_by(|a, b| a == b).map(<[f64]>::len).collect();
+    counts.sort_unstable();
+    let (different, middle) = (counts.len(), counts.get(counts.len() / 2).copied().unwrap_or(0));
+    if different <= (labels.len() / MANY_LABELS).clamp(2, FEW_CLASSES) {
+        return false;
+    }
+    let (Some(&first), Some(&last)) = (labels.first(), labels.last()) else { return false };
+    let counts_classes = (-1.0..=1.0).contains(&first) && last - first + 1.0 == different as f64;
+    match different {
+        _ if !counts_classes => true,
+        ..=FEW_CLASSES => middle < MIN_LABELS[0],
+        ..=MAX_CLASSES => middle < MIN_LABELS[1] || changing > 0.5,
+        _ => true,
+    }
+}
+
+/// Says that series without a label are left out.
+pub(crate) fn left_out(count: usize, all: usize) -> Warning {
+    Warning {
+        seen: format!(
+            "{count} of {all} series {} no label, and {} left out",
+            are(count, ["has", "have"]),
+            are(count, ["is", "are"])
+        ),
+        fix: "label them, or predict them with a model".into(),
+    }
+}
+
+/// Keeps what is of series that have a label.
+pub(crate) fn labelled<T>(items: &mut Vec<T>, is_labelled: &[bool]) {
+    let mut next = is_labelled.iter();
+    items.retain(|_| next.next().copied().unwrap_or(false));
+}
+
+fn are(count: usize, [one, many]: [&'static str; 2]) -> &'static str {
+    if count == 1 { one } else { many }
+}
 
 /// A label as it stands in a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,7 +169,7 @@ impl Labels {
         if let Some(i) = labels.iter().position(|label| *label == Label::Missing) {
             return Err(Error::NoLabel { at: place(i), case: id(i) });
         }
-        match self.kind(labels, task) {
+        match self.kind(labels, task, 0.0) {
             Kind::Classes(names) => {
                 let lookup = Lookup::new(&names);
                 let class = |(i, label): (usize, &Label)| self.class(*label, &lookup, || place(i), || id(i));
@@ -136,7 +196,9 @@ impl Labels {
         if all.is_empty() {
             return Ok(Targets::None);
         }
-        match self.kind(&all, task) {
+        let pairs = || labels.iter().flat_map(|labels| labels.windows(2)).filter(|pair| !pair.contains(&Label::Missing));
+        let changing = pairs().filter(|pair| pair[0] != pair[1]).count() as f64 / pairs().count().max(1) as f64;
+        match self.kind(&all, task, changing) {
             Kind::Classes(names) => {
                 let lookup = Lookup::new(&names);
                 let class = |case: usize, step: usize, label: Label| match label {
@@ -155,21 +217,17 @@ impl Labels {
         }
     }
 
-    fn kind(&self, labels: &[Label], task: Option<Task>) -> Kind {
+    fn kind(&self, labels: &[Label], task: Option<Task>, changing: f64) -> Kind {
         let mut numbers: Vec<f64> =
             labels.iter().filter_map(|label| if let Label::Number(x) = label { Some(*x) } else { None }).collect();
         let is_numeric = numbers.len() == labels.len();
-        numbers.sort_by(f64::total_cmp);
-        numbers.dedup();
-        let is_quantity = is_numeric && {
-            let is_whole = numbers.iter().all(|x| x.fract() == 0.0);
-            !is_whole || (numbers.len() > MAX_CLASSES && 2 * numbers.len() > labels.len())
-        };
         match (task, &self.announced) {
             (Some(Task::Regression), _) => Kind::Numbers,
             (_, Some(classes)) if !classes.is_empty() => Kind::Classes(classes.clone()),
-            (None, None) if is_quantity => Kind::Numbers,
+            (None, None) if is_numeric && is_quantity(numbers.clone(), changing) => Kind::Numbers,
             _ => {
+                numbers.sort_by(f64::total_cmp);
+                numbers.dedup();
                 let mut names: Vec<String> = numbers.iter().map(f64::to_string).collect();
                 if !is_numeric {
                     names.extend(self.texts.iter().cloned());
@@ -284,8 +342,50 @@ mod tests {
         let many: Vec<String> = (0..21).map(|i| i.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(matches!(targets(&many, None).unwrap(), Targets::Values { .. }));
-        assert!(matches!(targets(&many[..20], None).unwrap(), Targets::Classes { .. }));
-        assert!(matches!(targets(&[many.clone(), many].concat(), None).unwrap(), Targets::Classes { .. }));
+        assert!(matches!(targets(&many[..20], None).unwrap(), Targets::Values { .. }));
+    }
+
+    /// Labels, so many of each.
+    fn of_each(values: impl IntoIterator<Item = i32>, each: usize) -> Vec<f64> {
+        values.into_iter().flat_map(|x| vec![f64::from(x); each]).collect()
+    }
+
+    #[test]
+    fn integers_are_classes_or_a_quantity() {
+        // As they are in published sets: 2 to 60 classes from 0 or 1 on, and -1 and 1.
+        let published =
+            [(of_each(1..=60, 5), "Faces"), (of_each(0..=51, 6), "Pig"), (of_each(1..=20, 2), "Few"), (of_each(1..=7, 2), "7")];
+        for (labels, name) in published {
+            assert!(!is_quantity(labels, 0.0), "{name}");
+        }
+        for few in [vec![-1.0, 1.0], vec![0.0], vec![3.0, 900.0], of_each([-1, 0, 1], 2), of_each([5, 10, 20, 40], 10)] {
+            assert!(!is_quantity(few.clone(), 0.0), "{few:?}");
+        }
+        // Lives that are left, ages, scores, counts.
+        let quantities = [
+            (of_each(0..=77, 9), "life"),
+            (of_each(18..=70, 9), "age"),
+            (of_each((0..=50).map(|x| 2 * x), 20), "score"),
+            (of_each(0..=40, 4), "rare"),
+            (of_each(0..=15, 1), "count"),
+            (of_each([2, 4, 6, 8, 11], 5), "five"),
+        ];
+        for (labels, name) in quantities {
+            assert!(is_quantity(labels, 0.0), "{name}");
+        }
+        // A label that counts down with every observation is none of a class.
+        assert!(is_quantity(of_each(0..=40, 20), 1.0) && !is_quantity(of_each(0..=40, 20), 0.01));
+    }
+
+    #[test]
+    fn labels_of_observations_follow_the_same_rule() {
+        let labels = Labels::new("rul");
+        let label = |x: i32| Label::Number(f64::from(x));
+        let series: Vec<Vec<Label>> = (0..20).map(|_| (0..=40).rev().map(label).collect()).collect();
+        let series: Vec<&[Label]> = series.iter().map(Vec::as_slice).collect();
+        let place = |_: usize, _: usize| Place::line("test", 1);
+        let found = labels.of_steps(&series, None, |i| i.to_string(), place).unwrap();
+        assert!(matches!(found, Targets::ValueSteps { .. }), "{found:?}");
     }
 
     #[test]

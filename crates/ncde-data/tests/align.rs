@@ -99,7 +99,7 @@ fn classes_go_by_name_or_number() {
     assert_eq!(of(label(&["1", "2"], &["2.0", "1.0"])), [1, 0]);
     // Read as quantities, but the model knows classes.
     assert_eq!(of(label(&["1.5", "2"], &["2", "1.5"])), [1, 0]);
-    let wanted = "`new`: class `d` of case `1` is not known; known are `a`, `b`";
+    let wanted = "`new` has classes that the model was not trained on: `d` (1 label); known are `a`, `b`; correct or leave out these rows, or train again with them; `ncde predict` needs no labels";
     assert_eq!(message(label(&["a", "d"], &["a", "b"])), wanted);
     // A model of numbers takes classes that are numbers.
     let values = label(&["1", "2"], &[]).unwrap().targets;

@@ -8,3 +8,4 @@ mod mutations;
 mod people;
 mod round_trip;
 mod tokens;
+mod unlabelled;

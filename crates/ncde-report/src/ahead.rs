@@ -14,14 +14,9 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// What goes beside the headline: naive forecasts, the variance explained, coverage, series.
+/// What goes beside the headline: the variance explained, coverage, series.
 pub(crate) fn certainty(metrics: &Forecast) -> String {
     let mut parts = Vec::new();
-    let naive: Vec<String> =
-        metrics.naive.iter().map(|naive| format!("{} {}", naive.name, number(naive.mase.unwrap_or(naive.mae)))).collect();
-    if !naive.is_empty() {
-        parts.push(format!("naive: {}", naive.join(", ")));
-    }
     parts.extend(metrics.r2.map(|r2| format!("R\u{b2} {}", number(r2))));
     if let (Some(level), Some(coverage)) = (metrics.level, metrics.coverage) {
         parts.push(format!("{:.0} % intervals hold {}", 100.0 * level, percent(coverage)));
@@ -33,7 +28,10 @@ pub(crate) fn certainty(metrics: &Forecast) -> String {
 /// The tables: by horizon, and by channel where there are several.
 pub(crate) fn tables(metrics: &Forecast) -> Vec<Table> {
     let scaled = metrics.mase.is_some();
-    let error = |mean: &Errors| if scaled { mean.mase.map_or(MISSING.into(), number) } else { number(mean.mae) };
+    let shown = |value: Option<f64>| value.map_or(MISSING.into(), number);
+    // Of a horizon that no case reaches nothing was compared.
+    let mae = |mean: &Errors| (mean.numbers > 0).then_some(mean.mae);
+    let error = |mean: &Errors| shown(if scaled { mean.mase } else { mae(mean) });
     let unit = if scaled { "MASE" } else { "MAE" };
     let mut columns = vec![unit.to_owned()];
     columns.extend(metrics.naive.iter().map(|naive| naive.name.clone()));
@@ -42,14 +40,16 @@ pub(crate) fn tables(metrics: &Forecast) -> Vec<Table> {
     let row = |name: String, means: &[Errors]| -> Vec<String> {
         let mut cells = vec![name];
         cells.extend(means.iter().map(error));
-        cells.extend([means[0].r2.map_or(MISSING.into(), number), number(means[0].mae)]);
-        cells.extend(means[0].coverage.map(percent));
+        let model = means.first();
+        cells.extend([shown(model.and_then(|own| own.r2)), shown(model.and_then(mae))]);
+        // A cell for each column, whether the horizon has a coverage or not.
+        cells.extend(metrics.level.map(|_| model.and_then(|own| own.coverage).map_or(MISSING.into(), percent)));
         cells
     };
     let header = |first: &str| std::iter::once(first.to_owned()).chain(columns.iter().cloned()).collect();
     let horizons = metrics.by_horizon();
-    let shown = ROWS.min(horizons.len());
-    let chosen = (0..shown).map(|i| &horizons[i * (horizons.len() - 1) / (shown - 1).max(1)]);
+    let rows = ROWS.min(horizons.len());
+    let chosen = (0..rows).map(|i| &horizons[i * (horizons.len() - 1) / (rows - 1).max(1)]);
     let mut tables = vec![Table {
         title: "By horizon",
         header: header("ahead"),

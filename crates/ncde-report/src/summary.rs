@@ -1,9 +1,12 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
-use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent};
-use crate::metrics::higher_is_better;
+use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent, shortened};
+use crate::metrics::{ClassScore, higher_is_better};
 use crate::record::StopReason;
 use crate::{Metrics, RunRecord};
+
+/// The longest name of a class in a key.
+const LONGEST_NAME: usize = 20;
 
 /// A number, what it is, and what is worth knowing about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,13 +81,23 @@ impl RunRecord {
                 note += &format!("; {} without a prediction, as a state overflows, {counts}", counted(lost, "case", "cases"));
             }
             keys.push(Key { label, value: metric(name, value), note });
-            for baseline in &self.baselines {
-                let Some(other) = baseline.metrics.get(name) else { continue };
+            if let Metrics::Classification(metrics) = metrics {
+                keys.extend(metrics.rarest().map(|(class, score)| self.rarest(class, &score, metrics.cases)));
+            }
+            let mut baseline = |title: &str, about: &str, other: Option<f64>| {
+                let Some(other) = other else { return };
                 let beaten = if higher_is_better(name) { value > other } else { value < other };
                 let verdict = if beaten { "" } else { "the model is no better" };
-                let note =
-                    [baseline.note.as_str(), verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-                keys.push(Key { label: baseline.name.clone(), value: metric(name, other), note });
+                let note = [about, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                keys.push(Key { label: title.into(), value: metric(name, other), note });
+            };
+            for own in &self.baselines {
+                baseline(&own.name, &own.note, own.metrics.get(name));
+            }
+            if let Metrics::Forecast(metrics) = metrics {
+                for own in &metrics.naive {
+                    baseline(&own.name, "naive forecast", own.get(name));
+                }
             }
         }
         if let Some(best) = &self.best {
@@ -112,6 +125,19 @@ impl RunRecord {
         }
         keys.push(Key { label: "steps".into(), value: count(self.steps), note });
         keys
+    }
+
+    /// How well the rarest class is found, which an accuracy hardly shows.
+    fn rarest(&self, class: usize, score: &ClassScore, all: usize) -> Key {
+        let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
+        let note = match (score.recall, score.precision) {
+            (None, _) => format!("none of {} is of this class", counted(all, "case", "cases")),
+            (Some(_), None) => format!("{} of {all}; never predicted", counted(score.cases as usize, "case", "cases")),
+            (Some(_), Some(precision)) => {
+                format!("{} of {all}; precision {}", counted(score.cases as usize, "case", "cases"), percent(precision))
+            }
+        };
+        Key { label: format!("recall of `{}`", shortened(&self.class(class), LONGEST_NAME)), value: share(score.recall), note }
     }
 
     fn ending(&self) -> &'static str {

@@ -182,8 +182,9 @@ fn forecast(text: &mut String, metrics: &Forecast) {
         let _ = writeln!(text, "\n{}", table.title.to_lowercase());
         let rows: Vec<Vec<String>> =
             std::iter::once(table.header).chain(table.rows).map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
-        let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
+        let wide =
+            |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(wide).collect();
         for row in &rows {
             let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
             let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  "));
@@ -191,32 +192,39 @@ fn forecast(text: &mut String, metrics: &Forecast) {
     }
 }
 
-/// The matrix of counts, if it is narrow enough.
+/// The matrix of counts, if it is narrow enough: columns have the names of classes where those fit, else their numbers.
 fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classification, width: usize) {
     let classes = metrics.confusion.len();
-    let names: Vec<String> =
-        (0..classes).map(|class| known.get(class).map_or_else(|| class.to_string(), |name| plain(name))).collect();
-    let digits = metrics.confusion.iter().flatten().map(|count| count.to_string().len()).max().unwrap_or(1);
-    let cell = digits.max(classes.to_string().len()) + 2;
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let number = classes.to_string().len();
-    let Some(room) = width.checked_sub(cell * classes + number + 3).filter(|room| *room >= longest.min(6)) else { return };
     if !(2..=CLASSES).contains(&classes) {
         return;
     }
+    let names: Vec<String> =
+        (0..classes).map(|class| known.get(class).map_or_else(|| class.to_string(), |name| plain(name))).collect();
+    let digits = metrics.confusion.iter().flatten().map(|count| count.to_string().len()).max().unwrap_or(1);
+    let number = classes.to_string().len();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let by_name: Vec<usize> = names.iter().map(|name| name.chars().count().max(digits) + 2).collect();
+    let is_named = longest + by_name.iter().sum::<usize>() <= width;
+    let columns = if is_named { by_name } else { vec![digits.max(number) + 2; classes] };
+    let numbered = if is_named { 0 } else { number + 1 };
+    let taken = columns.iter().sum::<usize>() + numbered;
+    let Some(room) = width.checked_sub(taken).filter(|room| *room >= longest.min(6)) else { return };
     let margin = longest.min(room);
     text.push('\n');
     let words = format!("{whose} cases: a row for each true class, a column for each predicted one");
     wrap(text, &words, "", width);
-    let _ = write!(text, "{:1$}", "", number + margin + 1);
-    for class in 1..=classes {
-        let _ = write!(text, "{class:>cell$}");
+    let _ = write!(text, "{:1$}", "", numbered + margin);
+    for (class, (name, &cell)) in names.iter().zip(&columns).enumerate() {
+        let _ = if is_named { write!(text, "{name:>cell$}") } else { write!(text, "{:>cell$}", class + 1) };
     }
     text.push('\n');
     for (class, (row, name)) in metrics.confusion.iter().zip(&names).enumerate() {
         let short: String = name.chars().take(margin).collect();
-        let _ = write!(text, "{:>number$} {short:margin$}", class + 1);
-        for count in row {
+        if !is_named {
+            let _ = write!(text, "{:>number$} ", class + 1);
+        }
+        let _ = write!(text, "{short:margin$}");
+        for (count, &cell) in row.iter().zip(&columns) {
             let _ = write!(text, "{count:>cell$}");
         }
         text.push('\n');

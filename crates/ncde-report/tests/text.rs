@@ -119,12 +119,18 @@ fn a_terminal_shows_numbers_curves_and_confusion() {
         "slice on Motions\n\ntest accuracy              89.6 %  95 % interval 85.1 to 92.8 %, 240 cases\n",
         "\ntraining loss\n  1.056 |",
         "\nvalidation accuracy (more is better)\n93.4 % |",
-        "                   1   2   3\n1 walking         82   8   6\n2 running          3  89   4\n3 standing still   1   3  44\n",
+        "                walking  running  standing still\nwalking              82        8               6\nrunning               3       89               4\n",
     ] {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }
     let regression = terminal(&regressor(Made::default()), 80, Glyphs::Ascii);
     assert!(regression.contains("test MSE") && regression.contains("R2 0.9844") && !regression.contains("column for each"));
+    // Columns have numbers where names do not fit.
+    let narrow = terminal(&classifier(Made::default()), 40, Glyphs::Unicode);
+    assert!(
+        narrow.contains("                   1   2   3\n1 walking         82   8   6\n2 running          3  89   4\n"),
+        "{narrow}"
+    );
     // Many classes are too wide for a matrix.
     assert!(!terminal(&many_classes(60), 80, Glyphs::Unicode).contains("column for each"));
 }

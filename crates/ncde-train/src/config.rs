@@ -230,6 +230,7 @@ impl DataConfig {
                 Some(TaskName::Regression) => Some(ncde_data::Task::Regression),
                 Some(TaskName::Forecast) | None => None,
             },
+            without_labels: self.task == Some(TaskName::Forecast),
         }
     }
 }

@@ -4,12 +4,15 @@
 //! standard: (x - mean) / deviation,   min-max: 2 (x - min) / (max - min) - 1,   time: (t - t_0) / the longest duration
 //! ```
 //!
-//! A constant channel keeps its unit. Under `min-max` time goes from -1 to 1 as well.
+//! A constant channel, or one that varies by rounding alone, keeps its unit. Under `min-max` time goes from -1 to 1 as well.
 
 use ncde_data::{Case, Dataset};
 use ncde_runtime::{Missing, Preparation, Scaling};
 
 use super::names::{MissingName, Scale};
+
+/// A deviation below this share of the largest magnitude is rounding.
+const ROUNDING: f64 = 1e-10;
 
 /// Mean, deviation and range of the values that are there.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +42,8 @@ impl Spread {
     }
 
     fn scaling(&self, scale: Scale) -> Scaling {
-        let inverse = |size: f64| if size > 1e-12 * self.mean.abs().max(1e-30) { 1.0 / size } else { 1.0 };
+        let largest = self.least.abs().max(self.most.abs());
+        let inverse = |size: f64| if size > ROUNDING * largest.max(1e-30) { 1.0 / size } else { 1.0 };
         match scale {
             _ if self.count == 0 => Scaling::IDENTITY,
             Scale::None => Scaling::IDENTITY,
@@ -103,6 +107,10 @@ mod tests {
         assert_eq!([range.apply(1.0), range.apply(5.0)], [-1.0, 1.0]);
         assert_eq!(scaling([7.0, 7.0], Scale::Standard), Scaling { shift: 7.0, factor: 1.0 });
         assert_eq!(scaling([f64::NAN], Scale::MinMax), Scaling::IDENTITY);
+        // Rounding is no variation: it keeps its unit.
+        for scale in [Scale::Standard, Scale::MinMax] {
+            assert_eq!(scaling([1e6, 1e6 + 1e-5, 1e6 - 1e-5], scale).factor, 1.0);
+        }
         // A large offset does not eat the deviation.
         let far = scaling([1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0], Scale::Standard);
         assert!((far.factor - 1.5_f64.sqrt()).abs() < 1e-6, "{far:?}");

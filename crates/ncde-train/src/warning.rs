@@ -104,7 +104,7 @@ pub enum Warning {
     /// Too little to tell how far off forecasts are.
     #[error(
         "forecasts have no intervals: `{channel}` can be compared {seen} times {horizon} ahead in the validation part, and {wanted} are needed \
-         for each channel and horizon; validate on more (`--set validation_share=0.3`), or forecast fewer horizons"
+         for each channel and horizon; validate on more (`--set validation=0.3`), or forecast fewer horizons"
     )]
     NoIntervals {
         /// Of which channel there is too little.

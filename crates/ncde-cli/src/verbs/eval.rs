@@ -10,7 +10,7 @@ use crate::error::{Failure, first};
 use crate::output;
 
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
-    let predicted = predict_file(&args.on, |_| Ok(Where::Everywhere))?;
+    let predicted = predict_file(&args.on, true, |_| Ok(Where::Everywhere))?;
     let Some(metrics) = score(&predicted.spec.task, &predicted.data, &predicted.predictions) else {
         return Err(Failure::Refused(format!(
             "`{}` has no labels to compare with; give them with `--labels FILE`, or use `ncde predict`",
@@ -37,6 +37,13 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
             }
         }
         if let (Metrics::Classification(own), Task::Classification { classes, .. }) = (&metrics, &predicted.spec.task) {
+            if let Some((class, score)) = own.rarest() {
+                let name = classes.get(class).map_or("", String::as_str);
+                for (what, share) in [("recall", score.recall), ("precision", score.precision)] {
+                    let share = share.map_or("n/a".into(), |share| format!("{share:.4}"));
+                    writeln!(out, "{:18} {share}  ({} of {} cases)", format!("{what} of {name}"), score.cases, own.cases)?;
+                }
+            }
             let matrix = confusion_matrix(own, classes, "all", output::width(), glyphs);
             write!(out, "{matrix}")?;
             if matrix.is_empty() {

@@ -31,9 +31,11 @@ pub(crate) enum Where {
     Ends,
 }
 
-/// Loads the model, brings the file into the form it was trained on, and predicts.
+/// Loads the model, brings the file into the form it was trained on, and predicts. Without `labels`, whatever stands in place
+/// of them does not matter.
 pub(crate) fn predict_file(
     args: &UseArgs,
+    labels: bool,
     place: impl FnOnce(&ModelSpec) -> Result<Where, Failure>,
 ) -> Result<Predicted, Failure> {
     let device = super::train::device(args.device)?;
@@ -41,7 +43,9 @@ pub(crate) fn predict_file(
     let spec = model.spec().clone();
     let place = place(&spec)?;
     let schema = schema::of(&spec)?;
-    let options = ReadOptions { labels: args.labels.clone(), ..schema::options(&spec, &schema, &args.columns) };
+    let options = schema::options(&spec, &schema, &args.columns);
+    let without_labels = options.without_labels || !labels;
+    let options = ReadOptions { labels: args.labels.clone(), without_labels, ..options };
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);
     let data = loaded.data.aligned(&schema)?;
@@ -67,7 +71,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
         }
     }
     let mut most = usize::MAX;
-    let predicted = predict_file(&args.on, |spec| {
+    let predicted = predict_file(&args.on, false, |spec| {
         most = furthest(args, spec)?;
         Ok(if spec.task.forecast().is_some() && !args.every { Where::Ends } else { Where::Everywhere })
     })?;

@@ -6,10 +6,10 @@
 //! named as a label, or the one that the caller names.
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
-use super::{ReadOptions, long};
+use super::{Loaded, ReadOptions, long};
+use crate::Error;
 use crate::error::{Place, hint, listed, shown};
 use crate::text::lines::{Line, Lines, Source, utf8};
-use crate::{Dataset, Error};
 
 #[derive(Debug, PartialEq)]
 enum Kind {
@@ -33,7 +33,7 @@ struct Layout {
     label: Option<usize>,
 }
 
-pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let by_label = ReadOptions { label: None, ..options.clone() };
     super::refuse(&source, "an .arff file", &by_label)?;
     let mut lines = Lines::new(source)?;
@@ -42,7 +42,7 @@ pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Res
     let (layout, labels) = layout(&file, &attributes, options)?;
     let mut rows = Rows::new(&file, labels, None);
     rows.take(&mut lines, |line| layout.parse(&file, line))?;
-    rows.finish(relation.unwrap_or_else(|| name.into()), options.task)
+    rows.finish(relation.unwrap_or_else(|| name.into()), options)
 }
 
 /// The name of the relation and the attributes that a line has, those inside a relational one left out.

@@ -17,17 +17,17 @@ mod tokens;
 
 use std::io::{Cursor, Read, Seek};
 
-use super::ReadOptions;
+use super::{Loaded, ReadOptions};
+use crate::Error;
 use crate::error::{Place, hint, listed};
 use crate::npy::{self, Archive, Array, Data};
 use crate::text::lines::Source;
-use crate::{Dataset, Error};
 
 const VALUES: [&str; 4] = ["X", "x", "data", "values"];
 const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];
 
 /// Reads an `.npy` file: values only.
-pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let by_tokens = ReadOptions { tokens: None, ..options.clone() };
     super::refuse(&source, "an .npy file", &by_tokens)?;
     let array = npy::read(&source.file, source.reader, None)?;
@@ -36,7 +36,7 @@ pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) ->
 }
 
 /// Reads an `.npz` file.
-pub(super) fn read_npz(mut source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn read_npz(mut source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     // An archive is read from its end, which a stream that is unpacked does not have yet.
     let mut bytes = Vec::new();
     if let Err(error) = source.reader.read_to_end(&mut bytes) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::long::{Header, Kind, Table, begin, expand};
 use super::{Input, Loaded, ReadOptions, columnar};
 use crate::error::{Place, more, shown};
-use crate::label::Label;
+use crate::label::{Label, labelled, left_out};
 use crate::{Dataset, Error, Targets};
 
 /// The dataset with targets and statics of the file of labels.
@@ -21,8 +21,15 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     let (mut table, warnings) = begin(&[(&input, &header)], Kind::Labels, options)?;
     table.take(&input, &header, None)?;
     loaded.warnings.extend(warnings);
-    let rows = order(data, &table, &shown_labels)?;
-    if let Some(column) = &table.labels {
+    let mut rows = order(data, &table, &shown_labels)?;
+    if let Some(column) = table.labels.as_ref().filter(|_| !options.without_labels) {
+        let is_labelled: Vec<bool> = rows.iter().map(|&row| table.cases[row].labels[0] != Label::Missing).collect();
+        let (all, count) = (rows.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
+        if 0 < count && count < all {
+            labelled(&mut data.cases, &is_labelled);
+            labelled(&mut rows, &is_labelled);
+            loaded.warnings.push(left_out(count, all));
+        }
         let seen: Vec<Label> = rows.iter().map(|&row| table.cases[row].labels[0]).collect();
         let place = |i: usize| {
             let field = format!("column `{}`", column.name);

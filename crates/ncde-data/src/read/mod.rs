@@ -59,6 +59,8 @@ pub struct ReadOptions {
     pub tokens: Option<String>,
     /// Whether labels are classes or numbers.
     pub task: Option<Task>,
+    /// Whether labels are left alone: series are only predicted, or forecast, and whatever stands there is right.
+    pub without_labels: bool,
 }
 
 /// A dataset, and how it was read.
@@ -78,8 +80,8 @@ impl Loaded {
         Schema { table: self.layout.clone(), ..self.data.schema() }
     }
 
-    fn of(data: Dataset) -> Self {
-        Self { data, layout: None, warnings: vec![] }
+    fn of(data: Dataset, warnings: Vec<Warning>) -> Self {
+        Self { data, layout: None, warnings }
     }
 }
 
@@ -158,12 +160,12 @@ fn from_input(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<L
     let format = format::of(&mut source, path, options.format)?;
     let name = stem(path);
     let loaded = match format {
-        Format::Ts => ts::read(source, &name, options).map(Loaded::of),
-        Format::Arff => arff::read(source, &name, options).map(Loaded::of),
+        Format::Ts => ts::read(source, &name, options),
+        Format::Arff => arff::read(source, &name, options),
         Format::Csv => long::read(input, &name, options),
         Format::Parquet | Format::Arrow => long::read(&columnar::open(input, format, options)?, &name, options),
-        Format::Npz => arrays::read_npz(source, &name, options).map(Loaded::of),
-        Format::Npy => arrays::read_npy(source, &name, options).map(Loaded::of),
+        Format::Npz => arrays::read_npz(source, &name, options),
+        Format::Npy => arrays::read_npy(source, &name, options),
     }?;
     match &options.labels {
         Some(labels) => labels::attach(loaded, input.file(), labels, options),

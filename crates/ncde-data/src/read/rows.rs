@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::{Loaded, ReadOptions};
 use crate::dataset::numbered;
 use crate::error::{Place, shown};
-use crate::label::{Label, Labels, Task};
+use crate::label::{Label, Labels, Task, labelled, left_out};
 use crate::text::lines::{Line, Lines};
 use crate::text::number;
 use crate::{Case, Clock, Dataset, Error};
@@ -202,7 +203,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The dataset of all cases.
-    pub(super) fn finish(self, name: String, task: Option<Task>) -> Result<Dataset, Error> {
+    pub(super) fn finish(mut self, name: String, options: &ReadOptions) -> Result<Loaded, Error> {
         let Some(clock) = self.clock else {
             return Err(Error::Empty {
                 file: self.file.into(),
@@ -210,10 +211,22 @@ impl<'a> Rows<'a> {
                 wanted: "a line for each case",
             });
         };
+        let mut warnings = Vec::new();
+        if options.without_labels {
+            self.seen.clear();
+        } else if self.seen.iter().any(|label| *label != Label::Missing) {
+            let all = self.cases.len();
+            let is_labelled: Vec<bool> = self.seen.iter().map(|label| *label != Label::Missing).collect();
+            labelled(&mut self.cases, &is_labelled);
+            labelled(&mut self.lines, &is_labelled);
+            labelled(&mut self.seen, &is_labelled);
+            warnings.extend((self.cases.len() < all).then(|| left_out(all - self.cases.len(), all)));
+        }
         let place = |i: usize| Place::field(self.file, self.lines[i], "label");
-        let task = if self.kind == LabelKind::Target { task.or(Some(Task::Regression)) } else { task };
+        let task = options.task.or((self.kind == LabelKind::Target).then_some(Task::Regression));
         let targets = self.labels.of_cases(&self.seen, task, |i| self.cases[i].id.clone(), place)?;
         let channels = numbered(self.dimensions.unwrap_or(0));
-        Ok(Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets, vocabulary: None })
+        let data = Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets, vocabulary: None };
+        Ok(Loaded::of(data, warnings))
     }
 }

@@ -162,6 +162,25 @@ impl Classification {
         self.confusion.iter().enumerate().map(score).collect()
     }
 
+    /// The class with the fewest cases, if that is under a tenth of all of them and under half of an even share: a class that
+    /// the accuracy hardly counts. Which class, and how well it is told apart.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let certain = |class: usize| if class == 0 { [0.9, 0.1] } else { [0.1, 0.9] };
+    /// let truth: Vec<usize> = (0..30).map(|case| usize::from(case < 2)).collect();
+    /// let never: Vec<f64> = truth.iter().flat_map(|_| certain(0)).collect();
+    /// let (class, score) = Classification::of(&never, 2, &truth).rarest().unwrap();
+    /// assert_eq!((class, score.cases, score.recall, score.precision), (1, 2, Some(0.0), None));
+    /// ```
+    pub fn rarest(&self) -> Option<(usize, ClassScore)> {
+        let scores = self.by_class();
+        let all: u64 = scores.iter().map(|score| score.cases).sum();
+        let even = 2 * scores.len() as u64;
+        let is_rare = |score: &ClassScore| 10 * score.cases < all && even * score.cases < all;
+        scores.into_iter().enumerate().min_by_key(|(_, score)| score.cases).filter(|(_, score)| is_rare(score))
+    }
+
     /// The number of cases predicted right.
     pub fn correct(&self) -> u64 {
         trace(&self.confusion)

@@ -115,6 +115,19 @@ pub struct Naive {
     pub scores: Vec<Score>,
 }
 
+impl Naive {
+    /// A metric by its name, as [`Metrics::get`](crate::Metrics::get) has it.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        match name {
+            "mse" => Some(self.mse),
+            "mae" => Some(self.mae),
+            "mase" => self.mase,
+            "r2" => self.r2,
+            _ => None,
+        }
+    }
+}
+
 /// Sums that the metrics of one horizon and channel are made of.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {

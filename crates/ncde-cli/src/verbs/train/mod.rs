@@ -1,6 +1,7 @@
 //! `ncde train`: settings, data, steps, a directory with the model and its report.
 
 mod progress;
+mod task;
 
 use std::path::{Path, PathBuf};
 
@@ -41,10 +42,16 @@ pub(crate) fn train(args: &TrainArgs, words: &[String]) -> Result<Option<Trained
     let out = directory(args)?;
     let config = config(args, out.as_deref())?;
     threads::on(args.threads.unwrap_or(0), || {
-        let Files { train, test, layout } = Files::read(&config)?;
-        let name = train.name.clone();
+        let Files { train, test, layout, told } = Files::read(&config)?;
+        let (name, labels) = (train.name.clone(), task::Labels::of(&train.targets, layout.as_ref()));
         let layout = layout.map(serde_json::to_value).transpose().map_err(|e| Failure::Refused(e.to_string()))?;
-        let run = Run::new(&config, train, test)?.with_schema(layout).with_device(device);
+        let run = Run::new(&config, train, test);
+        // What is learned comes first; where nothing can be, how the file was read says why.
+        if let Ok(run) = &run {
+            output::talk(&labels.task(run.spec()));
+        }
+        told.iter().for_each(|line| output::talk(line));
+        let run = run?.with_schema(layout).with_device(device);
         if args.print_config {
             output::data(|out| out.write_all(run.config().explained().as_bytes()))?;
             return Ok(None);
@@ -214,6 +221,8 @@ pub(crate) struct Files {
     pub(crate) train: Dataset,
     pub(crate) test: Option<Dataset>,
     layout: Option<Layout>,
+    /// How they were read, a line for each thing that is worth knowing.
+    pub(crate) told: Vec<String>,
 }
 
 impl Files {
@@ -221,21 +230,21 @@ impl Files {
     pub(crate) fn read(config: &Config) -> Result<Self, Failure> {
         let data = &config.data;
         let Some(train) = &data.train else {
-            return Ok(Self { train: ncde_train::demo::turns(0), test: None, layout: None });
+            return Ok(Self { train: ncde_train::demo::turns(0), test: None, layout: None, told: vec![] });
         };
         let train = ncde_data::load(train, &data.options(data.labels.as_ref()))?;
-        schema::tell(&train);
+        let mut told = schema::told(&train);
         let test = match &data.test {
             None => None,
             Some(test) => {
                 // What was decided for the one file holds for the other.
                 let options = data.options(data.test_labels.as_ref().or(data.labels.as_ref()));
                 let test = ncde_data::load(test, &ReadOptions { layout: train.layout.clone(), ..options })?;
-                schema::warn(&test);
+                told.extend(schema::warned(&test));
                 Some(test.data)
             }
         };
-        Ok(Self { train: train.data, test, layout: train.layout })
+        Ok(Self { train: train.data, test, layout: train.layout, told })
     }
 }
 

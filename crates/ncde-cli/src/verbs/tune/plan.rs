@@ -134,6 +134,7 @@ fn absolute(base: &mut Config) -> Result<(), Failure> {
 /// Reads the data once and decides a trial on them; the first that is none of the mistakes of its own decides for all.
 fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
     let files = Files::read(base)?;
+    files.told.iter().for_each(|line| crate::output::talk(line));
     let try_one = |config: &Config| -> Result<Settings, Failure> {
         Ok(ncde_train::Run::new(config, files.train.clone(), files.test.clone())?.settings().clone())
     };

@@ -8,9 +8,16 @@ use crate::npy::Data;
 use crate::{Error, Targets};
 
 impl Arrays {
-    pub(super) fn targets(&self, sizes: Sizes, lengths: &[usize], ids: &[String], task: Option<Task>) -> Result<Targets, Error> {
+    /// The targets, and of each case whether it has one, where some have none.
+    pub(super) fn targets(
+        &self,
+        sizes: Sizes,
+        lengths: &[usize],
+        ids: &[String],
+        task: Option<Task>,
+    ) -> Result<(Targets, Option<Vec<bool>>), Error> {
         let Some((name, array)) = &self.labels else {
-            return Ok(Targets::None);
+            return Ok((Targets::None, None));
         };
         let is_step = match array.shape[..] {
             [cases] | [cases, 1] if cases == sizes.cases => false,
@@ -28,11 +35,16 @@ impl Arrays {
         let seen = self.seen(&mut labels, name, &array.data)?;
         let at = |i: usize| Place::field(&self.file, 0, format!("array `{name}`, entry {i} (counted from 0)"));
         if !is_step {
-            return labels.of_cases(&seen, task, |i| ids[i].clone(), at);
+            let of: Vec<usize> = (0..seen.len()).filter(|&i| seen[i] != Label::Missing).collect();
+            let is_partial = !of.is_empty() && of.len() < seen.len();
+            let is_labelled = is_partial.then(|| seen.iter().map(|label| *label != Label::Missing).collect());
+            let of = if is_partial { of } else { (0..seen.len()).collect() };
+            let seen: Vec<Label> = of.iter().map(|&i| seen[i]).collect();
+            return Ok((labels.of_cases(&seen, task, |i| ids[of[i]].clone(), |i| at(of[i]))?, is_labelled));
         }
         let of = |(case, &length): (usize, &usize)| &seen[case * sizes.length..case * sizes.length + length];
         let steps: Vec<&[Label]> = lengths.iter().enumerate().map(of).collect();
-        labels.of_steps(&steps, task, |i| ids[i].clone(), |i, t| at(i * sizes.length + t))
+        Ok((labels.of_steps(&steps, task, |i| ids[i].clone(), |i, t| at(i * sizes.length + t))?, None))
     }
 
     fn seen(&self, labels: &mut Labels, name: &str, data: &Data) -> Result<Vec<Label>, Error> {

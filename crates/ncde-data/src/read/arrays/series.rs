@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::super::ReadOptions;
+use super::super::{Loaded, ReadOptions};
 use super::{Arrays, place, tokens, wrong_shape};
 use crate::dataset::numbered;
 use crate::error::{hint, listed, shown};
+use crate::label::{labelled, left_out};
 use crate::npy::{Array, Data};
 use crate::text::time::{time, written};
 use crate::{Case, Clock, Dataset, Error, Targets};
@@ -18,7 +19,7 @@ pub(super) struct Sizes {
     pub(super) channels: usize,
 }
 
-pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let file = arrays.file.clone();
     let sizes = sizes(&file, &arrays.values)?;
     let lengths = lengths(&file, arrays.lengths.take(), sizes)?;
@@ -26,8 +27,8 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     let (clock, times) = times(&arrays, sizes, &lengths, &ids)?;
     let channels = names(&file, "channels", arrays.channels.take(), sizes.channels)?.unwrap_or_else(|| numbered(sizes.channels));
     let (static_names, statics) = statics(&mut arrays, sizes)?;
-    let targets = if options.labels.is_some() && arrays.labels.is_none() {
-        Targets::None
+    let (targets, is_labelled) = if options.without_labels || (options.labels.is_some() && arrays.labels.is_none()) {
+        (Targets::None, None)
     } else {
         arrays.targets(sizes, &lengths, &ids, options.task)?
     };
@@ -49,9 +50,14 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
         });
     }
     let parts = ids.into_iter().zip(times).zip(values).zip(statics);
-    let cases = parts.map(|(((id, times), values), statics)| Case { id, times, values, statics }).collect();
+    let mut cases: Vec<Case> = parts.map(|(((id, times), values), statics)| Case { id, times, values, statics }).collect();
+    if let Some(is_labelled) = &is_labelled {
+        labelled(&mut cases, is_labelled);
+    }
+    let warnings = if cases.len() < sizes.cases { vec![left_out(sizes.cases - cases.len(), sizes.cases)] } else { vec![] };
     let name = arrays.name.unwrap_or_else(|| name.into());
-    Ok(Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary })
+    let data = Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary };
+    Ok(Loaded::of(data, warnings))
 }
 
 fn sizes(file: &str, (name, array): &(String, Array)) -> Result<Sizes, Error> {

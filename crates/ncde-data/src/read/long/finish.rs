@@ -122,6 +122,7 @@ impl Table {
         mut warnings: Vec<Warning>,
     ) -> Result<Loaded, Error> {
         self.arrange()?;
+        self.leave_out_unlabelled(options, &mut warnings);
         let targets = self.targets(options, &mut warnings)?;
         let is_static = self.statics(options, &mut warnings)?;
         let tokens = self.token_column(&is_static)?;

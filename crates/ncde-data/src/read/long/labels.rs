@@ -4,14 +4,14 @@ use super::super::ReadOptions;
 use super::finish::twins;
 use super::table::{Raw, Table};
 use crate::error::{Place, shown};
-use crate::label::{Label, Labels};
+use crate::label::{Label, Labels, labelled, left_out};
 use crate::schema::Warning;
 use crate::{Error, Targets};
 
 impl Table {
     /// What is to be predicted; `warnings` of labels that do not look meant.
     pub(super) fn targets(&self, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Result<Targets, Error> {
-        let Some(labels) = &self.labels else {
+        let Some(labels) = self.labels.as_ref().filter(|_| !options.without_labels) else {
             return Ok(Targets::None);
         };
         let id = |i: usize| self.cases[i].id.clone();
@@ -29,6 +29,17 @@ impl Table {
             warnings.extend(twins(&labels.name, targets.classes(), "class"));
         }
         Ok(targets)
+    }
+
+    /// Leaves out series without a label, if others have one as a whole.
+    pub(super) fn leave_out_unlabelled(&mut self, options: &ReadOptions, warnings: &mut Vec<Warning>) {
+        let whole = self.whole_case_labels().filter(|_| self.labels.is_some() && !options.without_labels).unwrap_or_default();
+        let is_labelled: Vec<bool> = whole.iter().map(|label| *label != Label::Missing).collect();
+        let (all, count) = (whole.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
+        if 0 < count && count < all {
+            labelled(&mut self.cases, &is_labelled);
+            warnings.push(left_out(count, all));
+        }
     }
 
     /// Labels of observations, though those of most series do not change: a slip of the pen makes another task of the file.

@@ -18,19 +18,19 @@ mod stamped;
 use header::{Header, Stamps};
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
-use super::{ReadOptions, refuse};
+use super::{Loaded, ReadOptions, refuse};
+use crate::Error;
 use crate::error::Place;
 use crate::text::lines::{Line, Lines, Source};
-use crate::{Dataset, Error};
 
-pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Dataset, Error> {
+pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     refuse(&source, "a .ts file", options)?;
     let mut lines = Lines::new(source)?;
     let header = header::read(&mut lines)?;
     let file = lines.file().to_string();
     let mut rows = Rows::new(&file, header.labels.clone(), header.dimensions);
     rows.take(&mut lines, |line| header.parse(&file, line))?;
-    rows.finish(header.name.unwrap_or_else(|| name.into()), options.task)
+    rows.finish(header.name.unwrap_or_else(|| name.into()), options)
 }
 
 impl Header {
