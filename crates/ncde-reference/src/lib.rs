@@ -1,15 +1,19 @@
-//! What kernels are held against, on processors and on GPUs: random models, an obviously right recurrence with full matrices in f64, one step after another, and the same for
-//! scans, permutations and neural solves. Compiled once, by itself, so that tests of kernels need not be optimised for its sake.
+//! Reference implementations and random cases for the tests of other crates.
+//!
+//! Kernels on processors and GPUs are compared with recurrences of full matrices in `f64`, one step after another, and with the same for
+//! scans, permutations and neural solves; [`mutation`] makes broken files for tests of readers. It is a crate so that it is compiled and
+//! optimised once.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "for tests alone: what is wrong fails them"
+    reason = "only tests use this crate, and a panic fails the test"
 )]
 
 pub mod matrix;
 pub mod model;
+pub mod mutation;
 pub mod neural;
 pub mod permutation;
 pub mod reference;

@@ -149,7 +149,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let whole = saved(directory.path(), &progress());
         let long = saved(directory.path(), &Progress { config: "[train]\nsteps = 5\n".into(), step: usize::MAX, ..progress() });
-        let (good, bad) = ncde_fuzz::mutants(&[whole, long], 1_000, |body| {
+        let (good, bad) = ncde_reference::mutation::mutants(&[whole, long], 1_000, |body| {
             written(directory.path(), body);
             match load(directory.path(), RUNNING) {
                 Ok(Some((progress, _))) => {
