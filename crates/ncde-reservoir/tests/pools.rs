@@ -1,6 +1,6 @@
 //! Pools, memories and moments against a naive computation in f64, with all rows at hand.
 
-use ncde_reservoir::{Changes, ChangesScratch, Pooling, Turns, TurnsScratch, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, FourierScratch, Pooling, SlidingFourier, legendre};
 
 use crate::common::{Reservoir, Series};
 
@@ -226,13 +226,13 @@ fn memories_of_changes_are_memories_about_the_present() {
     }
 }
 
-/// What turns is the integral of `e^{lambda (t - s)} dx(s)`, whatever the gaps.
+/// A sliding Fourier coefficient is the integral of `e^{lambda (t - s)} dx(s)`, whatever the gaps.
 #[test]
-fn what_turns_is_an_integral_over_increments() {
+fn sliding_fourier_coefficients_are_integrals_over_increments() {
     let (channels, rates) = (3, vec![[0.5, 4.0], [2.0, 0.0], [1e-7, 1e-6]]);
     let series = Series::new(40, channels, 0.1, 9);
-    let own = Turns::new(rates.clone(), channels);
-    let (mut state, mut scratch) = (vec![0.0; own.state()], TurnsScratch::default());
+    let own = SlidingFourier::new(rates.clone(), channels);
+    let (mut state, mut scratch) = (vec![0.0; own.state()], FourierScratch::default());
     let change = |t: usize, c: usize| series.values[t * channels + c] - series.values[(t - 1) * channels + c];
     for t in 1..series.len() {
         own.push(&mut state, series.gaps[t], &(0..channels).map(|c| change(t, c)), &mut scratch);
