@@ -89,14 +89,14 @@ fn devices_are_no_files_and_are_not_replaced() {
     use std::os::unix::fs::{FileTypeExt, symlink};
     let device = std::path::Path::new("/dev/zero");
     assert!(read_plain(device).unwrap_err().to_string().contains("a device"));
-    write_whole("/dev/null".as_ref(), b"gone").unwrap();
+    write_whole("/dev/null", b"gone").unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     // A link stays a link.
     let folder = tempfile::tempdir().unwrap();
-    let (own, link) = (folder.path().join("own"), folder.path().join("link"));
-    fs::write(&own, "old").unwrap();
-    symlink(&own, &link).unwrap();
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    fs::write(&target, "old").unwrap();
+    symlink(&target, &link).unwrap();
     write_whole(&link, b"new").unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert_eq!(fs::read(own).unwrap(), b"new");
+    assert_eq!(fs::read(target).unwrap(), b"new");
 }

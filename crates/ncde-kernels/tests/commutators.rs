@@ -60,9 +60,9 @@ fn cases() -> impl Iterator<Item = (Commutators, usize, usize)> {
 
 fn check<T: Float>(tolerance: f64) {
     for (i, (of, numbers, windows)) in cases().enumerate() {
-        let each = uniform(i as u64, windows * of.steps * numbers);
-        let seen = wide(&of.forward::<T>(numbers, &narrow(&each)).unwrap());
-        for (seen, window) in seen.chunks_exact(numbers).zip(each.chunks_exact(of.steps * numbers)) {
+        let matrices = uniform(i as u64, windows * of.steps * numbers);
+        let seen = wide(&of.forward::<T>(numbers, &narrow(&matrices)).unwrap());
+        for (seen, window) in seen.chunks_exact(numbers).zip(matrices.chunks_exact(of.steps * numbers)) {
             let wanted = naive(&of, window, numbers);
             assert_close(&format!("{of:?}"), &augmented(&of, seen).concat(), &wanted.concat(), tolerance);
         }
@@ -78,10 +78,12 @@ fn generators_are_those_of_the_formula() {
 #[test]
 fn gradients_are_finite_differences() {
     for (i, (of, numbers, windows)) in cases().filter(|(_, numbers, windows)| numbers * windows < 400).enumerate() {
-        let each = uniform(i as u64 + 30, windows * of.steps * numbers);
+        let matrices = uniform(i as u64 + 30, windows * of.steps * numbers);
         let weights = uniform(i as u64 + 60, windows * numbers);
-        let gradient = of.backward(numbers, &each, &weights).unwrap();
-        assert_gradient(&format!("{of:?}"), &each, &gradient, |each| dot(&of.forward(numbers, each).unwrap(), &weights));
+        let gradient = of.backward(numbers, &matrices, &weights).unwrap();
+        assert_gradient(&format!("{of:?}"), &matrices, &gradient, |matrices| {
+            dot(&of.forward(numbers, matrices).unwrap(), &weights)
+        });
     }
 }
 

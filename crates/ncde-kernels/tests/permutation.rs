@@ -114,7 +114,7 @@ fn a_batch_is_its_series() {
         let part = |values: &[f64], b: usize| values[b * (values.len() / case.batch)..][..values.len() / case.batch].to_vec();
         let mut dictionary = vec![0.0; case.dictionary.len()];
         for b in 0..case.batch {
-            let own = Case {
+            let single = Case {
                 batch: 1,
                 control: part(&case.control, b),
                 initial: part(&case.initial, b),
@@ -123,12 +123,12 @@ fn a_batch_is_its_series() {
                 weights: part(&case.weights, b),
                 ..case.clone()
             };
-            let (states, of) = own.run::<f64>();
+            let (states, of) = single.run::<f64>();
             let name = format!("{}, series {b}", case.name());
             assert_close(&name, &part(&whole.0, b), &states, 1e-13);
             assert_close(&name, &part(&whole.1.control, b), &of.control, 1e-12);
             assert_close(&name, &part(&whole.1.initial, b), &of.initial, 1e-12);
-            dictionary.iter_mut().zip(of.dictionary).for_each(|(sum, own)| *sum += own);
+            dictionary.iter_mut().zip(of.dictionary).for_each(|(sum, g)| *sum += g);
         }
         assert_close(&case.name(), &whole.1.dictionary, &dictionary, 1e-12);
     }

@@ -1,7 +1,8 @@
-//! What can be wrong with a search before anything runs.
+//! The errors of a search before anything runs.
 
-/// What can be wrong with a search before anything runs.
+/// The errors of a search before anything runs.
 #[derive(Debug, thiserror::Error, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Error {
     /// The file is no TOML.
     #[error("{0}")]

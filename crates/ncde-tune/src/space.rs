@@ -1,4 +1,4 @@
-//! What is varied: axes, each a list or a range of what one key can be, or several keys that are tied together.
+//! The space of a search: axes, each a list or a range of what one key can be, or several keys that are tied together.
 //!
 //! ```toml
 //! [model]                                                       # what all runs share, as in any file of settings
@@ -30,9 +30,9 @@ pub struct Axis {
 /// The values of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// One for each key in each.
+    /// Rows with one value for each key.
     List(Vec<Vec<Value>>),
-    /// Of a single key, all between two numbers.
+    /// For a single key, all values between two numbers.
     Range {
         /// The smallest.
         from: f64,
@@ -97,8 +97,8 @@ impl Space {
     /// # Errors
     /// If a key is varied twice, or none is.
     pub fn join(&mut self, other: Self) -> Result<(), Error> {
-        let replaced = |own: &Axis| other.axes.iter().any(|axis| own.keys.iter().all(|key| axis.keys.contains(key)));
-        self.axes.retain(|own| !replaced(own));
+        let replaced = |old: &Axis| other.axes.iter().any(|axis| old.keys.iter().all(|key| axis.keys.contains(key)));
+        self.axes.retain(|axis| !replaced(axis));
         self.axes.extend(other.axes);
         let keys: Vec<&str> = self.keys().collect();
         if let Some((_, key)) = keys.iter().enumerate().find(|(i, key)| keys[..*i].contains(key)) {
@@ -121,7 +121,7 @@ fn names(text: &str) -> Vec<String> {
 /// Axes of a table; tables in it that are no ranges are those of a file of settings.
 fn read(table: &Table, before: &str, axes: &mut Vec<Axis>) -> Result<(), Error> {
     for (name, value) in table {
-        let keys: Vec<String> = names(name).into_iter().map(|own| format!("{before}{own}")).collect();
+        let keys: Vec<String> = names(name).into_iter().map(|key| format!("{before}{key}")).collect();
         let key = format!("{before}{name}");
         let wrong = |problem: String| Error::Axis { key: key.clone(), problem };
         let values = match value {
@@ -215,7 +215,7 @@ fn typed(text: &str) -> Result<Axis, String> {
         return Ok(Axis { values: between(&value(from), &value(to), log, None, keys.len())?, keys });
     }
     let cell = |text: &str| -> Value {
-        if keys.len() == 1 { value(text.trim()) } else { Value::Array(text.split(':').map(|own| value(own.trim())).collect()) }
+        if keys.len() == 1 { value(text.trim()) } else { Value::Array(text.split(':').map(|part| value(part.trim())).collect()) }
     };
     let all: Vec<Value> = right.split(',').map(cell).collect();
     Ok(Axis { values: list(&all, keys.len())?, keys })

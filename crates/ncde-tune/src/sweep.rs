@@ -27,7 +27,7 @@ impl Method {
 
     /// As it is written.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, own)| *own == self).map_or("grid", |(name, _)| name)
+        Self::ALL.iter().find(|(_, method)| *method == self).map_or("grid", |(name, _)| name)
     }
 }
 

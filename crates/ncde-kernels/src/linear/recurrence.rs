@@ -266,9 +266,9 @@ impl Recurrence {
         T::backward(self, input, states, gradient, gradients);
         self.check_gradients(input, gradients).or_else(|exploded| {
             self.check_finite(operation, input)?;
-            let each = columns * hidden;
+            let state_len = columns * hidden;
             for (what, array) in [("the states", states), ("the gradient", gradient)] {
-                finite(operation, what, array, |i| format!("step {}, state {}", i / each, i % each))?;
+                finite(operation, what, array, |i| format!("step {}, state {}", i / state_len, i % state_len))?;
             }
             Err(exploded)
         })

@@ -1,4 +1,4 @@
-//! One step at a time: the same flows, constant memory, the state in the caller's hands.
+//! SingleStep step at a time: the same flows, constant memory, the state in the caller's hands.
 
 use ncde_simd::{Kernel, Simd, dispatch_for};
 
@@ -77,7 +77,7 @@ impl<T: Float> Stream<T> {
         Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0, before: Vec::new() })
     }
 
-    /// One step: `state`, `[columns, H]`, becomes the next one.
+    /// SingleStep step: `state`, `[columns, H]`, becomes the next one.
     ///
     /// # Errors
     /// If an array has the wrong size or holds a number that is not finite, or if the state overflows; it is then as it was.
@@ -120,15 +120,17 @@ pub(crate) fn push<T: ncde_simd::Float>(stream: &mut Stream<T>, state: &mut [T],
             let piece = Piece { steps: 1, columns: state.len() / stream.recurrence.field().hidden(), lambda, beta };
             dispatch_for::<T, _>(Run { prepared, piece, buffers, state, states: None });
         }
-        Engine::Dplr(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Sparse(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Hadamard(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Nested(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Dplr(operator, scratch) => dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Sparse(operator, scratch) => dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Hadamard(operator, scratch) => {
+            dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta })
+        }
+        Engine::Nested(operator, scratch) => dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta }),
     }
 }
 
-/// One step by an operator.
-struct One<'a, T, O> {
+/// SingleStep step by an operator.
+struct SingleStep<'a, T, O> {
     a: &'a [T],
     step: Step,
     operator: &'a mut O,
@@ -138,7 +140,7 @@ struct One<'a, T, O> {
     beta: Option<&'a [T]>,
 }
 
-impl<T: ncde_simd::Float, O: Operator<T>> Kernel for One<'_, T, O> {
+impl<T: ncde_simd::Float, O: Operator<T>> Kernel for SingleStep<'_, T, O> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {

@@ -1,4 +1,4 @@
-//! What goes in and what comes out, and the checks at the border.
+//! The arrays of a call, and all checks of them.
 
 use ncde_simd::Float;
 
@@ -109,10 +109,13 @@ impl<T: Float> Input<'_, T> {
                 return Err(Error::Empty { operation, what: "number of outputs" });
             }
             want(operation, "the list of outputs", at.len(), batch * count, || format!("batch {batch} x {count} outputs"))?;
-            for (series, own) in at.chunks_exact(count).enumerate() {
-                let wrong = own.iter().position(|&step| step >= steps).or_else(|| own.windows(2).position(|two| two[0] > two[1]));
+            for (series, steps_of_series) in at.chunks_exact(count).enumerate() {
+                let wrong = steps_of_series
+                    .iter()
+                    .position(|&step| step >= steps)
+                    .or_else(|| steps_of_series.windows(2).position(|two| two[0] > two[1]));
                 if let Some(place) = wrong {
-                    return Err(Error::Output { operation, series, place, step: own[place], steps });
+                    return Err(Error::Output { operation, series, place, step: steps_of_series[place], steps });
                 }
             }
         }

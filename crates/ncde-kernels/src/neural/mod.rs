@@ -18,11 +18,10 @@
 //! | `plan` | groups of samples that are solved together, shards that are summed up together |
 //! | `flow` | the loop over time, both ways |
 //! | `field`, `reverse`, `collect` | one evaluation of `F`; its reverse pass; the gradients of weights |
-//! | `tape`, `packed`, `buffer` | what stages keep; parameters in the order in which they are read; memory on cache lines |
+//! | `tape`, `packed` | what stages store for the reverse pass; parameters in the order in which they are read |
 //! | `product`, `activation` | the matrix products; functions with two derivatives |
 
 pub(crate) mod activation;
-mod buffer;
 mod collect;
 mod field;
 mod flow;

@@ -154,7 +154,7 @@ impl Network {
     /// What follows hidden layer `l`, counted from 0.
     pub fn activation_of(&self, l: usize) -> Activation {
         match self.before_last {
-            Some(own) if l + 1 == self.widths.len() => own,
+            Some(activation) if l + 1 == self.widths.len() => activation,
             _ => self.activation,
         }
     }

@@ -9,23 +9,24 @@ use super::Depth;
 /// longer fits, and more samples should share each pass over it.
 fn together(depth: Depth, channels: usize) -> usize {
     match depth {
-        Depth::Two if channels <= MANY => 8,
+        Depth::Two if channels <= MAX_CHANNELS_OF_SMALL_GROUPS => 8,
         _ => 16,
     }
 }
 
-const MANY: usize = 16;
+/// The most channels for which 8 samples are solved together at depth 2.
+const MAX_CHANNELS_OF_SMALL_GROUPS: usize = 16;
 
 /// The most sums of gradients that are kept apart, and the most memory for them.
 const MAX_SHARDS: usize = 16;
 const MAX_BYTES: usize = 1 << 28;
 
-/// Fewer samples than this are not cut in two.
-const FEW: usize = 8;
+/// The least samples of a batch that is cut into at least two groups.
+const MIN_SAMPLES_TO_CUT: usize = 8;
 
 /// Consecutive samples that are solved together.
 pub(crate) fn groups(batch: usize, depth: Depth, channels: usize) -> Vec<Range<usize>> {
-    let least = if batch >= FEW { 2 } else { 1 };
+    let least = if batch >= MIN_SAMPLES_TO_CUT { 2 } else { 1 };
     cut(batch, batch.div_ceil(together(depth, channels)).max(least))
 }
 

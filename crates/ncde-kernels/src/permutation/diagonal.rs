@@ -70,8 +70,8 @@ impl Diagonal {
         match self {
             Self::One => {}
             Self::Real => {
-                let each = d.iter().zip(g).zip(raw);
-                out.iter_mut().zip(each).for_each(|(out, ((&d, &g), &z))| *out = rate(z) * d * g);
+                let entries = d.iter().zip(g).zip(raw);
+                out.iter_mut().zip(entries).for_each(|(out, ((&d, &g), &z))| *out = rate(z) * d * g);
             }
             Self::Complex => {
                 let hidden = raw.len() / 2;

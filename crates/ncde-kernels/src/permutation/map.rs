@@ -61,12 +61,14 @@ impl<T: Float> OneHotMap<T> {
         match at.iter().position(|&at| at as usize >= hidden) {
             None => Ok(Self { kind, at, scale }),
             Some(line) => {
-                let (own, other) = match one_hot {
+                let (line_name, entry_name) = match one_hot {
                     OneHot::Columns => ("column", "row"),
                     OneHot::Rows => ("row", "column"),
                 };
-                let problem =
-                    format!("{own} {line} has its entry in {other} {}, but there are {hidden}, counted from 0", at[line]);
+                let problem = format!(
+                    "{line_name} {line} has its entry in {entry_name} {}, but there are {hidden}, counted from 0",
+                    at[line]
+                );
                 Err(Error::Structure { structure: NAME, problem })
             }
         }
@@ -177,14 +179,14 @@ impl Kind {
     /// The product of two matrices.
     #[inline(always)]
     pub(super) fn product<T: Float>(self, left: Map<'_, T>, right: Map<'_, T>, (at, scale): (&mut [u32], &mut [T])) {
-        // Lines of the one matrix are followed, each through that of the other where it has its entry.
-        let ((own, factor), (other, next)) = match self.one_hot {
+        // The entry of each line of the first matrix names the line of the second one that it leads to.
+        let ((first, first_scale), (second, second_scale)) = match self.one_hot {
             OneHot::Columns => (right, left),
             OneHot::Rows => (left, right),
         };
-        at.iter_mut().zip(own).for_each(|(at, &via)| *at = other[via as usize]);
+        at.iter_mut().zip(first).for_each(|(at, &via)| *at = second[via as usize]);
         scale.fill(T::ZERO);
-        self.fetch::<T, false>((own, factor), next, scale);
+        self.fetch::<T, false>((first, first_scale), second_scale, scale);
     }
 
     /// `out[at[j]] += scale[j] x[j]`, or with the diagonal conjugated.

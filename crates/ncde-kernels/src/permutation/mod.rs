@@ -205,17 +205,17 @@ mod tests {
 
     #[test]
     fn the_plan_follows_from_the_shapes() {
-        let own = PermutationDiagonal::new(3, 2, Diagonal::Real).with_chunk(16);
-        assert_eq!([own.plan(1, 63), own.plan(1, 64), own.plan(8, 64)], [63, 16, 64]);
-        assert_eq!(own.with_mode(Mode::Recurrent).plan(1, 64), 64);
-        assert_eq!(own.with_mode(Mode::Parallel).plan(100, 64), 16);
+        let recurrence = PermutationDiagonal::new(3, 2, Diagonal::Real).with_chunk(16);
+        assert_eq!([recurrence.plan(1, 63), recurrence.plan(1, 64), recurrence.plan(8, 64)], [63, 16, 64]);
+        assert_eq!(recurrence.with_mode(Mode::Recurrent).plan(1, 64), 64);
+        assert_eq!(recurrence.with_mode(Mode::Parallel).plan(100, 64), 16);
     }
 
     #[test]
     fn rows_by_diagonal() {
         let columns = |diagonal| {
-            let own = PermutationDiagonal::new(5, 3, diagonal);
-            [own.width(), own.columns(), own.with_input().columns()]
+            let recurrence = PermutationDiagonal::new(5, 3, diagonal);
+            [recurrence.width(), recurrence.columns(), recurrence.with_input().columns()]
         };
         assert_eq!(columns(Diagonal::One), [5, 3, 8]);
         assert_eq!(columns(Diagonal::Real), [5, 8, 13]);

@@ -73,10 +73,10 @@ impl<T: Float> Kernel for Backward<'_, T> {
         let Self { numbers, a, start, states, gradient, r, da, db } = self;
         let row = start.len();
         for t in (0..a.len() / row).rev() {
-            let own = t * row..(t + 1) * row;
-            let before = if t == 0 { start } else { &states[own.start - row..own.start] };
-            let outputs = [&mut *r, &mut da[own.clone()], &mut db[own.clone()]];
-            retreat(simd, numbers, [&gradient[own.clone()], &a[own], before], outputs);
+            let step = t * row..(t + 1) * row;
+            let before = if t == 0 { start } else { &states[step.start - row..step.start] };
+            let outputs = [&mut *r, &mut da[step.clone()], &mut db[step.clone()]];
+            retreat(simd, numbers, [&gradient[step.clone()], &a[step], before], outputs);
         }
     }
 }
@@ -204,9 +204,10 @@ pub(crate) fn backward<T: Float>(scan: &Scan, input: &Input<'_, T>, states: &[T]
 
 /// Chunks of each series; the last one of a series may be shorter.
 fn cut<T>(values: &[T], series: usize, chunk: usize) -> Vec<&[T]> {
-    values.chunks_exact(series).flat_map(|own| own.chunks(chunk)).collect()
+    values.chunks_exact(series).flat_map(|series| series.chunks(chunk)).collect()
 }
 
-fn cut_mut<T>(values: &mut [T], series: usize, chunk: usize) -> Vec<&mut [T]> {
-    values.chunks_exact_mut(series).flat_map(|own| own.chunks_mut(chunk)).collect()
+/// As [`cut`], to write to.
+pub(crate) fn cut_mut<T>(values: &mut [T], series: usize, chunk: usize) -> Vec<&mut [T]> {
+    values.chunks_exact_mut(series).flat_map(|series| series.chunks_mut(chunk)).collect()
 }

@@ -30,7 +30,7 @@ mod rows;
 
 pub use input::{Gradients, Input};
 
-pub(crate) use chunks::{backward, forward};
+pub(crate) use chunks::{backward, cut_mut, forward};
 
 use crate::{Error, Float, Mode};
 
@@ -53,15 +53,15 @@ impl Numbers {
     }
 }
 
-/// With fewer series than this, long ones are cut into chunks.
-const FEW_SERIES: usize = 8;
+/// From this number of series on, [`Mode::Auto`] does not cut them into chunks.
+const ENOUGH_SERIES: usize = 8;
 
 /// The steps of a chunk of a scan over few numbers a step.
 pub(crate) fn scanned(mode: Mode, chunk: usize, batch: usize, length: usize) -> usize {
     match mode {
         Mode::Recurrent => length,
         Mode::Parallel => chunk.min(length),
-        Mode::Auto if batch < FEW_SERIES && length >= 4 * chunk => chunk,
+        Mode::Auto if batch < ENOUGH_SERIES && length >= 4 * chunk => chunk,
         Mode::Auto => length,
     }
 }

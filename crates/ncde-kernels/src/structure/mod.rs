@@ -174,12 +174,12 @@ pub struct Field {
     /// Where each channel's parameters begin; one more at the end.
     offsets: Vec<usize>,
     /// The blocks of a closed structure.
-    blocks: Vec<Place>,
+    blocks: Vec<BlockOffset>,
 }
 
-/// A block: its size, its first state and its first parameter within a channel.
+/// A diagonal block: its size `b`, its first state `at` and its first parameter `entry` within a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BlockOffset {
     pub(crate) b: usize,
     pub(crate) at: usize,
     pub(crate) entry: usize,
@@ -208,11 +208,11 @@ impl Field {
         let hidden = structure.hidden();
         let (mut at, mut entry, mut blocks) = (0, 0, Vec::new());
         for b in structure.sizes().into_iter().flatten() {
-            blocks.push(Place { b, at, entry });
+            blocks.push(BlockOffset { b, at, entry });
             at += b;
             entry += b * b;
         }
-        let each = match &structure {
+        let channel_len = match &structure {
             Structure::Dplr { rank, .. } => hidden * (1 + 2 * rank),
             Structure::WalshHadamard { .. } => hidden,
             Structure::Sparse { pattern } => {
@@ -225,7 +225,7 @@ impl Field {
             }
             _ => entry,
         };
-        Ok(Self { structure, channels, offsets: (0..=channels).map(|k| k * each).collect(), blocks })
+        Ok(Self { structure, channels, offsets: (0..=channels).map(|k| k * channel_len).collect(), blocks })
     }
 
     /// The structure.
@@ -254,7 +254,7 @@ impl Field {
     }
 
     /// The blocks of a closed structure; none for the others.
-    pub(crate) fn blocks(&self) -> &[Place] {
+    pub(crate) fn blocks(&self) -> &[BlockOffset] {
         &self.blocks
     }
 }

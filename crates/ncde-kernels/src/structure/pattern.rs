@@ -34,15 +34,15 @@ impl Pattern {
         }
         let mut places = Vec::new();
         for (k, entries) in channels.iter().enumerate() {
-            let mut own = entries.clone();
-            own.sort_unstable();
-            if let Some(pair) = own.windows(2).find(|pair| pair[0] == pair[1]) {
+            let mut sorted = entries.clone();
+            sorted.sort_unstable();
+            if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
                 return refuse(format!("entry {:?} of channel {k} is listed twice", pair[0]));
             }
-            if let Some(entry) = own.iter().find(|(r, c)| *r >= hidden || *c >= hidden) {
+            if let Some(entry) = sorted.iter().find(|(r, c)| *r >= hidden || *c >= hidden) {
                 return refuse(format!("entry {entry:?} of channel {k} lies outside a {hidden} x {hidden} matrix"));
             }
-            places.append(&mut own);
+            places.append(&mut sorted);
         }
         places.sort_unstable();
         places.dedup();
@@ -78,8 +78,8 @@ impl Pattern {
         let keep = (hidden as f64).powf(epsilon - 1.0);
         let size = hidden * hidden;
         let mask = |k: usize| {
-            let kept = (0..size).filter(|i| uniform((k * size + i) as u64) < keep);
-            kept.map(|i| (i / hidden, i % hidden)).collect()
+            let indices = (0..size).filter(|i| uniform((k * size + i) as u64) < keep);
+            indices.map(|i| (i / hidden, i % hidden)).collect()
         };
         Self::new(hidden, &(0..channels).map(mask).collect::<Vec<_>>())
     }

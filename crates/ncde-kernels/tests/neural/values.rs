@@ -127,8 +127,8 @@ fn some_outputs_are_those_of_all() {
         assert_eq!(seen[i * n..(i + 1) * n], h[place..place + n]);
         (0..n).for_each(|k| weights[place + k] += gradient[i * n + k]);
     }
-    let some = case.solve.backward(&case.input(), &h, Outputs::At(&at), &gradient).unwrap();
+    let gradients = case.solve.backward(&case.input(), &h, Outputs::At(&at), &gradient).unwrap();
     let all = case.gradients(&weights);
-    assert_close("parameters", &some.parameters, &all.parameters, 1e-14);
-    assert_close("initial", &some.initial, &all.initial, 1e-14);
+    assert_close("parameters", &gradients.parameters, &all.parameters, 1e-14);
+    assert_close("initial", &gradients.initial, &all.initial, 1e-14);
 }

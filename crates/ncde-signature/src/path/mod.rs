@@ -5,7 +5,7 @@
 //!
 //! | path | between observations | causality |
 //! |---|---|---|
-//! | [`Rectilinear::new`] | holds, then jumps | [`Online`] |
+//! | [`Rectilinear::new`] | holds, then jumps | [`Causal`] |
 //! | [`Linear::new`] | straight | [`AtObservations`] |
 //! | [`Cubic::hermite`] | cubic, backward differences | [`AtObservations`] |
 //! | [`Linear::across_gaps`], [`Cubic::hermite_across_gaps`] | the same, each channel through its own observations | [`Acausal`] |
@@ -39,7 +39,7 @@ mod series;
 mod variation;
 mod windows;
 
-pub use causality::{Acausal, AtObservations, Causality, CausalityLevel, Online};
+pub use causality::{Acausal, AtObservations, Causal, Causality, CausalityLevel};
 pub use cubic::Cubic;
 pub use gaps::{Observed, Start};
 pub use linear::Linear;
