@@ -34,7 +34,7 @@ fn targets_that_cannot_be_are_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("inner")).unwrap();
     for target in ["inner", "nowhere/a.txt"] {
-        assert!(Whole::create(&folder.path().join(target)).is_err(), "{target}");
+        assert!(Whole::create(folder.path().join(target)).is_err(), "{target}");
     }
     let path = folder.path().join("kept.txt");
     fs::write(&path, "kept").unwrap();
@@ -52,7 +52,7 @@ fn a_lock_is_held_once_and_goes_with_its_owner() {
     assert!(lock.is_some() && Lock::take(folder.path()).unwrap().is_none());
     drop(lock);
     assert!(folder.path().join(LOCK).exists() && Lock::take(folder.path()).unwrap().is_some());
-    assert!(Lock::take(&folder.path().join("nowhere")).is_err());
+    assert!(Lock::take(folder.path().join("nowhere")).is_err());
 }
 
 #[test]
@@ -71,16 +71,16 @@ fn who_waits_for_a_lock_gets_it_when_it_is_let_go() {
     drop(held);
     receive.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
     let lock = waiting.join().unwrap();
-    assert!(Lock::on(&folder.path().join("claim")).unwrap().is_none());
+    assert!(Lock::on(folder.path().join("claim")).unwrap().is_none());
     drop(lock);
-    assert!(Lock::on(&folder.path().join("claim")).unwrap().is_some());
+    assert!(Lock::on(folder.path().join("claim")).unwrap().is_some());
 }
 
 #[test]
 fn folders_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
     assert!(read_plain(folder.path()).unwrap_err().to_string().contains("a folder"));
-    assert!(check_plain(&folder.path().join("nothing")).is_err());
+    assert!(check_plain(folder.path().join("nothing")).is_err());
 }
 
 #[cfg(unix)]

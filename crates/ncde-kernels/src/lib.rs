@@ -16,6 +16,7 @@ pub mod permutation;
 mod pool;
 mod product;
 pub mod scan;
+mod shards;
 mod structure;
 
 pub use error::Error;

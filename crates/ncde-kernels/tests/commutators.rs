@@ -7,7 +7,7 @@ use ncde_reference::{assert_close, assert_gradient, dot, narrow, uniform, wide};
 /// `[[M, v], [0, 0]]` of each block, one after the other, from a row.
 fn augmented(of: &Commutators, row: &[f64]) -> Vec<Vec<f64>> {
     let (b, n) = (of.block, of.block + 1);
-    let blocks = row.len() / of.each();
+    let blocks = row.len() / of.block_numbers();
     let entry = |block: usize, e: usize| row[e * blocks + block];
     let matrix = |block: usize| {
         let mut out = vec![0.0; n * n];
@@ -53,7 +53,7 @@ fn cases() -> impl Iterator<Item = (Commutators, usize, usize)> {
     sizes.into_iter().enumerate().flat_map(|(i, (block, blocks))| {
         [false, true].map(|vectors| {
             let of = Commutators { block, steps: 1 + (i + usize::from(vectors)) % 4, vectors, factor: 0.5 / (1.0 + i as f64) };
-            (of, blocks * of.each(), [1, 3, 70][i % 3])
+            (of, blocks * of.block_numbers(), [1, 3, 70][i % 3])
         })
     })
 }

@@ -5,7 +5,7 @@ use ncde_kernels::permutation::{Diagonal, OneHot, OneHotMap, Stream};
 use ncde_kernels::scan::Numbers;
 use ncde_kernels::{Error, Mode};
 use ncde_reference::permutation::{Case, KINDS, cases, compare};
-use ncde_reference::{assert_close, assert_gradient, dot};
+use ncde_reference::{assert_close, assert_gradient, dot, on_threads};
 use proptest::prelude::*;
 
 /// One-hot by columns and by rows.
@@ -94,10 +94,7 @@ fn results_do_not_depend_on_threads() {
             let columns = case.spec.columns();
             (0..205).step_by(3).for_each(|row| case.control[row * columns] += row as f64 / 64.0);
             case.spec = case.spec.with_mode(mode).with_chunk(8);
-            let run = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| (case.run::<f32>(), case.run::<f64>()))
-            };
+            let run = |threads| on_threads(threads, || (case.run::<f32>(), case.run::<f64>()));
             let one = run(1);
             assert!(one == run(2), "2 threads, {}", case.name());
             assert!(one == run(5), "5 threads, {}", case.name());

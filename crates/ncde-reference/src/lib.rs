@@ -37,6 +37,11 @@ pub fn normal(seed: u64, n: usize, deviation: f64) -> Vec<f64> {
     u.chunks_exact(2).map(|u| deviation * number(u)).collect()
 }
 
+/// Runs `f` in a pool of `threads` threads.
+pub fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
+}
+
 /// `factor x`.
 pub fn scaled(x: &[f64], factor: f64) -> Vec<f64> {
     x.iter().map(|x| factor * x).collect()

@@ -128,7 +128,7 @@ impl Responses {
         &self.shape
     }
 
-    /// The same with other thresholds.
+    /// Replaces the thresholds.
     #[must_use]
     pub fn with_cuts(self, cuts: Vec<f32>) -> Self {
         Self { cuts, ..self }

@@ -1,4 +1,4 @@
-//! Whole features with every instruction set of the machine, not just its widest. The choice is that of the process, so that this test has one of its reservoir.
+//! All features with every instruction set of the machine. The choice holds for the whole process, so this test has a process of its own.
 
 mod common;
 

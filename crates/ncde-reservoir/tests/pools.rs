@@ -37,7 +37,7 @@ fn memories(q: usize, span: f64, series: &Series, signal: &[f64]) -> Vec<Vec<f64
     all
 }
 
-/// What each row weighs in the end, its reservoir gap and how old what is above then is: gaps of rows after `delay`, old ones faded once they fill the horizon.
+/// The final weight and the gap of each row: gaps after `delay`, where old rows have faded once rows fill the horizon.
 struct Weights {
     /// After each row.
     total: Vec<f64>,

@@ -15,7 +15,7 @@ pub use pulp::{Scalar, Simd};
 
 /// A computation compiled once per instruction set. `run` must be `#[inline(always)]`, and so must all it calls.
 pub trait Kernel {
-    /// What it returns.
+    /// The result.
     type Output;
     /// The computation, with the registers that `simd` names.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
@@ -136,7 +136,7 @@ pub trait Vector: Copy + 'static {
     fn split_mut<S: Simd>(x: &mut [Self]) -> (&mut [Self::V<S>], &mut [Self])
     where
         Self: Sized;
-    /// The same number in all places.
+    /// `x` in all lanes.
     fn broadcast<S: Simd>(simd: S, x: Self) -> Self::V<S>;
     /// `a b + c`, rounded once where the machine can.
     fn multiply_add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>, c: Self::V<S>) -> Self::V<S>;

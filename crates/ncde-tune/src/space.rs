@@ -15,10 +15,10 @@ use toml::{Table, Value};
 
 use crate::Error;
 
-/// The table of a file that is not a setting.
+/// The table of varied keys in a file of settings.
 const VARY: &str = "vary";
 
-/// What one key, or several that are tied together, can be.
+/// The values of one key, or of several keys that are tied together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The keys.
@@ -50,9 +50,9 @@ pub enum Values {
 /// A space of settings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Space {
-    /// What all runs share.
+    /// The settings of all runs.
     pub base: Table,
-    /// What is varied.
+    /// The varied keys.
     pub axes: Vec<Axis>,
 }
 
@@ -60,7 +60,7 @@ impl Space {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it is not TOML, or an axis makes no sense.
+    /// If it is not TOML, or an axis is not valid.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let mut base: Table = text.parse().map_err(|e: toml::de::Error| Error::Toml(e.to_string().trim_end().to_owned()))?;
         let mut axes = Vec::new();
@@ -72,10 +72,10 @@ impl Space {
         Ok(Self { base, axes })
     }
 
-    /// Adds an axis as it is typed.
+    /// Adds an axis from the command line.
     ///
     /// # Errors
-    /// If it makes no sense.
+    /// If it is not valid.
     pub fn vary(&mut self, text: &str) -> Result<(), Error> {
         self.axes.push(typed(text).map_err(|problem| Error::Vary { text: text.into(), problem })?);
         Ok(())
@@ -84,7 +84,7 @@ impl Space {
     /// Gives keys their full names, by which they can be compared.
     ///
     /// # Errors
-    /// If there is no such key: whatever `full` says.
+    /// The error of `full` for a key.
     pub fn resolve<E>(&mut self, full: impl Fn(&str) -> Result<String, E>) -> Result<(), E> {
         for key in self.axes.iter_mut().flat_map(|axis| &mut axis.keys) {
             *key = full(key)?;
@@ -293,7 +293,7 @@ mod tests {
         };
         assert_eq!(both(&[], &["rate=1,2", "train.rate=3,4"]), Err(Error::Twice("train.rate".into())));
         assert_eq!(both(&[], &[]), Err(Error::Nothing));
-        // What is typed goes before what is in a file, with the keys that it adds; but it does not tear tied keys apart.
+        // An axis of the command line replaces one of the file and may add keys, but it cannot separate tied keys.
         assert_eq!(both(&["rate=1,2"], &["rate=3"]), Ok("train.rate".into()));
         assert_eq!(both(&["a,b=1:2", "rate=1"], &["b,a,c=1:2:3"]), Ok("train.rate b a c".into()));
         assert_eq!(both(&["a,b=1:2"], &["b=3"]), Err(Error::Twice("b".into())));

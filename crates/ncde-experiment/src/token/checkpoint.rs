@@ -44,7 +44,7 @@ pub(super) fn save(directory: &Path, standing: &Standing, trained: &dyn Learner)
 
 /// Goes on where a run stood that had these settings; none, and nothing changed, if there is no such file or it is of another run.
 pub(super) fn restore(directory: &Path, settings: &str, trained: &mut dyn Learner) -> Option<Standing> {
-    let bytes = ncde_files::read_plain(&directory.join(CHECKPOINT)).ok()?;
+    let bytes = ncde_files::read_plain(directory.join(CHECKPOINT)).ok()?;
     let line = bytes.iter().position(|&byte| byte == b'\n')?;
     let standing: Standing = serde_json::from_slice(&bytes[..line]).ok()?;
     let numbers: Vec<f32> =

@@ -23,6 +23,7 @@ use super::plan::{self, Rows, Shard};
 use super::taylor::{Degrees, Need, Series};
 use super::{Affine, Contraction, Gradients, Input, Recurrence, Transition};
 use crate::error::all_finite;
+use crate::shards::shards;
 use crate::structure::Structure;
 
 /// The vectors of a step.
@@ -69,7 +70,7 @@ impl Step {
         self.transition == Transition::Exp && self.affine == Affine::Exact
     }
 
-    /// SeriesRun step of one state. The operator has been set.
+    /// One step of one state. The operator has been set.
     #[inline(always)]
     pub(crate) fn forward<T: Float, S: Simd, O: Operator<T>>(
         self,
@@ -286,7 +287,7 @@ macro_rules! with_operator {
             }
             (_, Structure::Sparse { pattern }) => $call(&|| Sparse::new(pattern), $($arg),*),
             (_, Structure::WalshHadamard { hidden, .. }) => $call(&|| Hadamard::new(*hidden, field.channels()), $($arg),*),
-            // SeriesRun letter a word: the same sum over channels.
+            // One letter a word: the same sum over channels.
             _ => $call(&|| Nested::new(field, 1, $a), $($arg),*),
         }
     }};
@@ -341,7 +342,7 @@ fn backward_with<T: Float, O: Operator<T> + Send>(
     gradients: &mut Gradients<T>,
 ) {
     let hidden = recurrence.field().hidden();
-    let shards = plan::shards(input.batch, size_of_val(a));
+    let shards = shards(input.batch, size_of_val(a));
     let sums = plan::rows(recurrence, input, &shards, gradients, &|Shard { first, rows }| {
         let (mut operator, mut scratch, mut da) = (operator(), Scratch::new(hidden), vec![T::ZERO; a.len()]);
         for (i, out) in rows.into_iter().enumerate() {

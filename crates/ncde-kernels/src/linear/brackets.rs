@@ -16,7 +16,7 @@
 //! and elements with more vanish. Over one window, `Omega = sum lambda_P A_P` and `beta = sum lambda_P c_P`.
 //!
 //! Where the driving path itself is the input, `dh = sum_i (A^i h + B^i) domega^i`, the pair `(A^i, B^i)` acts on `(h, 1)` as one matrix. No letters are
-//! affine: every element has a matrix and a vector,
+//! added: every element has a matrix and a vector,
 //!
 //! ```text
 //! c_[P, Q] = A_Q c_P - A_P c_Q,

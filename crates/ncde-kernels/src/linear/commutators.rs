@@ -36,7 +36,7 @@ const WINDOWS: usize = 64;
 
 impl Commutators {
     /// The numbers of one block: its entries and, if there are vectors, its vector.
-    pub fn each(&self) -> usize {
+    pub fn block_numbers(&self) -> usize {
         self.block * self.block + if self.vectors { self.block } else { 0 }
     }
 
@@ -65,8 +65,8 @@ impl Commutators {
             let problem = format!("blocks of {block}, {steps} increments a window, rows of {numbers}; none of them can be 0");
             return Err(Error::Unsupported { operation: "commutators", problem });
         }
-        let meaning = || format!("blocks x {}", self.each());
-        want("commutators", "a row", numbers, numbers.next_multiple_of(self.each()), meaning)?;
+        let meaning = || format!("blocks x {}", self.block_numbers());
+        want("commutators", "a row", numbers, numbers.next_multiple_of(self.block_numbers()), meaning)?;
         want("commutators", "the matrices", length, length.next_multiple_of(steps * numbers), || {
             format!("windows x {steps} increments x {numbers}")
         })
@@ -129,7 +129,7 @@ impl Group {
             return;
         }
         for (e, out) in out.iter_mut().enumerate() {
-            // As wide as any register.
+            // As wide as the widest register.
             let mut lanes = [R::Real::ZERO; 16];
             for (w, lanes) in lanes.chunks_exact_mut(width).take(self.windows).enumerate() {
                 lanes.copy_from_slice(&all[(self.window + w) * stride + place + e * self.blocks..][..width]);
@@ -138,7 +138,7 @@ impl Group {
         }
     }
 
-    /// The other way.
+    /// The reverse of [`read`](Self::read).
     #[inline(always)]
     fn write<R: Number>(self, values: &[R], stride: usize, place: usize, all: &mut [R::Real]) {
         let width = self.end - self.start;
@@ -183,7 +183,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
 #[inline(always)]
 fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
     let Forward { of, numbers, matrices, out } = job;
-    let count = of.each();
+    let count = of.block_numbers();
     let zero = T::Register::ZEROS;
     let factor = T::Register::splat(simd, T::from_f64(of.factor));
     let minus_one = T::Register::splat(simd, -T::ONE);
@@ -243,7 +243,7 @@ impl<T: Float> Kernel for Backward<'_, T> {
 #[inline(always)]
 fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
     let Backward { of, numbers, matrices, gradient, out } = job;
-    let (count, size) = (of.each(), b * b);
+    let (count, size) = (of.block_numbers(), b * b);
     let zero = T::Register::ZEROS;
     let factor = T::Register::splat(simd, T::from_f64(of.factor));
     let minus_one = T::Register::splat(simd, -T::ONE);

@@ -200,7 +200,7 @@ impl<R: Number> Sums<'_, R> {
         }
     }
 
-    /// The same, with the gradient that arrives through the square of the generators, given by pairs as well.
+    /// As [`outer`](Self::outer), plus the gradient through the square of the generators, which is given by pairs too.
     #[inline(always)]
     fn through_square<S: Simd, const B: usize, const U: usize>(
         mut self,

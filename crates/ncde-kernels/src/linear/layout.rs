@@ -254,8 +254,8 @@ impl Layout {
     }
 }
 
-/// States, row by row, into registers. A function of its own, as transpositions are unrolled: in every block where states are read they
-/// would take longer to compile than the steps.
+/// Loads states, row by row, into registers. It is not inlined: transpositions are unrolled, and copies of them would take longer to compile than
+/// the steps.
 pub(crate) struct Load<'a, T, R> {
     pub(crate) layout: &'a Layout,
     /// `[rows, H]`.

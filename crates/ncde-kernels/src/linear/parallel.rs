@@ -14,9 +14,10 @@ use ncde_simd::{Float, dispatch_for};
 use rayon::prelude::*;
 
 use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed, total, zeros};
-use super::plan::{self, without_tail};
+use super::plan::without_tail;
 use super::{Controls, Gradients, Input, Recurrence};
 use crate::pool::{self, Loan};
+use crate::shards::shards;
 use crate::structure::Field;
 
 /// Steps `first..end` of series `b`.
@@ -37,7 +38,7 @@ fn tasks<T>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<Task> {
     (0..input.batch).flat_map(of_series).collect()
 }
 
-/// What every phase needs.
+/// The arguments of all phases.
 struct Scan<'a, 'i, T: Float> {
     recurrence: &'a Recurrence,
     input: &'a Input<'i, T>,
@@ -50,7 +51,7 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
         self.recurrence.field()
     }
 
-    /// Numbers of a state with all its columns.
+    /// The numbers of a state with all its columns.
     fn state_len(&self) -> usize {
         self.input.columns * self.field().hidden()
     }
@@ -74,7 +75,7 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
         phi
     }
 
-    /// What each chunk starts with, from what the first of each series starts with: `next(task, value)` is what follows.
+    /// The start value of each chunk, from that of the first chunk of its series: `next(task, value)` is the value after a chunk.
     fn carry(
         &self,
         tasks: impl Iterator<Item = usize>,
@@ -217,7 +218,7 @@ pub(crate) fn backward<T: Float>(
             (scan.flow(scan.tasks[i], buffers), carry)
         })
         .collect();
-    // What arrives past the end of a series belongs to its last state.
+    // The gradients past the end of a series belong to its last state.
     let last = |b: usize| {
         let mut g = vec![T::ZERO; state_len];
         let held = &gradient[(b * input.length + input.steps(b)) * state_len..(b + 1) * input.length * state_len];
@@ -231,7 +232,7 @@ pub(crate) fn backward<T: Float>(
     };
     let mut ends = scan.carry((0..count).rev(), last, back);
     let Gradients { a, coefficients, initial, affine } = gradients;
-    let shards = plan::shards(count, field.parameters() * size_of::<T>());
+    let shards = shards(count, field.parameters() * size_of::<T>());
     let mut sums: Vec<Loan<Vec<T::Register>>> = {
         let chunk = recurrence.chunk();
         let rows = coefficients.chunks_exact_mut(input.length * width).enumerate();

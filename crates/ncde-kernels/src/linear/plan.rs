@@ -7,14 +7,14 @@ use rayon::prelude::*;
 
 use super::{Contraction, Gradients, Input, Mode, Recurrence};
 
-/// Which kernel computes.
+/// The kernel that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
     /// Products with a generator that is never formed.
     Action,
     /// Block-diagonal generators, step after step.
     Blocks,
-    /// The same, chunks of time at once.
+    /// Block-diagonal generators, chunks of time in parallel.
     Scan,
 }
 
@@ -33,16 +33,6 @@ pub(crate) fn path(recurrence: &Recurrence, batch: usize, length: usize) -> Path
             if batch == 1 && length >= MIN_SCAN_LENGTH && diagonal { Path::Scan } else { Path::Blocks }
         }
     }
-}
-
-/// The most pieces a batch is cut into, and the most memory for what each of them sums up on its own.
-const MAX_SHARDS: usize = 16;
-const MAX_BYTES: usize = 1 << 28;
-
-/// Consecutive series that share one sum of `dA`, whose parts hold `bytes` each.
-pub(crate) fn shards(batch: usize, bytes: usize) -> Vec<Range<usize>> {
-    let count = (MAX_BYTES / bytes.max(1)).clamp(1, MAX_SHARDS).min(batch);
-    (0..count).map(|i| batch * i / count..batch * (i + 1) / count).collect()
 }
 
 /// The parts of the gradients that belong to one series.
@@ -121,14 +111,5 @@ mod tests {
         assert_eq!(path(&dense.clone().with_mode(Mode::Parallel).unwrap(), 9, 2), Path::Scan);
         assert_eq!(path(&dense.with_contraction(Contraction::Words { depth: 2 }).unwrap(), 1, 9), Path::Action);
         assert_eq!(path(&recurrence(Structure::Dplr { hidden: 8, rank: 2 }), 1, 100_000), Path::Action);
-    }
-
-    #[test]
-    fn shards_cover_the_batch_once() {
-        for (batch, bytes) in [(1, 8), (5, 8), (100, 8), (7, 1 << 27), (7, 1 << 40)] {
-            let shards = shards(batch, bytes);
-            assert_eq!(shards.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..batch).collect::<Vec<_>>());
-            assert!(shards.len() <= MAX_SHARDS && (shards.len() == 1 || shards.len() * bytes <= MAX_BYTES));
-        }
     }
 }

@@ -9,7 +9,7 @@
 //! while `alpha` stays small enough (`LARGEST`) that terms of different signs do not cancel more than two digits.
 //! `phi_1` loses a power to the exponential, and derivatives lose another: a term more for each.
 //!
-//! Where the square is at hand, with `alpha = ||Omega||` and `rho = ||Omega^2||^(1/2)`, even powers are at most `rho^2j` and odd ones `alpha
+//! If the square is known, with `alpha = ||Omega||` and `rho = ||Omega^2||^(1/2)`, even powers are at most `rho^2j` and odd ones `alpha
 //! rho^2j`. A derivative of the series holds products of two powers, and at most both are odd: from the sixth power on all of that is
 //! below the powers of `(alpha rho^2)^(1/3)`. For blocks drawn at random this is a fifth less than `alpha`; for nilpotent ones it is zero.
 //!
@@ -200,7 +200,7 @@ impl Degrees {
         }
     }
 
-    /// As few stages as can be, and what they need, where so many terms more will follow.
+    /// The fewest stages for this norm and their terms, where `extra` terms will be added.
     #[cold]
     fn beyond(&self, norm: f64, extra: usize) -> Series {
         let most = MAX_TERMS - extra;

@@ -6,8 +6,8 @@ use super::closed::{Chunk, Reverse};
 use super::layout::Class;
 use super::taylor::Series;
 
-/// `out = a M x + b`, `M` by columns of `g` registers.
-struct Apply<'a, T, R> {
+/// `out = a M x + b`, or with `M^T`; `M` by columns of `g` registers.
+struct Apply<'a, T, R, const TRANSPOSED: bool> {
     m: &'a [R],
     x: &'a [R],
     a: T,
@@ -15,7 +15,7 @@ struct Apply<'a, T, R> {
     out: &'a mut [R],
 }
 
-impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R> {
+impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R, false> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -78,16 +78,7 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     N
 }
 
-/// `out = a M^T x + b`.
-struct ApplyTransposed<'a, T, R> {
-    m: &'a [R],
-    x: &'a [R],
-    a: T,
-    b: Option<&'a [R]>,
-    out: &'a mut [R],
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for ApplyTransposed<'_, T, R> {
+impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R, true> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -245,13 +236,13 @@ fn stages<S: Simd, T: Float, R: Number<Real = T>>(
     state.copy_from_slice(h);
     for stage in stored.chunks_exact_mut(terms * g) {
         stage[..g].copy_from_slice(state);
-        call(simd, Apply { m, x: state, a: T::ONE, b: beta, out: &mut *v });
+        call(simd, Apply::<T, R, false> { m, x: state, a: T::ONE, b: beta, out: &mut *v });
         s.copy_from_slice(v);
         for k in (1..terms).rev() {
             let term = &mut stage[k * g..(k + 1) * g];
             term.copy_from_slice(s);
             let a = T::from_f64(1.0 / ((k + 1) * stages) as f64);
-            call(simd, Apply { m, x: term, a, b: Some(v), out: &mut *s });
+            call(simd, Apply::<T, R, false> { m, x: term, a, b: Some(v), out: &mut *s });
         }
         R::axpy(simd, state, R::splat(simd, T::from_f64(1.0 / stages as f64)), s);
     }
@@ -309,7 +300,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                     for (k, factored) in factored.chunks_exact_mut(g).enumerate() {
                         let factor = T::from_f64(1.0 / ((k + 2) * count) as f64);
                         R::scale(simd, factored, R::splat(simd, factor), now);
-                        call(simd, ApplyTransposed { m, x: factored, a: T::ONE, b: None, out: &mut *next });
+                        call(simd, Apply::<T, R, true> { m, x: factored, a: T::ONE, b: None, out: &mut *next });
                         now.copy_from_slice(next);
                         R::axpy(simd, dv, one, now);
                     }
@@ -319,7 +310,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                     if chunk.beta.is_some() && chunk.inside {
                         R::axpy(simd, &mut d_beta[row.clone()], one, dv);
                     }
-                    call(simd, ApplyTransposed { m, x: dv, a: T::ONE, b: Some(carry), out: &mut *next });
+                    call(simd, Apply::<T, R, true> { m, x: dv, a: T::ONE, b: Some(carry), out: &mut *next });
                     carry.copy_from_slice(next);
                 }
                 if count == 0 {

@@ -1,4 +1,4 @@
-//! Gradients of weights and biases, from the rows that stages have left.
+//! Gradients of weights and biases, from the rows that stages have stored.
 //!
 //! ```text
 //! W_l' += x_{l-1}^T z_l' + sum_j t_{l-1}^j^T u_l^j'   b_l' += z_l'
@@ -83,7 +83,7 @@ impl<T: Float> Kernel for Collect<'_, T> {
         let last = |slot: usize, part: usize, j: usize| (together * slot + part) * b * outputs + j * h;
         match self.rows_of_slot.clone() {
             SlotRows::All if tangents == 0 => {
-                self.layer(simd, top, 0..outputs, &[(first * b * n, first * b * outputs)], count * b)
+                self.layer(simd, top, 0..outputs, &[(first * b * n, first * b * outputs)], count * b);
             }
             SlotRows::All if self.sizes.directions == Directions::States => {
                 for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
@@ -133,7 +133,7 @@ impl<T: Float> Collect<'_, T> {
         self.product(simd, &self.tape.x[l], l, columns, starts, count);
     }
 
-    /// The same, from rows of another array.
+    /// As [`layer`](Self::layer), from rows of another array.
     #[inline(always)]
     fn product<S: Simd>(&mut self, simd: S, x: &[T], l: usize, columns: Range<usize>, starts: &[(usize, usize)], count: usize) {
         let top = self.sizes.top();
@@ -141,7 +141,7 @@ impl<T: Float> Collect<'_, T> {
         let (z, stride) =
             if l == top { (&self.adjoint.last, self.sizes.outputs) } else { (&self.adjoint.z[l + 1], self.sizes.widths[l + 1]) };
         let c = RowsMut { values: &mut self.weights.weight[l][columns.start..], stride };
-        // Where rows of the last layer start says rows_of_slot columns; other layers have all of theirs.
+        // The starts of rows of the last layer include the first column; other layers use all columns.
         let shape = [self.sizes.inputs[l], columns.len() / T::Register::WIDTH];
         call(simd, Outer { a, b: Rows { values: z, stride }, starts, count, shape, sum: Sum::Add, c });
     }

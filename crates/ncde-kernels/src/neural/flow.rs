@@ -21,6 +21,7 @@ use super::reverse::{Adjoint, Reverse};
 use super::tape::{Drive, Sizes, Tape};
 use super::{Controls, Depth, Gradients, Input, Outputs, Solve, plan};
 use crate::pool;
+use crate::shards::shards;
 
 /// The first state that is not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub(crate) fn backward<T: Float>(
     let mut initial = gradients.initial.as_mut_slice();
     let mut coefficients = gradients.coefficients.as_deref_mut().unwrap_or_default();
     let mut items = Vec::new();
-    for shard in plan::shards(groups.len(), network.parameters() * size_of::<T>()) {
+    for shard in shards(groups.len(), network.parameters() * size_of::<T>()) {
         let mut shard_groups = Vec::with_capacity(shard.len());
         for group in &groups[shard] {
             let (first, tail) = std::mem::take(&mut initial).split_at_mut(group.len() * hidden);

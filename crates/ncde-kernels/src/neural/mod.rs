@@ -14,7 +14,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `network`, `method` | the field and its parameters; Runge-Kutta tables |
-//! | `solve`, `input` | what is computed; the arrays, and everything that can be wrong with them |
+//! | `solve`, `input` | the solve and its settings; the arrays and their checks |
 //! | `plan` | groups of samples that are solved together, shards that are summed up together |
 //! | `flow` | the loop over time, both ways |
 //! | `field`, `reverse`, `collect` | one evaluation of `F`; its reverse pass; the gradients of weights |

@@ -126,7 +126,7 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
         self.multiply_part(simd, count, a, 0, self.inner, c);
     }
 
-    /// The same with rows `from..to` of `B` alone, which the columns of `A` go with.
+    /// `C = A B` with rows `from..to` of `B` only; `A` has as many columns.
     #[inline(always)]
     pub(crate) fn multiply_part<S: Simd>(
         &self,

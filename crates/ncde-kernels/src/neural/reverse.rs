@@ -26,10 +26,10 @@ use super::tape::{Directions, Drive, Sizes, Tape, refill, resize};
 pub(crate) struct Adjoint<T: Float> {
     /// `z_l'` and `u_l^j'`, as [`Tape::x`]; in place of the state `h'`, of one slot alone.
     pub(crate) z: Vec<Buffer<T>>,
-    /// `v_j'` of the channels at hand: `[channels, B, H]`.
+    /// `v_j'` of the current channels: `[channels, B, H]`.
     v: Buffer<T>,
     /// With unit vectors for directions, gradients in the tangents of the channels behind the hidden layers, `[d, B, n]`; `v_j` and
-    /// the tangents of the unit vectors of the sample at hand, the latter by columns.
+    /// the tangents of the unit vectors of the current sample, the latter by columns.
     w: Buffer<T>,
     directions: Buffer<T>,
     columns: Panels<T::Register>,
@@ -37,7 +37,7 @@ pub(crate) struct Adjoint<T: Float> {
     pub(crate) last: Buffer<T>,
     /// `sum_j Lambda_ji v_j'`: `[B, d H]`.
     mixed: Buffer<T>,
-    /// `x_l'` of the layer at hand.
+    /// `x_l'` of the current layer.
     x: Buffer<T>,
     /// `f_p . v_q'`, `[B, d, d]`, where controls have gradients.
     pub(crate) pairs: Vec<T>,
@@ -76,7 +76,7 @@ impl<T: Float> Adjoint<T> {
     }
 }
 
-/// From `g` to `h'`, rows_of_slot is left in the first rows of `z[0]`.
+/// From `g` to `h'`, which is left in the first rows of `z[0]`.
 pub(crate) struct Reverse<'a, T: Float> {
     pub(crate) sizes: &'a Sizes,
     pub(crate) packed: &'a Packed<T>,

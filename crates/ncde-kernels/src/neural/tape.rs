@@ -20,7 +20,7 @@ pub(crate) struct Sizes {
     pub(crate) d: usize,
     /// `d` rounded up to whole registers.
     pub(crate) d_padded: usize,
-    /// What the tangents are taken along.
+    /// The directions of the tangents.
     pub(crate) directions: Directions,
     /// Directions whose tangents go through the layers together; 0 at depth 1.
     pub(crate) tangents: usize,
@@ -129,7 +129,7 @@ pub(crate) struct Tape<T> {
     pub(crate) v: Buffer<T>,
     /// With unit vectors for directions, the tangents of the channels behind the hidden layers: `[slots, d B, n_{L-1}]`.
     pub(crate) w: Buffer<T>,
-    /// `v_j[e]`, `[H, d]`, of the sample at hand.
+    /// `v_j[e]`, `[H, d]`, of the current sample.
     pub(crate) mixed: Buffer<T>,
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn resize<T: Float>(arrays: &mut Vec<Buffer<T>>, widths: &[usize], ro
     }
 }
 
-/// The coefficients that drive each sample in the stage at hand.
+/// The coefficients that drive each sample in the current stage.
 #[derive(Debug, Default)]
 pub(crate) struct Drive<T> {
     /// `c`, `[B, d]`.

@@ -30,7 +30,7 @@ fn whole<T: Float>(n: usize) -> usize {
 /// The maps of all steps.
 #[derive(Debug)]
 pub(super) struct Choices {
-    /// Which map each step has, `[batch, length]`; that of padding is not read.
+    /// The map of each step, `[batch, length]`; entries of padding are not read.
     pub(super) of: Vec<u32>,
     /// A step with each map.
     pub(super) steps: Vec<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Equal rows of scores have one map.
+    /// Finds the maps of all steps; equal rows of scores share a map.
     pub(super) fn new<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>) -> Self {
         let (matrices, columns) = (spec.matrices, spec.columns());
         let mut map_of_scores: HashMap<Vec<u64>, u32> = HashMap::new();
@@ -87,7 +87,7 @@ impl<T: Float> Mixing<T> {
         Self { panels, matrices, entries, stride: whole::<T>(entries) }
     }
 
-    /// How many matrices are worked on at once.
+    /// The number of matrices that are computed together.
     fn together(&self) -> usize {
         (MAX_NUMBERS / self.stride).clamp(1, 32)
     }
@@ -271,7 +271,7 @@ impl<T: Float> ReverseChoices<T> {
     }
 }
 
-/// Numbers on loan.
+/// A pooled array.
 #[derive(Debug, Default)]
 pub(super) struct Numbers<T>(Vec<T>);
 
@@ -292,7 +292,7 @@ struct ChoiceBackward<'a, T: Float> {
     of: &'a ReverseChoices<T>,
     maps: &'a [Chosen<'a, T>],
     workspace: &'a mut Workspace<T>,
-    /// What is added to the gradient of the dictionary, `[K, H^2]` in whole registers.
+    /// The gradient of the dictionary, added to, `[K, H^2]` in whole registers.
     d_dictionary: &'a mut [T],
     /// The gradients of the scores, `[steps, K]`.
     d_scores: &'a mut [T],
@@ -311,7 +311,7 @@ impl<T: Float> Kernel for ChoiceBackward<'_, T> {
             soft[..entries].chunks_exact_mut(hidden).for_each(softmax);
         }
         workspace.sums.fill(T::ZERO);
-        // Steps of all maps, as many at once as there is scratch for.
+        // Steps of all maps, as many at once as the workspace holds.
         let all: Vec<(usize, Factors<'_, T>)> =
             maps.iter().enumerate().flat_map(|(i, map)| map.steps.iter().map(move |&step| (i, step))).collect();
         let most = workspace.d_matrices.len() / stride;

@@ -6,7 +6,7 @@
 //! A B:     columns at = at_A[at_B[j]], scale = scale_A[at_B[j]] scale_B[j];   rows at = at_B[at_A[i]], scale = scale_A[i] scale_B[at_A[i]]
 //! ```
 //!
-//! Each is the other's transpose, so one walk over the lines sends numbers out and another fetches them, for both. Complex rows hold their real parts, then their
+//! Each form is the transpose of the other, so two loops serve both: one sends numbers to the entries, one fetches them. Complex rows hold their real parts, then their
 //! imaginary parts.
 
 use ncde_simd::Float;
@@ -74,17 +74,17 @@ impl<T: Float> OneHotMap<T> {
         }
     }
 
-    /// Where each line has its entry.
+    /// For each line the index of its entry.
     pub fn at(&self) -> &[u32] {
         &self.at
     }
 
-    /// What it is multiplied with.
+    /// The diagonal.
     pub fn scale(&self) -> &[T] {
         &self.scale
     }
 
-    /// `self first`, the product of the matrices: `O(H)`.
+    /// The product `self first` of the matrices: `O(H)`.
     ///
     /// # Errors
     /// If their sizes, lines or numbers differ.
@@ -113,7 +113,7 @@ impl<T: Float> OneHotMap<T> {
     }
 }
 
-/// What all matrices of a recurrence are.
+/// The properties shared by all matrices of a recurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) one_hot: OneHot,
@@ -167,7 +167,7 @@ impl Kind {
         }
     }
 
-    /// What the lines of `dP` have in front: `dP[line, entry] = Re(line conj(entry))`, with `D h` for columns, whose entries are `g`, and `D^H g` for rows, whose entries are `h`.
+    /// The factor of the lines of `dP`: `dP[line, entry] = Re(line conj(entry))`, with `D h` for columns, whose entries are `g`, and `D^H g` for rows, whose entries are `h`.
     #[inline(always)]
     pub(super) fn of_lines<T: Float>(self, scale: &[T], g: &[T], h: &[T], out: &mut [T]) {
         match self.one_hot {

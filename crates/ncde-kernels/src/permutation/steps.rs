@@ -1,4 +1,4 @@
-//! Steps of a series forwards and back, and the three phases that make chunks of them a whole: each chunk's product and its end from zero; the state at the
+//! Steps of a series forwards and backwards, and the three phases of the scan over chunks: each chunk's product and its end from zero; the state at the
 //! start of each chunk, one after another; each chunk again, from its start. In reverse the same, from the last chunk to the first.
 
 use std::ops::Range;
@@ -10,12 +10,12 @@ use super::choice::{Choices, Chosen, ReverseChoices};
 use super::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
 use crate::scan::cut_mut;
 
-/// The most parts that the gradient of the dictionary is summed in; they are added in order, so threads do not matter.
+/// The most parts in which the gradient of the dictionary is summed; they are added in order, so results do not depend on threads.
 const MAX_SHARDS: usize = 16;
-/// The least steps of a part: it has a gradient of its own, as large as the dictionary.
+/// The least steps of a part: each part has a gradient as large as the dictionary.
 const LEAST_STEPS: usize = 64;
 
-/// All steps, ready to be taken.
+/// The maps and diagonals of all steps.
 struct Walk<'a, T> {
     spec: &'a PermutationDiagonal,
     input: &'a Input<'a, T>,
@@ -128,7 +128,7 @@ impl<'a, T: Float> Walk<'a, T> {
         }
     }
 
-    /// The steps of a chunk that count.
+    /// The steps of a chunk, without those past the end of its series.
     fn steps(&self, series: usize, chunk: usize, size: usize) -> Range<usize> {
         let length = self.input.steps(series);
         (chunk * size).min(length)..((chunk + 1) * size).min(length)
@@ -147,7 +147,7 @@ impl<'a, T: Float> Walk<'a, T> {
         product
     }
 
-    /// The product of a chunk and what goes back from it if nothing comes from behind.
+    /// The product of a chunk, and the gradient of its first state if that of the state after it is zero.
     fn chunk_back(&self, series: usize, steps: Range<usize>, gradient: &[T]) -> Chunk<T> {
         let (width, kind) = (self.spec.width(), self.spec.kind());
         let mut product = Chunk::identity(self.spec);
@@ -216,7 +216,7 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
     let (walk, width) = (Walk::new(spec, input), spec.width());
     let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
     let chunks = input.length.div_ceil(size);
-    // What is repeated past the end of a series is its last state.
+    // Past the end of a series its last state is repeated, so those gradients belong to it.
     let last = |b: usize| {
         let mut sum = vec![T::ZERO; width];
         for w in gradient[b * series..(b + 1) * series].chunks_exact(width).skip(input.steps(b)) {
@@ -282,7 +282,7 @@ impl<T: Float> Walk<'_, T> {
         }
     }
 
-    /// The steps of a chunk back; `r` goes from what comes from behind to what goes on to the state before.
+    /// The reverse pass of a chunk; `r` goes from the gradient of the state after it to that of the state before it.
     fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: &mut Filled<'_, T>) {
         let (width, kind, first) = (self.spec.width(), self.spec.kind(), steps.start);
         for t in steps.rev() {

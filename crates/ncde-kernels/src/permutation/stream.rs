@@ -45,7 +45,7 @@ impl<T: Float> Stream<T> {
         })
     }
 
-    /// Takes a step, after so much time; the state is changed if all went well.
+    /// Takes one step after the time `dt`. On an error the state is unchanged.
     ///
     /// # Errors
     /// If the state or the row has another size, or the state overflows.

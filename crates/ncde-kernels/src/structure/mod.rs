@@ -83,7 +83,7 @@ pub enum Structure {
 }
 
 impl Structure {
-    /// Equal blocks.
+    /// The block-diagonal structure with equal blocks.
     ///
     /// # Errors
     /// If `block` does not divide `hidden`.
@@ -97,7 +97,7 @@ impl Structure {
         Ok(Self::Block { sizes: vec![block; hidden / block] })
     }
 
-    /// Its name in messages.
+    /// The name in messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dense { .. } => "dense",
@@ -110,7 +110,7 @@ impl Structure {
         }
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         match self {
             Self::Dense { hidden }
@@ -198,7 +198,7 @@ impl Field {
     /// ```
     ///
     /// # Errors
-    /// If the sizes make no sense.
+    /// If a size is 0 or does not fit the others.
     pub fn new(structure: Structure, channels: usize) -> Result<Self, Error> {
         structure.check()?;
         let refuse = |problem: String| Err(Error::Structure { structure: structure.name(), problem });
@@ -233,17 +233,17 @@ impl Field {
         &self.structure
     }
 
-    /// `d`.
+    /// The number of channels `d`.
     pub fn channels(&self) -> usize {
         self.channels
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         self.structure.hidden()
     }
 
-    /// How many numbers make up `A^1, ..., A^d`, channel after channel.
+    /// The number of parameters of `A^1, ..., A^d`, which are stored channel after channel.
     pub fn parameters(&self) -> usize {
         self.offsets[self.channels]
     }

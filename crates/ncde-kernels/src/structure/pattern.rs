@@ -1,4 +1,4 @@
-//! Where sparse matrices have entries: one list of places for each channel, and their union.
+//! The masks of sparse matrices: one list of places for each channel, and their union.
 //!
 //! `Omega = sum_k lambda_k A^k` lives on the union of the masks, so that one step forms it in as many operations as there are
 //! parameters and applies it in as many as the union has places.
@@ -84,17 +84,17 @@ impl Pattern {
         Self::new(hidden, &(0..channels).map(mask).collect::<Vec<_>>())
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         self.hidden
     }
 
-    /// `d`.
+    /// The number of channels `d`.
     pub fn channels(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// The places of the union.
+    /// The number of places of the union.
     pub fn places(&self) -> usize {
         self.columns.len()
     }

@@ -44,7 +44,7 @@ impl Field {
         let (hidden, d, simd) = (self.hidden(), self.channels, Scalar::new());
         let effective = self.effective(a);
         let mut scratch = vec![T::ZERO; hidden];
-        // X of the word at hand and of all its prefixes, and for each letter j the sum of S_{u j} X_u.
+        // X of the current word and of all its prefixes, and for each letter j the sum of S_{u j} X_u.
         let mut x = vec![T::ZERO; depth.max(1) * hidden];
         let mut sums = vec![T::ZERO; d * hidden];
         x[..hidden].copy_from_slice(h);

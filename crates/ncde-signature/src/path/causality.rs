@@ -1,4 +1,4 @@
-//! How much of the future a path looks at.
+//! How much of the future a path depends on.
 //!
 //! Write `X` for the path through observations `(t_0, x_0), ..., (t_n, x_n)`.
 //!
@@ -18,7 +18,7 @@ mod sealed {
 
 /// One of the three levels, as a type.
 pub trait Causality: sealed::Sealed {
-    /// The same level, as a value.
+    /// The level as a value.
     const LEVEL: CausalityLevel;
 }
 

@@ -55,7 +55,7 @@ use crate::{Error, Float};
 ///
 /// Every `out` has one entry per channel.
 pub trait Path<T: Float> {
-    /// How much of the future the values look at.
+    /// How much of the future the values depend on.
     type Causality: Causality;
 
     /// The number of channels `d`.

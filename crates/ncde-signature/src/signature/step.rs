@@ -111,7 +111,7 @@ impl<E: Number, const WAITING: usize> Kernel for Advance<'_, E, WAITING> {
             outer(simd, q, x, x);
             // Chain k writes levels below k only, so that the top one's last level survives the others.
             for k in (3..=depth).rev() {
-                // Where levels wait, no chain climbs beyond the last that does not. What the top ones reach is kept where T_{k-1} would be.
+                // A chain stops below the waiting levels; its last T is stored where T_{k-1} would be.
                 let top = (k - 1).min(depth - WAITING);
                 climb_to(simd, shape, [k, top, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
                 if k + WAITING <= depth {

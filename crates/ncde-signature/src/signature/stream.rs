@@ -1,4 +1,4 @@
-//! StreamSeed prefix: row `t` of the result is the signature of the path up to observation `t + 1`, and the reverse pass.
+//! Every prefix of a path: row `t` of the result is the signature of the path up to observation `t + 1`, and the reverse pass.
 //!
 //! Time runs forwards, so the state is mirrored: `M(S_t exp(x)) = exp(x) M(S_t)`.
 
@@ -17,7 +17,7 @@ use ncde_simd::{Buffer, Number};
 use ncde_simd::{Kernel, Simd, dispatch};
 
 impl Signature {
-    /// The results for seed prefix of seed path, one path after the other: `[sum of (length - 1), len]`.
+    /// The results for every prefix of every path, one path after the other: `[sum of (length - 1), len]`.
     ///
     /// # Errors
     /// As for [`of`](Self::of).

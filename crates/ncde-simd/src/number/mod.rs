@@ -47,7 +47,7 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     fn write(&self, x: &mut [Self::Real]);
     /// `columns[i].lane(l) = rows[l][i]`; missing rows are zero.
     fn columns<const B: usize>(rows: &[[Self::Real; B]]) -> [Self; B];
-    /// The other way: `rows[l][i] = columns[i].lane(l)`, for as many rows as there are.
+    /// The reverse of [`columns`](Self::columns): `rows[l][i] = columns[i].lane(l)`, for as many rows as there are.
     fn rows<const B: usize>(columns: &[Self; B], rows: &mut [[Self::Real; B]]);
     /// `e^self`.
     fn exp(self) -> Self;

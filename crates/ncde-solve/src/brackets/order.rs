@@ -10,7 +10,7 @@ use ncde_signature::algebra::Tree;
 use crate::field::VectorField;
 use crate::scalar::{Dual, Scalar};
 
-/// What can be computed with so many layers of derivatives.
+/// The computations for one depth, with one layer of derivatives less than the depth.
 pub(super) trait Order {
     /// `G = sum_j l_j f_j + sum_j D G_j[f_j]`. `row` holds the coefficients of the words below, level by level.
     fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]);
@@ -25,7 +25,7 @@ pub(super) struct DepthOne;
 /// Depth 2, with Jacobian-vector products of single channels: `G = sum_j l_j f_j + sum_k D f_k[v_k]`, `v_k = sum_j l_jk f_j`.
 pub(super) struct DepthTwo;
 
-/// DepthOne layer more than `O`.
+/// One layer more than `O`.
 pub(super) struct Deeper<O>(PhantomData<O>);
 
 impl Order for DepthOne {

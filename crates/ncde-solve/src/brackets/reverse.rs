@@ -14,7 +14,7 @@ use crate::scalar::{Dual, Jet};
 /// Where gradients are added up.
 pub(crate) struct Gradients<'a, T> {
     pub(crate) parameters: &'a mut [T],
-    /// DepthOne for each word.
+    /// One for each word.
     pub(crate) row: &'a mut [T],
 }
 

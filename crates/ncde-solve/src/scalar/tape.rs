@@ -38,7 +38,7 @@ impl<T: Real> Tape<T> {
         Self { nodes: RefCell::new(Nodes { ends: Vec::new(), parents: Vec::new(), partials: Vec::new() }) }
     }
 
-    /// A number in which derivatives can be asked for.
+    /// A number whose derivative [`backward`](Self::backward) gives.
     pub fn variable(&self, value: T) -> Var<'_, T> {
         self.record(value, &[])
     }

@@ -7,7 +7,7 @@ use crate::Error;
 /// More steps than this come from a slip in units.
 const MAX_STEPS: f64 = 1e9;
 
-/// The choice of step sizes. No step goes across a knot of the control or a time that is asked for.
+/// The choice of step sizes. No step crosses a knot of the control or a requested time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -119,7 +119,7 @@ impl<R> Chunk<'_, R> {
         self.degrees.series(norm.min(self.norms[t]), self.need)
     }
 
-    /// The same, knowing `||Omega||^2 ||Omega^2||^2`: an even number of terms.
+    /// The series of step `t` with an even number of terms, knowing `||Omega||^2 ||Omega^2||^2`.
     #[inline(always)]
     pub(crate) fn refine_even(&self, t: usize, product: f64) -> Series {
         self.degrees.even(self.norms[t], product, self.need)

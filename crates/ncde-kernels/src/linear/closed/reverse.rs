@@ -10,6 +10,7 @@ use crate::linear::taylor::Need;
 use crate::linear::{Controls, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
 use crate::pool::{self, Loan};
 use crate::product::{self, Dots, Panels};
+use crate::shards::shards;
 use crate::structure::Field;
 
 /// Up to this many coefficients, their gradient is computed by dot products.
@@ -225,7 +226,7 @@ pub(crate) fn backward<T: Float>(
     let field = recurrence.field();
     let (hidden, width) = (field.hidden(), recurrence.coefficients());
     let state_len = input.columns * hidden;
-    let shards = plan::shards(input.batch, size_of_val(input.a));
+    let shards = shards(input.batch, size_of_val(input.a));
     let mut sums = plan::rows(recurrence, input, &shards, gradients, &|Shard { first, rows }| {
         let mut buffers = pool::borrow::<Buffers<T::Register>>();
         let mut packed = zeros::<T::Register>(prepared.packed.len());
