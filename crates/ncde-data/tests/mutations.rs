@@ -1,6 +1,6 @@
 //! Broken copies of good files: whatever the bytes are, a reader gives a dataset that is sound, or an error, and never more.
 //!
-//! `ncde_fuzz` says how to go on for longer.
+//! `ncde_reference::mutation` says how to go on for longer.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{Cursor, Write};
@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ncde_data::npy::{Array, Data, write_npz};
 use ncde_data::{Dataset, Format, Layout, LineReader, ReadOptions, Targets, load_bytes, read_bytes};
-use ncde_fuzz::mutants;
+use ncde_reference::mutation::mutants;
 use proptest::prelude::*;
 
 /// What every later stage trusts.

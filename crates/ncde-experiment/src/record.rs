@@ -125,7 +125,7 @@ pub(crate) fn keep(directory: &Path, job: &Job, record: &Record) -> Result<(), E
     let failed = |problem: String| Error::File { path: place.join(RESULT), problem };
     std::fs::create_dir_all(&place).map_err(|e| failed(e.to_string()))?;
     let text = serde_json::to_vec_pretty(record).map_err(|e| failed(e.to_string()))?;
-    ncde_files::write_whole(&place.join(RESULT), &text).map_err(|e| failed(e.to_string()))?;
+    ncde_files::write_whole(place.join(RESULT), &text).map_err(|e| failed(e.to_string()))?;
     // What an interrupted run would have gone on from; it may never have been there.
     let _ = std::fs::remove_file(place.join(ncde_train::CHECKPOINT));
     Ok(())

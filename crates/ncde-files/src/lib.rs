@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all, directories that one process writes to at a time, and reading of plain files.
+//! Atomic writing of files, locks on directories, and reading of plain files.
 //!
 //! ```
 //! let folder = tempfile::tempdir()?;
@@ -12,11 +12,11 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `whole` | [`Whole`], [`write_whole`]: beside the target first, then renamed |
-//! | `lock` | [`Lock`]: the system's own, so that a crash leaves none behind |
+//! | `whole` | [`Whole`], [`write_whole`]: a temporary file, then renamed |
+//! | `lock` | [`Lock`]: a lock of the operating system, released even by a crash |
 //! | `plain` | [`read_plain`]: no devices, no pipes |
 //!
-//! Nothing but the standard library.
+//! The crate uses only the standard library.
 
 mod lock;
 mod plain;

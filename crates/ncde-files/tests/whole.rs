@@ -34,7 +34,7 @@ fn targets_that_cannot_be_are_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("inner")).unwrap();
     for target in ["inner", "nowhere/a.txt"] {
-        assert!(Whole::create(&folder.path().join(target)).is_err(), "{target}");
+        assert!(Whole::create(folder.path().join(target)).is_err(), "{target}");
     }
     let path = folder.path().join("kept.txt");
     fs::write(&path, "kept").unwrap();
@@ -52,7 +52,7 @@ fn a_lock_is_held_once_and_goes_with_its_owner() {
     assert!(lock.is_some() && Lock::take(folder.path()).unwrap().is_none());
     drop(lock);
     assert!(folder.path().join(LOCK).exists() && Lock::take(folder.path()).unwrap().is_some());
-    assert!(Lock::take(&folder.path().join("nowhere")).is_err());
+    assert!(Lock::take(folder.path().join("nowhere")).is_err());
 }
 
 #[test]
@@ -71,16 +71,16 @@ fn who_waits_for_a_lock_gets_it_when_it_is_let_go() {
     drop(held);
     receive.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
     let lock = waiting.join().unwrap();
-    assert!(Lock::on(&folder.path().join("claim")).unwrap().is_none());
+    assert!(Lock::on(folder.path().join("claim")).unwrap().is_none());
     drop(lock);
-    assert!(Lock::on(&folder.path().join("claim")).unwrap().is_some());
+    assert!(Lock::on(folder.path().join("claim")).unwrap().is_some());
 }
 
 #[test]
 fn folders_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
     assert!(read_plain(folder.path()).unwrap_err().to_string().contains("a folder"));
-    assert!(check_plain(&folder.path().join("nothing")).is_err());
+    assert!(check_plain(folder.path().join("nothing")).is_err());
 }
 
 #[cfg(unix)]
@@ -89,14 +89,14 @@ fn devices_are_no_files_and_are_not_replaced() {
     use std::os::unix::fs::{FileTypeExt, symlink};
     let device = std::path::Path::new("/dev/zero");
     assert!(read_plain(device).unwrap_err().to_string().contains("a device"));
-    write_whole("/dev/null".as_ref(), b"gone").unwrap();
+    write_whole("/dev/null", b"gone").unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     // A link stays a link.
     let folder = tempfile::tempdir().unwrap();
-    let (own, link) = (folder.path().join("own"), folder.path().join("link"));
-    fs::write(&own, "old").unwrap();
-    symlink(&own, &link).unwrap();
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    fs::write(&target, "old").unwrap();
+    symlink(&target, &link).unwrap();
     write_whole(&link, b"new").unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert_eq!(fs::read(own).unwrap(), b"new");
+    assert_eq!(fs::read(target).unwrap(), b"new");
 }

@@ -412,7 +412,7 @@ fn generators_of_short_windows_and_their_gradients() {
         for &vectors in some(&[i % 2 == 0, i % 2 == 1], 1) {
             let cpu = Commutators { block, steps, vectors, factor: 0.5 / (1.0 + i as f64) };
             let own = ncde_gpu::Commutators { block, steps, vectors, factor: cpu.factor };
-            let row = blocks * cpu.each();
+            let row = blocks * cpu.block_numbers();
             let (each, gradient) = (numbers(1, windows * steps * row), numbers(2, windows * row));
             let (gpu, handle) = (gpu(), put(&each));
             let seen = own.forward(&gpu, &handle, windows, row).unwrap();

@@ -1,5 +1,5 @@
-//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`]. A prediction needs those marked `always`,
-//! and nothing here those marked `never`.
+//! The kernels that generic callers can run, one entry for each, see [`ncde_simd::engine`]. Predictions need those marked `always`; those marked
+//! `never` are not used in this workspace's programs.
 
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::neural::{self, Exploded, Outputs, Solve};
@@ -12,8 +12,8 @@ ncde_simd::engine! {
         = linear::backward;
     #[always(f32)]
     fn push(stream: &mut Stream<Self>, state: &mut [Self], lambda: &[Self], beta: Option<&[Self]>) = linear::push;
-    fn commutators(of: &Commutators, numbers: usize, each: &[Self]) -> Vec<Self> = linear::commutators;
-    fn commutators_backward(of: &Commutators, numbers: usize, each: &[Self], gradient: &[Self]) -> Vec<Self>
+    fn commutators(of: &Commutators, numbers: usize, matrices: &[Self]) -> Vec<Self> = linear::commutators;
+    fn commutators_backward(of: &Commutators, numbers: usize, matrices: &[Self], gradient: &[Self]) -> Vec<Self>
         = linear::commutators_backward;
     #[never]
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;

@@ -1,9 +1,9 @@
-//! What can go wrong, with what was seen, what was wanted and what to try.
+//! The errors of this crate: what was found, what was expected and what to try.
 
 use ncde_simd::Float;
 use rayon::prelude::*;
 
-/// How many numbers a task looks at.
+/// The numbers that one task checks.
 const PIECE: usize = 1 << 15;
 
 /// The error of every fallible function of this crate.
@@ -199,7 +199,7 @@ pub(crate) fn finite<T: Float>(
 }
 
 pub(crate) fn first_not_finite<T: Float>(values: &[T]) -> Option<usize> {
-    // A step of a stream is a few numbers: asking the other threads takes longer than to look.
+    // A step of a stream has few numbers: starting other threads would take longer than checking them.
     let piece = match values.len() {
         ..=PIECE if row_is_finite(values) => return None,
         ..=PIECE => 0,

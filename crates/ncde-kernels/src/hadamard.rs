@@ -4,7 +4,7 @@
 
 use ncde_simd::{Float, Number, Simd};
 
-/// Stages within so many numbers are done while they are in registers.
+/// The numbers of a tile: stages within a tile are computed in registers.
 const TILE: usize = 16;
 
 /// `x = (H_n / sqrt n) x`; the length is a power of two.

@@ -1,11 +1,11 @@
-//! The numerical hearts of `ncde`: structured linear flows, whole solves of neural CDEs, elementwise scans, permutation-diagonal recurrences,
-//! each a forward and a hand-written reverse pass, on slices.
+//! The numerical kernels of `ncde`: structured linear flows, solves of neural CDEs, elementwise scans and permutation-diagonal recurrences, each
+//! with a forward and a hand-written reverse pass on slices.
 //!
 //! # The feature `precompiled`
 //!
 //! On by default: every kernel is compiled in this crate, for `f32` and for each instruction set, which takes a minute, once; with the
 //! feature `f64` for `f64` as well. Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in
-//! `f32`). Everything can be called either way and computes the same; another kernel is then compiled in the crate that calls it.
+//! `f32`); other kernels are then compiled in the crate that calls them. Results do not depend on the feature.
 
 mod engine;
 mod error;
@@ -16,6 +16,7 @@ pub mod permutation;
 mod pool;
 mod product;
 pub mod scan;
+mod shards;
 mod structure;
 
 pub use error::Error;

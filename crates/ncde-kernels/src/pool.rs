@@ -1,17 +1,17 @@
-//! Working memory that outlives a call: without it every call asks the system for the same pages again.
+//! Working memory that is reused between calls, which saves requests to the operating system for the same pages.
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-/// What is not in use; as many as there have been at once.
+/// The values that are not in use.
 static IDLE: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 
-/// A value on loan; it goes back when it is dropped.
+/// A borrowed value; it returns to the pool when dropped.
 #[derive(Debug)]
 pub(crate) struct Loan<V: Any + Send + Default>(V);
 
-/// One that is idle, or a new one.
+/// Takes an idle value from the pool, or makes a new one.
 pub(crate) fn borrow<V: Any + Send + Default>() -> Loan<V> {
     let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = idle.iter().position(|value| value.is::<V>()).map(|i| idle.swap_remove(i));

@@ -18,8 +18,8 @@ const PANEL: usize = 4;
 /// Rows of a tile.
 const TILE: usize = 6;
 
-/// A panel that is read for up to so many rows is not worth copying.
-const FEW_ROWS: usize = 2 * TILE;
+/// Up to this many rows, copying a panel costs more than it gains.
+const MAX_UNCOPIED_ROWS: usize = 2 * TILE;
 
 /// The next of `left` things, cut into as few nearly equal parts of at most `most` as there can be.
 #[inline(always)]
@@ -86,15 +86,15 @@ pub(crate) fn add_product<S: Simd, R: Number>(
     let mut first = 0;
     while first < width {
         let wide = part(width - first, PANEL);
-        let mut own = Right { values: b, stride: width, first, wide };
-        if rows > FEW_ROWS {
+        let mut right = Right { values: b, stride: width, first, wide };
+        if rows > MAX_UNCOPIED_ROWS {
             panel.clear();
             for row in b.chunks_exact(width) {
                 panel.extend_from_slice(&row[first..first + wide]);
             }
-            own = Right { values: panel, stride: wide, first: 0, wide };
+            right = Right { values: panel, stride: wide, first: 0, wide };
         }
-        call(simd, Strip::<R, true> { a, b: own, out: &mut out[first..], stride: width });
+        call(simd, Strip::<R, true> { a, b: right, out: &mut out[first..], stride: width });
         first += wide;
     }
 }
@@ -153,8 +153,8 @@ impl<R: Number, const TRANSPOSED: bool> Strip<'_, R, TRANSPOSED> {
         let Self { a, b, out, stride } = self;
         let mut i = 0;
         while i < a.rows {
-            let own = Left { values: if TRANSPOSED { &a.values[i..] } else { &a.values[i * a.stride..] }, ..a };
-            let strip = Strip::<R, TRANSPOSED> { a: own, b, out: &mut out[i * stride..], stride };
+            let left = Left { values: if TRANSPOSED { &a.values[i..] } else { &a.values[i * a.stride..] }, ..a };
+            let strip = Strip::<R, TRANSPOSED> { a: left, b, out: &mut out[i * stride..], stride };
             i += match if S::IS_SCALAR { 1 } else { part(a.rows - i, TILE) } {
                 6 => strip.tile::<S, 6, N>(simd),
                 5 => strip.tile::<S, 5, N>(simd),
@@ -218,10 +218,10 @@ pub(crate) struct Dots<'a, T, R> {
     pub(crate) out: &'a mut [T],
 }
 
-/// Registers of a row that are worked on at once: a few rows of so many stay in the first-level cache.
+/// The registers of a row in one pass, so that a few such rows stay in the first-level cache.
 const SPAN: usize = 64;
 
-/// Rows of `C` whose partial sums are kept at once.
+/// The rows of `C` whose partial sums are computed together.
 const ROWS: usize = 8;
 
 /// The most columns of [`Dots`].
@@ -282,10 +282,10 @@ impl<R: Number> Span<'_, R> {
     #[inline(always)]
     fn add<S: Simd, const M: usize, const N: usize>(self, simd: S, sums: &mut [[R; MAX_COLUMNS]; ROWS], i: usize, k: usize) {
         let (mut left, mut right): ([&[R]; M], [&[R]; N]) = ([&[]; M], [&[]; N]);
-        let mut own = const { [[R::ZEROS; N]; M] };
+        let mut tile = const { [[R::ZEROS; N]; M] };
         for m in 0..M {
             left[m] = &self.a[m * self.width..][..self.span];
-            own[m].copy_from_slice(&sums[i + m][k..k + N]);
+            tile[m].copy_from_slice(&sums[i + m][k..k + N]);
         }
         for n in 0..N {
             right[n] = &self.b[n * self.width..][..self.span];
@@ -293,12 +293,12 @@ impl<R: Number> Span<'_, R> {
         for j in 0..self.span {
             for m in 0..M {
                 for n in 0..N {
-                    own[m][n] = left[m][j].fma(simd, right[n][j], own[m][n]);
+                    tile[m][n] = left[m][j].fma(simd, right[n][j], tile[m][n]);
                 }
             }
         }
         for m in 0..M {
-            sums[i + m][k..k + N].copy_from_slice(&own[m]);
+            sums[i + m][k..k + N].copy_from_slice(&tile[m]);
         }
     }
 }

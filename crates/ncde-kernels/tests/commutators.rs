@@ -7,7 +7,7 @@ use ncde_reference::{assert_close, assert_gradient, dot, narrow, uniform, wide};
 /// `[[M, v], [0, 0]]` of each block, one after the other, from a row.
 fn augmented(of: &Commutators, row: &[f64]) -> Vec<Vec<f64>> {
     let (b, n) = (of.block, of.block + 1);
-    let blocks = row.len() / of.each();
+    let blocks = row.len() / of.block_numbers();
     let entry = |block: usize, e: usize| row[e * blocks + block];
     let matrix = |block: usize| {
         let mut out = vec![0.0; n * n];
@@ -53,16 +53,16 @@ fn cases() -> impl Iterator<Item = (Commutators, usize, usize)> {
     sizes.into_iter().enumerate().flat_map(|(i, (block, blocks))| {
         [false, true].map(|vectors| {
             let of = Commutators { block, steps: 1 + (i + usize::from(vectors)) % 4, vectors, factor: 0.5 / (1.0 + i as f64) };
-            (of, blocks * of.each(), [1, 3, 70][i % 3])
+            (of, blocks * of.block_numbers(), [1, 3, 70][i % 3])
         })
     })
 }
 
 fn check<T: Float>(tolerance: f64) {
     for (i, (of, numbers, windows)) in cases().enumerate() {
-        let each = uniform(i as u64, windows * of.steps * numbers);
-        let seen = wide(&of.forward::<T>(numbers, &narrow(&each)).unwrap());
-        for (seen, window) in seen.chunks_exact(numbers).zip(each.chunks_exact(of.steps * numbers)) {
+        let matrices = uniform(i as u64, windows * of.steps * numbers);
+        let seen = wide(&of.forward::<T>(numbers, &narrow(&matrices)).unwrap());
+        for (seen, window) in seen.chunks_exact(numbers).zip(matrices.chunks_exact(of.steps * numbers)) {
             let wanted = naive(&of, window, numbers);
             assert_close(&format!("{of:?}"), &augmented(&of, seen).concat(), &wanted.concat(), tolerance);
         }
@@ -78,10 +78,12 @@ fn generators_are_those_of_the_formula() {
 #[test]
 fn gradients_are_finite_differences() {
     for (i, (of, numbers, windows)) in cases().filter(|(_, numbers, windows)| numbers * windows < 400).enumerate() {
-        let each = uniform(i as u64 + 30, windows * of.steps * numbers);
+        let matrices = uniform(i as u64 + 30, windows * of.steps * numbers);
         let weights = uniform(i as u64 + 60, windows * numbers);
-        let gradient = of.backward(numbers, &each, &weights).unwrap();
-        assert_gradient(&format!("{of:?}"), &each, &gradient, |each| dot(&of.forward(numbers, each).unwrap(), &weights));
+        let gradient = of.backward(numbers, &matrices, &weights).unwrap();
+        assert_gradient(&format!("{of:?}"), &matrices, &gradient, |matrices| {
+            dot(&of.forward(numbers, matrices).unwrap(), &weights)
+        });
     }
 }
 

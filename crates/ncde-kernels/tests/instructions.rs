@@ -13,11 +13,11 @@ use ncde_simd::with_each;
 fn pushed<T: Float>(case: &Case) -> Vec<f64> {
     let (a, coefficients, mut h) =
         (ncde_reference::narrow::<T>(&case.a), ncde_reference::narrow::<T>(&case.coefficients), Vec::new());
-    let each = case.columns * case.model.hidden();
+    let state_len = case.columns * case.model.hidden();
     let mut stream = Stream::new(&case.recurrence, &a).unwrap();
-    let mut state = ncde_reference::narrow::<T>(&case.initial[..each]);
+    let mut state = ncde_reference::narrow::<T>(&case.initial[..state_len]);
     for (t, lambda) in coefficients.chunks_exact(case.recurrence.coefficients()).take(case.length).enumerate() {
-        let beta = case.affine.as_ref().map(|affine| ncde_reference::narrow::<T>(&affine[t * each..(t + 1) * each]));
+        let beta = case.affine.as_ref().map(|affine| ncde_reference::narrow::<T>(&affine[t * state_len..(t + 1) * state_len]));
         stream.push(&mut state, lambda, beta.as_deref()).unwrap();
         h.extend_from_slice(&wide(&state));
     }

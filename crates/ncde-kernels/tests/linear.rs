@@ -128,18 +128,23 @@ fn long_series() {
 fn a_batch_is_its_series_one_by_one() {
     for (i, model) in small(3).into_iter().chain(large(2)).enumerate() {
         let all = case(400 + i as u64, &model, STEPS[1], [5, 4, 2]);
-        let each = all.columns * model.hidden();
+        let state_len = all.columns * model.hidden();
         let states = all.forward().unwrap();
         for b in 0..all.batch {
             let width = all.length * all.recurrence.coefficients();
             let one = Case {
                 batch: 1,
                 coefficients: all.coefficients[b * width..(b + 1) * width].to_vec(),
-                initial: all.initial[b * each..(b + 1) * each].to_vec(),
-                affine: all.affine.as_ref().map(|x| x[b * all.length * each..(b + 1) * all.length * each].to_vec()),
+                initial: all.initial[b * state_len..(b + 1) * state_len].to_vec(),
+                affine: all.affine.as_ref().map(|x| x[b * all.length * state_len..(b + 1) * all.length * state_len].to_vec()),
                 ..all.clone()
             };
-            assert_close(&one.name(), &one.forward().unwrap(), &states[b * all.length * each..][..all.length * each], 1e-14);
+            assert_close(
+                &one.name(),
+                &one.forward().unwrap(),
+                &states[b * all.length * state_len..][..all.length * state_len],
+                1e-14,
+            );
         }
     }
 }

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use ncde_kernels::{Affine, Error, Mode, Recurrence, Structure, Transition};
-use ncde_reference::assert_close;
 use ncde_reference::model::{Case, Model, large, small};
 use ncde_reference::reference::assert_gradients;
+use ncde_reference::{assert_close, on_threads};
 
 fn closed(channels: usize) -> impl Iterator<Item = Model> {
     small(channels).into_iter().chain(large(channels)).filter(|model| model.field.structure().is_closed())
@@ -84,10 +84,7 @@ fn results_do_not_depend_on_threads() {
         for mode in [Mode::Recurrent, Mode::Parallel, Mode::Auto] {
             let Ok(recurrence) = Recurrence::new(model.field.clone()).with_mode(mode) else { continue };
             let case = Case::new(i as u64, &model, recurrence.with_chunk(4), [19, 11, 1 + i % 2]).ragged();
-            let run = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| (case.run::<f32>(), case.run::<f64>()))
-            };
+            let run = |threads| on_threads(threads, || (case.run::<f32>(), case.run::<f64>()));
             let one = run(1);
             assert!(one == run(2), "2 threads, {mode:?}, {}", case.name());
             assert!(one == run(5), "5 threads, {mode:?}, {}", case.name());

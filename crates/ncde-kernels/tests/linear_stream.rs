@@ -8,11 +8,11 @@ use ncde_reference::model::{Case, large, small};
 /// The states of the first series, pushed one by one.
 fn pushed(case: &Case) -> Vec<f64> {
     let mut stream = Stream::new(&case.recurrence, &case.a).unwrap();
-    let (each, width) = (case.columns * case.model.hidden(), case.recurrence.coefficients());
-    let mut h = case.initial[..each].to_vec();
+    let (state_len, width) = (case.columns * case.model.hidden(), case.recurrence.coefficients());
+    let mut h = case.initial[..state_len].to_vec();
     let mut states = Vec::new();
     for t in 0..case.length {
-        let beta = case.affine.as_ref().map(|affine| &affine[t * each..(t + 1) * each]);
+        let beta = case.affine.as_ref().map(|affine| &affine[t * state_len..(t + 1) * state_len]);
         stream.push(&mut h, &case.coefficients[t * width..(t + 1) * width], beta).unwrap();
         states.extend_from_slice(&h);
     }

@@ -219,20 +219,20 @@ fn expanded(channels: usize, depth: usize, table: &[Bracket]) -> Vec<Vec<f64>> {
     let place = |word: &[usize]| all.iter().position(|w| w == word);
     let mut elements: Vec<Vec<f64>> = Vec::new();
     for &bracket in table {
-        let mut own = vec![0.0; all.len()];
+        let mut element = vec![0.0; all.len()];
         match bracket {
-            Bracket::Letter(k) => own[k] = 1.0,
+            Bracket::Letter(k) => element[k] = 1.0,
             Bracket::Pair(p, q) => {
                 for (i, u) in all.iter().enumerate() {
                     for (j, v) in all.iter().enumerate() {
                         if let Some(at) = place(&[u.as_slice(), v].concat()) {
-                            own[at] += elements[p][i] * elements[q][j] - elements[q][i] * elements[p][j];
+                            element[at] += elements[p][i] * elements[q][j] - elements[q][i] * elements[p][j];
                         }
                     }
                 }
             }
         }
-        elements.push(own);
+        elements.push(element);
     }
     elements
 }

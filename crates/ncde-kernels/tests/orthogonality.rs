@@ -63,8 +63,8 @@ fn sparse() {
         let keep = (hidden as f64).powf(-0.5);
         let u = uniform(20_000 + seed, 2 * hidden * hidden);
         let mask = |k: usize| {
-            let kept = (0..hidden * hidden).filter(|i| u[k * hidden * hidden + i] + 0.5 < keep);
-            kept.map(|i| (i / hidden, i % hidden)).collect()
+            let entries = (0..hidden * hidden).filter(|i| u[k * hidden * hidden + i] + 0.5 < keep);
+            entries.map(|i| (i / hidden, i % hidden)).collect()
         };
         let model = Model::with_masks(hidden, (0..2).map(mask).collect());
         let a = normal(seed, model.field.parameters(), (hidden as f64 * keep).powf(-0.5));

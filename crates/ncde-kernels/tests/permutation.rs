@@ -5,7 +5,7 @@ use ncde_kernels::permutation::{Diagonal, OneHot, OneHotMap, Stream};
 use ncde_kernels::scan::Numbers;
 use ncde_kernels::{Error, Mode};
 use ncde_reference::permutation::{Case, KINDS, cases, compare};
-use ncde_reference::{assert_close, assert_gradient, dot};
+use ncde_reference::{assert_close, assert_gradient, dot, on_threads};
 use proptest::prelude::*;
 
 /// One-hot by columns and by rows.
@@ -94,10 +94,7 @@ fn results_do_not_depend_on_threads() {
             let columns = case.spec.columns();
             (0..205).step_by(3).for_each(|row| case.control[row * columns] += row as f64 / 64.0);
             case.spec = case.spec.with_mode(mode).with_chunk(8);
-            let run = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| (case.run::<f32>(), case.run::<f64>()))
-            };
+            let run = |threads| on_threads(threads, || (case.run::<f32>(), case.run::<f64>()));
             let one = run(1);
             assert!(one == run(2), "2 threads, {}", case.name());
             assert!(one == run(5), "5 threads, {}", case.name());
@@ -114,7 +111,7 @@ fn a_batch_is_its_series() {
         let part = |values: &[f64], b: usize| values[b * (values.len() / case.batch)..][..values.len() / case.batch].to_vec();
         let mut dictionary = vec![0.0; case.dictionary.len()];
         for b in 0..case.batch {
-            let own = Case {
+            let single = Case {
                 batch: 1,
                 control: part(&case.control, b),
                 initial: part(&case.initial, b),
@@ -123,12 +120,12 @@ fn a_batch_is_its_series() {
                 weights: part(&case.weights, b),
                 ..case.clone()
             };
-            let (states, of) = own.run::<f64>();
+            let (states, of) = single.run::<f64>();
             let name = format!("{}, series {b}", case.name());
             assert_close(&name, &part(&whole.0, b), &states, 1e-13);
             assert_close(&name, &part(&whole.1.control, b), &of.control, 1e-12);
             assert_close(&name, &part(&whole.1.initial, b), &of.initial, 1e-12);
-            dictionary.iter_mut().zip(of.dictionary).for_each(|(sum, own)| *sum += own);
+            dictionary.iter_mut().zip(of.dictionary).for_each(|(sum, g)| *sum += g);
         }
         assert_close(&case.name(), &whole.1.dictionary, &dictionary, 1e-12);
     }

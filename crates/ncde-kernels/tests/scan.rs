@@ -4,7 +4,7 @@
 use ncde_kernels::scan::{Input, Numbers, Scan};
 use ncde_kernels::{Error, Mode};
 use ncde_reference::scan::{Case, KINDS, compare};
-use ncde_reference::{assert_gradient, dot};
+use ncde_reference::{assert_gradient, dot, on_threads};
 
 #[test]
 fn the_recurrence_number_by_number() {
@@ -64,10 +64,7 @@ fn results_do_not_depend_on_threads() {
         for mode in [Mode::Recurrent, Mode::Parallel, Mode::Auto] {
             let mut case = Case::new(4, numbers, [5, 111, 19]);
             case.scan = case.scan.with_mode(mode).with_chunk(8);
-            let run = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| (case.run::<f32>(), case.run::<f64>()))
-            };
+            let run = |threads| on_threads(threads, || (case.run::<f32>(), case.run::<f64>()));
             let one = run(1);
             assert!(one == run(2), "2 threads, {}", case.name());
             assert!(one == run(5), "5 threads, {}", case.name());

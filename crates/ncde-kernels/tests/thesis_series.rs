@@ -178,14 +178,14 @@ const HIDDEN: usize = STATES * INPUTS;
 fn stacked(c: &[[f64; STATES]; INPUTS]) -> Vec<(Field, Vec<f64>)> {
     let diagonal = Field::new(Structure::Diagonal { hidden: HIDDEN }, INPUTS).unwrap();
     let block = Field::new(Structure::blocks(HIDDEN, STATES).unwrap(), INPUTS).unwrap();
-    let (mut own, mut full) = (vec![0.0; diagonal.parameters()], vec![0.0; block.parameters()]);
+    let (mut diagonals, mut full) = (vec![0.0; diagonal.parameters()], vec![0.0; block.parameters()]);
     for k in 0..INPUTS {
         for s in 0..STATES {
-            own[k * HIDDEN + k * STATES + s] = c[k][s];
+            diagonals[k * HIDDEN + k * STATES + s] = c[k][s];
             full[(k * INPUTS + k) * STATES * STATES + s * STATES + s] = c[k][s];
         }
     }
-    vec![(diagonal, own), (block, full)]
+    vec![(diagonal, diagonals), (block, full)]
 }
 
 /// The states of the affine field `dh = sum_k A^k h domega^k + B dxi` from rows of `domega` and `B dxi`.

@@ -1,15 +1,19 @@
-//! What kernels are held against, on processors and on GPUs: random models, an obviously right recurrence with full matrices in f64, one step after another, and the same for
-//! scans, permutations and neural solves. Compiled once, by itself, so that tests of kernels need not be optimised for its sake.
+//! Reference implementations and random cases for the tests of other crates.
+//!
+//! Kernels on processors and GPUs are compared with recurrences of full matrices in `f64`, one step after another, and with the same for
+//! scans, permutations and neural solves; [`mutation`] makes broken files for tests of readers. It is a crate so that it is compiled and
+//! optimised once.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "for tests alone: what is wrong fails them"
+    reason = "only tests use this crate, and a panic fails the test"
 )]
 
 pub mod matrix;
 pub mod model;
+pub mod mutation;
 pub mod neural;
 pub mod permutation;
 pub mod reference;
@@ -31,6 +35,11 @@ pub fn normal(seed: u64, n: usize, deviation: f64) -> Vec<f64> {
     let u = uniform(seed, 2 * n);
     let number = |u: &[f64]| (-2.0 * (1.0 - (u[0] + 0.5)).ln()).sqrt() * (std::f64::consts::TAU * u[1]).cos();
     u.chunks_exact(2).map(|u| deviation * number(u)).collect()
+}
+
+/// Runs `f` in a pool of `threads` threads.
+pub fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
 }
 
 /// `factor x`.

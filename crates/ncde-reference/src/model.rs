@@ -79,11 +79,11 @@ impl Model {
     pub fn matrices(&self, a: &[f64]) -> Vec<Vec<f64>> {
         let n = self.hidden();
         let matrix = |k: usize| {
-            let own = &a[self.field.channel(k)];
+            let parameters = &a[self.field.channel(k)];
             let mut m = vec![0.0; n * n];
             match self.field.structure() {
                 Structure::Dplr { rank, .. } => {
-                    let (d, uv) = own.split_at(n);
+                    let (d, uv) = parameters.split_at(n);
                     let (u, v) = uv.split_at(n * rank);
                     for r in 0..n {
                         m[r * n + r] += d[r];
@@ -93,19 +93,19 @@ impl Model {
                     }
                 }
                 Structure::Sparse { .. } => {
-                    for (&(r, c), &x) in self.masks[k].iter().zip(own) {
+                    for (&(r, c), &x) in self.masks[k].iter().zip(parameters) {
                         m[r * n + c] = x;
                     }
                 }
                 Structure::WalshHadamard { bound, .. } => {
                     for i in 0..n * n {
-                        let x = own[i % n];
+                        let x = parameters[i % n];
                         m[i] = sylvester(n, i) * if *bound == Bound::Tanh { x.tanh() } else { x };
                     }
                 }
                 _ => {
                     for (i, place) in block_places(&self.field).into_iter().enumerate() {
-                        m[place] = own[i];
+                        m[place] = parameters[i];
                     }
                 }
             }
@@ -119,10 +119,10 @@ impl Model {
         let n = self.hidden();
         let mut da = vec![0.0; a.len()];
         for (k, g) in gradient.iter().enumerate() {
-            let (own, da) = (&a[self.field.channel(k)], &mut da[self.field.channel(k)]);
+            let (parameters, da) = (&a[self.field.channel(k)], &mut da[self.field.channel(k)]);
             match self.field.structure() {
                 Structure::Dplr { rank, .. } => {
-                    let (u, v) = own[n..].split_at(n * rank);
+                    let (u, v) = parameters[n..].split_at(n * rank);
                     for r in 0..n {
                         da[r] = g[r * n + r];
                         for c in 0..n {
@@ -140,7 +140,7 @@ impl Model {
                 }
                 Structure::WalshHadamard { bound, .. } => {
                     for i in 0..n * n {
-                        let slope = if *bound == Bound::Tanh { 1.0 - own[i % n].tanh().powi(2) } else { 1.0 };
+                        let slope = if *bound == Bound::Tanh { 1.0 - parameters[i % n].tanh().powi(2) } else { 1.0 };
                         da[i % n] += g[i] * sylvester(n, i) * slope;
                     }
                 }
@@ -228,17 +228,17 @@ pub struct Case {
 impl Case {
     /// Random input.
     pub fn new(seed: u64, model: &Model, recurrence: Recurrence, [batch, length, columns]: [usize; 3]) -> Self {
-        let (width, each) = (recurrence.coefficients(), columns * model.hidden());
+        let (width, state) = (recurrence.coefficients(), columns * model.hidden());
         Self {
             batch,
             length,
             columns,
             a: model.parameters(seed),
             coefficients: scaled(&uniform(seed + 1, batch * length * width), 2.0 / (width as f64).sqrt()),
-            initial: uniform(seed + 2, batch * each),
-            affine: Some(uniform(seed + 3, batch * length * each)),
+            initial: uniform(seed + 2, batch * state),
+            affine: Some(uniform(seed + 3, batch * length * state)),
             lengths: None,
-            weights: uniform(seed + 4, batch * length * each),
+            weights: uniform(seed + 4, batch * length * state),
             model: model.clone(),
             recurrence,
         }

@@ -122,8 +122,8 @@ impl Case {
             for t in 0..self.length {
                 let row = b * self.length + t;
                 if t < self.lengths.as_ref().map_or(self.length, |lengths| lengths[b]) {
-                    let own = &self.control[row * columns..][..columns];
-                    let raw = &own[self.spec.matrices()..];
+                    let control = &self.control[row * columns..][..columns];
+                    let raw = &control[self.spec.matrices()..];
                     let dt = self.spans.as_ref().map_or(1.0, |spans| spans[row]);
                     let d = |j: usize| match self.spec.diagonal() {
                         Diagonal::One => [1.0, 0.0],
@@ -135,7 +135,7 @@ impl Case {
                     };
                     let p = p(row);
                     let mut next: Vec<Complex> = (0..hidden)
-                        .map(|i| if self.spec.has_input() { pair(&own[columns - width..], i) } else { [0.0; 2] })
+                        .map(|i| if self.spec.has_input() { pair(&control[columns - width..], i) } else { [0.0; 2] })
                         .collect();
                     for (j, &h) in h.iter().enumerate() {
                         for (i, next) in next.iter_mut().enumerate() {

@@ -97,8 +97,8 @@ impl<'a> Reference<'a> {
         for (product, lambda) in self.products.iter().zip(&case.coefficients[row * self.words.len()..]) {
             add(&mut omega, *lambda, product);
         }
-        let each = case.columns * n;
-        Flow::new(case, &omega, case.affine.as_ref().map(|affine| &affine[row * each..(row + 1) * each]))
+        let state_len = case.columns * n;
+        Flow::new(case, &omega, case.affine.as_ref().map(|affine| &affine[row * state_len..(row + 1) * state_len]))
     }
 
     fn steps(&self, b: usize) -> usize {
@@ -110,10 +110,10 @@ impl<'a> Reference<'a> {
 pub fn states(case: &Case) -> Vec<f64> {
     let reference = Reference::new(case);
     let n = case.model.hidden();
-    let each = case.columns * n;
+    let state_len = case.columns * n;
     let mut states = Vec::new();
     for b in 0..case.batch {
-        let mut h = case.initial[b * each..(b + 1) * each].to_vec();
+        let mut h = case.initial[b * state_len..(b + 1) * state_len].to_vec();
         for t in 0..case.length {
             if t < reference.steps(b) {
                 let row = b * case.length + t;
@@ -123,7 +123,7 @@ pub fn states(case: &Case) -> Vec<f64> {
                     h.copy_from_slice(&next[..n]);
                 }
                 if let (Some(affine), Affine::Approximate) = (&case.affine, case.recurrence.affine()) {
-                    add(&mut h, 1.0, &affine[row * each..(row + 1) * each]);
+                    add(&mut h, 1.0, &affine[row * state_len..(row + 1) * state_len]);
                 }
             }
             states.extend_from_slice(&h);
@@ -136,43 +136,47 @@ pub fn states(case: &Case) -> Vec<f64> {
 pub fn gradients(case: &Case, states: &[f64]) -> Gradients<f64> {
     let reference = Reference::new(case);
     let n = case.model.hidden();
-    let each = case.columns * n;
+    let state_len = case.columns * n;
     let width = reference.words.len();
     let mut d_matrices = vec![vec![0.0; n * n]; reference.matrices.len()];
     let mut coefficients = vec![0.0; case.coefficients.len()];
     let mut affine = case.affine.as_ref().map(|affine| vec![0.0; affine.len()]);
     let mut initial = Vec::new();
     for b in 0..case.batch {
-        let mut g = vec![0.0; each];
+        let mut g = vec![0.0; state_len];
         for t in (0..case.length).rev() {
             let row = b * case.length + t;
-            let own = row * each..(row + 1) * each;
-            add(&mut g, 1.0, &case.weights[own.clone()]);
+            let states_of_step = row * state_len..(row + 1) * state_len;
+            add(&mut g, 1.0, &case.weights[states_of_step.clone()]);
             if t >= reference.steps(b) {
                 continue;
             }
-            let before = if t == 0 { &case.initial[b * each..(b + 1) * each] } else { &states[own.start - each..own.start] };
+            let before = if t == 0 {
+                &case.initial[b * state_len..(b + 1) * state_len]
+            } else {
+                &states[states_of_step.start - state_len..states_of_step.start]
+            };
             let flow = reference.flow(row);
             let (size, back) = (flow.size, transposed(flow.size, &flow.flow));
             if let (Some(affine), Affine::Approximate) = (&mut affine, case.recurrence.affine()) {
-                affine[own.clone()].copy_from_slice(&g);
+                affine[states_of_step.clone()].copy_from_slice(&g);
             }
             let mut d_flow = vec![0.0; size * size];
             for c in 0..case.columns {
                 let h = flow.extended(&before[c * n..(c + 1) * n], c);
-                let mut own = vec![0.0; size];
-                own[..n].copy_from_slice(&g[c * n..(c + 1) * n]);
+                let mut extended = vec![0.0; size];
+                extended[..n].copy_from_slice(&g[c * n..(c + 1) * n]);
                 for r in 0..n {
-                    add(&mut d_flow[r * size..(r + 1) * size], own[r], &h);
+                    add(&mut d_flow[r * size..(r + 1) * size], extended[r], &h);
                 }
-                g[c * n..(c + 1) * n].copy_from_slice(&apply(size, &back, &own)[..n]);
+                g[c * n..(c + 1) * n].copy_from_slice(&apply(size, &back, &extended)[..n]);
             }
             let d_generator = match flow.transition {
                 Transition::Euler => d_flow,
                 Transition::Exp => derivative(size, &transposed(size, &flow.generator), &d_flow),
             };
             if let (Some(affine), true) = (&mut affine, size > n) {
-                for (c, out) in affine[own].chunks_exact_mut(n).enumerate() {
+                for (c, out) in affine[states_of_step].chunks_exact_mut(n).enumerate() {
                     (0..n).for_each(|r| out[r] = d_generator[r * size + n + c]);
                 }
             }
@@ -187,8 +191,8 @@ pub fn gradients(case: &Case, states: &[f64]) -> Gradients<f64> {
                     if word.len() == 1 {
                         add(&mut d_matrices[k], lambda, &d_omega);
                     } else {
-                        let own = multiply(n, &multiply(n, &transposed(n, &left), &d_omega), &transposed(n, &right));
-                        add(&mut d_matrices[k], lambda, &own);
+                        let product = multiply(n, &multiply(n, &transposed(n, &left), &d_omega), &transposed(n, &right));
+                        add(&mut d_matrices[k], lambda, &product);
                     }
                 }
             }

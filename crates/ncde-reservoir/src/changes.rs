@@ -1,18 +1,18 @@
-//! Memories of how a signal came to its present value: those of [`Legendre`] about that value.
+//! Legendre memories relative to the present value of a signal.
 //!
 //! ```text
 //! z = m - x e_0,      z <- e^{gA} z + (g phi_2(gA) B - e_0) (x_1 - x_0)
 //! ```
 //!
-//! As `m = x e_0` for a signal that was always `x`, the level drops out: `z` is a Linear NCDE driven by `(t, x)` that sees increments alone. It is 0 in the beginning, forgets
-//! what is older than its span, and does not know whether a signal that drifts has moved by one deviation or by a million.
+//! A constant signal `x` has the memory `m = x e_0`, so `z` does not depend on the level: it is a Linear NCDE driven by the increments of
+//! `(t, x)`. It starts at 0, forgets what is older than its span, and stays small for a signal that drifts far.
 
 use ncde_simd::{Kernel, Simd, dispatch};
 
 use crate::legendre::Legendre;
-use crate::memory::{Flows, padded};
+use crate::memory::{FlowCache, padded};
 
-/// Memories of some spans, for signals side by side.
+/// Memories of several channels over several spans.
 #[derive(Debug, Clone)]
 pub struct Changes {
     legendre: Legendre,
@@ -23,23 +23,23 @@ pub struct Changes {
 /// Working memory of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct ChangesScratch {
-    flows: Vec<Flows>,
+    flows: Vec<FlowCache>,
     moved: Vec<f32>,
     next: Vec<f32>,
 }
 
 impl Changes {
-    /// Of this order, over these spans, for so many channels.
+    /// Memories of this order over these spans.
     pub fn new(order: usize, spans: Vec<f64>, channels: usize) -> Self {
         Self { legendre: Legendre::new(order), spans, channels }
     }
 
-    /// How many numbers are kept.
+    /// The size of the state.
     pub fn state(&self) -> usize {
         self.spans.len() * self.size()
     }
 
-    /// How many features there are: `[spans, order, channels]`.
+    /// The number of features: `[spans, order, channels]`.
     pub fn features(&self) -> usize {
         self.spans.len() * self.legendre.order() * self.channels
     }
@@ -48,29 +48,29 @@ impl Changes {
         self.legendre.order() * padded(self.channels)
     }
 
-    /// Takes what each channel changed by over a gap of time.
+    /// Updates the state with the change of each channel over a gap of time.
     pub fn push(&self, state: &mut [f32], gap: f64, changes: impl Iterator<Item = f32>, scratch: &mut ChangesScratch) {
         let ChangesScratch { flows, moved, next } = scratch;
-        flows.resize_with(self.spans.len(), Flows::default);
+        flows.resize_with(self.spans.len(), FlowCache::default);
         moved.clear();
         moved.extend(changes);
         moved.resize(padded(self.channels), 0.0);
         next.resize(self.size(), 0.0);
-        for ((own, span), flows) in state.chunks_exact_mut(self.size().max(1)).zip(&self.spans).zip(flows) {
-            let flow = flows.over(&self.legendre, gap / span);
-            dispatch(Change { state: &flow.state, change: &flow.change, from: own, moved, to: next });
-            own.copy_from_slice(next);
+        for ((memory, span), cache) in state.chunks_exact_mut(self.size().max(1)).zip(&self.spans).zip(flows) {
+            let flow = cache.over(&self.legendre, gap / span);
+            dispatch(Change { state: &flow.state, change: &flow.change, from: memory, moved, to: next });
+            memory.copy_from_slice(next);
         }
     }
 
-    /// The features.
+    /// Appends the features to `out`.
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
         let width = padded(self.channels);
         state.chunks_exact(width.max(1)).for_each(|row| out.extend(&row[..self.channels]));
     }
 }
 
-/// One row of one span: `[order, width]` from and to.
+/// The update of one span, `[order, width]`.
 struct Change<'a> {
     state: &'a [f32],
     change: &'a [f32],

@@ -1,4 +1,4 @@
-//! The memory of the last `theta` of a signal, as coefficients of Legendre polynomials: a fixed Linear NCDE, driven by `(t, x)`.
+//! The Legendre memory: the last `theta` of a signal as coefficients of Legendre polynomials, a fixed Linear NCDE driven by `(t, x)`.
 //!
 //! ```text
 //! m' = (A m + B x) / theta,    A_ij = (2i + 1) (-1 if i < j else (-1)^(i-j+1)),    B_i = (2i + 1) (-1)^i
@@ -11,7 +11,7 @@
 //! m <- e^{gA} m + g phi_1(gA) B x_0 + g phi_2(gA) B (x_1 - x_0),    phi_1(z) = (e^z - 1) / z,   phi_2(z) = (e^z - 1 - z) / z^2
 //! ```
 //!
-//! so times may lie anywhere and gaps are no special case. `A` has the simple eigenvalues `lambda_k` that are the roots of the denominator of the
+//! so times need not be regular. `A` has the simple eigenvalues `lambda_k` that are the roots of the denominator of the
 //! Padé approximant `[q-1/q]` of `e^{-s}`, and `f(gA) = sum_k f(g lambda_k) R_k` with `R_k = prod_{j != k} (A - lambda_j) / (lambda_k - lambda_j)`: a flow costs
 //! `q / 2` exponentials and as many sums of small matrices, for any gap.
 //!
@@ -41,32 +41,32 @@ pub const MAX_ORDER: usize = 12;
 #[derive(Debug, Clone)]
 pub struct Legendre {
     order: usize,
-    /// One of each pair of eigenvalues.
+    /// One of each pair of complex conjugate eigenvalues, and the real one if there is one.
     modes: Vec<Mode>,
 }
 
 #[derive(Debug, Clone)]
 struct Mode {
     value: Complex,
-    /// `R_k`, row by row; twice that for one of a pair.
+    /// `R_k`, row by row; doubled where it stands for a conjugate pair.
     residue: Vec<Complex>,
     /// `R_k B`.
     input: Vec<Complex>,
 }
 
-/// What happens over a gap.
+/// The solution over a gap as a linear map.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Flow {
     /// `e^{gA}`, `[q, q]`, row by row.
     pub state: Vec<f32>,
-    /// What `x_0` adds, `[q]`.
+    /// The coefficient of `x_0`, `[q]`.
     pub value: Vec<f32>,
-    /// What `x_1 - x_0` adds, `[q]`.
+    /// The coefficient of `x_1 - x_0`, `[q]`.
     pub change: Vec<f32>,
 }
 
 impl Legendre {
-    /// Of an order from 1 to [`MAX_ORDER`]; others are taken for the nearest.
+    /// The memory of an order from 1 to [`MAX_ORDER`]; other orders are clamped to that range.
     pub fn new(order: usize) -> Self {
         let q = order.clamp(1, MAX_ORDER);
         let (a, b) = generator(q);
@@ -76,7 +76,7 @@ impl Legendre {
         Self { order: q, modes }
     }
 
-    /// `q`.
+    /// The order `q`.
     pub fn order(&self) -> usize {
         self.order
     }
@@ -132,7 +132,7 @@ pub fn generator(q: usize) -> (Vec<f64>, Vec<f64>) {
     ((0..q * q).map(|n| entry(n / q, n % q)).collect(), (0..q).map(|i| (2 * i + 1) as f64 * sign(i)).collect())
 }
 
-/// The roots of `sum_i C(q, i) (2q - 1 - i)! / (2q - 1)! s^i`, all at once (Durand and Kerner).
+/// The roots of `sum_i C(q, i) (2q - 1 - i)! / (2q - 1)! s^i`, by the simultaneous iteration of Durand and Kerner.
 fn eigenvalues(q: usize) -> Vec<Complex> {
     // From the leading coefficient down, that one 1: c_{i-1} / c_i = i (2q - i) / (q - i + 1).
     let mut coefficients = vec![1.0];
@@ -163,7 +163,7 @@ fn eigenvalues(q: usize) -> Vec<Complex> {
             break;
         }
     }
-    // Real ones are real, and pairs are pairs.
+    // Real roots have a rounding error as their imaginary part.
     roots.iter().map(|&[x, y]| if y.abs() < 1e-9 { [x, 0.0] } else { [x, y] }).collect()
 }
 
@@ -172,7 +172,7 @@ fn functions(z: Complex) -> [Complex; 3] {
     let size = z[0].exp();
     let exponential = [size * z[1].cos(), size * z[1].sin()];
     if z[0].hypot(z[1]) < 0.5 {
-        // Differences of nearly equal numbers otherwise: phi_2 = sum_n z^n / (n + 2)!.
+        // The quotients below would cancel; phi_2 = sum_n z^n / (n + 2)!.
         let (mut term, mut second) = ([0.5, 0.0], [0.0; 2]);
         for n in 3..20 {
             second = [second[0] + term[0], second[1] + term[1]];
@@ -200,7 +200,7 @@ pub fn polynomials(q: usize, x: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Runge and Kutta's method with steps so small that nothing is left to see.
+    /// The classical Runge-Kutta method with 20,000 steps.
     fn solved(q: usize, gap: f64, mut m: Vec<f64>, [from, to]: [f64; 2]) -> Vec<f64> {
         let (a, b) = generator(q);
         let steps = 20_000;
@@ -248,7 +248,7 @@ mod tests {
         let mut m = vec![0.0_f32; q];
         let signal = |t: f64| (4.0 * t).sin();
         let mut t = 0.0;
-        // Times of no grid, one span and a half.
+        // Irregular times over one span and a half.
         for k in 0..400 {
             let gap = 0.002 + 0.004 * ((f64::from(k) * 0.7).sin() + 1.0) / 2.0;
             let flow = memory.flow(gap);
@@ -267,8 +267,8 @@ mod tests {
         }
         let flow = memory.flow(0.37);
         for i in 0..q {
-            let kept = flow.state[i * q] + flow.value[i];
-            assert!((kept - if i == 0 { 1.0 } else { 0.0 }).abs() < 1e-5, "{i}: {kept}");
+            let constant = flow.state[i * q] + flow.value[i];
+            assert!((constant - if i == 0 { 1.0 } else { 0.0 }).abs() < 1e-5, "{i}: {constant}");
         }
     }
 }

@@ -5,25 +5,26 @@
 //! rows   mixtures     memory of a span            responses          pools, all of them running sums         leave-one-out
 //! ```
 //!
-//! Nothing before the readout is trained. Times may lie anywhere: a memory moves exactly over any gap of a piecewise linear path ([`legendre`]). What is kept of a series
-//! is a fixed count of numbers, so it can be streamed, and beyond the horizon what is old fades, so a stream can run for ever.
+//! Only the readout is trained. Times may be irregular: a memory advances exactly over any gap of a piecewise linear path ([`legendre`]). The state
+//! of a series has a fixed size, so that a series can be streamed; sums over rows older than the horizon fade, so that a stream needs no end.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`legendre`] | the memory and its flow over a gap |
 //! | `memory` | memories of many signals, row after row |
-//! | [`changes`] | memories about the present value, which see increments alone |
-//! | [`turns`] | what of a signal turns at a frequency, lately |
+//! | [`changes`] | memories relative to the present value, driven by increments |
+//! | [`fourier`] | sliding Fourier coefficients of increments |
 //! | `pool` | the running sums of responses above thresholds |
-//! | [`responses`] | mixtures, memories, responses and their pools together |
-//! | [`summary`] | memories at the end, moments and extremes of channels |
+//! | [`responses`] | pooled responses: mixtures, memories and pools together |
+//! | [`summary`] | memories at the end of a series, moments and extremes of channels |
 //! | `windows` | increments over windows of the horizon |
 //! | [`ridge`] | the readout, and its exact leave-one-out error |
-//! | [`sums`] | the same for many rows of few features |
+//! | [`sums`] | the same from sums of products, for many rows of few features |
 //!
-//! This crate knows slices of `f32` and `f64`, and nothing else.
+//! This crate works on slices of `f32` and `f64` and depends on no tensor library.
 
 pub mod changes;
+pub mod fourier;
 pub mod legendre;
 mod memory;
 mod pool;
@@ -31,11 +32,10 @@ pub mod responses;
 pub mod ridge;
 pub mod summary;
 pub mod sums;
-pub mod turns;
 mod windows;
 
 pub use changes::{Changes, ChangesScratch};
+pub use fourier::{FourierScratch, SlidingFourier};
 pub use pool::{CUTS, LANES, Pooling};
 pub use responses::{Family, Responses, Rows, Scratch, Shape};
 pub use summary::{Summary, SummaryScratch, SummaryShape};
-pub use turns::{Turns, TurnsScratch};

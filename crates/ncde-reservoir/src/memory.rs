@@ -1,39 +1,39 @@
-//! Memories of several signals side by side, a few rows at a time.
+//! Legendre memories of several signals in vector registers, a few rows at a time.
 //!
-//! A row moves `m` over its gap (see [`Legendre`]). A series begins as if its first value had always been there: `m = x e_0`.
+//! A row advances `m` over its gap (see [`Legendre`]). A series starts as if its first value had always been there: `m = x e_0`.
 
 use ncde_simd::{Kernel, Simd, call};
 
 use crate::legendre::{Flow, Legendre};
 
-/// Signals are moved this many at a time.
+/// The number of signals in a group.
 pub(crate) const LANES: usize = 16;
 
-/// Rows that are moved before anything else happens: what is computed from them stays in the first cache.
+/// The number of rows whose memories are computed before they are pooled, so that they stay in the first-level cache.
 pub(crate) const CHUNK: usize = 32;
 
-/// The usual order of memories of responses.
-pub(crate) const USUAL_ORDER: usize = 9;
+/// The order for which the loops are unrolled: that of most models.
+pub(crate) const UNROLLED_ORDER: usize = 9;
 
-/// Whole registers of lanes that hold so many signals.
+/// The number of signals rounded up to whole groups.
 pub(crate) fn padded(signals: usize) -> usize {
     signals.next_multiple_of(LANES)
 }
 
-/// A gap to about six digits, so that times which are nearly regular share their flow; a function of the gap alone, or results would depend on
-/// what came before.
+/// Rounds a gap to about six digits, so that nearly regular times share a flow. It depends on the gap alone: otherwise a result would depend on
+/// earlier rows.
 pub(crate) fn rounded(gap: f64) -> f64 {
     f64::from_bits((gap.to_bits() + (1 << 31)) & !((1 << 32) - 1))
 }
 
-/// The flows of one span, the last one kept: most series are regular.
+/// The last flow of one span: most series are regular, so the next gap usually needs it again.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flows {
+pub(crate) struct FlowCache {
     gap: f64,
     flow: Flow,
 }
 
-impl Flows {
+impl FlowCache {
     /// The flow over a gap of time, for a span.
     pub(crate) fn over(&mut self, legendre: &Legendre, gap: f64) -> &Flow {
         let gap = rounded(gap);
@@ -44,15 +44,15 @@ impl Flows {
     }
 }
 
-/// Moves memories `[q + 1, width]`, the signals themselves last, over a gap to new signals.
-pub(crate) struct Move<'a> {
+/// Advances memories `[q + 1, width]`, whose last row is the signals themselves, over a gap to new signals.
+pub(crate) struct Advance<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) from: &'a [f32],
     pub(crate) signals: &'a [f32],
     pub(crate) to: &'a mut [f32],
 }
 
-impl Kernel for Move<'_> {
+impl Kernel for Advance<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -70,20 +70,20 @@ impl Kernel for Move<'_> {
                 simd.mul_add_e_f32s(simd.splat_f32s(flow.change[i]), change, held)
             };
             let entries = flow.state.chunks_exact(q.max(1));
-            if q == USUAL_ORDER {
-                // All of it in registers, and the loop unrolled.
-                let memory: [S::f32s; USUAL_ORDER] = std::array::from_fn(|j| from[j * width + l]);
+            if q == UNROLLED_ORDER {
+                // The memory fits the registers, and the loop is unrolled.
+                let memory: [S::f32s; UNROLLED_ORDER] = std::array::from_fn(|j| from[j * width + l]);
                 for (i, entries) in entries.enumerate() {
                     let mut sum = start(i);
-                    for j in 0..USUAL_ORDER {
+                    for j in 0..UNROLLED_ORDER {
                         sum = simd.mul_add_e_f32s(simd.splat_f32s(entries[j]), memory[j], sum);
                     }
                     to[i * width + l] = sum;
                 }
             } else {
                 for (i, entries) in entries.enumerate() {
-                    let each = entries.iter().zip(from[l..].iter().step_by(width));
-                    let sum = each.fold(start(i), |sum, (&entry, &m)| simd.mul_add_e_f32s(simd.splat_f32s(entry), m, sum));
+                    let terms = entries.iter().zip(from[l..].iter().step_by(width));
+                    let sum = terms.fold(start(i), |sum, (&entry, &m)| simd.mul_add_e_f32s(simd.splat_f32s(entry), m, sum));
                     to[i * width + l] = sum;
                 }
             }
@@ -92,7 +92,7 @@ impl Kernel for Move<'_> {
     }
 }
 
-/// `y = W^T x` for rows of `x`: signals from channels, `W` `[channels, width]`.
+/// `y = W^T x`: signals from the channels of one row, with `W` `[channels, width]`.
 pub(crate) struct Mix<'a> {
     pub(crate) weights: &'a [f32],
     pub(crate) row: &'a [f32],
@@ -117,15 +117,15 @@ impl Kernel for Mix<'_> {
     }
 }
 
-/// The memories of a few rows, one after the other: `out` is `[rows + 1, q + 1, width]`, its first entry where they begin.
-pub(crate) struct Remember<'a> {
+/// The memories after each of a few rows: `out` is `[rows + 1, q + 1, width]`, and its first entry holds the initial memories.
+pub(crate) struct UpdateMemories<'a> {
     pub(crate) legendre: &'a Legendre,
-    /// In units of the span.
+    /// The gaps in units of the span.
     pub(crate) gaps: &'a [f64],
-    pub(crate) flows: &'a mut Flows,
+    pub(crate) flows: &'a mut FlowCache,
     /// Whether the first row is the first of the series.
     pub(crate) first: bool,
-    /// `[channels, width]`; none: each channel is a signal.
+    /// `[channels, width]`; without it each channel is a signal.
     pub(crate) mix: Option<&'a [f32]>,
     pub(crate) rows: &'a [f32],
     pub(crate) channels: usize,
@@ -133,7 +133,7 @@ pub(crate) struct Remember<'a> {
     pub(crate) out: &'a mut [f32],
 }
 
-impl Kernel for Remember<'_> {
+impl Kernel for UpdateMemories<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -151,7 +151,7 @@ impl Kernel for Remember<'_> {
                 to[..width].copy_from_slice(self.signals);
                 to[q * width..].copy_from_slice(self.signals);
             } else {
-                call(simd, Move { flow: self.flows.over(self.legendre, gap), from, signals: self.signals, to });
+                call(simd, Advance { flow: self.flows.over(self.legendre, gap), from, signals: self.signals, to });
             }
         }
     }

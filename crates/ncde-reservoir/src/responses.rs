@@ -1,4 +1,4 @@
-//! Pooled responses: for each span, memories of random mixtures of channels, random functionals of them, pooled over time.
+//! Pooled responses: random functionals of the memories of random mixtures of channels, pooled over time.
 //!
 //! ```text
 //! u = W^T x,    m' = (A m + B u) / theta,    r = taps (m, u),    features = pools of r over time above thresholds
@@ -8,20 +8,20 @@ use ncde_simd::dispatch;
 use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
-use crate::memory::{CHUNK, Flows, Remember, padded};
-use crate::pool::{Beat, CUTS, Kept, LANES, PoolAll, Pooled, Pooling, beat, respond};
+use crate::memory::{CHUNK, FlowCache, UpdateMemories, padded};
+use crate::pool::{CUTS, LANES, PoolAll, Pooling, ReadPool, RowWeight, StoredSums, respond, row_weight};
 
-/// Responses whose functionals are drawn in the same way; a group is 16 of them on one signal.
+/// Responses whose functionals are drawn in the same way; a group is 16 responses on one signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Family {
-    /// Groups for each span.
+    /// The number of groups for each span.
     pub groups: usize,
-    /// How they are pooled.
+    /// The pools of each response.
     pub pools: Vec<Pooling>,
 }
 
-/// What is remembered and pooled. Times are in units of the horizon.
+/// The sizes of pooled responses. Times are in units of the horizon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
@@ -29,50 +29,50 @@ pub struct Shape {
     pub order: usize,
     /// The spans.
     pub spans: Vec<f64>,
-    /// Every other group of a family pools rows only after its span, or after this time if that is less.
+    /// Every other group of a family starts pooling only after its span, or after this time if that is less.
     pub delay: f64,
-    /// What is drawn alike.
+    /// The families of responses.
     pub families: Vec<Family>,
 }
 
 impl Shape {
-    /// Groups of a span.
+    /// The number of groups of a span.
     pub fn groups(&self) -> usize {
         self.families.iter().map(|family| family.groups).sum()
     }
 
-    /// How many features there are.
+    /// The number of features.
     pub fn features(&self) -> usize {
-        let one = |family: &Family| family.groups * family.pools.len();
-        self.spans.len() * self.families.iter().map(one).sum::<usize>() * CUTS * LANES
+        let per_span = |family: &Family| family.groups * family.pools.len();
+        self.spans.len() * self.families.iter().map(per_span).sum::<usize>() * CUTS * LANES
     }
 
-    /// When pooling begins, for groups that wait (1) and that do not (0).
-    fn delay(&self, span: usize, waits: usize) -> f64 {
-        if waits == 0 { 0.0 } else { self.spans[span].min(self.delay) }
+    /// When pooling starts, for groups without a delay (0) and with one (1).
+    fn delay(&self, span: usize, delayed: usize) -> f64 {
+        if delayed == 0 { 0.0 } else { self.spans[span].min(self.delay) }
     }
 }
 
-/// Memories, functionals and thresholds.
+/// The weights of pooled responses: mixtures, functionals and thresholds.
 #[derive(Debug, Clone)]
 pub struct Responses {
     shape: Shape,
     channels: usize,
     legendre: Legendre,
-    /// `[spans, channels, width]`, where width is the number of groups of a span, filled up to whole registers.
+    /// `[spans, channels, width]`, where width is the number of groups of a span, rounded up to whole registers.
     mix: Vec<f32>,
     taps: Vec<f32>,
     cuts: Vec<f32>,
-    /// Which groups of a span wait (1) before they pool.
-    waits: Vec<usize>,
-    /// What of them is kept.
-    kept: Vec<Kept>,
+    /// For each group of a span whether its pooling is delayed (1).
+    delayed: Vec<usize>,
+    /// The sums that each group stores.
+    stored: Vec<StoredSums>,
 }
 
 /// A few rows of a series.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
-    /// The time between each row and the one before it; any for the first of a series.
+    /// The time between each row and the one before it; ignored for the first row of a series.
     pub gaps: &'a [f64],
     /// The time since the first row of the series.
     pub since: &'a [f64],
@@ -83,7 +83,7 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Some of these rows.
+    /// The rows from `from` to `to`.
     fn part(&self, from: usize, to: usize, channels: usize) -> Self {
         Self {
             gaps: &self.gaps[from..to],
@@ -97,16 +97,16 @@ impl Rows<'_> {
 /// Working memory of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct Scratch {
-    flows: Vec<Flows>,
+    flows: Vec<FlowCache>,
     gaps: Vec<f64>,
     signals: Vec<f32>,
     memories: Vec<f32>,
-    beats: [Vec<Beat>; 2],
+    row_weights: [Vec<RowWeight>; 2],
 }
 
 impl Responses {
-    /// For rows of `channels` numbers. `mix` is `[spans, channels, groups]`, `taps` `[spans, groups, q + 1, 16]`, `cuts` `[spans, groups, 4, 16]`; what is missing
-    /// is 0.
+    /// For rows of `channels` numbers. `mix` is `[spans, channels, groups]`, `taps` `[spans, groups, q + 1, 16]`, `cuts` `[spans, groups, 4, 16]`; missing
+    /// numbers are 0.
     pub fn new(shape: Shape, channels: usize, mix: &[f32], mut taps: Vec<f32>, mut cuts: Vec<f32>) -> Self {
         let (groups, spans) = (shape.groups(), shape.spans.len());
         let legendre = Legendre::new(shape.order);
@@ -117,38 +117,39 @@ impl Responses {
         }
         taps.resize(spans * groups * (legendre.order() + 1) * LANES, 0.0);
         cuts.resize(spans * groups * CUTS * LANES, 0.0);
-        let waits = shape.families.iter().flat_map(|family| (0..family.groups).map(|g| g % 2)).collect();
-        let kept = shape.families.iter().flat_map(|family| std::iter::repeat_n(Kept::of(&family.pools), family.groups)).collect();
-        Self { shape, channels, legendre, mix: wide, taps, cuts, waits, kept }
+        let delayed = shape.families.iter().flat_map(|family| (0..family.groups).map(|g| g % 2)).collect();
+        let stored =
+            shape.families.iter().flat_map(|family| std::iter::repeat_n(StoredSums::of(&family.pools), family.groups)).collect();
+        Self { shape, channels, legendre, mix: wide, taps, cuts, delayed, stored }
     }
 
-    /// What is remembered and pooled.
+    /// The sizes.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The same with other thresholds.
+    /// Replaces the thresholds.
     #[must_use]
     pub fn with_cuts(self, cuts: Vec<f32>) -> Self {
         Self { cuts, ..self }
     }
 
-    /// Signals of a span, filled up to whole registers.
+    /// The signals of a span, rounded up to whole registers.
     fn width(&self) -> usize {
         padded(self.shape.groups())
     }
 
-    /// Numbers that are kept for a span: the weights of all rows and of those after the delay, memories and signals, sums.
+    /// The size of the state of one span: the weights of all rows and of those after the delay, memories and signals, sums.
     fn span_state(&self) -> usize {
-        2 + (self.legendre.order() + 1) * self.width() + self.kept.iter().map(|kept| kept.numbers()).sum::<usize>()
+        2 + (self.legendre.order() + 1) * self.width() + self.stored.iter().map(|stored| stored.numbers()).sum::<usize>()
     }
 
-    /// Numbers that are kept of a series.
+    /// The size of the state of a series.
     pub fn state(&self) -> usize {
         self.shape.spans.len() * self.span_state()
     }
 
-    /// Takes a few rows.
+    /// Updates the state with a few rows.
     pub fn push(&self, state: &mut [f32], rows: Rows<'_>, scratch: &mut Scratch) {
         let n = rows.gaps.len();
         for from in (0..n).step_by(CHUNK) {
@@ -162,18 +163,18 @@ impl Responses {
     fn push_span(&self, s: usize, state: &mut [f32], rows: Rows<'_>, scratch: &mut Scratch) {
         let size = (self.legendre.order() + 1) * self.width();
         let (totals, rest) = state.split_at_mut(2);
-        let (memory, kept) = rest.split_at_mut(size);
+        let (memory, sums) = rest.split_at_mut(size);
         self.remember(s, memory, rows, scratch);
         let n = rows.gaps.len();
-        let Scratch { memories, beats, .. } = scratch;
+        let Scratch { memories, row_weights, .. } = scratch;
         memory.copy_from_slice(&memories[n * size..(n + 1) * size]);
-        for (waits, beats) in beats.iter_mut().enumerate() {
-            let delay = self.shape.delay(s, waits);
-            beats.clear();
-            beats.extend(rows.gaps.iter().zip(rows.since).enumerate().map(|(k, (&gap, &since))| {
+        for (delayed, row_weights) in row_weights.iter_mut().enumerate() {
+            let delay = self.shape.delay(s, delayed);
+            row_weights.clear();
+            row_weights.extend(rows.gaps.iter().zip(rows.since).enumerate().map(|(k, (&gap, &since))| {
                 // The part of the gap that lies after the delay; nothing comes before the first row.
                 let gap = if rows.first && k == 0 { 0.0 } else { gap.min((since - delay).max(0.0)) };
-                beat(&mut totals[waits], gap)
+                row_weight(&mut totals[delayed], gap)
             }));
         }
         let (taps, cuts) = (self.taps.len() / self.shape.spans.len(), self.cuts.len() / self.shape.spans.len());
@@ -182,30 +183,30 @@ impl Responses {
             cuts: &self.cuts[s * cuts..(s + 1) * cuts],
             memories: &memories[size..(n + 1) * size],
             width: self.width(),
-            beats,
-            waits: &self.waits,
-            kinds: &self.kept,
-            kept,
+            row_weights,
+            delayed: &self.delayed,
+            stored: &self.stored,
+            sums,
         });
     }
 
-    fn taps_of(&self, place: usize) -> &[f32] {
+    fn taps_of(&self, group: usize) -> &[f32] {
         let size = (self.legendre.order() + 1) * LANES;
-        &self.taps[place * size..(place + 1) * size]
+        &self.taps[group * size..(group + 1) * size]
     }
 
     /// The memories of span `s` after each row, in `scratch.memories`.
     fn remember(&self, s: usize, memory: &[f32], rows: Rows<'_>, scratch: &mut Scratch) {
         let (width, n) = (self.width(), rows.gaps.len());
         let size = memory.len();
-        scratch.flows.resize_with(self.shape.spans.len().max(scratch.flows.len()), Flows::default);
+        scratch.flows.resize_with(self.shape.spans.len().max(scratch.flows.len()), FlowCache::default);
         scratch.signals.clear();
         scratch.signals.resize(width, 0.0);
         scratch.memories.resize((CHUNK.max(n) + 1) * size, 0.0);
         scratch.memories[..size].copy_from_slice(memory);
         scratch.gaps.clear();
         scratch.gaps.extend(rows.gaps.iter().map(|gap| gap / self.shape.spans[s]));
-        dispatch(Remember {
+        dispatch(UpdateMemories {
             legendre: &self.legendre,
             gaps: &scratch.gaps,
             flows: &mut scratch.flows[s],
@@ -218,7 +219,7 @@ impl Responses {
         });
     }
 
-    /// The features of a series, behind what is in `out`: family after family, and for each a way of pooling after the other.
+    /// Appends the features of a series to `out`: family after family, pool after pool.
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
         let before = out.len();
         out.resize(before + self.shape.features(), 0.0);
@@ -227,26 +228,26 @@ impl Responses {
         for family in &self.shape.families {
             let groups = first..first + family.groups;
             first = groups.end;
-            let numbers = |groups: &[Kept]| groups.iter().map(|kept| kept.numbers()).sum::<usize>();
-            let from = 2 + (self.legendre.order() + 1) * self.width() + numbers(&self.kept[..groups.start]);
-            let to = from + numbers(&self.kept[groups.clone()]);
+            let numbers = |groups: &[StoredSums]| groups.iter().map(|stored| stored.numbers()).sum::<usize>();
+            let from = 2 + (self.legendre.order() + 1) * self.width() + numbers(&self.stored[..groups.start]);
+            let to = from + numbers(&self.stored[groups.clone()]);
             for &pool in &family.pools {
                 for state in state.chunks_exact(self.span_state()) {
-                    let (own, after) = out.split_at_mut(family.groups * CUTS * LANES);
+                    let (features, after) = out.split_at_mut(family.groups * CUTS * LANES);
                     out = after;
-                    let (totals, waits) = ([state[0], state[1]], &self.waits[groups.clone()]);
-                    dispatch(Pooled { kept: &state[from..to], totals, waits, pool, out: own });
+                    let (totals, delayed) = ([state[0], state[1]], &self.delayed[groups.clone()]);
+                    dispatch(ReadPool { sums: &state[from..to], totals, delayed, pool, out: features });
                 }
             }
         }
     }
 
-    /// The responses of span `s` to a whole series, for each group those after its delay: what thresholds are found from.
+    /// The responses of span `s` to a whole series, for each group those after its delay: thresholds are chosen from them.
     pub fn responses(&self, s: usize, rows: Rows<'_>, scratch: &mut Scratch) -> Vec<Vec<[f32; LANES]>> {
         let size = (self.legendre.order() + 1) * self.width();
         self.remember(s, &vec![0.0; size], rows, scratch);
         let all = (0..self.shape.groups()).map(|g| {
-            let delay = self.shape.delay(s, self.waits[g]);
+            let delay = self.shape.delay(s, self.delayed[g]);
             let from = rows.since.partition_point(|&since| since < delay).min(rows.since.len().saturating_sub(1));
             let mut out = Vec::new();
             let memories = &scratch.memories[(from + 1) * size..(rows.gaps.len() + 1) * size];

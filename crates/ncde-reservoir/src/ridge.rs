@@ -1,11 +1,11 @@
-//! Ridge regression, by products of cases with its exact leave-out error, or step by step where there are many cases.
+//! Ridge regression: through the Gram matrix of the cases with its exact leave-one-out error, or iteratively where there are many cases.
 //!
 //! ```text
 //! K = X X^T,   G = (K + lambda I)^-1,   alpha = G Y,   w = X^T alpha,   fitted = Y - lambda alpha
 //! left out:   (Y - prediction)_g = (G_gg - 1 1^T / (lambda n))^-1 alpha_g          columns of X and Y have mean 0, the constant is free
 //! ```
 //!
-//! `g` are the rows that are left out together: one case, or all rows of one series.
+//! `g` is a set of rows that are left out together: one case, or all rows of one series.
 
 use std::ops::Range;
 
@@ -20,11 +20,11 @@ pub fn products(x: &[f32], n: usize) -> Vec<f64> {
     k.par_chunks_mut(n.max(1)).enumerate().for_each(|(i, out)| {
         let mut j = 0;
         while j <= i {
-            let some = (i + 1 - j).min(4);
-            let rows = [row(j), row(j + 1.min(some - 1)), row(j + 2.min(some - 1)), row(j + 3.min(some - 1))];
+            let count = (i + 1 - j).min(4);
+            let rows = [row(j), row(j + 1.min(count - 1)), row(j + 2.min(count - 1)), row(j + 3.min(count - 1))];
             let sums = dispatch(Dots { x: row(i), rows });
-            out[j..j + some].copy_from_slice(&sums[..some]);
-            j += some;
+            out[j..j + count].copy_from_slice(&sums[..count]);
+            j += count;
         }
     });
     for i in 0..n {
@@ -35,7 +35,7 @@ pub fn products(x: &[f32], n: usize) -> Vec<f64> {
     k
 }
 
-/// Four products of rows. Partial sums of some hundred numbers are `f32`, their sum `f64`.
+/// Four inner products of rows. Partial sums of 512 numbers are in `f32`, their sum in `f64`.
 struct Dots<'a> {
     x: &'a [f32],
     rows: [&'a [f32]; 4],
@@ -50,31 +50,31 @@ impl Kernel for Dots<'_> {
             let to = self.x.len().min(from + 512);
             let (x, rest) = S::as_simd_f32s(&self.x[from..to]);
             let tail = to - rest.len();
-            let mut own = [simd.splat_f32s(0.0); 4];
+            let mut partial = [simd.splat_f32s(0.0); 4];
             let [a, b, c, d] = self.rows.map(|row| S::as_simd_f32s(&row[from..to]).0);
             for (l, &x) in x.iter().enumerate() {
-                own[0] = simd.mul_add_e_f32s(x, a[l], own[0]);
-                own[1] = simd.mul_add_e_f32s(x, b[l], own[1]);
-                own[2] = simd.mul_add_e_f32s(x, c[l], own[2]);
-                own[3] = simd.mul_add_e_f32s(x, d[l], own[3]);
+                partial[0] = simd.mul_add_e_f32s(x, a[l], partial[0]);
+                partial[1] = simd.mul_add_e_f32s(x, b[l], partial[1]);
+                partial[2] = simd.mul_add_e_f32s(x, c[l], partial[2]);
+                partial[3] = simd.mul_add_e_f32s(x, d[l], partial[3]);
             }
             for m in 0..4 {
                 let ends: f32 = rest.iter().zip(&self.rows[m][tail..to]).map(|(x, y)| x * y).sum();
-                sums[m] += f64::from(simd.reduce_sum_f32s(own[m]) + ends);
+                sums[m] += f64::from(simd.reduce_sum_f32s(partial[m]) + ends);
             }
         }
         sums
     }
 }
 
-/// What a penalty gives.
+/// The fit with one penalty.
 #[derive(Debug, Clone)]
 pub struct Fit {
     /// `[n, outputs]`.
     pub alpha: Vec<f64>,
-    /// Predictions of each case by a fit without it, `[n, outputs]`, the mean of the targets not added.
+    /// The prediction of each case by a fit without it, `[n, outputs]`, relative to the mean of the targets.
     pub left_out: Vec<f64>,
-    /// The mean square of their errors.
+    /// The mean squared error of these predictions.
     pub error: f64,
 }
 
@@ -109,17 +109,17 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
     let mut error = 0.0;
     for group in groups {
         let size = group.len();
-        let mut own = vec![-1.0 / (lambda * n as f64); size * size];
+        let mut block = vec![-1.0 / (lambda * n as f64); size * size];
         for i in group.start..n {
             // Column j of the inverse begins at row j.
             let row = &lower(i)[group.start..group.end.min(i + 1)];
             for (a, &x) in row.iter().enumerate() {
                 for (b, &y) in row[..a + 1].iter().enumerate() {
-                    own[a * size + b] += x * y;
+                    block[a * size + b] += x * y;
                 }
             }
         }
-        let residuals = solve_small(own, &alpha[group.start * outputs..group.end * outputs], size)?;
+        let residuals = solve_small(block, &alpha[group.start * outputs..group.end * outputs], size)?;
         error += residuals.iter().map(|r| r * r).sum::<f64>();
         left_out[group.start * outputs..group.end * outputs].iter_mut().zip(&residuals).for_each(|(y, r)| *y -= r);
     }
@@ -144,15 +144,15 @@ fn solve_small(mut a: Vec<f64>, b: &[f64], n: usize) -> Option<Vec<f64>> {
     Some(x)
 }
 
-/// Rows of a matrix are summed in so many pieces, whatever the number of threads.
-const PIECES: usize = 16;
+/// The rows are summed in this many parts, so that results do not depend on the number of threads.
+const PARTS: usize = 16;
 
-/// The weights `[features, outputs]` of the least `|X w - Y|^2 + lambda |w|^2`, by conjugate gradients on the normal equations: for more rows than
-/// products of all pairs can be taken of.
+/// The weights `[features, outputs]` that minimise `|X w - Y|^2 + lambda |w|^2`, by conjugate gradients on the normal equations: for so many rows
+/// that the Gram matrix would be too large.
 pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
     let (features, outputs) = (x.len() / n.max(1), y.len() / n.max(1));
     let per_output = |v: &[f64], o: usize| v.iter().skip(o).step_by(outputs).map(|x| x * x).sum::<f64>();
-    let size = n.div_ceil(PIECES).max(1);
+    let size = n.div_ceil(PARTS).max(1);
     // X v, and X^T v: v by output, as rows of X are long.
     let apply = |v: &[f64]| -> Vec<f64> {
         let columns: Vec<Vec<f32>> =
@@ -164,8 +164,8 @@ pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
         let parts: Vec<Vec<f32>> = x.par_chunks(size * features.max(1)).zip(v.par_chunks(size * outputs)).map(part).collect();
         let mut sum = vec![0.0; features * outputs];
         for part in parts {
-            for (o, own) in part.chunks_exact(features.max(1)).enumerate() {
-                own.iter().enumerate().for_each(|(f, &x)| sum[f * outputs + o] += f64::from(x));
+            for (o, column) in part.chunks_exact(features.max(1)).enumerate() {
+                column.iter().enumerate().for_each(|(f, &x)| sum[f * outputs + o] += f64::from(x));
             }
         }
         sum
@@ -199,11 +199,11 @@ pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
     w
 }
 
-/// Conjugate gradients stop where the slope is so small beside the first one, or after so many steps.
+/// Conjugate gradients stop when the gradient has shrunk by this factor, or after [`MAX_ITERATIONS`].
 const TOLERANCE: f64 = 1e-4;
 const MAX_ITERATIONS: usize = 300;
 
-/// The products of a row with each of some columns.
+/// The inner products of a row with several columns.
 struct Apply<'a> {
     row: &'a [f32],
     columns: &'a [Vec<f32>],
@@ -221,7 +221,7 @@ impl Kernel for Apply<'_> {
     }
 }
 
-/// `X^T v` of some rows, `[outputs, features]`.
+/// `X^T v` for a part of the rows, `[outputs, features]`.
 struct Transposed<'a> {
     rows: &'a [f32],
     v: &'a [f64],
@@ -244,7 +244,8 @@ impl Kernel for Transposed<'_> {
     }
 }
 
-/// The lower Cholesky factor of a symmetric matrix, in place; the rest is of no use. The answer is no if the matrix is singular to rounding.
+/// The lower Cholesky factor of a symmetric matrix in place; the upper half keeps old values. Returns `false` if the matrix is not positive
+/// definite to rounding.
 pub(crate) struct Factor<'a> {
     pub(crate) a: &'a mut [f64],
     pub(crate) n: usize,
@@ -272,7 +273,7 @@ impl Kernel for Factor<'_> {
     }
 }
 
-/// The inverse of that factor.
+/// The inverse of the Cholesky factor, in place.
 struct Invert<'a> {
     a: &'a mut [f64],
     n: usize,

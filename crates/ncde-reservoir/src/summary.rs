@@ -1,24 +1,24 @@
-//! What the end and the whole of a series say: memories of each channel at its end, and running means, deviations and extremes.
+//! A summary of a series: the memories of each channel at its end, and running means, deviations and extremes.
 //!
 //! ```text
 //! features = ( m of each channel and span, x;  mean m of the longest span,  mean x,  deviation of x,  sum |dx| / W,  max x,  min x,  time since the start;
 //!              x - x_0,  A_ij for i < j;  increments over windows of the horizon )          A_ij <- rho A_ij + ((x_i - x_0i) dx_j - (x_j - x_0j) dx_i) / 2
 //! ```
 //!
-//! Increments and signed areas are the log-signature of depth 2 of the path so far: they tell which way it turns.
+//! Increments and signed areas are the log-signature of depth 2 of the path so far.
 //!
-//! Means are over time, and fade beyond the horizon as pooled responses do; extremes then move back to the mean at the same rate.
+//! Means are over time and fade beyond the horizon as pooled responses do; extremes then move back to the mean at the same rate.
 
 use ncde_simd::dispatch;
 use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
-use crate::memory::{CHUNK, Flows, Remember, padded};
-use crate::pool::beat;
+use crate::memory::{CHUNK, FlowCache, UpdateMemories, padded};
+use crate::pool::{RowWeight, row_weight};
 use crate::responses::Rows;
 use crate::windows;
 
-/// Which memories there are, and which features. Times are in units of the horizon.
+/// The memories and the features of a summary. Times are in units of the horizon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryShape {
@@ -26,20 +26,20 @@ pub struct SummaryShape {
     pub order: usize,
     /// The spans, the longest last.
     pub spans: Vec<f64>,
-    /// Whether memories at the end are features.
+    /// Whether the memories at the end are features.
     pub memories: bool,
-    /// Whether means, deviations and extremes are.
+    /// Whether means, deviations and extremes are features.
     pub moments: bool,
-    /// Of how many channels, the first ones, increments and signed areas are.
+    /// The number of leading channels whose increments and signed areas are features.
     #[serde(default)]
     pub areas: usize,
-    /// Over how many windows of the horizon increments are; 0 for none.
+    /// The number of windows of the horizon whose increments are features; 0 for none.
     #[serde(default)]
     pub windows: usize,
 }
 
 impl SummaryShape {
-    /// How many features there are for so many channels: of memories, of moments, of areas, of windows.
+    /// The numbers of features of memories, of moments, of areas and of windows.
     pub fn features(&self, channels: usize) -> [usize; 4] {
         let memories = self.order * channels;
         [
@@ -51,12 +51,12 @@ impl SummaryShape {
     }
 }
 
-/// Pairs of so many channels.
+/// The number of pairs of channels.
 fn pairs(channels: usize) -> usize {
     channels.saturating_mul(channels.saturating_sub(1)) / 2
 }
 
-/// Memories and moments of channels.
+/// The memories and moments of channels.
 #[derive(Debug, Clone)]
 pub struct Summary {
     shape: SummaryShape,
@@ -67,7 +67,7 @@ pub struct Summary {
 /// Working memory of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryScratch {
-    flows: Vec<Flows>,
+    flows: Vec<FlowCache>,
     gaps: Vec<f64>,
     signals: Vec<f32>,
     memories: Vec<f32>,
@@ -90,27 +90,27 @@ impl Summary {
         (self.legendre.order() + 1) * self.width()
     }
 
-    /// Numbers that are kept of a series: the time since the start and the weight of all rows, memories, their mean, moments, areas, increments.
+    /// The size of the state of a series: the time since the start and the weight of all rows, memories, their mean, moments, areas, increments.
     pub fn state(&self) -> usize {
-        if self.is_silent() {
+        if self.is_empty() {
             return 0;
         }
         let areas = self.shape.areas + pairs(self.shape.areas);
         2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + areas + self.shape.windows * self.channels
     }
 
-    /// Whether nothing of it is a feature, so that nothing is remembered.
-    fn is_silent(&self) -> bool {
+    /// Whether there are no features, so that no state is needed.
+    fn is_empty(&self) -> bool {
         self.shape.features(self.channels) == [0; 4]
     }
 
-    /// Takes a few rows.
+    /// Updates the state with a few rows.
     pub fn push(&self, state: &mut [f32], rows: Rows<'_>, scratch: &mut SummaryScratch) {
-        if self.is_silent() {
+        if self.is_empty() {
             return;
         }
         let (n, c, size) = (rows.gaps.len(), self.channels, self.size());
-        scratch.flows.resize_with(self.shape.spans.len(), Flows::default);
+        scratch.flows.resize_with(self.shape.spans.len(), FlowCache::default);
         scratch.signals.clear();
         scratch.signals.resize(self.width(), 0.0);
         scratch.memories.resize((CHUNK + 1) * size, 0.0);
@@ -123,7 +123,7 @@ impl Summary {
                 scratch.memories[..size].copy_from_slice(memory);
                 scratch.gaps.clear();
                 scratch.gaps.extend(rows.gaps[from..to].iter().map(|gap| gap / self.shape.spans[s]));
-                dispatch(Remember {
+                dispatch(UpdateMemories {
                     legendre: &self.legendre,
                     gaps: &scratch.gaps,
                     flows: &mut scratch.flows[s],
@@ -136,7 +136,7 @@ impl Summary {
                 });
                 memory.copy_from_slice(&scratch.memories[(to - from) * size..(to - from + 1) * size]);
             }
-            // The memories of the longest span are still there, row by row.
+            // `scratch.memories` still holds the memories of the last span, the longest, after each row.
             let (mean, rest) = rest.split_at_mut(size);
             let (moments, areas) = rest.split_at_mut(MOMENTS * c);
             let (origin, areas) = areas.split_at_mut(self.shape.areas);
@@ -145,24 +145,24 @@ impl Summary {
                 let row = &rows.values[k * c..(k + 1) * c];
                 let first = first && k == from;
                 let before = head[1];
-                let beat = beat(&mut head[1], if first { 0.0 } else { rows.gaps[k] });
-                // How far a mean moves to a new value; squares about it grow by that times the weight of what was there (West, 1979), as the difference of
-                // mean squares is mostly rounding where a channel hardly moves.
-                let share = if head[1] > 0.0 { beat.weight / head[1] } else { 1.0 };
-                let older = before * beat.fade;
+                let RowWeight { weight, fade } = row_weight(&mut head[1], if first { 0.0 } else { rows.gaps[k] });
+                // The update of a weighted mean and of the squares about it (West, 1979): the difference of mean squares would be mostly rounding
+                // error where a channel hardly moves.
+                let share = if head[1] > 0.0 { weight / head[1] } else { 1.0 };
+                let older = before * fade;
                 head[0] = rows.since[k].min(1.0) as f32;
                 if first {
                     origin.copy_from_slice(&row[..origin.len()]);
                 }
-                // From the last values, which the moments still hold.
+                // The moments still hold the last values.
                 let last = |i: usize| if first { row[i] } else { moments[i * MOMENTS + MOMENTS - 1] };
-                let mut place = 0;
+                let mut pair = 0;
                 for i in 0..origin.len() {
                     let (at, moved) = (last(i) - origin[i], row[i] - last(i));
                     for j in i + 1..origin.len() {
                         let swept = at * (row[j] - last(j)) - (last(j) - origin[j]) * moved;
-                        areas[place] = areas[place] * beat.fade + 0.5 * swept;
-                        place += 1;
+                        areas[pair] = areas[pair] * fade + 0.5 * swept;
+                        pair += 1;
                     }
                 }
                 if self.shape.windows > 0 && !first {
@@ -170,20 +170,20 @@ impl Summary {
                     windows::add(increments, self.shape.windows, passed, (0..c).map(|i| row[i] - last(i)));
                 }
                 let memory = &scratch.memories[(k - from + 1) * size..(k - from + 2) * size];
-                mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * beat.fade + beat.weight * m);
-                for (own, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
-                    let [mean, squares, variation, most, least, last] = own else { continue };
+                mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * fade + weight * m);
+                for (channel, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
+                    let [mean, squares, variation, most, least, last] = channel else { continue };
                     if first {
                         (*mean, *most, *least, *last) = (x, x, x, x);
                     }
                     let away = x - *mean;
                     *mean += share * away;
-                    *squares = *squares * beat.fade + older * share * away * away;
-                    *variation = *variation * beat.fade + (x - *last).abs();
+                    *squares = *squares * fade + older * share * away * away;
+                    *variation = *variation * fade + (x - *last).abs();
                     *last = x;
-                    if beat.fade < 1.0 {
-                        *most = *mean + (*most - *mean) * beat.fade;
-                        *least = *mean + (*least - *mean) * beat.fade;
+                    if fade < 1.0 {
+                        *most = *mean + (*most - *mean) * fade;
+                        *least = *mean + (*least - *mean) * fade;
                     }
                     *most = most.max(x);
                     *least = least.min(x);
@@ -192,9 +192,9 @@ impl Summary {
         }
     }
 
-    /// The features of a series: those of memories first.
+    /// Appends the features of a series to `out`: memories, moments, areas, windows.
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
-        if self.is_silent() {
+        if self.is_empty() {
             return;
         }
         let (c, q, width, size) = (self.channels, self.legendre.order(), self.width(), self.size());
@@ -212,15 +212,15 @@ impl Summary {
             let per = |x: f32, otherwise: f32| if total > 0.0 { x / total } else { otherwise };
             let longest = &memories[memories.len().saturating_sub(size)..];
             (0..q * c).for_each(|n| out.push(per(mean[n / c * width + n % c], longest[n / c * width + n % c])));
-            for own in moments.chunks_exact(MOMENTS).take(c) {
-                let &[mean, squares, variation, most, least, _] = own else { continue };
+            for channel in moments.chunks_exact(MOMENTS).take(c) {
+                let &[mean, squares, variation, most, least, _] = channel else { continue };
                 out.extend([mean, per(squares, 0.0).sqrt(), per(variation, 0.0), most, least]);
             }
             out.push(head[0]);
         }
         let (moments, areas) = moments.split_at(MOMENTS * c);
         let (origin, areas) = areas.split_at(self.shape.areas);
-        out.extend(origin.iter().zip(moments.chunks_exact(MOMENTS)).map(|(origin, own)| own[MOMENTS - 1] - origin));
+        out.extend(origin.iter().zip(moments.chunks_exact(MOMENTS)).map(|(origin, channel)| channel[MOMENTS - 1] - origin));
         let (areas, increments) = areas.split_at(pairs(self.shape.areas));
         out.extend(areas);
         windows::read(increments, self.shape.windows, out);

@@ -1,11 +1,11 @@
-//! Ridge regression from sums of products: for many rows of a few features, seen once and not kept.
+//! Ridge regression from sums of products: for many rows of few features, each row read once and not stored.
 //!
 //! ```text
 //! C = X^T X - n m m^T,   c = X^T Y - n m y^T,      w = S (S C S + lambda n I)^-1 S c,   b = y - m w          S = diag(scale), m and y means
-//! sum |Y - X w - b|^2   of other rows, from their sums alone
+//! sum |Y - X w - b|^2   over other rows, from their sums alone
 //! ```
 //!
-//! Sums of parts of the rows are added and taken away, so that a fit without a part, and its error on that part, cost no look at the rows.
+//! Sums of parts of the rows can be added and subtracted, so that cross-validation does not read the rows again.
 
 use ncde_simd::{Kernel, Number, Simd, dispatch};
 
@@ -17,9 +17,9 @@ pub struct Sums {
     features: usize,
     outputs: usize,
     rows: f64,
-    /// Of each feature, then of each target.
+    /// The sum of each feature, then of each target.
     sums: Vec<f64>,
-    /// Of all pairs of them.
+    /// The sums of the products of all pairs of these columns.
     products: Vec<f64>,
 }
 
@@ -33,7 +33,7 @@ pub struct Line {
 }
 
 impl Sums {
-    /// Of no rows.
+    /// The sums over no rows.
     pub fn new(features: usize, outputs: usize) -> Self {
         let width = features + outputs;
         Self { features, outputs, rows: 0.0, sums: vec![0.0; width], products: vec![0.0; width * width] }
@@ -51,35 +51,35 @@ impl Sums {
         for (sum, column) in self.sums.iter_mut().zip(columns.chunks_exact(count.max(1))) {
             *sum += column.iter().map(|&x| f64::from(x)).sum::<f64>();
         }
-        self.products.iter_mut().zip(products(&columns, width)).for_each(|(sum, own)| *sum += own);
+        self.products.iter_mut().zip(products(&columns, width)).for_each(|(sum, product)| *sum += product);
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> f64 {
         self.rows
     }
 
-    /// Of some features alone, by their places, and of all targets.
+    /// The sums of the features with these indices, and of all targets.
     #[must_use]
-    pub fn of(&self, kept: &[usize]) -> Self {
-        let places: Vec<usize> = kept.iter().copied().chain(self.features..self.sums.len()).collect();
-        let row = |&i: &usize| places.iter().map(move |&j| self.products[i * self.sums.len() + j]);
+    pub fn of(&self, features: &[usize]) -> Self {
+        let columns: Vec<usize> = features.iter().copied().chain(self.features..self.sums.len()).collect();
+        let row = |&i: &usize| columns.iter().map(move |&j| self.products[i * self.sums.len() + j]);
         Self {
-            features: kept.len(),
+            features: features.len(),
             outputs: self.outputs,
             rows: self.rows,
-            sums: places.iter().map(|&i| self.sums[i]).collect(),
-            products: places.iter().flat_map(row).collect(),
+            sums: columns.iter().map(|&i| self.sums[i]).collect(),
+            products: columns.iter().flat_map(row).collect(),
         }
     }
 
-    /// With those of another part.
+    /// The sums over these rows and those of `other`.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, 1.0)
     }
 
-    /// Without those of a part.
+    /// The sums over these rows without those of `other`.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         self.with(other, -1.0)
@@ -99,12 +99,12 @@ impl Sums {
         self.sums[i] / self.rows.max(1.0)
     }
 
-    /// The mean product of two columns about their means.
+    /// The covariance of two columns.
     fn covariance(&self, i: usize, j: usize) -> f64 {
         self.products[i * self.sums.len() + j] / self.rows.max(1.0) - self.mean(i) * self.mean(j)
     }
 
-    /// The deviation of each feature; 0 of one that does not vary.
+    /// The standard deviation of each feature; 0 for one that does not vary.
     pub fn deviations(&self) -> Vec<f64> {
         let deviation = |i: usize| {
             let (deviation, mean) = (self.covariance(i, i).max(0.0).sqrt(), self.mean(i).abs());
@@ -113,12 +113,12 @@ impl Sums {
         (0..self.features).map(deviation).collect()
     }
 
-    /// The means of features.
+    /// The mean of each feature.
     pub fn means(&self) -> Vec<f64> {
         (0..self.features).map(|i| self.mean(i)).collect()
     }
 
-    /// The readout under a penalty, features multiplied with `scale` first; none if the matrix is singular to rounding.
+    /// The readout with a penalty, where features are multiplied by `scale` first; `None` if the matrix is singular to rounding.
     pub fn fit(&self, scale: &[f64], lambda: f64) -> Option<Line> {
         let (n, width) = (self.features, self.sums.len());
         let mut factor = vec![0.0; n * n];
@@ -131,18 +131,18 @@ impl Sums {
         if !dispatch(Factor { a: &mut factor, n }) {
             return None;
         }
-        let mut own = Line { weight: Vec::with_capacity(self.outputs * n), bias: Vec::with_capacity(self.outputs) };
+        let mut line = Line { weight: Vec::with_capacity(self.outputs * n), bias: Vec::with_capacity(self.outputs) };
         for o in n..width {
             let right: Vec<f64> = (0..n).map(|i| scale[i] * self.covariance(o, i)).collect();
             let mut weight = dispatch(Solve { factor: &factor, right });
             weight.iter_mut().zip(scale).for_each(|(w, scale)| *w *= scale);
-            own.bias.push(self.mean(o) - weight.iter().enumerate().map(|(i, w)| w * self.mean(i)).sum::<f64>());
-            own.weight.extend(weight);
+            line.bias.push(self.mean(o) - weight.iter().enumerate().map(|(i, w)| w * self.mean(i)).sum::<f64>());
+            line.weight.extend(weight);
         }
-        own.weight.iter().chain(&own.bias).all(|x| x.is_finite()).then_some(own)
+        line.weight.iter().chain(&line.bias).all(|x| x.is_finite()).then_some(line)
     }
 
-    /// The sum of the squared errors of a readout on these rows, for each output.
+    /// For each output the sum of squared errors of a readout on these rows.
     pub fn errors(&self, line: &Line) -> Vec<f64> {
         let (n, width) = (self.features, self.sums.len());
         let error = |o: usize| {
@@ -157,7 +157,7 @@ impl Sums {
         (0..self.outputs).map(error).collect()
     }
 
-    /// The sum of the squares of the targets about their means, for each output.
+    /// For each output the sum of squared deviations of the target from its mean.
     pub fn spread(&self) -> Vec<f64> {
         (self.features..self.sums.len()).map(|o| (self.rows * self.covariance(o, o)).max(0.0)).collect()
     }
@@ -181,8 +181,8 @@ impl Kernel for Solve<'_> {
         }
         for i in (0..n).rev() {
             x[i] /= row(i)[i];
-            let (before, own) = x.split_at_mut(i);
-            f64::axpy(simd, before, -own[0], &row(i)[..i]);
+            let (before, rest) = x.split_at_mut(i);
+            f64::axpy(simd, before, -rest[0], &row(i)[..i]);
         }
         x
     }

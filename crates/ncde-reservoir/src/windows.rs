@@ -1,26 +1,27 @@
-//! How far each channel moves in each window of the horizon: where in a series something happens, for series that begin alike.
+//! The increment of each channel over each window of the horizon: it tells where in a series something happens.
 //!
 //! ```text
-//! d_w = x(t_{w+1}) - x(t_w),   t_w = w / n,   w < n            features: d of n windows, of n / 2, ..., of FEWEST
+//! d_w = x(t_{w+1}) - x(t_w),   t_w = w / n,   w < n            features: d of n windows, of n / 2, ..., of MIN_WINDOWS
 //! ```
 //!
-//! The path is straight between observations, so that an increment is shared out to the windows it passes through by the time it spends in each: gaps, and observations left
-//! out, are no special case. Beyond the horizon nothing is added. Windows twice as long are sums of two, and are features too: which length serves is the readout's choice.
+//! The path is linear between observations, so an increment is divided among the windows it crosses in proportion to time, and irregular
+//! observations need no special case. Beyond the horizon nothing is added. Windows of doubled lengths are features too, so that the readout
+//! can choose the length.
 
-/// The fewest windows of a level.
-const FEWEST: usize = 16;
+/// The least number of windows of a level.
+const MIN_WINDOWS: usize = 16;
 
-/// How many features there are of so many windows, for each channel.
+/// The number of features of each channel.
 pub(crate) fn features(windows: usize) -> usize {
     levels(windows).sum()
 }
 
-/// The numbers of windows of all levels, the most first.
+/// The numbers of windows of all levels, the largest first.
 fn levels(windows: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(windows).filter(|&n| n > 0), |&n| (n % 2 == 0 && n / 2 >= FEWEST).then_some(n / 2))
+    std::iter::successors(Some(windows).filter(|&n| n > 0), |&n| (n % 2 == 0 && n / 2 >= MIN_WINDOWS).then_some(n / 2))
 }
 
-/// Adds what channels move by from one row to the next, at times since the start in units of the horizon; `increments` is `[channels, windows]`.
+/// Adds the increments from one row to the next to `increments`, `[channels, windows]`. Times are since the start, in units of the horizon.
 pub(crate) fn add(increments: &mut [f32], windows: usize, [from, to]: [f64; 2], moved: impl Iterator<Item = f32>) {
     let count = windows as f64;
     let (begin, end) = (from * count, to * count);
@@ -29,23 +30,23 @@ pub(crate) fn add(increments: &mut [f32], windows: usize, [from, to]: [f64; 2], 
     }
     let first = begin.max(0.0) as usize;
     let last = (end.ceil().max(1.0) as usize - 1).clamp(first, windows - 1);
-    for (own, moved) in increments.chunks_exact_mut(windows).zip(moved) {
+    for (channel, moved) in increments.chunks_exact_mut(windows).zip(moved) {
         if first == last && end <= count {
-            own[first] += moved;
+            channel[first] += moved;
             continue;
         }
-        for (w, own) in own[first..=last].iter_mut().enumerate() {
+        for (w, increment) in channel[first..=last].iter_mut().enumerate() {
             let w = (first + w) as f64;
-            *own += moved * ((end.min(w + 1.0) - begin.max(w)) / (end - begin)) as f32;
+            *increment += moved * ((end.min(w + 1.0) - begin.max(w)) / (end - begin)) as f32;
         }
     }
 }
 
-/// The features: all levels of the first channel, then of the next.
+/// Appends the features to `out`: all levels of the first channel, then of the next.
 pub(crate) fn read(increments: &[f32], windows: usize, out: &mut Vec<f32>) {
-    for own in increments.chunks_exact(windows.max(1)) {
+    for channel in increments.chunks_exact(windows.max(1)) {
         let mut before = out.len();
-        out.extend(own);
+        out.extend(channel);
         for level in levels(windows).skip(1) {
             let here = out.len();
             for w in 0..level {
@@ -62,10 +63,10 @@ mod tests {
 
     #[test]
     fn increments_are_those_of_the_path() {
-        // x(t) at rows that skip windows, stand still in time, and end behind the horizon.
+        // Rows that skip windows, share a time, and end beyond the horizon.
         let (times, values) = ([0.0, 0.1, 0.1, 0.13, 0.55, 0.8, 1.4], [1.0, 2.0, 2.5, 1.0, 4.0, -1.0, 5.0]);
         let at = |t: f64| {
-            let k = times.iter().rposition(|&own| own <= t).unwrap();
+            let k = times.iter().rposition(|&time| time <= t).unwrap();
             if k + 1 == times.len() {
                 values[k]
             } else {

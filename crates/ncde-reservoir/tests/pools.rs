@@ -1,6 +1,6 @@
 //! Pools, memories and moments against a naive computation in f64, with all rows at hand.
 
-use ncde_reservoir::{Changes, ChangesScratch, Pooling, Turns, TurnsScratch, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, FourierScratch, Pooling, SlidingFourier, legendre};
 
 use crate::common::{Reservoir, Series};
 
@@ -37,7 +37,7 @@ fn memories(q: usize, span: f64, series: &Series, signal: &[f64]) -> Vec<Vec<f64
     all
 }
 
-/// What each row weighs in the end, its own gap and how old what is above then is: gaps of rows after `delay`, old ones faded once they fill the horizon.
+/// The final weight and the gap of each row: gaps after `delay`, where old rows have faded once rows fill the horizon.
 struct Weights {
     /// After each row.
     total: Vec<f64>,
@@ -60,14 +60,14 @@ fn weights(series: &Series, delay: f64) -> Weights {
 }
 
 /// One way of pooling a response above a threshold.
-fn pooled(r: &[f64], cut: f64, own: &Weights, pool: Pooling) -> f64 {
+fn pooled(r: &[f64], cut: f64, weights: &Weights, pool: Pooling) -> f64 {
     let n = r.len();
     // What is left of row k at the end.
-    let left = |k: usize| own.fade[k + 1..].iter().product::<f64>();
+    let left = |k: usize| weights.fade[k + 1..].iter().product::<f64>();
     let (share, height): (f64, f64) = (0..n)
         .filter(|&k| r[k] > cut)
-        .fold((0.0, 0.0), |(share, sum), k| (share + own.gap[k] * left(k), sum + own.gap[k] * left(k) * (r[k] - cut)));
-    let total = own.total[n - 1];
+        .fold((0.0, 0.0), |(share, sum), k| (share + weights.gap[k] * left(k), sum + weights.gap[k] * left(k) * (r[k] - cut)));
+    let total = weights.total[n - 1];
     let per = |x: f64, y: f64| if y > 0.0 { x / y } else { 0.0 };
     match pool {
         Pooling::Share => per(share, total),
@@ -75,22 +75,22 @@ fn pooled(r: &[f64], cut: f64, own: &Weights, pool: Pooling) -> f64 {
         Pooling::Longest => {
             let (mut run, mut longest) = (0.0, 0.0_f64);
             for k in 0..n {
-                run = if r[k] > cut { run * own.fade[k] + own.gap[k] } else { 0.0 };
-                longest = (longest * own.fade[k]).max(run);
+                run = if r[k] > cut { run * weights.fade[k] + weights.gap[k] } else { 0.0 };
+                longest = (longest * weights.fade[k]).max(run);
             }
             per(longest, total).min(1.0)
         }
         Pooling::Place => {
             // The age of row k at the end: each later row adds its gap, and then fades what there is of ages.
-            let age = |k: usize| own.gap[k + 1..].iter().sum::<f64>();
-            let ages: f64 = (0..n).filter(|&k| r[k] > cut).map(|k| own.gap[k] * left(k) * age(k)).sum();
+            let age = |k: usize| weights.gap[k + 1..].iter().sum::<f64>();
+            let ages: f64 = (0..n).filter(|&k| r[k] > cut).map(|k| weights.gap[k] * left(k) * age(k)).sum();
             if share > 0.0 { (1.0 - per(per(ages, share), total)).max(0.0) } else { 0.0 }
         }
     }
 }
 
-fn naive(own: &Reservoir, series: &Series) -> Vec<f64> {
-    let (shape, n, c) = (&own.shape, series.len(), own.channels);
+fn naive(reservoir: &Reservoir, series: &Series) -> Vec<f64> {
+    let (shape, n, c) = (&reservoir.shape, series.len(), reservoir.channels);
     let (groups, q) = (shape.groups(), shape.order);
     let value = |k: usize, i: usize| f64::from(series.values[k * c + i]);
     let mut out = Vec::new();
@@ -101,17 +101,17 @@ fn naive(own: &Reservoir, series: &Series) -> Vec<f64> {
                 for g in 0..family.groups {
                     let weights = weights(series, if g % 2 == 1 { span.min(shape.delay) } else { 0.0 });
                     let place = s * groups + first + g;
-                    let mix = |i: usize| f64::from(own.mix[(s * c + i) * groups + first + g]);
+                    let mix = |i: usize| f64::from(reservoir.mix[(s * c + i) * groups + first + g]);
                     let signal: Vec<f64> = (0..n).map(|k| (0..c).map(|i| mix(i) * value(k, i)).sum()).collect();
                     let memories = memories(q, span, series, &signal);
                     let responses: Vec<Vec<f64>> = (0..16)
                         .map(|lane| {
-                            let tap = |i: usize| f64::from(own.taps[(place * (q + 1) + i) * 16 + lane]);
+                            let tap = |i: usize| f64::from(reservoir.taps[(place * (q + 1) + i) * 16 + lane]);
                             (0..n).map(|k| (0..q).map(|i| tap(i) * memories[k][i]).sum::<f64>() + tap(q) * signal[k]).collect()
                         })
                         .collect();
                     for cut in 0..4 {
-                        let cut = |lane: usize| f64::from(own.cuts[(place * 4 + cut) * 16 + lane]);
+                        let cut = |lane: usize| f64::from(reservoir.cuts[(place * 4 + cut) * 16 + lane]);
                         out.extend((0..16).map(|lane| pooled(&responses[lane], cut(lane), &weights, pool)));
                     }
                 }
@@ -119,11 +119,11 @@ fn naive(own: &Reservoir, series: &Series) -> Vec<f64> {
         }
         first += family.groups;
     }
-    let (summary, weights) = (&own.summary, weights(series, 0.0));
+    let (summary, weights) = (&reservoir.summary, weights(series, 0.0));
     let of = |span: f64, i: usize| memories(summary.order, span, series, &(0..n).map(|k| value(k, i)).collect::<Vec<_>>());
     for &span in &summary.spans {
         let all: Vec<_> = (0..c).map(|i| of(span, i)).collect();
-        out.extend((0..summary.order).flat_map(|j| all.iter().map(move |own| own[n - 1][j])));
+        out.extend((0..summary.order).flat_map(|j| all.iter().map(move |memory| memory[n - 1][j])));
     }
     out.extend((0..c).map(|i| value(n - 1, i)));
     let left = |k: usize| weights.gap[k] * weights.fade[k + 1..].iter().product::<f64>();
@@ -154,12 +154,12 @@ fn naive(own: &Reservoir, series: &Series) -> Vec<f64> {
 }
 
 /// Some features may stand at another side of a threshold by rounding; none do here.
-fn check(own: &Reservoir, series: &Series, what: &str) {
-    let (seen, wanted) = (own.features(series), naive(own, series));
+fn check(reservoir: &Reservoir, series: &Series, what: &str) {
+    let (seen, wanted) = (reservoir.features(series), naive(reservoir, series));
     assert_eq!(seen.len(), wanted.len());
     for (i, (seen, wanted)) in seen.iter().zip(&wanted).enumerate() {
         let error = (f64::from(*seen) - wanted).abs();
-        assert!(error < 1e-4 * (1.0 + wanted.abs()), "{what}, feature {i} of {}: {seen} {wanted}", own.shape.features());
+        assert!(error < 1e-4 * (1.0 + wanted.abs()), "{what}, feature {i} of {}: {seen} {wanted}", reservoir.shape.features());
     }
     assert!(seen.iter().all(|x| x.is_finite()));
 }
@@ -167,28 +167,28 @@ fn check(own: &Reservoir, series: &Series, what: &str) {
 #[test]
 fn features_are_those_of_a_naive_computation() {
     for (order, channels) in [(1, 1), (4, 3), (9, 2)] {
-        let own = Reservoir::new(order, channels, &[0.05, 0.4, 1.5], 3);
+        let reservoir = Reservoir::new(order, channels, &[0.05, 0.4, 1.5], 3);
         // One row, two, within the horizon, and some horizons long.
         for (rows, gap) in [(1, 0.1), (2, 0.1), (13, 0.05), (70, 0.03), (90, 0.06)] {
-            check(&own, &Series::new(rows, channels, gap, 5 + rows as u64), &format!("order {order}, {rows} rows"));
+            check(&reservoir, &Series::new(rows, channels, gap, 5 + rows as u64), &format!("order {order}, {rows} rows"));
         }
     }
 }
 
 #[test]
 fn gaps_longer_than_the_horizon_are_gaps() {
-    let own = Reservoir::new(5, 2, &[0.2, 0.9], 8);
+    let reservoir = Reservoir::new(5, 2, &[0.2, 0.9], 8);
     let mut series = Series::new(20, 2, 0.1, 2);
     for place in [1, 9, 19] {
         series.gaps[place] = 3.7;
     }
     let series = Series::at(series.gaps, series.values);
-    check(&own, &series, "long gaps");
+    check(&reservoir, &series, "long gaps");
     // Right after such a gap nothing is left of what was before it, but the memory.
     let cut = Series::at(series.gaps[..10].to_vec(), series.values[..20].to_vec());
-    let shares = own.shape.spans.len() * 3 * 64;
-    assert!(own.features(&cut)[..shares].iter().all(|&share| share == 0.0 || share == 1.0));
-    check(&own, &cut, "after a long gap");
+    let shares = reservoir.shape.spans.len() * 3 * 64;
+    assert!(reservoir.features(&cut)[..shares].iter().all(|&share| share == 0.0 || share == 1.0));
+    check(&reservoir, &cut, "after a long gap");
 }
 
 /// Memories of changes are memories less the present value, and a level, however high, is no part of them.
@@ -197,14 +197,14 @@ fn memories_of_changes_are_memories_about_the_present() {
     for (order, channels, level) in [(1, 1, 0.0), (5, 3, 1e6), (12, 17, -1e9)] {
         let spans = vec![0.07, 0.9];
         let series = Series::new(60, channels, 0.02, 8);
-        let own = Changes::new(order, spans.clone(), channels);
-        let (mut state, mut scratch, mut out) = (vec![0.0; own.state()], ChangesScratch::default(), Vec::new());
+        let changes = Changes::new(order, spans.clone(), channels);
+        let (mut state, mut scratch, mut out) = (vec![0.0; changes.state()], ChangesScratch::default(), Vec::new());
         let x = |t: usize, c: usize| level + f64::from(series.values[t * channels + c]);
         for t in 1..series.len() {
-            own.push(&mut state, series.gaps[t], (0..channels).map(|c| (x(t, c) - x(t - 1, c)) as f32), &mut scratch);
+            changes.push(&mut state, series.gaps[t], (0..channels).map(|c| (x(t, c) - x(t - 1, c)) as f32), &mut scratch);
         }
-        own.read(&state, &mut out);
-        assert_eq!(out.len(), own.features());
+        changes.read(&state, &mut out);
+        assert_eq!(out.len(), changes.features());
         let mut place = 0;
         for &span in &spans {
             let of = |c: usize| {
@@ -226,16 +226,16 @@ fn memories_of_changes_are_memories_about_the_present() {
     }
 }
 
-/// What turns is the integral of `e^{lambda (t - s)} dx(s)`, whatever the gaps.
+/// A sliding Fourier coefficient is the integral of `e^{lambda (t - s)} dx(s)`, whatever the gaps.
 #[test]
-fn what_turns_is_an_integral_over_increments() {
+fn sliding_fourier_coefficients_are_integrals_over_increments() {
     let (channels, rates) = (3, vec![[0.5, 4.0], [2.0, 0.0], [1e-7, 1e-6]]);
     let series = Series::new(40, channels, 0.1, 9);
-    let own = Turns::new(rates.clone(), channels);
-    let (mut state, mut scratch) = (vec![0.0; own.state()], TurnsScratch::default());
+    let fourier = SlidingFourier::new(rates.clone(), channels);
+    let (mut state, mut scratch) = (vec![0.0; fourier.state()], FourierScratch::default());
     let change = |t: usize, c: usize| series.values[t * channels + c] - series.values[(t - 1) * channels + c];
     for t in 1..series.len() {
-        own.push(&mut state, series.gaps[t], &(0..channels).map(|c| change(t, c)), &mut scratch);
+        fourier.push(&mut state, series.gaps[t], &(0..channels).map(|c| change(t, c)), &mut scratch);
     }
     let end = series.since[series.len() - 1];
     for (k, [a, w]) in rates.into_iter().enumerate() {

@@ -94,11 +94,11 @@ fn sums_of_products_give_the_fit_and_its_error_on_other_rows() {
     let y: Vec<f64> = noise(4, 2 * n).iter().map(|y| f64::from((y - 2.0) as f32)).collect();
     let rows = |which: std::ops::Range<usize>| -> Sums {
         let mut sums = Sums::new(width, 2);
-        let own: Vec<f32> = which
+        let rows: Vec<f32> = which
             .flat_map(|i| x[i * width..(i + 1) * width].iter().chain(&y[2 * i..2 * i + 2]).map(|&x| x as f32).collect::<Vec<_>>())
             .collect();
         // In two pieces.
-        let (first, second) = own.split_at(3 * (width + 2));
+        let (first, second) = rows.split_at(3 * (width + 2));
         sums.add(first);
         sums.add(second);
         sums
@@ -113,17 +113,17 @@ fn sums_of_products_give_the_fit_and_its_error_on_other_rows() {
     let scaled: Vec<f64> = x.iter().enumerate().map(|(i, x)| x * scale[i % width]).collect();
     let errors = out.errors(&line);
     for o in 0..2 {
-        let own: Vec<f64> = y.iter().skip(o).step_by(2).copied().collect();
-        let wanted = plainly(&scaled, &own, &(0..25).collect::<Vec<_>>(), width, lambda * 25.0);
+        let targets: Vec<f64> = y.iter().skip(o).step_by(2).copied().collect();
+        let wanted = plainly(&scaled, &targets, &(0..25).collect::<Vec<_>>(), width, lambda * 25.0);
         for i in 0..width {
             assert!((line.weight[o * width + i] - wanted[i] * scale[i]).abs() < 1e-5, "{line:?} {wanted:?}");
         }
         assert!((line.bias[o] - wanted[width]).abs() < 1e-5);
         let predicted = |t: usize| wanted[width] + (0..width).map(|i| wanted[i] * scaled[t * width + i]).sum::<f64>();
-        let error: f64 = (25..n).map(|t| (own[t] - predicted(t)).powi(2)).sum();
+        let error: f64 = (25..n).map(|t| (targets[t] - predicted(t)).powi(2)).sum();
         assert!((errors[o] - error).abs() < 1e-4 * error, "{} {error}", errors[o]);
-        let mean = own.iter().sum::<f64>() / n as f64;
-        let spread: f64 = own.iter().map(|y| (y - mean).powi(2)).sum();
+        let mean = targets.iter().sum::<f64>() / n as f64;
+        let spread: f64 = targets.iter().map(|y| (y - mean).powi(2)).sum();
         assert!((whole.spread()[o] - spread).abs() < 1e-4 * spread);
     }
 }

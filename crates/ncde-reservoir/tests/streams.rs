@@ -6,15 +6,15 @@ use crate::common::{POOLS, Reservoir, Series, noise};
 
 #[test]
 fn pieces_change_no_bit() {
-    let own = Reservoir::new(6, 3, &[0.07, 0.5], 1);
+    let reservoir = Reservoir::new(6, 3, &[0.07, 0.5], 1);
     // Regular gaps share their flow with the row before, irregular ones do not; the horizon ends in between.
     let mut series = Series::new(150, 3, 0.01, 4);
     series.gaps[40..80].fill(0.0125);
     let series = Series::at(series.gaps, series.values);
     let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-    let one_by_one = own.features_after(&series, 1..=150);
+    let one_by_one = reservoir.features_after(&series, 1..=150);
     for ends in [vec![150], vec![1, 150], vec![31, 32, 33, 64, 100, 150], vec![7, 39, 104, 149]] {
-        for (end, seen) in ends.iter().zip(own.features_after(&series, ends.clone())) {
+        for (end, seen) in ends.iter().zip(reservoir.features_after(&series, ends.clone())) {
             assert_eq!(bits(&seen), bits(&one_by_one[end - 1]), "{end} of {ends:?}");
         }
     }
@@ -24,20 +24,20 @@ fn pieces_change_no_bit() {
 #[test]
 fn a_stream_can_go_on_for_ever() {
     for (horizon, tolerance) in [(1000.0, 0.25), (4.0, 1.5)] {
-        let mut own = Reservoir::new(4, 1, &[3.0 / horizon, 40.0 / horizon], 6);
-        own.shape.families = vec![Family { groups: 1, pools: POOLS.to_vec() }];
-        own.mix.truncate(2);
-        own.taps.truncate(2 * 5 * 16);
-        own.cuts.truncate(2 * 64);
+        let mut reservoir = Reservoir::new(4, 1, &[3.0 / horizon, 40.0 / horizon], 6);
+        reservoir.shape.families = vec![Family { groups: 1, pools: POOLS.to_vec() }];
+        reservoir.mix.truncate(2);
+        reservoir.taps.truncate(2 * 5 * 16);
+        reservoir.cuts.truncate(2 * 64);
         let rows = 200_000;
         let gaps = noise(9, rows).iter().map(|x| (1.0 + 0.5 * x) / horizon).collect();
         // The first response of each span lies above its first threshold at all times, the second below.
         for span in 0..2 {
-            let cuts = &mut own.cuts[span * 64..];
+            let cuts = &mut reservoir.cuts[span * 64..];
             (cuts[0], cuts[1]) = (-1e3, 1e3);
         }
         let values = noise(2, rows).iter().map(|&x| x as f32).collect();
-        let seen = own.features_after(&Series::at(gaps, values), [20_000, 110_000, 200_000]);
+        let seen = reservoir.features_after(&Series::at(gaps, values), [20_000, 110_000, 200_000]);
         assert!(seen.iter().flatten().all(|x| x.is_finite() && x.abs() < 1e4));
         // Share, mean, longest and place, each of two spans.
         for all in &seen {
@@ -69,12 +69,12 @@ fn a_stream_can_go_on_for_ever() {
 /// Where rows are so close that a gap is less than the last bit of the horizon, sums stand still and do not grow.
 #[test]
 fn the_smallest_gaps_let_nothing_grow() {
-    let own = Reservoir::new(2, 1, &[0.5], 3);
+    let reservoir = Reservoir::new(2, 1, &[0.5], 3);
     for gap in [1e-9, 4e-8, 1e-6] {
         let mut series = Series::new(50_000, 1, 0.02, 7);
         series.gaps[200..].fill(gap);
         let series = Series::at(series.gaps, series.values);
-        let seen = own.features_after(&series, [200, 50_000]);
+        let seen = reservoir.features_after(&series, [200, 50_000]);
         let most = f64::from(50_000) * gap + 1e-4;
         for (i, (before, after)) in seen[0][..3 * 64].iter().zip(&seen[1]).enumerate() {
             // A share of time moves by no more than the time that has passed.
@@ -86,14 +86,14 @@ fn the_smallest_gaps_let_nothing_grow() {
 /// What lies many horizons back is forgotten, a long run too.
 #[test]
 fn a_run_of_many_horizons_is_forgotten_in_a_few() {
-    let mut own = Reservoir::new(1, 1, &[0.01], 3);
-    own.summary = SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 0, windows: 0 };
-    own.shape.families = vec![Family { groups: 1, pools: POOLS.to_vec() }];
-    (own.mix, own.taps, own.cuts) = (vec![1.0], [vec![0.0; 16], vec![1.0; 16]].concat(), vec![0.5; 64]);
+    let mut reservoir = Reservoir::new(1, 1, &[0.01], 3);
+    reservoir.summary = SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 0, windows: 0 };
+    reservoir.shape.families = vec![Family { groups: 1, pools: POOLS.to_vec() }];
+    (reservoir.mix, reservoir.taps, reservoir.cuts) = (vec![1.0], [vec![0.0; 16], vec![1.0; 16]].concat(), vec![0.5; 64]);
     // Above the threshold for fifty horizons, then below.
     let values: Vec<f32> = (0..5200).map(|k| if k <= 5000 { 1.0 } else { 0.0 }).collect();
     let series = Series::at(vec![0.01; 5200], values);
-    let seen = own.features_after(&series, [90, 5001, 5101, 5200]);
+    let seen = reservoir.features_after(&series, [90, 5001, 5101, 5200]);
     let longest: Vec<f32> = seen.iter().map(|all| all[128]).collect();
     let faded = |rows: i32| 0.99_f32.powi(rows);
     for (seen, wanted) in longest.iter().zip([1.0, 1.0, faded(100), faded(199)]) {
@@ -106,10 +106,10 @@ fn a_run_of_many_horizons_is_forgotten_in_a_few() {
 /// A channel that stands still has no deviation, not even by rounding.
 #[test]
 fn a_constant_has_no_deviation() {
-    let own = Reservoir::new(3, 2, &[0.3], 2);
+    let reservoir = Reservoir::new(3, 2, &[0.3], 2);
     let mut series = Series::new(400, 2, 0.01, 1);
     series.values.chunks_exact_mut(2).for_each(|row| row[0] = 0.7);
-    for all in own.features_after(&series, [1, 2, 90, 400]) {
+    for all in reservoir.features_after(&series, [1, 2, 90, 400]) {
         let moments = &all[all.len() - 11..];
         assert!((moments[0] - 0.7).abs() < 1e-6 && moments[1] == 0.0 && moments[2] == 0.0, "{moments:?}");
         assert_eq!(moments[3..5], [0.7, 0.7]);

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ncde_fuzz::mutants;
+use ncde_reference::mutation::mutants;
 use ncde_runtime::{Model, SPEC, Series, WEIGHTS};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

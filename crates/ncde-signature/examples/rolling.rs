@@ -1,18 +1,18 @@
 //! A stream that never ends: the log-signature of all observations so far, and of the last ten increments.
 //!
-//! `Online` keeps one state. `Rolling` keeps one state for each increment of its window; an observation costs a constant number
+//! `OnlineSignature` keeps one state. `Rolling` keeps one state for each increment of its window; an observation costs a constant number
 //! of steps, averaged over many. Neither divides anything out, so neither drifts.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
 use std::sync::Arc;
 
-use ncde_signature::{Basis, Error, Online, Paths, Rolling, Signature};
+use ncde_signature::{Basis, Error, OnlineSignature, Paths, Rolling, Signature};
 
 const WINDOW: usize = 10;
 
 fn main() -> Result<(), Error> {
     let log = Arc::new(Signature::log(2, 3, Basis::Lyndon)?);
-    let mut online = Online::new(&log);
+    let mut online = OnlineSignature::new(&log);
     let mut rolling = Rolling::new(&log, WINDOW)?;
 
     // A circle run counter-clockwise, then clockwise, with a little drift.

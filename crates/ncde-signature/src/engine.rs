@@ -1,10 +1,10 @@
-//! What generic callers can have computed: one entry for each kernel, see [`ncde_simd::engine`]. A prediction needs those marked `always`.
+//! The kernels that generic callers can run, one entry for each, see [`ncde_simd::engine`]. Predictions need those marked `always`.
 
 use crate::Error;
 use crate::algebra::series::Function;
 use crate::algebra::{Shape, Tensor, tensor};
 use crate::signature::convert;
-use crate::signature::tools::{self, Tools};
+use crate::signature::stepper::{self, Stepper};
 use crate::signature::{Interval, Paths, Signature};
 
 ncde_simd::engine! {
@@ -23,9 +23,9 @@ ncde_simd::engine! {
     fn join_backward(signature: &Signature, a: &[Self], b: &[Self], gradient: &[Self], da: &mut [Self], db: &mut [Self])
         = convert::join_backward;
     #[always(f64)]
-    fn step(tools: &mut Tools<Self>, signature: &Signature, state: &mut [Self], x: &[Self]) = tools::step;
+    fn step(stepper: &mut Stepper<Self>, signature: &Signature, state: &mut [Self], x: &[Self]) = stepper::step;
     #[always(f64)]
-    fn read(tools: &mut Tools<Self>, signature: &Signature, state: &[Self]) -> Vec<Self> = tools::read;
+    fn read(stepper: &mut Stepper<Self>, signature: &Signature, state: &[Self]) -> Vec<Self> = stepper::read;
     fn product(a: &Tensor<Self>, b: &Tensor<Self>, out: &mut [Self]) = tensor::product;
     fn series(shape: &Shape, series: Function, s: &[Self], stages: &mut [Self], out: &mut [Self]) = tensor::series;
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, with what was seen, what was wanted and what to try.
+//! The errors of this crate: what was found, what was expected and what to try.
 
 /// The error of every fallible function of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

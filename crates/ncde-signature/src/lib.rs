@@ -81,14 +81,14 @@
 //!
 //! # Paths that grow
 //!
-//! [`Signature::stream`] gives every prefix at once. [`Online`] takes one observation at a time in constant memory,
+//! [`Signature::stream`] gives every prefix at once. [`OnlineSignature`] takes one observation at a time in constant memory,
 //! [`Rolling`] does so over a moving window, and [`Index`] keeps a growing path and answers for any interval of it:
 //!
 //! ```
 //! use std::sync::Arc;
-//! use ncde_signature::{Index, Online, Rolling, Signature};
+//! use ncde_signature::{Index, OnlineSignature, Rolling, Signature};
 //! let signature = Arc::new(Signature::new(1, 2)?);
-//! let (mut online, mut rolling) = (Online::new(&signature), Rolling::new(&signature, 2)?);
+//! let (mut online, mut rolling) = (OnlineSignature::new(&signature), Rolling::new(&signature, 2)?);
 //! let mut index = Index::new(&signature);
 //! for (t, x) in [(0.0, 0.0), (0.1, 10.0), (0.5, 11.0), (2.0, 13.0)] {
 //!     online.push(&[x])?;
@@ -107,7 +107,7 @@
 //! when the program runs. Input that makes no sense is an [`Error`] that says what was seen and what to try; so is a result
 //! that overflows: no result is ever NaN.
 //!
-//! With the feature `precompiled`, which is on by default, every kernel is compiled in this crate, once. Without it only [`Online`] in
+//! With the feature `precompiled`, which is on by default, every kernel is compiled in this crate, once. Without it only [`OnlineSignature`] in
 //! `f64` is; any other kernel is then compiled in the crate that calls it. Nothing else depends on it.
 
 pub mod algebra;
@@ -121,4 +121,4 @@ pub use algebra::Basis;
 pub use control::Control;
 pub use error::Error;
 pub use float::Float;
-pub use signature::{Index, Interval, Memory, Online, Paths, Rolling, Signature};
+pub use signature::{Index, Interval, OnlineSignature, Paths, Rolling, SeriesState, Signature};

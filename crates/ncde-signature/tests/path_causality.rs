@@ -5,7 +5,7 @@
 use crate::path_common;
 
 use ncde_signature::path::{
-    Acausal, AtObservations, Causality, CausalityLevel, Cubic, Linear, Observed, Online, Path, Rectilinear, Series, Start,
+    Acausal, AtObservations, Causal, Causality, CausalityLevel, Cubic, Linear, Observed, Path, Rectilinear, Series, Start,
     TimeChannel,
 };
 use path_common::{Case, increment, observed, polyline, slope, value};
@@ -17,10 +17,10 @@ fn level<P: Path<f64>>(_: &P) -> CausalityLevel {
 
 /// The observations of `case` up to `t`, then those of `other`, of which the first comes a little later.
 fn with_other_future(case: &Case, other: &Case, t: f64, later: f64) -> Series<f64> {
-    let kept = case.times().partition_point(|&knot| knot <= t);
+    let known = case.times().partition_point(|&knot| knot <= t);
     let shift = t + later - other.start;
-    let times = [&case.times()[..kept], &other.times().iter().map(|s| s + shift).collect::<Vec<_>>()].concat();
-    let past = &case.values[..kept * case.channels];
+    let times = [&case.times()[..known], &other.times().iter().map(|s| s + shift).collect::<Vec<_>>()].concat();
+    let past = &case.values[..known * case.channels];
     let values = past.iter().chain(other.values.iter().cycle());
     let values = values.copied().take(times.len() * case.channels).collect();
     Series::new(times, values, case.channels).unwrap()
@@ -39,7 +39,7 @@ proptest! {
         for time in [TimeChannel::First, TimeChannel::None] {
             let a = Rectilinear::new(&timed(&now), time).unwrap();
             let b = Rectilinear::new(&timed(&future), time).unwrap();
-            prop_assert_eq!(level(&a), CausalityLevel::Online);
+            prop_assert_eq!(level(&a), CausalityLevel::Causal);
             prop_assert_eq!(value(&a, t), value(&b, t));
             prop_assert_eq!(slope(&a, t), slope(&b, t));
             prop_assert_eq!(increment(&a, case.start, t), increment(&b, case.start, t));
@@ -58,8 +58,8 @@ proptest! {
 
     #[test]
     fn filling_forward_does_not_look_ahead(case in Case::any(), missing in prop::collection::vec(any::<bool>(), 30), at in 0..9_usize) {
-        let kept = at % case.times().len() + 1;
-        let size = kept * case.channels;
+        let known = at % case.times().len() + 1;
+        let size = known * case.channels;
         let mut values = case.values.clone();
         for (value, missing) in values.iter_mut().zip(missing) {
             if missing {
@@ -71,7 +71,7 @@ proptest! {
             let series = Series::with_missing(case.times()[..length].to_vec(), values, case.channels).unwrap();
             series.with_counts().fill_forward(&Start::Zero).unwrap().into_series()
         };
-        let (whole, prefix) = (fill(case.times().len()), fill(kept));
+        let (whole, prefix) = (fill(case.times().len()), fill(known));
         prop_assert_eq!(&whole.values()[..2 * size], prefix.values());
     }
 }
@@ -106,7 +106,7 @@ fn levels_are_sharp() {
     assert_eq!(value(&hermite[0], 1.5), value(&hermite[1], 1.5));
     // The natural spline knows it everywhere.
     let natural = [&a, &b].map(|series| Cubic::natural(series).unwrap());
-    assert_eq!(level(&natural[0]), CausalityLevel::None);
+    assert_eq!(level(&natural[0]), CausalityLevel::Acausal);
     for t in [0.5, 1.5, 2.5] {
         assert_ne!(value(&natural[0], t), value(&natural[1], t));
     }
@@ -119,17 +119,17 @@ fn crossing_a_gap_looks_ahead_even_at_observations() {
         Series::with_missing(vec![0.0, 1.0, 2.0], values, 2).unwrap()
     });
     let linear = across.clone().map(|series| Linear::across_gaps(&series).unwrap());
-    assert_eq!(level(&linear[0]), CausalityLevel::None);
+    assert_eq!(level(&linear[0]), CausalityLevel::Acausal);
     assert_eq!(value(&linear[0], 1.0), [1.0, 1.0]);
     assert_eq!(value(&linear[1], 1.0), [3.0, 1.0]);
     let hermite = across.map(|series| Cubic::hermite_across_gaps(&series).unwrap());
-    assert_eq!(level(&hermite[0]), CausalityLevel::None);
+    assert_eq!(level(&hermite[0]), CausalityLevel::Acausal);
     assert_ne!(value(&hermite[0], 1.0), value(&hermite[1], 1.0));
 }
 
 #[test]
 fn types_and_levels_agree() {
-    assert_eq!(Online::LEVEL, CausalityLevel::Online);
+    assert_eq!(Causal::LEVEL, CausalityLevel::Causal);
     assert_eq!(AtObservations::LEVEL, CausalityLevel::AtObservations);
-    assert_eq!(Acausal::LEVEL, CausalityLevel::None);
+    assert_eq!(Acausal::LEVEL, CausalityLevel::Acausal);
 }

@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::Arc;
 
 use common::{assert_close, distance, naive_signature, walk};
-use ncde_signature::{Basis, Index, Interval, Online, Paths, Rolling, Signature};
+use ncde_signature::{Basis, Index, Interval, OnlineSignature, Paths, Rolling, Signature};
 
 #[test]
 fn the_kernel_is_the_naive_computation() {
@@ -88,7 +88,7 @@ fn online_is_the_stream() {
     let x = walk(5, 50, 3);
     let transform = Arc::new(Signature::log(3, 4, Basis::Lyndon).unwrap());
     let stream = transform.stream(&Paths::single(&x, 3).unwrap()).unwrap();
-    let mut online = Online::new(&transform);
+    let mut online = OnlineSignature::new(&transform);
     assert!(online.value().unwrap().iter().all(|&x| x == 0.0));
     for (t, row) in x.chunks(3).enumerate() {
         online.push(row).unwrap();
@@ -201,7 +201,7 @@ fn windows_share_their_end_points_and_join_to_the_whole() {
 fn an_overflow_is_an_error_everywhere() {
     let transform = Arc::new(Signature::new(1, 4).unwrap());
     let (mut online, mut rolling, mut index) =
-        (Online::new(&transform), Rolling::new(&transform, 3).unwrap(), Index::new(&transform));
+        (OnlineSignature::new(&transform), Rolling::new(&transform, 3).unwrap(), Index::new(&transform));
     for (t, x) in [0.0_f32, 1e20].into_iter().enumerate() {
         online.push(&[x]).unwrap();
         rolling.push(&[x]).unwrap();
@@ -225,17 +225,17 @@ fn a_long_path_in_pieces_is_the_path_in_steps() {
         let gradient = transform.of_backward(&paths, &vec![1.0; all.len()]).unwrap();
         let mut start = 0;
         for (i, length) in lengths.into_iter().enumerate() {
-            let own = paths.path(i);
-            let mut online = Online::new(&transform);
-            own.chunks(channels).for_each(|row| online.push(row).unwrap());
+            let path = paths.path(i);
+            let mut online = OnlineSignature::new(&transform);
+            path.chunks(channels).for_each(|row| online.push(row).unwrap());
             assert_close(&all[i * transform.len()..(i + 1) * transform.len()], &online.value().unwrap(), 1e-11);
             // A gradient does not know of pieces either: streams are never cut, and the last row's gradient is the whole's.
             let mut last = vec![0.0; (length - 1) * transform.len()];
             let end = last.len() - transform.len();
             last[end..].fill(1.0);
-            let direct = transform.stream_backward(&Paths::single(own, channels).unwrap(), &last).unwrap();
-            assert_close(&direct, &gradient[start..start + own.len()], 1e-10);
-            start += own.len();
+            let direct = transform.stream_backward(&Paths::single(path, channels).unwrap(), &last).unwrap();
+            assert_close(&direct, &gradient[start..start + path.len()], 1e-10);
+            start += path.len();
         }
     }
 }

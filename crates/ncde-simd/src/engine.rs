@@ -1,11 +1,10 @@
-//! The border between callers and kernels: everything generic over the number type is compiled once for `f32` and once for `f64`, in the
-//! crate of the kernels, and not again in every crate that calls it. (Kernels are inlined whole, per instruction set: that takes minutes.)
+//! Entry points of kernels, compiled once for `f32` and once for `f64` in the crate of the kernels, and not again in every crate that calls
+//! them: kernels are inlined whole for each instruction set, which takes minutes to compile.
 //!
-//! Whoever only predicts calls two or three of them and should not wait for the others. So a crate of kernels has a feature
+//! A program that only predicts calls two or three kernels and should not compile the others. So a crate of kernels has a feature
 //! `precompiled`, on by default. Without it only the entries marked `#[always(f32)]` (or `f64`) are compiled there, for that type alone;
-//! the others are `#[inline]`, which is to say compiled in the crate that calls them, if one does. Nothing else depends on the
-//! feature: the same functions are there, and they compute the same. Entries marked `#[never]` are compiled where they are called, always.
-//! A second feature `f64` says the same of the entries for `f64`: where only tests compute in it, nobody else waits for it.
+//! the others are `#[inline]`: compiled in the crate that calls them. The results do not depend on the feature. Entries marked
+//! `#[never]` are always compiled where they are called. A second feature `f64` does the same for the entries for `f64`.
 
 /// Makes a trait `Engine`, implemented for `f32` and `f64`, of functions `fn name(arg: Type) -> Result = path::of::the_kernel;`, in
 /// which `Self` is the number type. A crate's public `Float` has it as a supertrait.
@@ -16,7 +15,7 @@
 #[macro_export]
 macro_rules! engine {
     ($($(#[$when:ident $(($always:ident))?])? fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $kernel:path;)*) => {
-        /// What [`Float`](crate::Float) can have computed.
+        /// The kernels for a [`Float`](crate::Float).
         #[doc(hidden)]
         pub trait Engine: $crate::Float {
             $(fn $name($($arg: $type),*) $(-> $result)?;)*

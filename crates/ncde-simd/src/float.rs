@@ -8,7 +8,7 @@ mod sealed {
     use crate::number::{Lanes, Number};
     use crate::simd::Vector;
 
-    /// Closes [`super::Float`] and carries what kernels need of it.
+    /// Seals [`super::Float`] and holds the operations that only kernels use.
     pub trait Sealed: Vector {
         /// A 64-byte vector register of it.
         type Register: Number<Real = Self>;
@@ -61,9 +61,9 @@ pub trait Float:
     fn from_f64(x: f64) -> Self;
     /// Widens to `f64`.
     fn to_f64(self) -> f64;
-    /// Neither NaN nor infinite.
+    /// Whether it is neither NaN nor infinite.
     fn is_finite(self) -> bool;
-    /// NaN, our mark of a missing value.
+    /// Whether it is NaN, which marks a missing value.
     fn is_nan(self) -> bool;
     /// Absolute value.
     fn abs(self) -> Self;
@@ -73,7 +73,7 @@ pub trait Float:
     fn exp_m1(self) -> Self;
 }
 
-/// What differs between the two types in [`Float::exp`].
+/// The constants of [`Float::exp`] for one number type.
 struct Exp<T, const TERMS: usize> {
     /// Beyond these the result is infinite, or zero.
     high: T,

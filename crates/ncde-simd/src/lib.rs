@@ -1,5 +1,5 @@
-//! What kernels compute with: real numbers ([`Float`]), one number for each of several lanes ([`Lanes`]), and the instruction set,
-//! chosen when the program runs ([`dispatch`]). A plain build is fast on any machine, and nothing here is unsafe.
+//! The numbers that kernels compute with: reals ([`Float`]), one number for each of several lanes ([`Lanes`]), aligned memory ([`Buffer`]),
+//! and the instruction set, chosen when the program runs ([`dispatch`]). A plain build is fast on any machine, and nothing here is unsafe.
 //!
 //! A kernel is a struct of its arguments that implements [`Kernel`]; `run` is compiled once for each instruction set.
 //!
@@ -16,11 +16,13 @@
 //! assert_eq!(dispatch(Dot(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0])), 32.0);
 //! ```
 
+mod buffer;
 mod engine;
 mod float;
 mod number;
 mod simd;
 
+pub use buffer::{Buffer, CACHE_LINE};
 pub use float::Float;
 pub use number::{Lanes, Number, Term};
 pub use simd::{Instructions, Kernel, Scalar, Simd, Vector, call, dispatch, dispatch_for, everywhere, with_each};

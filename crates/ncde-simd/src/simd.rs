@@ -15,7 +15,7 @@ pub use pulp::{Scalar, Simd};
 
 /// A computation compiled once per instruction set. `run` must be `#[inline(always)]`, and so must all it calls.
 pub trait Kernel {
-    /// What it returns.
+    /// The result.
     type Output;
     /// The computation, with the registers that `simd` names.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
@@ -51,14 +51,14 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     choose::<K, true>(kernel)
 }
 
-/// As [`dispatch`], for a kernel over numbers of type `T`: with AVX2 at most for `f64`, as what trains and predicts is `f32`, and a kernel
-/// that is not compiled for an instruction set is not waited for.
+/// As [`dispatch`], for a kernel over numbers of type `T`. Kernels for `f64` use AVX2 at most: training and prediction are in `f32`, and one
+/// instruction set less saves compile time.
 #[inline]
 pub fn dispatch_for<T: Float, K: Kernel>(kernel: K) -> K::Output {
     if const { size_of::<T>() == size_of::<f32>() } { choose::<K, true>(kernel) } else { choose::<K, false>(kernel) }
 }
 
-/// A function of its own: plain instructions are those of any caller, so that the compiler would put all of the kernel into each.
+/// Not inlined: with plain instructions the compiler would otherwise copy the whole kernel into every caller.
 #[inline(never)]
 fn choose<K: Kernel, const AVX512: bool>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
@@ -83,7 +83,7 @@ fn choose<K: Kernel, const AVX512: bool>(kernel: K) -> K::Output {
 }
 
 /// Runs `f` with [`dispatch`] held to each instruction set that this machine has, the plainest first. For tests of whole entry points:
-/// the choice is that of all threads, so those who compute meanwhile are held to it as well.
+/// the choice holds for all threads of the process.
 pub fn with_each<T>(mut f: impl FnMut(Instructions) -> T) -> Vec<T> {
     static ALONE: Mutex<()> = Mutex::new(());
     struct Restore;
@@ -136,7 +136,7 @@ pub trait Vector: Copy + 'static {
     fn split_mut<S: Simd>(x: &mut [Self]) -> (&mut [Self::V<S>], &mut [Self])
     where
         Self: Sized;
-    /// The same number in all places.
+    /// `x` in all lanes.
     fn broadcast<S: Simd>(simd: S, x: Self) -> Self::V<S>;
     /// `a b + c`, rounded once where the machine can.
     fn multiply_add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>, c: Self::V<S>) -> Self::V<S>;

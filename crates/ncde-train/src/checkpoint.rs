@@ -199,7 +199,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         save(directory.path(), &progress(), &tensors()).unwrap();
         let whole = std::fs::read(path(directory.path())).unwrap();
-        let (good, bad) = ncde_fuzz::mutants(&[whole], 2_000, |bytes| {
+        let (good, bad) = ncde_reference::mutation::mutants(&[whole], 2_000, |bytes| {
             std::fs::write(path(directory.path()), bytes).unwrap();
             match load(directory.path(), RUNNING) {
                 Ok(Some(read)) => {

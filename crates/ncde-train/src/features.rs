@@ -13,7 +13,7 @@ use burn_tensor::{Int, Tensor};
 use ncde_data::Dataset;
 use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends};
 use ncde_runtime::{LayerSpec, Preparation};
-use ncde_signature::{Interval, Online, Paths, Signature};
+use ncde_signature::{Interval, OnlineSignature, Paths, Signature};
 use rayon::prelude::*;
 
 use super::Error;
@@ -352,7 +352,7 @@ fn in_windows(mut wanted: Vec<usize>, length: usize, window: usize) -> Vec<usize
 
 /// The signature of the path up to each observation.
 fn signatures(transform: &Arc<Signature>, knots: Knots, statics: &[f64], width: usize) -> Result<CaseRows, Error> {
-    let mut online = Online::new(transform);
+    let mut online = OnlineSignature::new(transform);
     let mut case = CaseRows { times: knots.times, ..CaseRows::default() };
     for knot in knots.values.chunks_exact(width) {
         online.push(knot)?;

@@ -16,12 +16,12 @@ use toml::Value;
 use crate::Error;
 use crate::space::{Axis, Space, Values};
 
-/// More trials than this are a mistake.
+/// The most trials: more are taken for a mistake.
 const MAX_TRIALS: usize = 100_000;
-/// After so many draws in a row that were there before, a space has no more to give.
-const PATIENCE: usize = 1000;
+/// After this number of repeated draws in a row the space is taken to be exhausted.
+const MAX_REPEATED_DRAWS: usize = 1000;
 
-/// One choice of what is varied.
+/// One assignment of values to the varied keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Trial {
@@ -30,7 +30,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// As they are typed: `key=value`.
+    /// The assignments as they are typed on a command line: `key=value`.
     pub fn assignments(&self) -> Vec<String> {
         self.set.iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
@@ -88,7 +88,7 @@ pub fn grid(space: &Space) -> Result<Vec<Trial>, Error> {
     Ok(trials)
 }
 
-/// So many trials, or as many as the space has.
+/// `count` random trials, or all of the space if it has fewer.
 ///
 /// # Errors
 /// If there are too many.
@@ -102,7 +102,7 @@ pub fn random(space: &Space, count: usize, seed: u64) -> Result<Vec<Trial>, Erro
     }
     let (mut trials, mut seen) = (Vec::new(), HashSet::new());
     let (mut draw, mut idle) = (0, 0);
-    while trials.len() < count && idle < PATIENCE {
+    while trials.len() < count && idle < MAX_REPEATED_DRAWS {
         let stream = Stream::new(seed, 1).child(draw);
         let trial = space.axes.iter().enumerate().fold(Trial { set: BTreeMap::new() }, |trial, (i, axis)| {
             let share = stream.uniform(i as u64);

@@ -6,25 +6,25 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 
-/// The most tasks of an array that Slurm takes unless it is told otherwise (`MaxArraySize` is 1001).
+/// The most tasks of a Slurm array with the default `MaxArraySize` of 1001.
 const MAX_TASKS: usize = 1000;
 
-/// What an engine is to do.
+/// The runs of a search as a job for an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// What it is called.
+    /// The name of the job.
     pub name: String,
-    /// The command of a run, whose name comes behind it.
+    /// The command of a run; the name of the run is appended.
     pub command: Vec<String>,
     /// The names of the runs.
     pub runs: Vec<String>,
-    /// Where the talk of runs goes, a file for each.
+    /// The directory of the logs, one file for each run.
     pub logs: PathBuf,
-    /// How many threads a run has.
+    /// The threads of a run.
     pub threads: usize,
-    /// How many NVIDIA GPUs a run has.
+    /// The NVIDIA GPUs of a run.
     pub gpus: usize,
-    /// How many runs there are at a time at most, if the engine is to know.
+    /// The most runs at a time, if the engine should limit them.
     pub jobs: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ pub fn hyperqueue(job: &Job) -> String {
     toml::to_string(&all).unwrap_or_default()
 }
 
-/// An array script of Slurm: `sbatch FILE`. More runs than an array may have are dealt out: a task does every so manieth.
+/// An array script of Slurm: `sbatch FILE`. With more runs than [`MAX_TASKS`], each task does several.
 pub fn slurm(job: &Job) -> String {
     let size = job.runs.len().min(MAX_TASKS);
     let most = job.jobs.map_or(String::new(), |jobs| format!("%{jobs}"));

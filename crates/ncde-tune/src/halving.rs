@@ -5,22 +5,22 @@
 //! ```
 //!
 //! `s` is the number of times after which one is left, or fewer where the first rung would have no step. Jamieson and Talwalkar, "Non-stochastic best arm
-//! identification and hyperparameter optimization" (2016). A trial that is kept goes on from where it stood.
+//! identification and hyperparameter optimization" (2016). A trial that is kept continues from its checkpoint.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// How far so many trials go.
+/// A rung: the number of trials and the steps that they are trained for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rung {
-    /// How many there are.
+    /// The number of trials.
     pub trials: usize,
-    /// How many steps they have done in all at its end.
+    /// The steps of each trial at the end of the rung, counted from its start.
     pub steps: usize,
 }
 
-/// The rungs of so many trials, the last of which have `steps` steps; one in `factor` is kept each time.
+/// The rungs of `trials` trials: each rung keeps one trial in `factor`, and the last one ends at `steps` steps.
 ///
 /// # Errors
 /// If there are fewer than two rungs.

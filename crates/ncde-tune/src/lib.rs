@@ -1,4 +1,4 @@
-//! Searches over settings, as far as nothing is run: which runs there are, which go on, which is best.
+//! Searches over settings, without running anything: which runs there are, which continue, which is best.
 //!
 //! ```text
 //! Space (a base, axes) -> trials: the product of the axes, or draws from it -> runs: trials x seeds x folds -> ranks
@@ -23,7 +23,7 @@
 //! | `rank` | [`rank`](rank()): the order of trials |
 //! | `emit` | [`hyperqueue`], [`slurm`]: the runs as a job of an engine |
 //!
-//! What keys mean is the business of who trains: they are names here.
+//! Keys are only names here; the crate that trains gives them their meaning.
 
 mod draw;
 mod emit;

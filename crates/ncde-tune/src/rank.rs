@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 /// Where a trial stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// The place of the trial.
+    /// The index of the trial.
     pub trial: usize,
     /// The last rung that it has finished.
     pub rung: usize,

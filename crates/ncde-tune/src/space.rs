@@ -1,4 +1,4 @@
-//! What is varied: axes, each a list or a range of what one key can be, or several keys that are tied together.
+//! The space of a search: axes, each a list or a range of what one key can be, or several keys that are tied together.
 //!
 //! ```toml
 //! [model]                                                       # what all runs share, as in any file of settings
@@ -15,10 +15,10 @@ use toml::{Table, Value};
 
 use crate::Error;
 
-/// The table of a file that is not a setting.
+/// The table of varied keys in a file of settings.
 const VARY: &str = "vary";
 
-/// What one key, or several that are tied together, can be.
+/// The values of one key, or of several keys that are tied together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The keys.
@@ -30,9 +30,9 @@ pub struct Axis {
 /// The values of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// One for each key in each.
+    /// Rows with one value for each key.
     List(Vec<Vec<Value>>),
-    /// Of a single key, all between two numbers.
+    /// For a single key, all values between two numbers.
     Range {
         /// The smallest.
         from: f64,
@@ -50,9 +50,9 @@ pub enum Values {
 /// A space of settings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Space {
-    /// What all runs share.
+    /// The settings of all runs.
     pub base: Table,
-    /// What is varied.
+    /// The varied keys.
     pub axes: Vec<Axis>,
 }
 
@@ -60,7 +60,7 @@ impl Space {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it is not TOML, or an axis makes no sense.
+    /// If it is not TOML, or an axis is not valid.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let mut base: Table = text.parse().map_err(|e: toml::de::Error| Error::Toml(e.to_string().trim_end().to_owned()))?;
         let mut axes = Vec::new();
@@ -72,10 +72,10 @@ impl Space {
         Ok(Self { base, axes })
     }
 
-    /// Adds an axis as it is typed.
+    /// Adds an axis from the command line.
     ///
     /// # Errors
-    /// If it makes no sense.
+    /// If it is not valid.
     pub fn vary(&mut self, text: &str) -> Result<(), Error> {
         self.axes.push(typed(text).map_err(|problem| Error::Vary { text: text.into(), problem })?);
         Ok(())
@@ -84,7 +84,7 @@ impl Space {
     /// Gives keys their full names, by which they can be compared.
     ///
     /// # Errors
-    /// If there is no such key: whatever `full` says.
+    /// The error of `full` for a key.
     pub fn resolve<E>(&mut self, full: impl Fn(&str) -> Result<String, E>) -> Result<(), E> {
         for key in self.axes.iter_mut().flat_map(|axis| &mut axis.keys) {
             *key = full(key)?;
@@ -97,8 +97,8 @@ impl Space {
     /// # Errors
     /// If a key is varied twice, or none is.
     pub fn join(&mut self, other: Self) -> Result<(), Error> {
-        let replaced = |own: &Axis| other.axes.iter().any(|axis| own.keys.iter().all(|key| axis.keys.contains(key)));
-        self.axes.retain(|own| !replaced(own));
+        let replaced = |old: &Axis| other.axes.iter().any(|axis| old.keys.iter().all(|key| axis.keys.contains(key)));
+        self.axes.retain(|axis| !replaced(axis));
         self.axes.extend(other.axes);
         let keys: Vec<&str> = self.keys().collect();
         if let Some((_, key)) = keys.iter().enumerate().find(|(i, key)| keys[..*i].contains(key)) {
@@ -121,7 +121,7 @@ fn names(text: &str) -> Vec<String> {
 /// Axes of a table; tables in it that are no ranges are those of a file of settings.
 fn read(table: &Table, before: &str, axes: &mut Vec<Axis>) -> Result<(), Error> {
     for (name, value) in table {
-        let keys: Vec<String> = names(name).into_iter().map(|own| format!("{before}{own}")).collect();
+        let keys: Vec<String> = names(name).into_iter().map(|key| format!("{before}{key}")).collect();
         let key = format!("{before}{name}");
         let wrong = |problem: String| Error::Axis { key: key.clone(), problem };
         let values = match value {
@@ -215,7 +215,7 @@ fn typed(text: &str) -> Result<Axis, String> {
         return Ok(Axis { values: between(&value(from), &value(to), log, None, keys.len())?, keys });
     }
     let cell = |text: &str| -> Value {
-        if keys.len() == 1 { value(text.trim()) } else { Value::Array(text.split(':').map(|own| value(own.trim())).collect()) }
+        if keys.len() == 1 { value(text.trim()) } else { Value::Array(text.split(':').map(|part| value(part.trim())).collect()) }
     };
     let all: Vec<Value> = right.split(',').map(cell).collect();
     Ok(Axis { values: list(&all, keys.len())?, keys })
@@ -293,7 +293,7 @@ mod tests {
         };
         assert_eq!(both(&[], &["rate=1,2", "train.rate=3,4"]), Err(Error::Twice("train.rate".into())));
         assert_eq!(both(&[], &[]), Err(Error::Nothing));
-        // What is typed goes before what is in a file, with the keys that it adds; but it does not tear tied keys apart.
+        // An axis of the command line replaces one of the file and may add keys, but it cannot separate tied keys.
         assert_eq!(both(&["rate=1,2"], &["rate=3"]), Ok("train.rate".into()));
         assert_eq!(both(&["a,b=1:2", "rate=1"], &["b,a,c=1:2:3"]), Ok("train.rate b a c".into()));
         assert_eq!(both(&["a,b=1:2"], &["b=3"]), Err(Error::Twice("b".into())));

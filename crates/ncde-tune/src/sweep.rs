@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 use crate::draw::Trial;
 use crate::{Error, Rung};
 
-/// How trials are found.
+/// The method of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// All of a grid.
+    /// All trials of a grid.
     Grid,
-    /// Draws.
+    /// Random trials.
     Random,
-    /// All or draws, of which most end early.
+    /// A grid or random trials, most of which end early.
     Halving,
 }
 
 impl Method {
-    /// All of them, as they are written.
+    /// All methods with their names.
     pub const ALL: &[(&str, Self)] = &[("grid", Self::Grid), ("random", Self::Random), ("halving", Self::Halving)];
 
-    /// As it is written.
+    /// The name.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, own)| *own == self).map_or("grid", |(name, _)| name)
+        Self::ALL.iter().find(|(_, method)| *method == self).map_or("grid", |(name, _)| name)
     }
 }
 
-/// A search: all that decides which runs there are.
+/// A search: all settings that determine its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     /// The version of this format.
@@ -40,16 +40,16 @@ pub struct Sweep {
     pub method: Method,
     /// The metric of the validation part that decides.
     pub metric: String,
-    /// Where runs compute, as it is typed.
+    /// The device of the runs, as on the command line.
     pub device: String,
-    /// Each with all seeds and folds.
+    /// The trials, each run with all seeds and folds.
     pub trials: Vec<Trial>,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// How many parts each are tested on in turn.
+    /// The number of folds of a cross-validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folds: Option<usize>,
-    /// How far trials go; empty if all go to the end.
+    /// The rungs of successive halving; empty for the other methods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rungs: Vec<Rung>,
 }
@@ -57,7 +57,7 @@ pub struct Sweep {
 /// One run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// The place of its trial.
+    /// The index of its trial.
     pub trial: usize,
     /// Its seed.
     pub seed: u64,
@@ -91,10 +91,10 @@ impl Sweep {
         self.runs().find(|&run| Self::name(run) == name)
     }
 
-    /// Whether one that was begun may go on as this one: with trials or seeds added, but none changed.
+    /// Checks that the search `begun` may continue as this one: trials and seeds may be added, but nothing changed.
     ///
     /// # Errors
-    /// If something else differs; it says what.
+    /// If anything else differs, with its name.
     pub fn goes_on(&self, begun: &Self) -> Result<(), Error> {
         let differs = |was: String, is: String| Err(Error::Differs { was, is });
         let told = |what: &str, was: String, is: String| differs(format!("{what} {was}"), is);

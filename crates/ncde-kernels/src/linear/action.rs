@@ -23,9 +23,10 @@ use super::plan::{self, Rows, Shard};
 use super::taylor::{Degrees, Need, Series};
 use super::{Affine, Contraction, Gradients, Input, Recurrence, Transition};
 use crate::error::all_finite;
+use crate::shards::shards;
 use crate::structure::Structure;
 
-/// Vectors a step needs.
+/// The vectors of a step.
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
     hidden: usize,
@@ -48,7 +49,7 @@ impl<T: Float> Scratch<T> {
     }
 }
 
-/// What a step does, apart from its operator.
+/// The transition of a step, without its operator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) transition: Transition,
@@ -105,7 +106,7 @@ impl Step {
             if self.inside() { dbeta.fill(T::ZERO) } else { dbeta.copy_from_slice(g) }
         }
         for stage in (0..stages).rev() {
-            let own = &trail[stage * (terms + 1) * hidden..][..(terms + 1) * hidden];
+            let trail_of_stage = &trail[stage * (terms + 1) * hidden..][..(terms + 1) * hidden];
             z.copy_from_slice(g);
             for j in (1..=terms).rev() {
                 // z = z_j, and of X = Omega / s there is the part 1 / (s j).
@@ -113,7 +114,7 @@ impl Step {
                 if let (1, Some(dbeta), true) = (j, &mut dbeta, self.inside()) {
                     T::axpy(simd, dbeta, T::ONE, z);
                 }
-                operator.reverse(simd, a, da, [z, &own[(j - 1) * hidden..j * hidden]], next);
+                operator.reverse(simd, a, da, [z, &trail_of_stage[(j - 1) * hidden..j * hidden]], next);
                 T::axpy(simd, next, T::ONE, g);
                 std::mem::swap(z, next);
             }
@@ -149,10 +150,10 @@ impl<T: Float, O: Operator<T>> Kernel for Trail<'_, T, O> {
         scratch.trail.resize(((terms + 1) * stages + 1) * hidden, T::ZERO);
         scratch.trail[..hidden].copy_from_slice(h);
         for stage in 0..stages {
-            let own = &mut scratch.trail[stage * (terms + 1) * hidden..][..(terms + 2) * hidden];
-            let (own, next) = own.split_at_mut((terms + 1) * hidden);
+            let trail_of_stage = &mut scratch.trail[stage * (terms + 1) * hidden..][..(terms + 2) * hidden];
+            let (trail_of_stage, next) = trail_of_stage.split_at_mut((terms + 1) * hidden);
             for j in 1..=terms {
-                let (before, w) = own.split_at_mut(j * hidden);
+                let (before, w) = trail_of_stage.split_at_mut(j * hidden);
                 let w = &mut w[..hidden];
                 operator.apply(simd, a, &before[(j - 1) * hidden..], w);
                 if let (1, Some(beta), true) = (j, beta, step.inside()) {
@@ -162,7 +163,7 @@ impl<T: Float, O: Operator<T>> Kernel for Trail<'_, T, O> {
             }
             next.fill(T::ZERO);
             // The smallest terms first.
-            for w in own.chunks_exact(hidden).rev() {
+            for w in trail_of_stage.chunks_exact(hidden).rev() {
                 T::axpy(simd, next, T::ONE, w);
             }
         }
@@ -190,7 +191,7 @@ fn scale<T: Float, S: Simd>(simd: S, x: &mut [T], factor: T) {
 }
 
 /// All steps of one series.
-struct One<'a, 'i, T, O> {
+struct SeriesRun<'a, 'i, T, O> {
     recurrence: &'a Recurrence,
     input: &'a Input<'i, T>,
     a: &'a [T],
@@ -200,7 +201,7 @@ struct One<'a, 'i, T, O> {
 }
 
 struct Forward<'a, 'i, T, O> {
-    series: One<'a, 'i, T, O>,
+    series: SeriesRun<'a, 'i, T, O>,
     states: &'a mut [T],
 }
 
@@ -208,15 +209,15 @@ impl<T: Float, O: Operator<T>> Kernel for Forward<'_, '_, T, O> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let One { recurrence, input, a, operator, scratch, b } = self.series;
-        let (each, width) = (input.columns * scratch.hidden, recurrence.coefficients());
+        let SeriesRun { recurrence, input, a, operator, scratch, b } = self.series;
+        let (state, width) = (input.columns * scratch.hidden, recurrence.coefficients());
         let step = recurrence.step();
-        let mut h = input.initial[b * each..(b + 1) * each].to_vec();
-        for (t, out) in self.states.chunks_exact_mut(each).enumerate() {
+        let mut h = input.initial[b * state..(b + 1) * state].to_vec();
+        for (t, out) in self.states.chunks_exact_mut(state).enumerate() {
             if t < input.steps(b) {
                 let row = b * input.length + t;
                 operator.set(simd, a, &input.coefficients[row * width..(row + 1) * width]);
-                let beta = input.affine.map(|affine| &affine[row * each..(row + 1) * each]);
+                let beta = input.affine.map(|affine| &affine[row * state..(row + 1) * state]);
                 for (c, h) in h.chunks_exact_mut(scratch.hidden).enumerate() {
                     let beta = beta.map(|beta| &beta[c * h.len()..(c + 1) * h.len()]);
                     step.forward(simd, a, operator, h, beta, scratch);
@@ -228,7 +229,7 @@ impl<T: Float, O: Operator<T>> Kernel for Forward<'_, '_, T, O> {
 }
 
 struct Backward<'a, 'i, T, O> {
-    series: One<'a, 'i, T, O>,
+    series: SeriesRun<'a, 'i, T, O>,
     states: &'a [T],
     gradient: &'a [T],
     da: &'a mut [T],
@@ -239,9 +240,9 @@ impl<T: Float, O: Operator<T>> Kernel for Backward<'_, '_, T, O> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let One { recurrence, input, a, operator, scratch, b } = self.series;
+        let SeriesRun { recurrence, input, a, operator, scratch, b } = self.series;
         let (hidden, width) = (scratch.hidden, recurrence.coefficients());
-        let each = input.columns * hidden;
+        let state = input.columns * hidden;
         let step = recurrence.step();
         let (mut out, da) = (self.out, self.da);
         let mut unused = vec![T::ZERO; if out.coefficients.is_some() { 0 } else { width }];
@@ -249,18 +250,18 @@ impl<T: Float, O: Operator<T>> Kernel for Backward<'_, '_, T, O> {
         let g = &mut *out.initial;
         g.fill(T::ZERO);
         for t in (0..input.length).rev() {
-            let own = (first + t) * each..(first + t + 1) * each;
-            T::axpy(simd, g, T::ONE, &self.gradient[own.clone()]);
+            let row = (first + t) * state..(first + t + 1) * state;
+            T::axpy(simd, g, T::ONE, &self.gradient[row.clone()]);
             if t >= input.steps(b) {
                 continue;
             }
             operator.set(simd, a, &input.coefficients[(first + t) * width..(first + t + 1) * width]);
             let before =
-                if t == 0 { &input.initial[b * each..(b + 1) * each] } else { &self.states[own.start - each..own.start] };
+                if t == 0 { &input.initial[b * state..(b + 1) * state] } else { &self.states[row.start - state..row.start] };
             for c in 0..input.columns {
                 let column = c * hidden..(c + 1) * hidden;
-                let beta = input.affine.map(|affine| &affine[own.clone()][column.clone()]);
-                let dbeta = out.affine.as_deref_mut().map(|affine| &mut affine[t * each..(t + 1) * each][column.clone()]);
+                let beta = input.affine.map(|affine| &affine[row.clone()][column.clone()]);
+                let dbeta = out.affine.as_deref_mut().map(|affine| &mut affine[t * state..(t + 1) * state][column.clone()]);
                 let (h, g) = (&before[column.clone()], &mut g[column.clone()]);
                 step.backward(simd, (a, &mut *da), operator, (h, beta), (g, dbeta), scratch);
             }
@@ -312,7 +313,7 @@ fn forward_with<T: Float, O: Operator<T> + Send>(
     plan::each_series(states, input.length * input.columns * hidden, &|| {
         let (mut operator, mut scratch) = (operator(), Scratch::new(hidden));
         Box::new(move |b, states| {
-            let series = One { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
+            let series = SeriesRun { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
             dispatch_for::<T, _>(Forward { series, states });
         })
     });
@@ -343,12 +344,12 @@ fn backward_with<T: Float, O: Operator<T> + Send>(
     gradients: &mut Gradients<T>,
 ) {
     let hidden = recurrence.field().hidden();
-    let shards = plan::shards(input.batch, size_of_val(a));
+    let shards = shards(input.batch, size_of_val(a));
     let sums = plan::rows(recurrence, input, &shards, gradients, &|Shard { first, rows }| {
         let (mut operator, mut scratch, mut da) = (operator(), Scratch::new(hidden), vec![T::ZERO; a.len()]);
         for (i, out) in rows.into_iter().enumerate() {
             let b = first + i;
-            let series = One { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
+            let series = SeriesRun { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
             dispatch_for::<T, _>(Backward { series, states, gradient, da: &mut da, out });
         }
         da

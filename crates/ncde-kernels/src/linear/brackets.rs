@@ -39,7 +39,7 @@ pub enum Bracket {
     Pair(usize, usize),
 }
 
-/// What an element goes with.
+/// What an element is represented by: a matrix, a vector or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The `i`-th matrix.
@@ -49,10 +49,10 @@ enum Kind {
     Nothing,
 }
 
-/// What is added to the state.
+/// The affine input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Added {
-    /// Another path, with so many channels.
+enum AffineInput {
+    /// Another path with this number of channels.
     Other(usize),
     /// The driving path.
     Driving,
@@ -62,7 +62,7 @@ enum Added {
 #[derive(Debug, Clone)]
 pub struct Brackets {
     field: Field,
-    added: Added,
+    affine: AffineInput,
     table: Vec<Bracket>,
     kinds: Vec<Kind>,
     matrices: Vec<usize>,
@@ -101,7 +101,7 @@ impl Brackets {
                 _ => Kind::Nothing,
             });
         }
-        Ok(Self { field: field.clone(), added: Added::Other(inputs), table: table.to_vec(), kinds, matrices, vectors })
+        Ok(Self { field: field.clone(), affine: AffineInput::Other(inputs), table: table.to_vec(), kinds, matrices, vectors })
     }
 
     /// For elements over the channels of `field`, where the driving path is also the affine input: each has a matrix and a vector.
@@ -110,7 +110,7 @@ impl Brackets {
     /// As for [`new`](Self::new).
     pub fn of_path(field: &Field, table: &[Bracket]) -> Result<Self, Error> {
         let alone = Self::new(field, 0, table)?;
-        Ok(Self { added: Added::Driving, vectors: alone.matrices.clone(), ..alone })
+        Ok(Self { affine: AffineInput::Driving, vectors: alone.matrices.clone(), ..alone })
     }
 
     /// The field whose brackets these are.
@@ -125,7 +125,7 @@ impl Brackets {
 
     /// Whether the driving path is also the affine input: every element has a matrix and a vector then.
     pub fn is_of_path(&self) -> bool {
-        self.added == Added::Driving
+        self.affine == AffineInput::Driving
     }
 
     /// The places in the list of the elements that go with matrices.
@@ -174,16 +174,16 @@ impl Brackets {
     pub fn matrices<T: Float>(&self, a: &[T]) -> Result<Vec<T>, Error> {
         self.closed()?;
         self.check(a)?;
-        let each = self.field.channel(0).len();
-        let mut out = vec![T::ZERO; self.matrices.len() * each];
+        let size = self.field.channel(0).len();
+        let mut out = vec![T::ZERO; self.matrices.len() * size];
         for (m, &i) in self.matrices.iter().enumerate() {
-            let (done, own) = out.split_at_mut(m * each);
-            let own = &mut own[..each];
+            let (done, rest) = out.split_at_mut(m * size);
+            let out_row = &mut rest[..size];
             match self.table[i] {
-                Bracket::Letter(k) => own.copy_from_slice(&a[self.field.channel(k)]),
+                Bracket::Letter(k) => out_row.copy_from_slice(&a[self.field.channel(k)]),
                 Bracket::Pair(p, q) => {
-                    let (p, q) = (self.rows(p, each), self.rows(q, each));
-                    self.commutator(&done[q], &done[p], own);
+                    let (p, q) = (self.rows(p, size), self.rows(q, size));
+                    self.commutator(&done[q], &done[p], out_row);
                 }
             }
         }
@@ -197,19 +197,19 @@ impl Brackets {
     pub fn matrices_backward<T: Float>(&self, a: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
         let matrices = self.matrices(a)?;
         want("brackets", "the gradient", gradient.len(), matrices.len(), || format!("{} matrices", self.matrices.len()))?;
-        let each = self.field.channel(0).len();
+        let size = self.field.channel(0).len();
         let mut g = gradient.to_vec();
         let mut da = vec![T::ZERO; a.len()];
         for (m, &i) in self.matrices.iter().enumerate().rev() {
-            let (before, own) = g.split_at_mut(m * each);
-            let own = &own[..each];
+            let (before, rest) = g.split_at_mut(m * size);
+            let g_row = &rest[..size];
             match self.table[i] {
-                Bracket::Letter(k) => da[self.field.channel(k)].iter_mut().zip(own).for_each(|(da, &g)| *da += g),
+                Bracket::Letter(k) => da[self.field.channel(k)].iter_mut().zip(g_row).for_each(|(da, &g)| *da += g),
                 Bracket::Pair(p, q) => {
                     // C = QP - PQ: dQ = G P^T - P^T G, dP = Q^T G - G Q^T.
-                    let (p, q) = (self.rows(p, each), self.rows(q, each));
-                    self.reverse(own, &matrices[p.clone()], &mut before[q.clone()], T::ONE);
-                    self.reverse(own, &matrices[q], &mut before[p], -T::ONE);
+                    let (p, q) = (self.rows(p, size), self.rows(q, size));
+                    self.reverse(g_row, &matrices[p.clone()], &mut before[q.clone()], T::ONE);
+                    self.reverse(g_row, &matrices[q], &mut before[p], -T::ONE);
                 }
             }
         }
@@ -227,14 +227,14 @@ impl Brackets {
         let a = self.field.effective(a);
         let mut out = vec![T::ZERO; self.vectors.len() * hidden];
         for (m, &i) in self.vectors.iter().enumerate() {
-            let (done, own) = out.split_at_mut(m * hidden);
-            let own = &mut own[..hidden];
+            let (done, rest) = out.split_at_mut(m * hidden);
+            let out_row = &mut rest[..hidden];
             match self.table[i] {
-                Bracket::Letter(k) => own.copy_from_slice(&b[self.column(k) * hidden..][..hidden]),
+                Bracket::Letter(k) => out_row.copy_from_slice(&b[self.column(k) * hidden..][..hidden]),
                 Bracket::Pair(p, q) => {
                     for (matrix, vector, sign) in self.terms::<T>(p, q) {
                         let moved = self.act(&a, matrix, &done[vector * hidden..(vector + 1) * hidden]);
-                        own.iter_mut().zip(moved).for_each(|(own, x)| *own += sign * x);
+                        out_row.iter_mut().zip(moved).for_each(|(out, x)| *out += sign * x);
                     }
                 }
             }
@@ -253,17 +253,17 @@ impl Brackets {
         let effective = self.field.effective(a);
         let (mut g, mut da, mut db) = (gradient.to_vec(), vec![T::ZERO; a.len()], vec![T::ZERO; b.len()]);
         for (m, &i) in self.vectors.iter().enumerate().rev() {
-            let (before, own) = g.split_at_mut(m * hidden);
-            let own = &own[..hidden];
+            let (before, rest) = g.split_at_mut(m * hidden);
+            let g_row = &rest[..hidden];
             match self.table[i] {
                 Bracket::Letter(k) => {
                     let db = &mut db[self.column(k) * hidden..][..hidden];
-                    db.iter_mut().zip(own).for_each(|(db, &g)| *db += g);
+                    db.iter_mut().zip(g_row).for_each(|(db, &g)| *db += g);
                 }
                 Bracket::Pair(p, q) => {
                     for (matrix, vector, sign) in self.terms::<T>(p, q) {
                         let own_vector = vector * hidden..(vector + 1) * hidden;
-                        let g: Vec<T> = own.iter().map(|&x| x * sign).collect();
+                        let g: Vec<T> = g_row.iter().map(|&x| x * sign).collect();
                         let dc = self.act_backward(&effective, &mut da, matrix, &vectors[own_vector.clone()], &g);
                         before[own_vector].iter_mut().zip(dc).for_each(|(before, dc)| *before += dc);
                     }
@@ -276,33 +276,33 @@ impl Brackets {
 
     fn check_inputs<T: Float>(&self, b: &[T]) -> Result<(), Error> {
         let hidden = self.field.hidden();
-        let inputs = match self.added {
-            Added::Other(inputs) => inputs,
-            Added::Driving => self.field.channels(),
+        let inputs = match self.affine {
+            AffineInput::Other(inputs) => inputs,
+            AffineInput::Driving => self.field.channels(),
         };
         want("brackets", "B", b.len(), inputs * hidden, || format!("{inputs} inputs x {hidden} states"))
     }
 
-    /// Where the matrix of element `i` lies.
-    fn rows(&self, i: usize, each: usize) -> std::ops::Range<usize> {
+    /// The range of the matrix of element `i`.
+    fn rows(&self, i: usize, size: usize) -> std::ops::Range<usize> {
         match self.kinds[i] {
-            Kind::Matrix(m) | Kind::Vector(m) => m * each..(m + 1) * each,
+            Kind::Matrix(m) | Kind::Vector(m) => m * size..(m + 1) * size,
             Kind::Nothing => 0..0,
         }
     }
 
     /// The column of `B` that goes with a letter.
     fn column(&self, letter: usize) -> usize {
-        match self.added {
-            Added::Other(_) => letter - self.field.channels(),
-            Added::Driving => letter,
+        match self.affine {
+            AffineInput::Other(_) => letter - self.field.channels(),
+            AffineInput::Driving => letter,
         }
     }
 
     /// The terms `sign A c` of the vector of a bracket: the element with the matrix, the number of the vector, and the sign.
     fn terms<T: Float>(&self, p: usize, q: usize) -> impl Iterator<Item = (usize, usize, T)> {
-        let vector = |i: usize| match (self.added, self.kinds[i]) {
-            (_, Kind::Vector(vector)) | (Added::Driving, Kind::Matrix(vector)) => Some(vector),
+        let vector = |i: usize| match (self.affine, self.kinds[i]) {
+            (_, Kind::Vector(vector)) | (AffineInput::Driving, Kind::Matrix(vector)) => Some(vector),
             _ => None,
         };
         let terms = [(q, vector(p), T::ONE), (p, vector(q), -T::ONE)];
@@ -349,9 +349,9 @@ impl Brackets {
     /// `out = XY - YX`, block by block.
     fn commutator<T: Float>(&self, x: &[T], y: &[T], out: &mut [T]) {
         out.fill(T::ZERO);
-        for place in self.field.blocks() {
-            let (b, own) = (place.b, place.entry..place.entry + place.b * place.b);
-            let (x, y, out) = (&x[own.clone()], &y[own.clone()], &mut out[own]);
+        for block in self.field.blocks() {
+            let (b, entries) = (block.b, block.entry..block.entry + block.b * block.b);
+            let (x, y, out) = (&x[entries.clone()], &y[entries.clone()], &mut out[entries]);
             for r in 0..b {
                 let row = &mut out[r * b..(r + 1) * b];
                 for k in 0..b {
@@ -364,9 +364,9 @@ impl Brackets {
 
     /// `out += sign (G Y^T - Y^T G)`, block by block: the gradient of `X` in `XY - YX`.
     fn reverse<T: Float>(&self, g: &[T], y: &[T], out: &mut [T], sign: T) {
-        for place in self.field.blocks() {
-            let (b, own) = (place.b, place.entry..place.entry + place.b * place.b);
-            let (g, y, out) = (&g[own.clone()], &y[own.clone()], &mut out[own]);
+        for block in self.field.blocks() {
+            let (b, entries) = (block.b, block.entry..block.entry + block.b * block.b);
+            let (g, y, out) = (&g[entries.clone()], &y[entries.clone()], &mut out[entries]);
             for r in 0..b {
                 for c in 0..b {
                     let sum = T::dot(Scalar::new(), &g[r * b..(r + 1) * b], &y[c * b..(c + 1) * b]);

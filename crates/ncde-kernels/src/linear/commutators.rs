@@ -18,12 +18,12 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::error::want;
 
-/// The sizes of a call.
+/// The sizes of the commutator kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Commutators {
     /// The size of blocks.
     pub block: usize,
-    /// How many increments a window has.
+    /// The number of increments of a window.
     pub steps: usize,
     /// Whether a vector goes with each matrix.
     pub vectors: bool,
@@ -35,28 +35,28 @@ pub struct Commutators {
 const WINDOWS: usize = 64;
 
 impl Commutators {
-    /// How many numbers go with one block.
-    pub fn each(&self) -> usize {
+    /// The numbers of one block: its entries and, if there are vectors, its vector.
+    pub fn block_numbers(&self) -> usize {
         self.block * self.block + if self.vectors { self.block } else { 0 }
     }
 
-    /// `[windows, steps, numbers]` to `[windows, numbers]`.
+    /// The generators of the windows, `[windows, numbers]`, from the matrices of their increments, `[windows, steps, numbers]`.
     ///
     /// # Errors
     /// If the sizes do not fit.
-    pub fn forward<T: crate::Float>(&self, numbers: usize, each: &[T]) -> Result<Vec<T>, Error> {
-        self.check(numbers, each.len())?;
-        Ok(T::commutators(self, numbers, each))
+    pub fn forward<T: crate::Float>(&self, numbers: usize, matrices: &[T]) -> Result<Vec<T>, Error> {
+        self.check(numbers, matrices.len())?;
+        Ok(T::commutators(self, numbers, matrices))
     }
 
-    /// From the gradient in the generators, `[windows, numbers]`, to that in the matrices.
+    /// The reverse pass: from the gradient of the generators, `[windows, numbers]`, to that of the matrices.
     ///
     /// # Errors
     /// If the sizes do not fit.
-    pub fn backward<T: crate::Float>(&self, numbers: usize, each: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
-        self.check(numbers, each.len())?;
-        want("commutators", "the gradient", gradient.len(), each.len() / self.steps, || "one row a window".into())?;
-        Ok(T::commutators_backward(self, numbers, each, gradient))
+    pub fn backward<T: crate::Float>(&self, numbers: usize, matrices: &[T], gradient: &[T]) -> Result<Vec<T>, Error> {
+        self.check(numbers, matrices.len())?;
+        want("commutators", "the gradient", gradient.len(), matrices.len() / self.steps, || "one row a window".into())?;
+        Ok(T::commutators_backward(self, numbers, matrices, gradient))
     }
 
     fn check(&self, numbers: usize, length: usize) -> Result<(), Error> {
@@ -65,8 +65,8 @@ impl Commutators {
             let problem = format!("blocks of {block}, {steps} increments a window, rows of {numbers}; none of them can be 0");
             return Err(Error::Unsupported { operation: "commutators", problem });
         }
-        let meaning = || format!("blocks x {}", self.each());
-        want("commutators", "a row", numbers, numbers.next_multiple_of(self.each()), meaning)?;
+        let meaning = || format!("blocks x {}", self.block_numbers());
+        want("commutators", "a row", numbers, numbers.next_multiple_of(self.block_numbers()), meaning)?;
         want("commutators", "the matrices", length, length.next_multiple_of(steps * numbers), || {
             format!("windows x {steps} increments x {numbers}")
         })
@@ -74,23 +74,23 @@ impl Commutators {
 }
 
 /// [`Commutators::forward`] on arrays whose sizes have been checked.
-pub(crate) fn forward<T: Float>(of: &Commutators, numbers: usize, each: &[T]) -> Vec<T> {
-    let mut out = vec![T::ZERO; each.len() / of.steps];
-    let tasks = out.par_chunks_mut(WINDOWS * numbers).zip(each.par_chunks(WINDOWS * of.steps * numbers));
-    tasks.for_each(|(out, each)| dispatch_for::<T, _>(Forward { of: *of, numbers, each, out }));
+pub(crate) fn forward<T: Float>(of: &Commutators, numbers: usize, matrices: &[T]) -> Vec<T> {
+    let mut out = vec![T::ZERO; matrices.len() / of.steps];
+    let tasks = out.par_chunks_mut(WINDOWS * numbers).zip(matrices.par_chunks(WINDOWS * of.steps * numbers));
+    tasks.for_each(|(out, matrices)| dispatch_for::<T, _>(Forward { of: *of, numbers, matrices, out }));
     out
 }
 
 /// [`Commutators::backward`] on arrays whose sizes have been checked.
-pub(crate) fn backward<T: Float>(of: &Commutators, numbers: usize, each: &[T], gradient: &[T]) -> Vec<T> {
-    let mut out = vec![T::ZERO; each.len()];
+pub(crate) fn backward<T: Float>(of: &Commutators, numbers: usize, matrices: &[T], gradient: &[T]) -> Vec<T> {
+    let mut out = vec![T::ZERO; matrices.len()];
     let chunk = WINDOWS * of.steps * numbers;
-    let tasks = out.par_chunks_mut(chunk).zip(each.par_chunks(chunk)).zip(gradient.par_chunks(WINDOWS * numbers));
-    tasks.for_each(|((out, each), gradient)| dispatch_for::<T, _>(Backward { of: *of, numbers, each, gradient, out }));
+    let tasks = out.par_chunks_mut(chunk).zip(matrices.par_chunks(chunk)).zip(gradient.par_chunks(WINDOWS * numbers));
+    tasks.for_each(|((out, matrices), gradient)| dispatch_for::<T, _>(Backward { of: *of, numbers, matrices, gradient, out }));
     out
 }
 
-/// What lies side by side in a register: some blocks of a window or, where blocks are few, all blocks of some windows.
+/// The content of a register: some blocks of one window or, where blocks are few, all blocks of several windows.
 #[derive(Clone, Copy)]
 struct Group {
     blocks: usize,
@@ -102,17 +102,17 @@ struct Group {
 }
 
 impl Group {
-    /// Groups that fill a register each, as far as there are blocks and windows.
+    /// Groups that fill a register matrices, as far as there are blocks and windows.
     #[inline(always)]
     fn all<R: Number>(blocks: usize, windows: usize) -> impl Iterator<Item = Self> {
-        let each = (R::WIDTH / blocks).max(1);
-        (0..windows).step_by(each).flat_map(move |window| {
+        let together = (R::WIDTH / blocks).max(1);
+        (0..windows).step_by(together).flat_map(move |window| {
             (0..blocks).step_by(R::WIDTH).map(move |start| Self {
                 blocks,
                 start,
                 end: (start + R::WIDTH).min(blocks),
                 window,
-                windows: each.min(windows - window),
+                windows: together.min(windows - window),
             })
         })
     }
@@ -120,7 +120,7 @@ impl Group {
     /// The rows at `place` of windows of `stride` numbers, entry by entry.
     #[inline(always)]
     fn read<R: Number>(self, all: &[R::Real], stride: usize, place: usize, out: &mut [R]) {
-        let own = self.end - self.start;
+        let width = self.end - self.start;
         if self.windows == 1 {
             let row = &all[self.window * stride + place..];
             for (row, out) in row.chunks_exact(self.blocks).zip(out) {
@@ -129,30 +129,30 @@ impl Group {
             return;
         }
         for (e, out) in out.iter_mut().enumerate() {
-            // As wide as any register.
+            // As wide as the widest register.
             let mut lanes = [R::Real::ZERO; 16];
-            for (w, lanes) in lanes.chunks_exact_mut(own).take(self.windows).enumerate() {
-                lanes.copy_from_slice(&all[(self.window + w) * stride + place + e * self.blocks..][..own]);
+            for (w, lanes) in lanes.chunks_exact_mut(width).take(self.windows).enumerate() {
+                lanes.copy_from_slice(&all[(self.window + w) * stride + place + e * self.blocks..][..width]);
             }
-            *out = R::read(&lanes[..self.windows * own]);
+            *out = R::read(&lanes[..self.windows * width]);
         }
     }
 
-    /// The other way.
+    /// The reverse of [`read`](Self::read).
     #[inline(always)]
     fn write<R: Number>(self, values: &[R], stride: usize, place: usize, all: &mut [R::Real]) {
-        let own = self.end - self.start;
+        let width = self.end - self.start;
         for (e, value) in values.iter().enumerate() {
             let mut lanes = [R::Real::ZERO; 16];
-            value.write(&mut lanes[..self.windows * own]);
-            for (w, lanes) in lanes.chunks_exact(own).take(self.windows).enumerate() {
-                all[(self.window + w) * stride + place + e * self.blocks + self.start..][..own].copy_from_slice(lanes);
+            value.write(&mut lanes[..self.windows * width]);
+            for (w, lanes) in lanes.chunks_exact(width).take(self.windows).enumerate() {
+                all[(self.window + w) * stride + place + e * self.blocks + self.start..][..width].copy_from_slice(lanes);
             }
         }
     }
 }
 
-/// `b`, known to the compiler where it is usual and there are registers.
+/// Calls a function with `b` as a constant for usual sizes, so that its loops are unrolled.
 macro_rules! with_size {
     ($b:expr, $run:ident($($argument:expr),*)) => {
         match $b {
@@ -167,7 +167,7 @@ macro_rules! with_size {
 struct Forward<'a, T> {
     of: Commutators,
     numbers: usize,
-    each: &'a [T],
+    matrices: &'a [T],
     out: &'a mut [T],
 }
 
@@ -182,38 +182,38 @@ impl<T: Float> Kernel for Forward<'_, T> {
 
 #[inline(always)]
 fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
-    let Forward { of, numbers, each, out } = job;
-    let count = of.each();
+    let Forward { of, numbers, matrices, out } = job;
+    let count = of.block_numbers();
     let zero = T::Register::ZEROS;
     let factor = T::Register::splat(simd, T::from_f64(of.factor));
     let minus_one = T::Register::splat(simd, -T::ONE);
     let [mut m, mut sum, mut minus, mut area] = [(); 4].map(|()| vec![zero; count]);
     for group in Group::all::<T::Register>(numbers / count, out.len() / numbers) {
-        for own in [&mut sum, &mut minus, &mut area] {
-            own.fill(zero);
+        for array in [&mut sum, &mut minus, &mut area] {
+            array.fill(zero);
         }
         for k in 0..of.steps {
-            group.read(each, of.steps * numbers, k * numbers, &mut m);
+            group.read(matrices, of.steps * numbers, k * numbers, &mut m);
             let ((m, v), (p, q)) = (m.split_at(b * b), sum.split_at(b * b));
             let (area, of_v) = area.split_at_mut(b * b);
             for i in 0..b {
                 for k in 0..b {
                     let (left, right) = (m[i * b + k], minus[i * b + k]);
                     for j in 0..b {
-                        let own = left.fma(simd, p[k * b + j], area[i * b + j]);
-                        area[i * b + j] = right.fma(simd, m[k * b + j], own);
+                        let half = left.fma(simd, p[k * b + j], area[i * b + j]);
+                        area[i * b + j] = right.fma(simd, m[k * b + j], half);
                     }
                     if of.vectors {
-                        let own = left.fma(simd, q[k], of_v[i]);
-                        of_v[i] = right.fma(simd, v[k], own);
+                        let half = left.fma(simd, q[k], of_v[i]);
+                        of_v[i] = right.fma(simd, v[k], half);
                     }
                 }
             }
-            for (own, &m) in sum.iter_mut().zip(m.iter().chain(v)) {
-                *own = own.plus(simd, m);
+            for (sum, &m) in sum.iter_mut().zip(m.iter().chain(v)) {
+                *sum = sum.plus(simd, m);
             }
-            for (own, &m) in minus.iter_mut().zip(m) {
-                *own = m.fma(simd, minus_one, *own);
+            for (minus, &m) in minus.iter_mut().zip(m) {
+                *minus = m.fma(simd, minus_one, *minus);
             }
         }
         for (area, &sum) in area.iter_mut().zip(&sum) {
@@ -226,7 +226,7 @@ fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
 struct Backward<'a, T> {
     of: Commutators,
     numbers: usize,
-    each: &'a [T],
+    matrices: &'a [T],
     gradient: &'a [T],
     out: &'a mut [T],
 }
@@ -242,12 +242,12 @@ impl<T: Float> Kernel for Backward<'_, T> {
 
 #[inline(always)]
 fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
-    let Backward { of, numbers, each, gradient, out } = job;
-    let (count, size) = (of.each(), b * b);
+    let Backward { of, numbers, matrices, gradient, out } = job;
+    let (count, size) = (of.block_numbers(), b * b);
     let zero = T::Register::ZEROS;
     let factor = T::Register::splat(simd, T::from_f64(of.factor));
     let minus_one = T::Register::splat(simd, -T::ONE);
-    // The gradient, times c and times -c; what comes later; an increment and its gradient.
+    // The gradient, times c and times -c; the sum over later increments; an increment and its gradient.
     let [mut g, mut up, mut down, mut later, mut m, mut dm] = [(); 6].map(|()| vec![zero; count]);
     let mut before = vec![zero; of.steps * count];
     let stride = of.steps * numbers;
@@ -260,41 +260,41 @@ fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
             later[e] = zero;
         }
         for k in 1..of.steps {
-            group.read(each, stride, (k - 1) * numbers, &mut m);
+            group.read(matrices, stride, (k - 1) * numbers, &mut m);
             for e in 0..count {
                 before[k * count + e] = before[(k - 1) * count + e].plus(simd, m[e]);
             }
         }
         for k in (0..of.steps).rev() {
-            group.read(each, stride, k * numbers, &mut m);
+            group.read(matrices, stride, k * numbers, &mut m);
             let p = &before[k * count..(k + 1) * count];
             for i in 0..b {
                 for j in 0..b {
                     let e = i * b + j;
-                    let mut own = g[e].plus(simd, later[e]);
-                    let mut next = later[e];
+                    let mut d_m = g[e].plus(simd, later[e]);
+                    let mut d_later = later[e];
                     for l in 0..b {
-                        own = up[i * b + l].fma(simd, p[j * b + l], own);
-                        own = down[l * b + j].fma(simd, p[l * b + i], own);
-                        next = up[l * b + j].fma(simd, m[l * b + i], next);
-                        next = down[i * b + l].fma(simd, m[j * b + l], next);
+                        d_m = up[i * b + l].fma(simd, p[j * b + l], d_m);
+                        d_m = down[l * b + j].fma(simd, p[l * b + i], d_m);
+                        d_later = up[l * b + j].fma(simd, m[l * b + i], d_later);
+                        d_later = down[i * b + l].fma(simd, m[j * b + l], d_later);
                     }
                     if of.vectors {
-                        own = up[size + i].fma(simd, p[size + j], own);
-                        next = down[size + i].fma(simd, m[size + j], next);
+                        d_m = up[size + i].fma(simd, p[size + j], d_m);
+                        d_later = down[size + i].fma(simd, m[size + j], d_later);
                     }
-                    (dm[e], later[e]) = (own, next);
+                    (dm[e], later[e]) = (d_m, d_later);
                 }
             }
             for e in size..count {
                 let i = e - size;
-                let mut own = g[e].plus(simd, later[e]);
-                let mut next = later[e];
+                let mut d_m = g[e].plus(simd, later[e]);
+                let mut d_later = later[e];
                 for l in 0..b {
-                    own = down[size + l].fma(simd, p[l * b + i], own);
-                    next = up[size + l].fma(simd, m[l * b + i], next);
+                    d_m = down[size + l].fma(simd, p[l * b + i], d_m);
+                    d_later = up[size + l].fma(simd, m[l * b + i], d_later);
                 }
-                (dm[e], later[e]) = (own, next);
+                (dm[e], later[e]) = (d_m, d_later);
             }
             group.write(&dm, stride, k * numbers, out);
         }

@@ -1,4 +1,4 @@
-//! Steps of diagonal matrices, number by number: `h <- e^x h + phi_1(x) beta`, `phi_1(x) = (e^x - 1) / x`.
+//! Steps of diagonal matrices, elementwise: `h <- e^x h + phi_1(x) beta`, `phi_1(x) = (e^x - 1) / x`.
 //!
 //! Reverse: `dh = e^x g`, `dbeta = phi_1(x) g`, `dx = g (e^x h + phi_1'(x) beta)`.
 
@@ -20,18 +20,18 @@ impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, h } = self;
-        let each = chunk.columns * chunk.states;
+        let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
             let omega = &chunk.omega[t * chunk.padded + class.entry..][..class.g];
-            let (before, after) = h[t * each..(t + 2) * each].split_at_mut(each);
+            let (before, after) = h[t * state_len..(t + 2) * state_len].split_at_mut(state_len);
             for column in 0..chunk.columns {
-                let own = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
-                let (before, after) = (&before[own.clone()], &mut after[own.clone()]);
+                let states = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
+                let (before, after) = (&before[states.clone()], &mut after[states.clone()]);
                 for j in 0..class.g {
                     after[j] = omega[j].exp().times(simd, before[j]);
                 }
                 if let Some(beta) = chunk.beta {
-                    let beta = &beta[t * each..(t + 1) * each][own];
+                    let beta = &beta[t * state_len..(t + 1) * state_len][states];
                     for j in 0..class.g {
                         let factor = if chunk.inside { phi(omega[j]).0 } else { R::ONES };
                         after[j] = beta[j].fma(simd, factor, after[j]);
@@ -55,27 +55,27 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, reverse } = self;
         let Reverse { h, gradient, carry, d_omega, d_beta, .. } = reverse;
-        let each = chunk.columns * chunk.states;
+        let state_len = chunk.columns * chunk.states;
         for t in (0..chunk.steps).rev() {
             let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.g;
             let (omega, d_omega) = (&chunk.omega[entries.clone()], &mut d_omega[entries]);
             d_omega.fill(R::ZEROS);
             for column in 0..chunk.columns {
-                let own = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
-                let row = t * each + own.start..t * each + own.end;
-                let (h, gradient, carry) = (&h[row.clone()], &gradient[row.clone()], &mut carry[own]);
+                let states = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
+                let row = t * state_len + states.start..t * state_len + states.end;
+                let (h, gradient, carry) = (&h[row.clone()], &gradient[row.clone()], &mut carry[states]);
                 for j in 0..class.g {
                     let g = carry[j].plus(simd, gradient[j]);
                     carry[j] = omega[j].exp().times(simd, g);
                     d_omega[j] = carry[j].fma(simd, h[j], d_omega[j]);
                     if let Some(beta) = chunk.beta {
-                        let own = row.start + j;
+                        let i = row.start + j;
                         if chunk.inside {
                             let (phi, derivative) = phi(omega[j]);
-                            d_beta[own] = phi.times(simd, g);
-                            d_omega[j] = g.times(simd, derivative).fma(simd, beta[own], d_omega[j]);
+                            d_beta[i] = phi.times(simd, g);
+                            d_omega[j] = g.times(simd, derivative).fma(simd, beta[i], d_omega[j]);
                         } else {
-                            d_beta[own] = g;
+                            d_beta[i] = g;
                         }
                     }
                 }

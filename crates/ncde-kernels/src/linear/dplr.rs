@@ -1,8 +1,7 @@
 //! Diagonal plus low rank: `Omega v = delta v + sum_k lambda_k u^k ((v^k)^T v)`, with `delta = sum_k lambda_k D^k` formed once a step.
 //!
 //! The gradient of `g . Omega v` is `du^k = lambda_k g (v . v^k)`, `dv^k = lambda_k v (g . u^k)`. Added at once, each product would read and
-//! write all of `dA`. Instead `g`, `v` and their products with the vectors are kept, until there are enough of them for a product of
-//! matrices.
+//! write all of `dA`. Instead `g`, `v` and their products with the vectors are stored until there are enough for a matrix product.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use super::operator::{Operator, largest};
 use super::rows;
 use crate::structure::{Field, add_product};
 
-/// So many pairs are added to `dA` together.
-const TOGETHER: usize = 24;
+/// The number of pairs that are added to `dA` together.
+const PAIRS: usize = 24;
 
-/// The generator of a step, and what is left of those before it.
+/// The generator of a step, and stored pairs of the steps after it whose gradients are not yet added.
 #[derive(Debug)]
 pub(crate) struct Dplr<T> {
     field: Field,
@@ -25,13 +24,13 @@ pub(crate) struct Dplr<T> {
     delta: Vec<T>,
     d_delta: Vec<T>,
     d_lambda: Vec<T>,
-    /// Known if a series asks for norms.
+    /// Present if the series needs norms.
     grams: Option<Arc<Grams>>,
     pairs: Vec<f64>,
     /// `V^T v` of every product since the step began, `[products, channels, rank]`.
-    seen: Vec<T>,
+    projected: Vec<T>,
     scaled: Vec<T>,
-    /// `g` and `v` of the pairs that are kept, `[kept, H]`, with `lambda U^T g` and `lambda V^T v`, `[kept, channels, rank]`.
+    /// `g` and `v` of the stored pairs, `[pairs, H]`, with `lambda U^T g` and `lambda V^T v`, `[pairs, channels, rank]`.
     g: Vec<T>,
     v: Vec<T>,
     us: Vec<T>,
@@ -49,7 +48,7 @@ impl<T: Float> Dplr<T> {
             d_lambda: vec![T::ZERO; d],
             grams,
             pairs: Vec::new(),
-            seen: Vec::new(),
+            projected: Vec::new(),
             scaled: vec![T::ZERO; rank],
             g: Vec::new(),
             v: Vec::new(),
@@ -59,17 +58,17 @@ impl<T: Float> Dplr<T> {
         }
     }
 
-    /// Adds all pairs that are kept to `da`.
+    /// Adds the gradients of all stored pairs to `da`.
     #[inline(always)]
     fn flush<S: Simd>(&mut self, simd: S, da: &mut [T]) {
-        let (hidden, rank, each) = (self.delta.len(), self.rank, self.lambda.len() * self.rank);
+        let (hidden, rank, factors) = (self.delta.len(), self.rank, self.lambda.len() * self.rank);
         for k in 0..self.lambda.len() {
             let (du, dv) = da[self.field.channel(k)][hidden..].split_at_mut(hidden * rank);
-            rows::add_products(simd, &self.g, (&self.vs[k * rank..], each), du, hidden);
-            rows::add_products(simd, &self.v, (&self.us[k * rank..], each), dv, hidden);
+            rows::add_products(simd, &self.g, (&self.vs[k * rank..], factors), du, hidden);
+            rows::add_products(simd, &self.v, (&self.us[k * rank..], factors), dv, hidden);
         }
-        for kept in [&mut self.g, &mut self.v, &mut self.us, &mut self.vs] {
-            kept.clear();
+        for stored in [&mut self.g, &mut self.v, &mut self.us, &mut self.vs] {
+            stored.clear();
         }
     }
 }
@@ -85,7 +84,7 @@ impl<T: Float> Operator<T> for Dplr<T> {
         }
         self.d_delta.fill(T::ZERO);
         self.d_lambda.fill(T::ZERO);
-        self.seen.clear();
+        self.projected.clear();
     }
 
     fn norms(&mut self) -> Norms {
@@ -101,14 +100,14 @@ impl<T: Float> Operator<T> for Dplr<T> {
         let (hidden, rank) = (v.len(), self.rank);
         out.fill(T::ZERO);
         add_product(simd, out, &self.delta, v);
-        let mut at = self.seen.len();
-        self.seen.resize(at + self.lambda.len() * rank, T::ZERO);
+        let mut at = self.projected.len();
+        self.projected.resize(at + self.lambda.len() * rank, T::ZERO);
         for (k, &lambda) in self.lambda.iter().enumerate() {
             let (u, w) = a[self.field.channel(k)][hidden..].split_at(hidden * rank);
-            let seen = &mut self.seen[at..at + rank];
-            rows::dots(simd, w, v, seen);
+            let projected = &mut self.projected[at..at + rank];
+            rows::dots(simd, w, v, projected);
             at += rank;
-            self.scaled.iter_mut().zip(seen).for_each(|(scaled, x)| *scaled = *x * lambda);
+            self.scaled.iter_mut().zip(projected).for_each(|(scaled, x)| *scaled = *x * lambda);
             rows::add(simd, u, &self.scaled, out);
         }
     }
@@ -119,20 +118,20 @@ impl<T: Float> Operator<T> for Dplr<T> {
         out.fill(T::ZERO);
         add_product(simd, out, &self.delta, g);
         add_product(simd, &mut self.d_delta, g, v);
-        if self.g.len() >= TOGETHER * hidden {
+        if self.g.len() >= PAIRS * hidden {
             self.flush(simd, da);
         }
         self.g.extend_from_slice(g);
         self.v.extend_from_slice(v);
-        let (each, kept) = (self.lambda.len() * rank, self.us.len());
-        // What the product with this very vector has left.
-        self.vs.extend_from_slice(&self.seen[self.seen.len() - each..]);
-        self.seen.truncate(self.seen.len() - each);
-        self.us.resize(kept + each, T::ZERO);
+        let (factors, stored) = (self.lambda.len() * rank, self.us.len());
+        // `apply` left the projections of this vector last.
+        self.vs.extend_from_slice(&self.projected[self.projected.len() - factors..]);
+        self.projected.truncate(self.projected.len() - factors);
+        self.us.resize(stored + factors, T::ZERO);
         for (k, &lambda) in self.lambda.iter().enumerate() {
-            let own = kept + k * rank..kept + (k + 1) * rank;
+            let channel = stored + k * rank..stored + (k + 1) * rank;
             let (u, w) = a[self.field.channel(k)][hidden..].split_at(hidden * rank);
-            let (us, vs) = (&mut self.us[own.clone()], &mut self.vs[own]);
+            let (us, vs) = (&mut self.us[channel.clone()], &mut self.vs[channel]);
             rows::dots(simd, u, g, us);
             for (x, y) in vs.iter_mut().zip(&mut *us) {
                 self.d_lambda[k] = x.fma(simd, *y, self.d_lambda[k]);
@@ -147,9 +146,9 @@ impl<T: Float> Operator<T> for Dplr<T> {
     fn collect<S: Simd>(&mut self, simd: S, a: &[T], da: &mut [T], dlambda: &mut [T]) {
         let hidden = self.delta.len();
         for (k, &lambda) in self.lambda.iter().enumerate() {
-            let own = self.field.channel(k);
-            dlambda[k] = T::dot(simd, &self.d_delta, &a[own.clone()][..hidden]).plus(simd, self.d_lambda[k]);
-            T::axpy(simd, &mut da[own][..hidden], lambda, &self.d_delta);
+            let channel = self.field.channel(k);
+            dlambda[k] = T::dot(simd, &self.d_delta, &a[channel.clone()][..hidden]).plus(simd, self.d_lambda[k]);
+            T::axpy(simd, &mut da[channel][..hidden], lambda, &self.d_delta);
         }
     }
 

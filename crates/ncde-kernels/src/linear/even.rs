@@ -54,7 +54,7 @@ pub(crate) fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, cons
     combine(simd, number(simd, part), &q, h)
 }
 
-/// What [`backward`] leaves behind.
+/// The results of [`backward`].
 pub(crate) struct Reversed<'a, R, const B: usize, const U: usize> {
     /// The gradients of `h` and `beta`.
     pub(crate) h: Vectors<R, B, U>,
@@ -83,10 +83,10 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
     }
     let vectors = trail[..needed].as_chunks_mut::<U>().0.as_chunks_mut::<B>().0;
     let (first, second) = vectors.split_at_mut(stages * 4);
-    let each = 2 * (pairs - 1);
+    let pair_len = 2 * (pairs - 1);
     let mut h = *h;
     for stage in 0..stages {
-        let (first, second) = (&mut first[4 * stage..][..4], &mut second[each * stage..][..each]);
+        let (first, second) = (&mut first[4 * stage..][..4], &mut second[pair_len * stage..][..pair_len]);
         first[1] = h;
         let v = apply_onto(simd, (one, powers.first, &h), beta);
         first[3] = v;
@@ -101,7 +101,7 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
     }
     let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
     for stage in (0..stages).rev() {
-        let (first, second) = (&mut first[4 * stage..][..4], &mut second[each * stage..][..each]);
+        let (first, second) = (&mut first[4 * stage..][..4], &mut second[pair_len * stage..][..pair_len]);
         let mut dq = scaled(simd, number(simd, part), &g);
         let mut dv = dq;
         let mut du = scaled(simd, factors(simd, part, 0).0, &dq);

@@ -31,18 +31,18 @@ impl Norms {
     }
 }
 
-/// The coefficients of the second form may cost as much to form as so many products with a generator.
-const WORTH: usize = 64;
+/// The coefficients of the second form may cost as much as this many products with a generator.
+const MAX_SETUP_PRODUCTS: usize = 64;
 
-/// Sums of products of either sign are right up to so many times the sum of their sizes.
+/// The relative rounding error of a sum of products, against the sum of their absolute values.
 const ROUNDING: f64 = 1e-13;
 
-/// The two forms.
+/// The two quadratic forms.
 #[derive(Debug)]
 pub(crate) struct Grams {
     channels: usize,
     first: Vec<f64>,
-    /// If it is worth its cost.
+    /// Only if it is cheap enough, see [`MAX_SETUP_PRODUCTS`].
     second: Option<Vec<f64>>,
 }
 
@@ -69,7 +69,7 @@ impl Kernel for Products<'_> {
 }
 
 impl Grams {
-    /// Those of a recurrence, if its series asks for norms.
+    /// The forms of a recurrence, if its series needs norms.
     pub(crate) fn needed<T: Float>(recurrence: &Recurrence, rank: usize, a: &[T]) -> Option<Arc<Self>> {
         (recurrence.transition() == Transition::Exp).then(|| Arc::new(Self::new(recurrence.field(), rank, a)))
     }
@@ -78,15 +78,15 @@ impl Grams {
         let (hidden, d) = (field.hidden(), field.channels());
         // All `u`, then all `v`, in twice the digits: channels may cancel.
         let vectors = |from: usize| -> Vec<f64> {
-            let own = (0..d).flat_map(|k| &a[field.channel(k)][hidden * (1 + from * rank)..][..hidden * rank]);
-            own.map(|x| x.to_f64()).collect()
+            let columns = (0..d).flat_map(|k| &a[field.channel(k)][hidden * (1 + from * rank)..][..hidden * rank]);
+            columns.map(|x| x.to_f64()).collect()
         };
         let (u, v) = (vectors(0), vectors(1));
         let products = |x: &[f64], y: &[f64]| Square { r: rank, all: d * rank, entries: dispatch(Products { x, y, hidden }) };
         let (uu, vv) = (products(&u, &u), products(&v, &v));
         let pairs = d * (d + 1) / 2;
-        let second =
-            (pairs * pairs * rank * rank * rank <= WORTH * d * rank * hidden).then(|| second(d, &uu, &vv, &products(&v, &u)));
+        let second = (pairs * pairs * rank * rank * rank <= MAX_SETUP_PRODUCTS * d * rank * hidden)
+            .then(|| second(d, &uu, &vv, &products(&v, &u)));
         let first = (0..d * d).map(|kl| uu.dot(&vv, (kl / d, kl % d)));
         Self { channels: d, first: first.collect(), second }
     }
@@ -110,7 +110,7 @@ impl Grams {
     }
 }
 
-/// `c . Q c`, and what rounding may have taken from it.
+/// `c . Q c`, and a bound on its rounding error added.
 fn form(q: &[f64], c: &[f64]) -> f64 {
     let (mut sum, mut size) = (0.0, 0.0);
     for (row, &c_row) in q.chunks_exact(c.len()).zip(c) {
@@ -213,8 +213,8 @@ mod tests {
             let field = Field::new(Structure::Dplr { hidden, rank }, d).unwrap();
             let random = |i: usize| ((seed * 7919 + i) as f64 * 12.9898).sin() * 43758.5453 % 1.0;
             for diagonal in [0.0, 0.3, 4.0] {
-                let each = field.channel(0).len();
-                let scale = |i: usize| if i % each < hidden { diagonal } else { 1.0 };
+                let channel_len = field.channel(0).len();
+                let scale = |i: usize| if i % channel_len < hidden { diagonal } else { 1.0 };
                 let a: Vec<f64> = (0..field.parameters()).map(|i| scale(i) * random(i)).collect();
                 let lambda: Vec<f64> = (0..d).map(|k| random(k + 1_000_000)).collect();
                 let grams = Grams::new(&field, rank, &a);
@@ -243,9 +243,11 @@ mod tests {
     fn channels_that_cancel_do_not_hide_what_is_left() {
         let (hidden, rank) = (8, 2);
         let field = Field::new(Structure::Dplr { hidden, rank }, 2).unwrap();
-        let each = field.channel(0).len();
+        let channel_len = field.channel(0).len();
         let random = |i: usize| (i as f64 * 12.9898).sin();
-        let a: Vec<f64> = (0..2 * each).map(|i| random(i % each) + if i < each { 0.0 } else { 1e-9 * random(i) }).collect();
+        let a: Vec<f64> = (0..2 * channel_len)
+            .map(|i| random(i % channel_len) + if i < channel_len { 0.0 } else { 1e-9 * random(i) })
+            .collect();
         let grams = Grams::new(&field, rank, &a);
         let dense = field.densify(&a).unwrap();
         let difference: Vec<f64> = (0..hidden * hidden).map(|i| dense[i] - dense[hidden * hidden + i]).collect();

@@ -1,4 +1,4 @@
-//! What goes in and what comes out, and the checks at the border.
+//! The arrays of a call, and all checks of them.
 
 use ncde_simd::Float;
 
@@ -48,7 +48,7 @@ impl<T> Input<'_, T> {
 }
 
 impl Recurrence {
-    /// Everything that can be wrong with the sizes of the input.
+    /// Checks all sizes of the input.
     pub(crate) fn check_sizes<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, columns, .. } = input;
         for (what, size) in [("size", batch), ("length", length), ("number of columns", columns)] {
@@ -73,16 +73,16 @@ impl Recurrence {
         }
         if let Some(lengths) = input.lengths {
             want(operation, "the list of lengths", lengths.len(), batch, || format!("batch {batch}"))?;
-            for (series, &own) in lengths.iter().enumerate() {
-                if own == 0 || own > length {
-                    return Err(Error::Length { operation, series, length: own, longest: length });
+            for (series, &steps) in lengths.iter().enumerate() {
+                if steps == 0 || steps > length {
+                    return Err(Error::Length { operation, series, length: steps, longest: length });
                 }
             }
         }
         Ok(())
     }
 
-    /// Refuses NaN and infinities in the steps that count.
+    /// Refuses NaN and infinities in the steps before the end of each series.
     pub(crate) fn check_finite<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, columns, .. } = input;
         let (hidden, width) = (self.field().hidden(), self.coefficients());
@@ -95,37 +95,39 @@ impl Recurrence {
             let row = &input.coefficients[b * length * width..][..used * width];
             finite(operation, "the coefficients", row, |i| format!("series {b}, step {}, coefficient {}", i / width, i % width))?;
             if let Some(affine) = input.affine {
-                let each = columns * hidden;
-                let row = &affine[b * length * each..][..used * each];
-                finite(operation, "the affine input", row, |i| format!("series {b}, step {}, state {}", i / each, i % each))?;
+                let state_len = columns * hidden;
+                let row = &affine[b * length * state_len..][..used * state_len];
+                finite(operation, "the affine input", row, |i| {
+                    format!("series {b}, step {}, state {}", i / state_len, i % state_len)
+                })?;
             }
         }
         Ok(())
     }
 
-    /// Why a state is not finite: the input is not, or the first step that overflows.
+    /// The error for a state that is not finite: the input is not, or a step overflows.
     pub(crate) fn diagnose<T: Float>(&self, operation: &'static str, input: &Input<'_, T>, states: &[T]) -> Error {
         if let Err(error) = self.check_finite(operation, input) {
             return error;
         }
-        let each = input.columns * self.field().hidden();
-        let first = states.chunks_exact(each).position(|state| !all_finite(state)).unwrap_or_default();
+        let state_len = input.columns * self.field().hidden();
+        let first = states.chunks_exact(state_len).position(|state| !all_finite(state)).unwrap_or_default();
         Error::Exploded { structure: self.field().structure().name(), step: first % input.length, series: first / input.length }
     }
 
-    /// The first series whose gradient is not finite, as an error. Kernels look at the coefficients and [`poison`] `A`.
+    /// The error for the first series whose gradient is not finite. Kernels check the coefficients and [`poison`] `A`.
     pub(crate) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
         let affine = gradients.affine.as_deref().unwrap_or_default();
         if [&gradients.a, &gradients.initial, affine].iter().all(|array| all_finite(array)) {
             return Ok(());
         }
-        let each = (gradients.coefficients.len() / input.batch).max(1);
-        let series = gradients.coefficients.chunks_exact(each).position(|row| !all_finite(row)).unwrap_or_default();
+        let row_len = (gradients.coefficients.len() / input.batch).max(1);
+        let series = gradients.coefficients.chunks_exact(row_len).position(|row| !all_finite(row)).unwrap_or_default();
         Err(Error::GradientExploded { structure: self.field().structure().name(), series })
     }
 }
 
-/// Marks a gradient as broken. A large array is looked at while it is at hand, and not again from memory.
+/// Marks a gradient as not finite by its first entry, so that a large array need not be read again.
 pub(crate) fn poison<T: Float>(gradient: &mut [T]) {
     if let Some(first) = gradient.first_mut() {
         *first = T::from_f64(f64::NAN);

@@ -1,4 +1,4 @@
-//! Steps of small blocks side by side: every number is a register, one lane for each block.
+//! Steps of small blocks: every entry is a register, with one lane for each block.
 //!
 //! With `X = Omega / s`, `v = X h + c` and `c = beta / s`, Horner's rule sums the series of a stage in `m` products:
 //!
@@ -13,8 +13,7 @@
 //! dX = dv h^T + sum_k z_k s_{k+1}^T / (k+1)
 //! ```
 //!
-//! `U` registers of blocks are done at once: each product waits for the one before it, and two that do not know of each other fill the
-//! time.
+//! `U` registers of blocks are computed together: each product depends on the one before it, and independent ones hide its latency.
 
 use ncde_simd::{Float, Kernel, Number, Simd};
 
@@ -41,19 +40,19 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, h } = self;
         let g = class.g;
-        let each = chunk.columns * chunk.states;
+        let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
             let omega = &chunk.omega[t * chunk.padded + class.entry..][..class.entries()];
-            let (before, after) = h[t * each..(t + 2) * each].split_at_mut(each);
+            let (before, after) = h[t * state_len..(t + 2) * state_len].split_at_mut(state_len);
             for j in (0..g).step_by(U) {
                 let m: Matrices<R, B, U> = generator(omega, g, j);
                 let (series, second) = choose(simd, chunk, t, &m);
                 for column in 0..chunk.columns {
-                    let own = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
-                    let mut h: Vectors<R, B, U> = gather(&before[own.clone()], g, j);
+                    let states = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
+                    let mut h: Vectors<R, B, U> = gather(&before[states.clone()], g, j);
                     let (mut inside, mut behind) = (const { [[R::ZEROS; U]; B] }, const { [[R::ZEROS; U]; B] });
                     if let Some(beta) = chunk.beta {
-                        let beta = gather(&beta[t * each..(t + 1) * each][own.clone()], g, j);
+                        let beta = gather(&beta[t * state_len..(t + 1) * state_len][states.clone()], g, j);
                         if chunk.inside { inside = beta } else { behind = beta }
                     }
                     for _ in 0..series.stages {
@@ -68,7 +67,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
                     if series.is_hopeless() {
                         h = [[number(simd, f64::NAN); U]; B];
                     }
-                    scatter(&mut after[own], g, j, &h);
+                    scatter(&mut after[states], g, j, &h);
                 }
             }
         }
@@ -132,20 +131,20 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
         let Self { chunk, class, reverse } = self;
         let Reverse { h, gradient, carry, d_omega, d_beta, trail, .. } = reverse;
         let (g, one) = (class.g, R::ONES);
-        let each = chunk.columns * chunk.states;
+        let state_len = chunk.columns * chunk.states;
         for t in (0..chunk.steps).rev() {
             let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.entries();
             let omega = &chunk.omega[entries.clone()];
             let d_omega = &mut d_omega[entries];
-            let row = t * each..(t + 1) * each;
+            let row = t * state_len..(t + 1) * state_len;
             for j in (0..g).step_by(U) {
                 let m: Matrices<R, B, U> = generator(omega, g, j);
                 let (series, second) = choose(simd, chunk, t, &m);
                 for column in 0..chunk.columns {
-                    let own = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
-                    let h: Vectors<R, B, U> = gather(&h[row.clone()][own.clone()], g, j);
-                    let arriving: Vectors<R, B, U> = gather(&gradient[row.clone()][own.clone()], g, j);
-                    let mut z = combine(simd, one, &arriving, &gather(&carry[own.clone()], g, j));
+                    let states = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
+                    let h: Vectors<R, B, U> = gather(&h[row.clone()][states.clone()], g, j);
+                    let arriving: Vectors<R, B, U> = gather(&gradient[row.clone()][states.clone()], g, j);
+                    let mut z = combine(simd, one, &arriving, &gather(&carry[states.clone()], g, j));
                     // Without a series beta is just added.
                     let mut d = z;
                     let sums = Sums { d_omega: &mut *d_omega, g, j, add: column > 0 };
@@ -155,7 +154,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
                     } else {
                         let mut inside = const { [[R::ZEROS; U]; B] };
                         if let (Some(beta), true) = (chunk.beta, chunk.inside) {
-                            inside = gather(&beta[row.clone()][own.clone()], g, j);
+                            inside = gather(&beta[row.clone()][states.clone()], g, j);
                         }
                         let dv;
                         if let Some(second) = &second {
@@ -173,16 +172,16 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
                         }
                     }
                     if chunk.beta.is_some() {
-                        scatter(&mut d_beta[row.clone()][own.clone()], g, j, &d);
+                        scatter(&mut d_beta[row.clone()][states.clone()], g, j, &d);
                     }
-                    scatter(&mut carry[own], g, j, &z);
+                    scatter(&mut carry[states], g, j, &z);
                 }
             }
         }
     }
 }
 
-/// Where the gradient of some generators goes.
+/// The output of the gradient of some generators.
 struct Sums<'a, R> {
     d_omega: &'a mut [R],
     g: usize,
@@ -201,7 +200,7 @@ impl<R: Number> Sums<'_, R> {
         }
     }
 
-    /// The same, with the gradient that arrives through the square of the generators, given by pairs as well.
+    /// As [`outer`](Self::outer), plus the gradient through the square of the generators, which is given by pairs too.
     #[inline(always)]
     fn through_square<S: Simd, const B: usize, const U: usize>(
         mut self,
@@ -222,7 +221,7 @@ impl<R: Number> Sums<'_, R> {
         }
     }
 
-    /// What is there of row `r`.
+    /// Row `r` of the gradient so far, or zero.
     #[inline(always)]
     fn start<const B: usize, const U: usize>(&self, r: usize) -> [[R; U]; B] {
         let mut sums = const { [[R::ZEROS; U]; B] };
@@ -288,27 +287,27 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
     }
     let pairs = trail[..needed].as_chunks_mut::<U>().0.as_chunks_mut::<B>().0;
     let mut h = *h;
-    for own in pairs.chunks_exact_mut(2 * terms) {
-        own[1] = h;
+    for stage in pairs.chunks_exact_mut(2 * terms) {
+        stage[1] = h;
         let v = apply_onto(simd, (one, m, &h), beta);
         let mut s = v;
         for k in (1..terms).rev() {
-            own[2 * k + 1] = s;
+            stage[2 * k + 1] = s;
             s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
         }
         h = combine(simd, number(simd, part), &s, &h);
     }
     let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
-    for own in pairs.chunks_exact_mut(2 * terms).rev() {
+    for stage in pairs.chunks_exact_mut(2 * terms).rev() {
         let mut z = scaled(simd, number(simd, part), &g);
         let mut dv = z;
         for k in 1..terms {
             z = scaled(simd, number(simd, INVERSE[k + 1] * part), &z);
-            own[2 * k] = z;
+            stage[2 * k] = z;
             z = apply_transposed(simd, m, &z);
             dv = combine(simd, one, &z, &dv);
         }
-        own[0] = dv;
+        stage[0] = dv;
         d = combine(simd, one, &dv, &d);
         g = apply_transposed_onto(simd, m, &dv, &g);
     }

@@ -9,10 +9,10 @@
 
 use ncde_simd::{Float, Kernel, Number, Simd};
 
-use crate::structure::{Field, Place};
+use crate::structure::{BlockOffset, Field};
 
-/// The blocks that are put side by side with others: each size is a kernel of its own.
-const SMALL: [usize; 4] = [1, 2, 4, 8];
+/// The block sizes that have a kernel with one lane for each block.
+const LANE_SIZES: [usize; 4] = [1, 2, 4, 8];
 
 /// Blocks that are computed together.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(crate) struct Class {
     pub(crate) entry: usize,
     /// The first register of the state.
     pub(crate) state: usize,
-    blocks: Vec<Place>,
+    blocks: Vec<BlockOffset>,
     /// Whether the blocks follow each other in the state.
     adjacent: bool,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Layout {
     /// Registers of a generator, packed and padded.
     pub(crate) packed: usize,
     pub(crate) padded: usize,
-    /// Those of a padded one that are in use.
+    /// The registers of a padded generator that are used.
     pub(crate) entries: usize,
     /// Registers of a state.
     pub(crate) states: usize,
@@ -97,21 +97,20 @@ struct Slot {
     padded: usize,
 }
 
-/// To move the numbers of a register between packed and padded rows, one by one, takes as long as the products with so many channels of one
-/// register more.
-const MOVED: usize = 120;
+/// Moving the numbers of one register between packed and padded rows takes as long as the products of one more register with this many channels.
+const CHANNELS_WORTH_MOVING: usize = 120;
 
-/// Rows of registers a multiple of this apart would share the same few lines of a first-level cache.
-const WAY: usize = 4096 / 64;
+/// Rows whose distance is a multiple of this many registers share the same few lines of the first-level cache.
+const CACHE_WAY: usize = 4096 / 64;
 
 impl Layout {
     pub(crate) fn new<R: Number>(field: &Field) -> Self {
-        let mut sizes: Vec<usize> = field.blocks().iter().map(|place| place.b).collect();
+        let mut sizes: Vec<usize> = field.blocks().iter().map(|block| block.b).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let mut classes = Vec::new();
         let (mut entry, mut state) = (0, 0);
-        let mut push = |b: usize, kind: Kind, blocks: Vec<Place>| {
+        let mut push = |b: usize, kind: Kind, blocks: Vec<BlockOffset>| {
             let run = if kind == Kind::Lanes { blocks.len() } else { b };
             let adjacent = blocks.windows(2).all(|pair| pair[0].at + b == pair[1].at);
             let class = Class { b, kind, g: run.div_ceil(R::WIDTH), entry, state, blocks, adjacent };
@@ -120,13 +119,13 @@ impl Layout {
             classes.push(class);
         };
         for b in sizes {
-            let own: Vec<Place> = field.blocks().iter().filter(|place| place.b == b).copied().collect();
-            let lanes = b * b * own.len().div_ceil(R::WIDTH);
-            let wide = own.len() * b * b.div_ceil(R::WIDTH);
-            if SMALL.contains(&b) && lanes <= wide {
-                push(b, Kind::Lanes, own);
+            let same_size: Vec<BlockOffset> = field.blocks().iter().filter(|block| block.b == b).copied().collect();
+            let lanes = b * b * same_size.len().div_ceil(R::WIDTH);
+            let wide = same_size.len() * b * b.div_ceil(R::WIDTH);
+            if LANE_SIZES.contains(&b) && lanes <= wide {
+                push(b, Kind::Lanes, same_size);
             } else {
-                own.into_iter().for_each(|place| push(b, Kind::Wide, vec![place]));
+                same_size.into_iter().for_each(|block| push(b, Kind::Wide, vec![block]));
             }
         }
         let mut slots = Vec::new();
@@ -139,9 +138,9 @@ impl Layout {
                 }
             }
         }
-        let padded = if entry.is_multiple_of(WAY) { entry + 1 } else { entry };
+        let padded = if entry.is_multiple_of(CACHE_WAY) { entry + 1 } else { entry };
         let mut packed = slots.len().div_ceil(R::WIDTH);
-        if (padded - packed) * field.channels() <= MOVED * packed {
+        if (padded - packed) * field.channels() <= CHANNELS_WORTH_MOVING * packed {
             packed = padded;
             slots.iter_mut().for_each(|slot| slot.packed = slot.padded);
         }
@@ -165,7 +164,7 @@ impl Layout {
         out
     }
 
-    /// The other way.
+    /// The reverse of [`pack`](Self::pack).
     pub(crate) fn unpack<T: Float, R: Number<Real = T>>(&self, field: &Field, packed: &[R], a: &mut [T]) {
         for (k, row) in packed.chunks_exact(self.packed).enumerate() {
             let a = &mut a[field.channel(k)];
@@ -211,9 +210,9 @@ impl Layout {
                 (Kind::Lanes, 8) if class.adjacent => load::<T, R, 8>(class, state, out),
                 (Kind::Lanes, b) => {
                     out.fill(R::ZEROS);
-                    for (i, place) in class.blocks.iter().enumerate() {
+                    for (i, block) in class.blocks.iter().enumerate() {
                         for r in 0..b {
-                            out[r * class.g + i / R::WIDTH].set_lane(i % R::WIDTH, state[place.at + r]);
+                            out[r * class.g + i / R::WIDTH].set_lane(i % R::WIDTH, state[block.at + r]);
                         }
                     }
                 }
@@ -231,23 +230,23 @@ impl Layout {
     #[inline(always)]
     fn store<T: Float, R: Number<Real = T>>(&self, registers: &[R], state: &mut [T]) {
         for class in &self.classes {
-            let own = &registers[class.state..][..class.states()];
+            let registers = &registers[class.state..][..class.states()];
             match (class.kind, class.b) {
-                (Kind::Lanes, 1) if class.adjacent => store::<T, R, 1>(class, own, state),
-                (Kind::Lanes, 2) if class.adjacent => store::<T, R, 2>(class, own, state),
-                (Kind::Lanes, 4) if class.adjacent => store::<T, R, 4>(class, own, state),
-                (Kind::Lanes, 8) if class.adjacent => store::<T, R, 8>(class, own, state),
+                (Kind::Lanes, 1) if class.adjacent => store::<T, R, 1>(class, registers, state),
+                (Kind::Lanes, 2) if class.adjacent => store::<T, R, 2>(class, registers, state),
+                (Kind::Lanes, 4) if class.adjacent => store::<T, R, 4>(class, registers, state),
+                (Kind::Lanes, 8) if class.adjacent => store::<T, R, 8>(class, registers, state),
                 (Kind::Lanes, b) => {
-                    for (i, place) in class.blocks.iter().enumerate() {
+                    for (i, block) in class.blocks.iter().enumerate() {
                         for r in 0..b {
-                            state[place.at + r] = own[r * class.g + i / R::WIDTH].lane(i % R::WIDTH);
+                            state[block.at + r] = registers[r * class.g + i / R::WIDTH].lane(i % R::WIDTH);
                         }
                     }
                 }
                 (Kind::Wide, b) => {
                     let state = &mut state[class.blocks[0].at..][..b];
-                    for (own, state) in own.iter().zip(state.chunks_mut(R::WIDTH)) {
-                        own.write(state);
+                    for (register, state) in registers.iter().zip(state.chunks_mut(R::WIDTH)) {
+                        register.write(state);
                     }
                 }
             }
@@ -255,8 +254,8 @@ impl Layout {
     }
 }
 
-/// States, row by row, into registers. A function of its own, as transpositions are unrolled: in every place where states are read they
-/// would take longer to compile than the steps.
+/// Loads states, row by row, into registers. It is not inlined: transpositions are unrolled, and copies of them would take longer to compile than
+/// the steps.
 pub(crate) struct Load<'a, T, R> {
     pub(crate) layout: &'a Layout,
     /// `[rows, H]`.
@@ -310,12 +309,12 @@ fn load<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, state: &[T
 
 /// As [`load`], the other way.
 #[inline(always)]
-fn store<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, own: &[R], state: &mut [T]) {
+fn store<T: Float, R: Number<Real = T>, const B: usize>(class: &Class, registers: &[R], state: &mut [T]) {
     let blocks = state[class.blocks[0].at..].as_chunks_mut::<B>().0;
     for (j, blocks) in blocks[..class.blocks.len()].chunks_mut(R::WIDTH).enumerate() {
         let mut columns = const { [R::ZEROS; B] };
         for r in 0..B {
-            columns[r] = own[r * class.g + j];
+            columns[r] = registers[r * class.g + j];
         }
         R::rows::<B>(&columns, blocks);
     }

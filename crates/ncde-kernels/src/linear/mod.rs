@@ -9,11 +9,11 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `input` | the arrays, and everything that can be wrong with them |
+//! | `input` | the arrays and their checks |
 //! | `plan` | which kernel, cut into which pieces: a pure function of the shapes |
 //! | `taylor` | how many terms of the exponential series are enough |
 //! | `layout` | where the entries of blocks live, so that blocks are lanes |
-//! | `lanes`, `diagonal`, `wide` | steps of small blocks (side by side), of single numbers, and of large blocks |
+//! | `lanes`, `diagonal`, `wide` | steps of small blocks (one lane each), of single numbers, and of large blocks |
 //! | `small`, `even` | products of small blocks; their series two powers at a time |
 //! | `closed` | block-diagonal structures: generators by matrix products, then steps |
 //! | `action`, `operator`, `dplr`, `nested`, `rows` | the other structures: exp(Omega) h without forming Omega |

@@ -142,7 +142,7 @@ impl<T: Float> Operator<T> for Nested<T> {
         let last = self.levels[self.levels.len() - 2];
         for u in (0..last).rev() {
             let (parents, children) = self.dx.split_at_mut((u * d + 1) * hidden);
-            let own = u * hidden..(u + 1) * hidden;
+            let word = u * hidden..(u + 1) * hidden;
             for (i, child) in children.chunks_exact(hidden).take(d).enumerate() {
                 call(
                     simd,
@@ -150,7 +150,7 @@ impl<T: Float> Operator<T> for Nested<T> {
                         field: &self.field,
                         a,
                         k: i,
-                        gv: [child, &self.x[own.clone()]],
+                        gv: [child, &self.x[word.clone()]],
                         da: &mut *da,
                         scratch: &mut self.scratch,
                     },
@@ -162,7 +162,7 @@ impl<T: Float> Operator<T> for Nested<T> {
                         a,
                         k: i,
                         g: child,
-                        out: &mut parents[own.clone()],
+                        out: &mut parents[word.clone()],
                         scratch: &mut self.scratch,
                     },
                 );

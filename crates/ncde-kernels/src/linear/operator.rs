@@ -61,8 +61,8 @@ impl<T: Float> Operator<T> for Sparse<T> {
         self.values.fill(T::ZERO);
         self.d_values.fill(T::ZERO);
         for (k, &lambda) in lambda.iter().enumerate() {
-            let (own, slots) = self.pattern.channel(k);
-            for (&a, &slot) in a[own].iter().zip(slots) {
+            let (parameters, slots) = self.pattern.channel(k);
+            for (&a, &slot) in a[parameters].iter().zip(slots) {
                 let value = &mut self.values[slot as usize];
                 *value = a.fma(simd, lambda, *value);
             }
@@ -101,9 +101,9 @@ impl<T: Float> Operator<T> for Sparse<T> {
     #[inline(always)]
     fn collect<S: Simd>(&mut self, simd: S, a: &[T], da: &mut [T], dlambda: &mut [T]) {
         for (k, &lambda) in self.lambda.iter().enumerate() {
-            let (own, slots) = self.pattern.channel(k);
+            let (parameters, slots) = self.pattern.channel(k);
             let mut sum = T::ZERO;
-            for ((&a, da), &slot) in a[own.clone()].iter().zip(&mut da[own]).zip(slots) {
+            for ((&a, da), &slot) in a[parameters.clone()].iter().zip(&mut da[parameters]).zip(slots) {
                 let d = self.d_values[slot as usize];
                 sum = a.fma(simd, d, sum);
                 *da = d.fma(simd, lambda, *da);

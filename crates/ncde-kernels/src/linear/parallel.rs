@@ -14,9 +14,10 @@ use ncde_simd::{Float, dispatch_for};
 use rayon::prelude::*;
 
 use super::closed::{Buffers, Past, Piece, Prepared, Run, RunBack, Sums, Transposed, total, zeros};
-use super::plan::{self, without_tail};
+use super::plan::without_tail;
 use super::{Controls, Gradients, Input, Recurrence};
 use crate::pool::{self, Loan};
+use crate::shards::shards;
 use crate::structure::Field;
 
 /// Steps `first..end` of series `b`.
@@ -30,14 +31,14 @@ struct Task {
 /// The chunks of all series, in order.
 fn tasks<T>(recurrence: &Recurrence, input: &Input<'_, T>) -> Vec<Task> {
     let chunk = recurrence.chunk();
-    let own = |b: usize| {
+    let of_series = |b: usize| {
         let steps = input.steps(b);
         (0..steps).step_by(chunk).map(move |first| Task { b, first, end: steps.min(first + chunk) })
     };
-    (0..input.batch).flat_map(own).collect()
+    (0..input.batch).flat_map(of_series).collect()
 }
 
-/// What every phase needs.
+/// The arguments of all phases.
 struct Scan<'a, 'i, T: Float> {
     recurrence: &'a Recurrence,
     input: &'a Input<'i, T>,
@@ -50,8 +51,8 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
         self.recurrence.field()
     }
 
-    /// Numbers of a state with all its columns.
-    fn each(&self) -> usize {
+    /// The numbers of a state with all its columns.
+    fn state_len(&self) -> usize {
         self.input.columns * self.field().hidden()
     }
 
@@ -62,11 +63,11 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
     /// `Phi` of a chunk: for each `c` column `c` of all blocks, `[largest block, H]`.
     fn flow(&self, task: Task, buffers: &mut Buffers<T::Register>) -> Vec<T> {
         let hidden = self.field().hidden();
-        let largest = self.field().blocks().iter().map(|place| place.b).max().unwrap_or(1);
+        let largest = self.field().blocks().iter().map(|block| block.b).max().unwrap_or(1);
         let mut phi = vec![T::ZERO; largest * hidden];
-        for place in self.field().blocks() {
-            for c in 0..place.b {
-                phi[c * hidden + place.at + c] = T::ONE;
+        for block in self.field().blocks() {
+            for c in 0..block.b {
+                phi[c * hidden + block.at + c] = T::ONE;
             }
         }
         let piece = Piece { columns: largest, beta: None, ..self.piece(task) };
@@ -74,7 +75,7 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
         phi
     }
 
-    /// What each chunk starts with, from what the first of each series starts with: `next(task, value)` is what follows.
+    /// The start value of each chunk, from that of the first chunk of its series: `next(task, value)` is the value after a chunk.
     fn carry(
         &self,
         tasks: impl Iterator<Item = usize>,
@@ -100,12 +101,12 @@ fn apply<T: Float>(field: &Field, phi: &[T], x: &[T], transposed: bool) -> Vec<T
     let hidden = field.hidden();
     let mut out = vec![T::ZERO; x.len()];
     for (x, out) in x.chunks_exact(hidden).zip(out.chunks_exact_mut(hidden)) {
-        for place in field.blocks() {
-            for c in 0..place.b {
-                let column = &phi[c * hidden + place.at..][..place.b];
+        for block in field.blocks() {
+            for c in 0..block.b {
+                let column = &phi[c * hidden + block.at..][..block.b];
                 for (r, &entry) in column.iter().enumerate() {
                     let (to, from) = if transposed { (c, r) } else { (r, c) };
-                    out[place.at + to] += entry * x[place.at + from];
+                    out[block.at + to] += entry * x[block.at + from];
                 }
             }
         }
@@ -121,13 +122,13 @@ fn add<T: Float>(x: &mut [T], y: &[T]) {
 pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     let prepared = Prepared::new(recurrence, input.a);
     let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
-    let each = scan.each();
+    let state_len = scan.state_len();
     let flows: Vec<(Vec<T>, Vec<T>)> = scan
         .tasks
         .par_iter()
         .map(|&task| {
             let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
-            let mut v = vec![T::ZERO; each];
+            let mut v = vec![T::ZERO; state_len];
             if input.affine.is_some() {
                 let piece = scan.piece(task);
                 dispatch_for::<T, _>(Run { prepared: &scan.prepared, piece, buffers, state: &mut v, states: None });
@@ -135,15 +136,15 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
             (scan.flow(task, buffers), v)
         })
         .collect();
-    let initial = |b: usize| input.initial[b * each..(b + 1) * each].to_vec();
+    let initial = |b: usize| input.initial[b * state_len..(b + 1) * state_len].to_vec();
     let starts = scan.carry(0..scan.tasks.len(), initial, |i, h| {
         let mut next = apply(scan.field(), &flows[i].0, h, false);
         add(&mut next, &flows[i].1);
         next
     });
-    let rows = states.chunks_exact_mut(input.length * each).enumerate();
+    let rows = states.chunks_exact_mut(input.length * state_len).enumerate();
     let outputs: Vec<&mut [T]> =
-        rows.flat_map(|(b, row)| row[..input.steps(b) * each].chunks_mut(recurrence.chunk() * each)).collect();
+        rows.flat_map(|(b, row)| row[..input.steps(b) * state_len].chunks_mut(recurrence.chunk() * state_len)).collect();
     let work = outputs.into_par_iter().zip(&scan.tasks).zip(&starts);
     let replay = |((states, &task), start): ((&mut [T], &Task), &Vec<T>)| {
         let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
@@ -151,9 +152,9 @@ pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, s
         dispatch_for::<T, _>(Run { prepared: &scan.prepared, piece, buffers, state: &mut state, states: Some(states) })
     };
     let finite = work.map(replay).reduce(|| true, |a, b| a & b);
-    for (b, row) in states.chunks_exact_mut(input.length * each).enumerate() {
-        let (own, rest) = row.split_at_mut(input.steps(b) * each);
-        rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&own[own.len() - each..]));
+    for (b, row) in states.chunks_exact_mut(input.length * state_len).enumerate() {
+        let (known, rest) = row.split_at_mut(input.steps(b) * state_len);
+        rest.chunks_exact_mut(state_len).for_each(|row| row.copy_from_slice(&known[known.len() - state_len..]));
     }
     finite
 }
@@ -174,15 +175,15 @@ impl<'i, T: Float> Scan<'_, 'i, T> {
         buffers: &mut Buffers<T::Register>,
         (carry, sums): (&mut [T], Sums<'_, T, T::Register>),
     ) {
-        let (task, each) = (self.tasks[i], self.each());
+        let (task, state_len) = (self.tasks[i], self.state_len());
         let row = task.b * self.input.length;
-        let own = (row + task.first) * each..(row + task.end) * each;
+        let rows = (row + task.first) * state_len..(row + task.end) * state_len;
         let before = if task.first == 0 {
-            &self.input.initial[task.b * each..(task.b + 1) * each]
+            &self.input.initial[task.b * state_len..(task.b + 1) * state_len]
         } else {
-            &states[own.start - each..own.start]
+            &states[rows.start - state_len..rows.start]
         };
-        let past = Past { before, states: &states[own.clone()], gradient: &gradient[own] };
+        let past = Past { before, states: &states[rows.clone()], gradient: &gradient[rows] };
         dispatch_for::<T, _>(RunBack {
             prepared: &self.prepared,
             transposed,
@@ -206,22 +207,22 @@ pub(crate) fn backward<T: Float>(
     let prepared = Prepared::new(recurrence, input.a);
     let transposed = if recurrence.controls() == Controls::Variable { prepared.transposed() } else { None };
     let scan = Scan { recurrence, input, prepared, tasks: tasks(recurrence, input) };
-    let (field, each, width, count) = (scan.field(), scan.each(), recurrence.coefficients(), scan.tasks.len());
+    let (field, state_len, width, count) = (scan.field(), scan.state_len(), recurrence.coefficients(), scan.tasks.len());
     let flows: Vec<(Vec<T>, Vec<T>)> = (0..count)
         .into_par_iter()
         .map(|i| {
             let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
-            let mut carry = vec![T::ZERO; each];
+            let mut carry = vec![T::ZERO; state_len];
             let sums = Sums { lambda: None, beta: None, da: None };
             scan.back(i, [states, gradient], None, buffers, (&mut carry, sums));
             (scan.flow(scan.tasks[i], buffers), carry)
         })
         .collect();
-    // What arrives past the end of a series belongs to its last state.
+    // The gradients past the end of a series belong to its last state.
     let last = |b: usize| {
-        let mut g = vec![T::ZERO; each];
-        let held = &gradient[(b * input.length + input.steps(b)) * each..(b + 1) * input.length * each];
-        held.chunks_exact(each).for_each(|row| add(&mut g, row));
+        let mut g = vec![T::ZERO; state_len];
+        let held = &gradient[(b * input.length + input.steps(b)) * state_len..(b + 1) * input.length * state_len];
+        held.chunks_exact(state_len).for_each(|row| add(&mut g, row));
         g
     };
     let back = |i: usize, g: &[T]| {
@@ -231,22 +232,22 @@ pub(crate) fn backward<T: Float>(
     };
     let mut ends = scan.carry((0..count).rev(), last, back);
     let Gradients { a, coefficients, initial, affine } = gradients;
-    let shards = plan::shards(count, field.parameters() * size_of::<T>());
+    let shards = shards(count, field.parameters() * size_of::<T>());
     let mut sums: Vec<Loan<Vec<T::Register>>> = {
         let chunk = recurrence.chunk();
         let rows = coefficients.chunks_exact_mut(input.length * width).enumerate();
         let mut lambda = rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * width).chunks_mut(chunk * width));
         let mut beta = affine.iter_mut().flat_map(|affine| {
-            let rows = affine.chunks_exact_mut(input.length * each).enumerate();
-            rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * each).chunks_mut(chunk * each))
+            let rows = affine.chunks_exact_mut(input.length * state_len).enumerate();
+            rows.flat_map(|(b, row)| without_tail(row, input.steps(b) * state_len).chunks_mut(chunk * state_len))
         });
         let mut outputs: Vec<Output<'_, T>> = (0..count).map(|_| Output { lambda: lambda.next(), beta: beta.next() }).collect();
         let (mut left, mut carries, mut work) = (&mut outputs[..], &mut ends[..], Vec::new());
         for shard in &shards {
-            let (own, rest) = std::mem::take(&mut left).split_at_mut(shard.len());
+            let (shard_outputs, rest) = std::mem::take(&mut left).split_at_mut(shard.len());
             let (carry, others) = std::mem::take(&mut carries).split_at_mut(shard.len());
             (left, carries) = (rest, others);
-            work.push((shard.start, own, carry));
+            work.push((shard.start, shard_outputs, carry));
         }
         let packed = field.channels() * scan.prepared.layout.packed;
         let sum = |(first, outputs, carries): (usize, &mut [Output<'_, T>], &mut [Vec<T>])| {
@@ -260,7 +261,7 @@ pub(crate) fn backward<T: Float>(
         work.into_par_iter().map(sum).collect()
     };
     for (task, carry) in scan.tasks.iter().zip(&ends).filter(|(task, _)| task.first == 0) {
-        initial[task.b * each..(task.b + 1) * each].copy_from_slice(carry);
+        initial[task.b * state_len..(task.b + 1) * state_len].copy_from_slice(carry);
     }
     total(&scan.prepared.layout, field, &mut sums, a);
 }

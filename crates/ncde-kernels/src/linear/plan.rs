@@ -7,20 +7,19 @@ use rayon::prelude::*;
 
 use super::{Contraction, Gradients, Input, Mode, Recurrence};
 
-/// Which kernel computes.
+/// The kernel that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
     /// Products with a generator that is never formed.
     Action,
     /// Block-diagonal generators, step after step.
     Blocks,
-    /// The same, chunks of time at once.
+    /// Block-diagonal generators, chunks of time in parallel.
     Scan,
 }
 
-/// A scan of its own accord: one series, long enough to be cut into many chunks, and diagonal, where it costs twice the work of a
-/// recurrence and not more.
-const LONG: usize = 1 << 14;
+/// From this length on, [`Mode::Auto`] scans a single series of a diagonal structure, for which a scan costs twice the work of a recurrence.
+const MIN_SCAN_LENGTH: usize = 1 << 14;
 
 /// The kernel for these shapes.
 pub(crate) fn path(recurrence: &Recurrence, batch: usize, length: usize) -> Path {
@@ -31,19 +30,9 @@ pub(crate) fn path(recurrence: &Recurrence, batch: usize, length: usize) -> Path
         (_, _, Mode::Parallel) => Path::Scan,
         (_, Some(sizes), Mode::Auto) => {
             let diagonal = sizes.iter().all(|&b| b == 1);
-            if batch == 1 && length >= LONG && diagonal { Path::Scan } else { Path::Blocks }
+            if batch == 1 && length >= MIN_SCAN_LENGTH && diagonal { Path::Scan } else { Path::Blocks }
         }
     }
-}
-
-/// The most pieces a batch is cut into, and the most memory for what each of them sums up on its own.
-const MAX_SHARDS: usize = 16;
-const MAX_BYTES: usize = 1 << 28;
-
-/// Consecutive series that share one sum of `dA`, whose parts hold `bytes` each.
-pub(crate) fn shards(batch: usize, bytes: usize) -> Vec<Range<usize>> {
-    let count = (MAX_BYTES / bytes.max(1)).clamp(1, MAX_SHARDS).min(batch);
-    (0..count).map(|i| batch * i / count..batch * (i + 1) / count).collect()
 }
 
 /// The parts of the gradients that belong to one series.
@@ -60,7 +49,7 @@ pub(crate) struct Shard<'a, T> {
     pub(crate) rows: Vec<Rows<'a, T>>,
 }
 
-/// Runs `work` on every shard; what each has summed up, in order. Rows past the end of a series are set to zero.
+/// Runs `work` on every shard and returns their sums in order. Gradients past the end of a series are set to zero.
 pub(crate) fn rows<T: Float, A: Send>(
     recurrence: &Recurrence,
     input: &Input<'_, T>,
@@ -68,40 +57,40 @@ pub(crate) fn rows<T: Float, A: Send>(
     gradients: &mut Gradients<T>,
     work: &(dyn Fn(Shard<'_, T>) -> A + Sync),
 ) -> Vec<A> {
-    let (width, each) = (recurrence.coefficients(), input.columns * recurrence.field().hidden());
-    let mut affine = gradients.affine.as_mut().map(|affine| affine.chunks_exact_mut(input.length * each));
+    let (width, state_len) = (recurrence.coefficients(), input.columns * recurrence.field().hidden());
+    let mut affine = gradients.affine.as_mut().map(|affine| affine.chunks_exact_mut(input.length * state_len));
     let mut coefficients = gradients.coefficients.chunks_exact_mut(input.length * width);
-    let mut rows = gradients.initial.chunks_exact_mut(each).enumerate();
+    let mut rows = gradients.initial.chunks_exact_mut(state_len).enumerate();
     let mut items = Vec::with_capacity(shards.len());
     for shard in shards {
-        let own = rows.by_ref().take(shard.len());
-        let own = own.map(|(b, initial)| {
+        let rows_of_shard = rows.by_ref().take(shard.len());
+        let rows_of_shard = rows_of_shard.map(|(b, initial)| {
             let affine = affine.as_mut().and_then(Iterator::next);
             let steps = input.steps(b);
             let mut coefficients = coefficients.next();
             if let Some(coefficients) = &mut coefficients {
                 coefficients[steps * width..].fill(T::ZERO);
             }
-            Rows { coefficients, initial, affine: affine.map(|affine| without_tail(affine, steps * each)) }
+            Rows { coefficients, initial, affine: affine.map(|affine| without_tail(affine, steps * state_len)) }
         });
-        items.push(Shard { first: shard.start, rows: own.collect() });
+        items.push(Shard { first: shard.start, rows: rows_of_shard.collect() });
     }
     items.into_par_iter().map(work).collect()
 }
 
-/// What a thread does with the states of series `b`.
+/// Computes the states of series `b`.
 pub(crate) type Worker<'a, T> = Box<dyn FnMut(usize, &mut [T]) + 'a>;
 
-/// Has the states of each series, `size` numbers, computed by a worker, of which each thread has its own.
+/// Computes the states of each series, `size` numbers, with one worker for each thread.
 pub(crate) fn each_series<'a, T: Float>(states: &mut [T], size: usize, worker: &(dyn Fn() -> Worker<'a, T> + Sync)) {
     states.par_chunks_exact_mut(size).enumerate().for_each_init(worker, |worker, (b, states)| worker(b, states));
 }
 
 /// The first numbers of a row; the rest becomes zero.
 pub(crate) fn without_tail<T: Float>(row: &mut [T], length: usize) -> &mut [T] {
-    let (own, tail) = row.split_at_mut(length);
+    let (head, tail) = row.split_at_mut(length);
     tail.fill(T::ZERO);
-    own
+    head
 }
 
 #[cfg(test)]
@@ -122,14 +111,5 @@ mod tests {
         assert_eq!(path(&dense.clone().with_mode(Mode::Parallel).unwrap(), 9, 2), Path::Scan);
         assert_eq!(path(&dense.with_contraction(Contraction::Words { depth: 2 }).unwrap(), 1, 9), Path::Action);
         assert_eq!(path(&recurrence(Structure::Dplr { hidden: 8, rank: 2 }), 1, 100_000), Path::Action);
-    }
-
-    #[test]
-    fn shards_cover_the_batch_once() {
-        for (batch, bytes) in [(1, 8), (5, 8), (100, 8), (7, 1 << 27), (7, 1 << 40)] {
-            let shards = shards(batch, bytes);
-            assert_eq!(shards.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..batch).collect::<Vec<_>>());
-            assert!(shards.len() <= MAX_SHARDS && (shards.len() == 1 || shards.len() * bytes <= MAX_BYTES));
-        }
     }
 }

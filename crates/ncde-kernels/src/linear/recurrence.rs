@@ -1,4 +1,4 @@
-//! The recurrence as its users see it: what is computed, set once, then run on arrays.
+//! The public recurrence: its settings, and its forward and reverse pass on arrays.
 
 use super::action::Step;
 use super::{Controls, Gradients, Input};
@@ -31,7 +31,7 @@ pub enum Affine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// What the shapes suggest.
+    /// Chosen from the shapes.
     #[default]
     Auto,
     /// Step after step.
@@ -95,19 +95,19 @@ impl Recurrence {
         }
     }
 
-    /// Another transition.
+    /// Selects the transition.
     #[must_use]
     pub fn with_transition(self, transition: Transition) -> Self {
         Self { transition, ..self }
     }
 
-    /// Another treatment of the affine input.
+    /// Selects the treatment of the affine input.
     #[must_use]
     pub fn with_affine(self, affine: Affine) -> Self {
         Self { affine, ..self }
     }
 
-    /// Another order of computation.
+    /// Selects the order of computation.
     ///
     /// # Errors
     /// For [`Mode::Parallel`] on a structure that is not closed under products, or on words.
@@ -127,13 +127,13 @@ impl Recurrence {
         Ok(self)
     }
 
-    /// How many steps make up a chunk of the parallel scan; at least 1.
+    /// Sets the number of steps of a chunk of the parallel scan, at least 1.
     #[must_use]
     pub fn with_chunk(self, chunk: usize) -> Self {
         Self { chunk: chunk.max(1), ..self }
     }
 
-    /// What the coefficients multiply.
+    /// Selects what the coefficients multiply.
     ///
     /// # Errors
     /// If there would be more words than can be counted, or for words in [`Mode::Parallel`].
@@ -147,7 +147,7 @@ impl Recurrence {
         Self { contraction, ..self }.checked()
     }
 
-    /// Whether the coefficients have gradients, as they do unless told otherwise. Where they are data, a third of a reverse pass is saved.
+    /// Sets whether the coefficients have gradients; the default is yes. Without them a reverse pass takes a third less time.
     #[must_use]
     pub fn with_controls(self, controls: Controls) -> Self {
         Self { controls, ..self }
@@ -173,7 +173,7 @@ impl Recurrence {
         self.affine
     }
 
-    /// The order of computation that was asked for.
+    /// The requested order of computation.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -188,12 +188,12 @@ impl Recurrence {
         self.contraction
     }
 
-    /// What a step does, apart from its generator.
+    /// The transition and affine treatment of a step.
     pub(crate) fn step(&self) -> Step {
         Step { transition: self.transition, affine: self.affine }
     }
 
-    /// How many coefficients a step has.
+    /// The number of coefficients of a step.
     pub fn coefficients(&self) -> usize {
         coefficients(self.field.channels(), self.contraction).unwrap_or(usize::MAX)
     }
@@ -211,7 +211,7 @@ impl Recurrence {
         Ok(states)
     }
 
-    /// As [`forward`](Self::forward), into memory that is there: a loop that keeps it does not ask the system for new pages each time.
+    /// As [`forward`](Self::forward), into existing memory, which a loop can reuse.
     ///
     /// # Errors
     /// As for [`forward`](Self::forward); what `states` then holds means nothing.
@@ -224,7 +224,7 @@ impl Recurrence {
     }
 
     /// The gradients of a loss, from its gradient in the states and the states that [`forward`](Self::forward) gave.
-    /// Flows are computed again: between the passes only states are kept.
+    /// Flows are recomputed: between the passes only states are stored.
     ///
     /// # Errors
     /// As for [`forward`](Self::forward), or if a gradient overflows.
@@ -234,7 +234,7 @@ impl Recurrence {
         Ok(gradients)
     }
 
-    /// As [`backward`](Self::backward), into memory that is there.
+    /// As [`backward`](Self::backward), into existing memory.
     ///
     /// # Errors
     /// As for [`backward`](Self::backward); what `gradients` then holds means nothing.
@@ -266,9 +266,9 @@ impl Recurrence {
         T::backward(self, input, states, gradient, gradients);
         self.check_gradients(input, gradients).or_else(|exploded| {
             self.check_finite(operation, input)?;
-            let each = columns * hidden;
+            let state_len = columns * hidden;
             for (what, array) in [("the states", states), ("the gradient", gradient)] {
-                finite(operation, what, array, |i| format!("step {}, state {}", i / each, i % each))?;
+                finite(operation, what, array, |i| format!("step {}, state {}", i / state_len, i % state_len))?;
             }
             Err(exploded)
         })

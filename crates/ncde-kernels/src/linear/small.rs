@@ -1,4 +1,4 @@
-//! Vectors and matrices of small blocks side by side: every entry is a register, one lane for each block.
+//! Vectors and matrices of small blocks: every entry is a register, with one lane for each block.
 
 use ncde_simd::{Float, Kernel, Number, Simd, call};
 
@@ -34,14 +34,13 @@ pub(crate) fn scatter<R: Number, const B: usize, const U: usize>(x: &mut [R], g:
     }
 }
 
-/// A number that the compiler does not know if `unknown`: it does not unroll such loops.
+/// `n`, hidden from the compiler if `unknown`, so that loops are not unrolled.
 #[inline(always)]
 fn count(n: usize, unknown: bool) -> usize {
     if unknown { std::hint::black_box(n) } else { n }
 }
 
-/// Whether products of blocks of `B` are functions of their own: large ones, and those without registers, are too much code to be in
-/// every place that needs them.
+/// Whether products of blocks of `B` are not inlined: for large blocks, and without vector instructions, the code would be too large.
 #[inline(always)]
 const fn is_apart<S: Simd, const B: usize>() -> bool {
     S::IS_SCALAR || B > 4
@@ -229,18 +228,18 @@ pub(crate) fn squares<S: Simd, R: Number, const B: usize, const U: usize>(simd: 
 /// The most numbers a register holds.
 const WIDEST: usize = 16;
 
-/// The largest number in some registers, none of which is negative.
+/// The largest of the nonnegative numbers in some registers.
 #[inline(always)]
 pub(crate) fn largest<T: Float, R: Number<Real = T>, const U: usize>(x: &[R; U]) -> f64 {
     let mut top = [T::ZERO; WIDEST];
     for x in x {
-        let mut own = [T::ZERO; WIDEST];
-        x.write(&mut own[..R::WIDTH]);
+        let mut lanes = [T::ZERO; WIDEST];
+        x.write(&mut lanes[..R::WIDTH]);
         for l in 0..WIDEST {
-            top[l] = larger(own[l], top[l]);
+            top[l] = larger(lanes[l], top[l]);
         }
     }
-    // Halves against each other: one number after the other would take as long as several products.
+    // By halves: a sequential maximum would take as long as several products.
     let (mut eight, mut four) = ([T::ZERO; 8], [T::ZERO; 4]);
     for l in 0..8 {
         eight[l] = larger(top[l + 8], top[l]);

@@ -1,4 +1,4 @@
-//! One step at a time: the same flows, constant memory, the state in the caller's hands.
+//! One step at a time: the flows of the recurrence in constant memory; the caller owns the state.
 
 use ncde_simd::{Kernel, Simd, dispatch_for};
 
@@ -28,11 +28,11 @@ use crate::{Error, Float};
 #[derive(Debug)]
 pub struct Stream<T: ncde_simd::Float> {
     recurrence: Recurrence,
-    /// The effective parameters, where they are needed.
+    /// The effective parameters.
     a: Vec<T>,
     engine: Engine<T>,
     steps: usize,
-    /// The state before the step at hand, should the one after it not be finite.
+    /// The state before the step, restored if the new state is not finite.
     before: Vec<T>,
 }
 
@@ -43,7 +43,7 @@ struct Blocks<R: ncde_simd::Number> {
     buffers: Buffers<R>,
 }
 
-/// What takes the steps.
+/// The kernel that takes the steps.
 #[derive(Debug)]
 enum Engine<T: ncde_simd::Float> {
     Closed(Box<Blocks<T::Register>>),
@@ -54,7 +54,7 @@ enum Engine<T: ncde_simd::Float> {
 }
 
 impl<T: Float> Stream<T> {
-    /// With these parameters of `A`.
+    /// A stream with these parameters of `A`.
     ///
     /// # Errors
     /// If there are not as many as the field has, or one is not finite.
@@ -80,7 +80,7 @@ impl<T: Float> Stream<T> {
         Ok(Self { recurrence: recurrence.clone(), a, engine, steps: 0, before: Vec::new() })
     }
 
-    /// One step: `state`, `[columns, H]`, becomes the next one.
+    /// Takes one step: `state`, `[columns, H]`, becomes the next state.
     ///
     /// # Errors
     /// If an array has the wrong size or holds a number that is not finite, or if the state overflows; it is then as it was.
@@ -123,15 +123,17 @@ pub(crate) fn push<T: ncde_simd::Float>(stream: &mut Stream<T>, state: &mut [T],
             let piece = Piece { steps: 1, columns: state.len() / stream.recurrence.field().hidden(), lambda, beta };
             dispatch_for::<T, _>(Run { prepared, piece, buffers, state, states: None });
         }
-        Engine::Dplr(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Sparse(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Hadamard(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
-        Engine::Nested(operator, scratch) => dispatch_for::<T, _>(One { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Dplr(operator, scratch) => dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Sparse(operator, scratch) => dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta }),
+        Engine::Hadamard(operator, scratch) => {
+            dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta });
+        }
+        Engine::Nested(operator, scratch) => dispatch_for::<T, _>(SingleStep { a, step, operator, scratch, state, lambda, beta }),
     }
 }
 
 /// One step by an operator.
-struct One<'a, T, O> {
+struct SingleStep<'a, T, O> {
     a: &'a [T],
     step: Step,
     operator: &'a mut O,
@@ -141,7 +143,7 @@ struct One<'a, T, O> {
     beta: Option<&'a [T]>,
 }
 
-impl<T: ncde_simd::Float, O: Operator<T>> Kernel for One<'_, T, O> {
+impl<T: ncde_simd::Float, O: Operator<T>> Kernel for SingleStep<'_, T, O> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {

@@ -1,4 +1,4 @@
-//! How many terms of the exponential series are enough.
+//! The number of terms of the exponential series.
 //!
 //! ```text
 //! exp(Omega) h = exp(Omega / s) ... exp(Omega / s) h,   exp(X) h ~ sum_{j <= m} X^j h / j!
@@ -9,7 +9,7 @@
 //! while `alpha` stays small enough (`LARGEST`) that terms of different signs do not cancel more than two digits.
 //! `phi_1` loses a power to the exponential, and derivatives lose another: a term more for each.
 //!
-//! Where the square is at hand, with `alpha = ||Omega||` and `rho = ||Omega^2||^(1/2)`, even powers are at most `rho^2j` and odd ones `alpha
+//! If the square is known, with `alpha = ||Omega||` and `rho = ||Omega^2||^(1/2)`, even powers are at most `rho^2j` and odd ones `alpha
 //! rho^2j`. A derivative of the series holds products of two powers, and at most both are odd: from the sixth power on all of that is
 //! below the powers of `(alpha rho^2)^(1/3)`. For blocks drawn at random this is a fifth less than `alpha`; for nilpotent ones it is zero.
 //!
@@ -32,7 +32,7 @@ impl Series {
     /// `I + Omega`.
     pub(crate) const EULER: Self = Self { stages: 1, terms: 1 };
 
-    /// For generators so large that nothing right can come of it: the state becomes NaN, which is noticed.
+    /// For generators too large for any correct digit: the state becomes NaN, which is reported.
     const HOPELESS: Self = Self { stages: 0, terms: 1 };
 
     pub(crate) fn is_hopeless(self) -> bool {
@@ -52,7 +52,7 @@ impl Series {
     }
 }
 
-/// What a series must be exact for.
+/// What a series is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Need {
     /// Derivatives, not only values.
@@ -62,7 +62,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Terms beyond those of the exponential.
+    /// The terms beyond those of the exponential.
     #[inline(always)]
     fn extra(self) -> usize {
         usize::from(self.derivatives) + usize::from(self.affine)
@@ -72,20 +72,20 @@ impl Need {
 /// The largest norm of `Omega / s`.
 const LARGEST: f64 = 3.3;
 
-/// The largest norm of `Omega`: beyond, a state has overflowed, or has turned so often that no digit is right.
+/// The largest norm of `Omega`: beyond it a state has overflowed, or rounding errors leave no correct digit.
 const MAX_NORM: f64 = 4096.0;
 
-/// So few terms are never worth another stage.
-pub(crate) const FEW: usize = 8;
+/// Up to this many terms, one stage is always cheaper than two.
+pub(crate) const SINGLE_STAGE_TERMS: usize = 8;
 
-/// Summed two powers at a time, a series has so many terms at least, those that derivatives and `phi_1` need not counted.
+/// The least terms of a series that is summed two powers at a time, without the extra terms for derivatives and `phi_1`.
 const MIN_EVEN_TERMS: usize = 6;
 
-/// Norms are compared by this power there, so that no root has to be taken.
+/// For those series norms are compared by their sixth power, so that no root is needed.
 const SIXTH: f64 = 6.0;
 
-/// The tables hold series of so many stages.
-const STAGES: usize = 6;
+/// The most stages of a series in the tables.
+const MAX_STAGES: usize = 6;
 
 /// The most terms that are ever needed.
 pub(crate) const MAX_TERMS: usize = 30;
@@ -123,14 +123,14 @@ impl Table {
         table
     }
 
-    /// Those that do not reach as far, counted: a search would be guessed wrongly at every turn.
+    /// The first series that reaches `norm`. Counting those that do not avoids the mispredicted branches of a search.
     #[inline(always)]
     fn find(&self, norm: f64) -> Option<Series> {
         self.series.get(self.reach.iter().map(|&reach| usize::from(reach < norm)).sum::<usize>()).copied()
     }
 }
 
-/// Which series serve which norms.
+/// The series for each norm.
 #[derive(Debug, Clone)]
 pub(crate) struct Degrees {
     /// For each number of terms the largest norm that they serve.
@@ -141,7 +141,7 @@ pub(crate) struct Degrees {
 }
 
 impl Degrees {
-    /// Those of a number type.
+    /// The tables of a number type.
     pub(crate) fn of<T: Float>() -> &'static Self {
         static TABLES: OnceLock<[Degrees; 2]> = OnceLock::new();
         let [single, double] = TABLES.get_or_init(|| [Self::new::<f32>(), Self::new::<f64>()]);
@@ -166,7 +166,7 @@ impl Degrees {
             }
             *reach = low;
         }
-        let stages = |terms: usize| (1..=STAGES).map(move |stages| Series { stages, terms });
+        let stages = |terms: usize| (1..=MAX_STAGES).map(move |stages| Series { stages, terms });
         let plain = (1..=MAX_TERMS).flat_map(stages).map(|series| (series.stages as f64 * reach[series.terms], series));
         let even = [0, 1, 2].map(|extra| {
             let all = (MIN_EVEN_TERMS..=MAX_TERMS - extra).filter(|terms| (terms + extra) % 2 == 0).flat_map(stages);
@@ -175,8 +175,10 @@ impl Degrees {
             });
             Table::new(all.collect(), |Series { stages, terms }| stages * (terms / 2 + 1))
         });
-        // So few terms are never worth another stage.
-        let cost = |Series { stages, terms }: Series| if stages == 1 && terms <= FEW { terms } else { FEW + stages * terms };
+        // Up to `SINGLE_STAGE_TERMS` terms, one stage is always cheaper than two.
+        let cost = |Series { stages, terms }: Series| {
+            if stages == 1 && terms <= SINGLE_STAGE_TERMS { terms } else { SINGLE_STAGE_TERMS + stages * terms }
+        };
         Self { plain: Table::new(plain.collect(), cost), even, reach }
     }
 
@@ -198,7 +200,7 @@ impl Degrees {
         }
     }
 
-    /// As few stages as can be, and what they need, where so many terms more will follow.
+    /// The fewest stages for this norm and their terms, where `extra` terms will be added.
     #[cold]
     fn beyond(&self, norm: f64, extra: usize) -> Series {
         let most = MAX_TERMS - extra;
@@ -217,7 +219,7 @@ impl Degrees {
         }
         // Term `m + 1` is the first one missing, and the excess is spread over its powers.
         let spread = |terms: usize| root * excess.powf(1.0 / (terms + 1) as f64);
-        let Series { stages, mut terms } = self.values(spread(FEW));
+        let Series { stages, mut terms } = self.values(spread(SINGLE_STAGE_TERMS));
         let enough = |terms: usize| spread(terms) <= stages as f64 * self.reach[terms];
         while terms < MAX_TERMS && !enough(terms) {
             terms += 1;

@@ -6,8 +6,8 @@ use super::closed::{Chunk, Reverse};
 use super::layout::Class;
 use super::taylor::Series;
 
-/// `out = a M x + b`, `M` by columns of `g` registers.
-struct Apply<'a, T, R> {
+/// `out = a M x + b`, or with `M^T`; `M` by columns of `g` registers.
+struct Apply<'a, T, R, const TRANSPOSED: bool> {
     m: &'a [R],
     x: &'a [R],
     a: T,
@@ -15,7 +15,7 @@ struct Apply<'a, T, R> {
     out: &'a mut [R],
 }
 
-impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R> {
+impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R, false> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -69,8 +69,8 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     }
     for j in 0..N {
         let mut sum = sums[0][j];
-        for own in &sums[1..] {
-            sum = sum.plus(simd, own[j]);
+        for partial in &sums[1..] {
+            sum = sum.plus(simd, partial[j]);
         }
         let rest = if let Some(b) = b { b[first + j] } else { R::ZEROS };
         out[first + j] = sum.fma(simd, R::splat(simd, a), rest);
@@ -78,16 +78,7 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     N
 }
 
-/// `out = a M^T x + b`.
-struct ApplyTransposed<'a, T, R> {
-    m: &'a [R],
-    x: &'a [R],
-    a: T,
-    b: Option<&'a [R]>,
-    out: &'a mut [R],
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for ApplyTransposed<'_, T, R> {
+impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R, true> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -199,24 +190,24 @@ impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, h, trail } = self;
-        let each = chunk.columns * chunk.states;
+        let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
             let m = &chunk.omega[t * chunk.padded + class.entry..][..class.entries()];
             let mut series = chunk.series[t];
             if chunk.is_rough(series) {
                 series = chunk.refine(t, norm(simd, m));
             }
-            let (before, after) = h[t * each..(t + 2) * each].split_at_mut(each);
+            let (before, after) = h[t * state_len..(t + 2) * state_len].split_at_mut(state_len);
             for column in 0..chunk.columns {
-                let own = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
+                let states = column * chunk.states + class.state..column * chunk.states + class.state + class.g;
                 let mut beta = None;
                 if let Some(all) = chunk.beta {
-                    beta = Some(&all[t * each..(t + 1) * each][own.clone()]);
+                    beta = Some(&all[t * state_len..(t + 1) * state_len][states.clone()]);
                 }
                 let inside = if chunk.inside { beta } else { None };
-                stages(simd, m, &before[own.clone()], inside, series, trail);
+                stages(simd, m, &before[states.clone()], inside, series, trail);
                 let g = class.g;
-                let (after, last) = (&mut after[own], trail.len() - g);
+                let (after, last) = (&mut after[states], trail.len() - g);
                 after.copy_from_slice(&trail[last..]);
                 if let (Some(beta), false) = (beta, chunk.inside) {
                     R::axpy(simd, after, R::ONES, beta);
@@ -239,19 +230,19 @@ fn stages<S: Simd, T: Float, R: Number<Real = T>>(
     let g = h.len();
     let vectors = stages * terms;
     trail.resize((vectors + 3) * g, R::ZEROS);
-    let (kept, scratch) = trail.split_at_mut(vectors * g);
+    let (stored, scratch) = trail.split_at_mut(vectors * g);
     let (v, rest) = scratch.split_at_mut(g);
     let (s, state) = rest.split_at_mut(g);
     state.copy_from_slice(h);
-    for own in kept.chunks_exact_mut(terms * g) {
-        own[..g].copy_from_slice(state);
-        call(simd, Apply { m, x: state, a: T::ONE, b: beta, out: &mut *v });
+    for stage in stored.chunks_exact_mut(terms * g) {
+        stage[..g].copy_from_slice(state);
+        call(simd, Apply::<T, R, false> { m, x: state, a: T::ONE, b: beta, out: &mut *v });
         s.copy_from_slice(v);
         for k in (1..terms).rev() {
-            let kept = &mut own[k * g..(k + 1) * g];
-            kept.copy_from_slice(s);
+            let term = &mut stage[k * g..(k + 1) * g];
+            term.copy_from_slice(s);
             let a = T::from_f64(1.0 / ((k + 1) * stages) as f64);
-            call(simd, Apply { m, x: kept, a, b: Some(v), out: &mut *s });
+            call(simd, Apply::<T, R, false> { m, x: term, a, b: Some(v), out: &mut *s });
         }
         R::axpy(simd, state, R::splat(simd, T::from_f64(1.0 / stages as f64)), s);
     }
@@ -273,7 +264,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
     fn run<S: Simd>(self, simd: S) {
         let Self { chunk, class, reverse } = self;
         let Reverse { h, gradient, carry, d_omega, d_beta, trail, z } = reverse;
-        let (g, each, one) = (class.g, chunk.columns * chunk.states, R::ONES);
+        let (g, state_len, one) = (class.g, chunk.columns * chunk.states, R::ONES);
         for t in (0..chunk.steps).rev() {
             let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.entries();
             let (m, d_omega) = (&chunk.omega[entries.clone()], &mut d_omega[entries]);
@@ -284,14 +275,14 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
             let Series { stages: count, terms } = series;
             let mut add = false;
             for column in 0..chunk.columns {
-                let own = column * chunk.states + class.state..column * chunk.states + class.state + g;
-                let row = t * each + own.start..t * each + own.end;
+                let states = column * chunk.states + class.state..column * chunk.states + class.state + g;
+                let row = t * state_len + states.start..t * state_len + states.end;
                 let mut inside = None;
                 if let (Some(beta), true) = (chunk.beta, chunk.inside) {
                     inside = Some(&beta[row.clone()]);
                 }
                 stages(simd, m, &h[row.clone()], inside, series, trail);
-                let carry = &mut carry[own];
+                let carry = &mut carry[states];
                 R::axpy(simd, carry, one, &gradient[row.clone()]);
                 if chunk.beta.is_some() {
                     let d = &mut d_beta[row.clone()];
@@ -299,27 +290,27 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                 }
                 // z_1, ..., z_{m-1} with their factors, then dv; in front of them z and a scratch vector.
                 z.resize((terms + 2) * g, R::ZEROS);
-                for kept in trail[..count * terms * g].chunks_exact(terms * g).rev() {
+                for stage in trail[..count * terms * g].chunks_exact(terms * g).rev() {
                     let (scratch, sums) = z.split_at_mut(2 * g);
                     let (now, next) = scratch.split_at_mut(g);
                     R::scale(simd, now, R::splat(simd, T::from_f64(1.0 / count as f64)), carry);
-                    // dv goes with h, which is first among those kept.
+                    // dv belongs to h, the first vector of a stage.
                     let (dv, factored) = sums.split_at_mut(g);
                     dv.copy_from_slice(now);
                     for (k, factored) in factored.chunks_exact_mut(g).enumerate() {
                         let factor = T::from_f64(1.0 / ((k + 2) * count) as f64);
                         R::scale(simd, factored, R::splat(simd, factor), now);
-                        call(simd, ApplyTransposed { m, x: factored, a: T::ONE, b: None, out: &mut *next });
+                        call(simd, Apply::<T, R, true> { m, x: factored, a: T::ONE, b: None, out: &mut *next });
                         now.copy_from_slice(next);
                         R::axpy(simd, dv, one, now);
                     }
-                    call(simd, Outer { m: &mut *d_omega, add, g, z: sums, x: kept });
+                    call(simd, Outer { m: &mut *d_omega, add, g, z: sums, x: stage });
                     add = true;
                     let dv = &sums[..g];
                     if chunk.beta.is_some() && chunk.inside {
                         R::axpy(simd, &mut d_beta[row.clone()], one, dv);
                     }
-                    call(simd, ApplyTransposed { m, x: dv, a: T::ONE, b: Some(carry), out: &mut *next });
+                    call(simd, Apply::<T, R, true> { m, x: dv, a: T::ONE, b: Some(carry), out: &mut *next });
                     carry.copy_from_slice(next);
                 }
                 if count == 0 {

@@ -56,7 +56,7 @@ impl<T: Float> Activate<'_, T> {
         let Self { order, bias, x, first, second, .. } = self;
         let n = bias.len();
         for (i, x) in x.chunks_exact_mut(n).enumerate() {
-            let own = i * n..(i + 1) * n;
+            let row = i * n..(i + 1) * n;
             match order {
                 Order::Value => {
                     for (x, &b) in x.iter_mut().zip(bias) {
@@ -65,14 +65,14 @@ impl<T: Float> Activate<'_, T> {
                     }
                 }
                 Order::First => {
-                    for ((x, &b), first) in x.iter_mut().zip(bias).zip(&mut first[own]) {
+                    for ((x, &b), first) in x.iter_mut().zip(bias).zip(&mut first[row]) {
                         let s;
                         [s, *first, _] = F::at(*x + b);
                         *x = s - shift;
                     }
                 }
                 Order::Second => {
-                    let derivatives = first[own.clone()].iter_mut().zip(&mut second[own]);
+                    let derivatives = first[row.clone()].iter_mut().zip(&mut second[row]);
                     for ((x, &b), (first, second)) in x.iter_mut().zip(bias).zip(derivatives) {
                         let s;
                         [s, *first, *second] = F::at(*x + b);

@@ -1,4 +1,4 @@
-//! Gradients of weights and biases, from the rows that stages have left.
+//! Gradients of weights and biases, from the rows that stages have stored.
 //!
 //! ```text
 //! W_l' += x_{l-1}^T z_l' + sum_j t_{l-1}^j^T u_l^j'   b_l' += z_l'
@@ -9,9 +9,8 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call};
 
-use super::buffer::Buffer;
 use super::method::MAX_STAGES;
 use super::product::{Outer, Rows, RowsMut, Sum};
 use super::reverse::Adjoint;
@@ -37,20 +36,20 @@ impl<T: Float> Weights<T> {
     }
 }
 
-/// Which rows of a slot.
+/// The rows of a slot whose gradients are added.
 #[derive(Debug, Clone)]
-pub(crate) enum Which {
+pub(crate) enum SlotRows {
     All,
     Values,
     /// The tangents of these channels.
     Tangents(Range<usize>),
 }
 
-/// Adds what some slots say about the weights.
+/// Adds the weight gradients of some slots.
 pub(crate) struct Collect<'a, T: Float> {
     pub(crate) sizes: &'a Sizes,
     pub(crate) slots: Range<usize>,
-    pub(crate) which: Which,
+    pub(crate) rows_of_slot: SlotRows,
     pub(crate) tape: &'a Tape<T>,
     pub(crate) adjoint: &'a Adjoint<T>,
     pub(crate) weights: &'a mut Weights<T>,
@@ -66,15 +65,15 @@ impl<T: Float> Kernel for Collect<'_, T> {
         let mut starts = [(0, 0); 2 * MAX_STAGES];
         for l in 0..top {
             let (n, m) = (self.sizes.widths[l], self.sizes.widths[l + 1]);
-            match &self.which {
-                Which::All => self.layer(simd, l, 0..m, &[(first * rows * n, first * rows * m)], count * rows),
-                Which::Values => {
+            match &self.rows_of_slot {
+                SlotRows::All => self.layer(simd, l, 0..m, &[(first * rows * n, first * rows * m)], count * rows),
+                SlotRows::Values => {
                     for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
                         *start = (slot * rows * n, slot * rows * m);
                     }
                     self.layer(simd, l, 0..m, &starts[..count], b);
                 }
-                Which::Tangents(channels) => {
+                SlotRows::Tangents(channels) => {
                     let (at, len) = (first * rows + b, channels.len());
                     self.layer(simd, l, 0..m, &[(at * n, at * m)], len * b);
                 }
@@ -82,9 +81,11 @@ impl<T: Float> Kernel for Collect<'_, T> {
         }
         let n = self.sizes.widths[top];
         let last = |slot: usize, part: usize, j: usize| (together * slot + part) * b * outputs + j * h;
-        match self.which.clone() {
-            Which::All if tangents == 0 => self.layer(simd, top, 0..outputs, &[(first * b * n, first * b * outputs)], count * b),
-            Which::All if self.sizes.directions == Directions::States => {
+        match self.rows_of_slot.clone() {
+            SlotRows::All if tangents == 0 => {
+                self.layer(simd, top, 0..outputs, &[(first * b * n, first * b * outputs)], count * b);
+            }
+            SlotRows::All if self.sizes.directions == Directions::States => {
                 for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
                     *start = (slot * rows * n, last(slot, 0, 0));
                 }
@@ -96,7 +97,7 @@ impl<T: Float> Kernel for Collect<'_, T> {
                     self.product(simd, &self.tape.w, top, j * h..(j + 1) * h, &starts[..count], b);
                 }
             }
-            Which::All => {
+            SlotRows::All => {
                 for j in 0..d {
                     // The values' rows, and those of the j-th tangent, in every slot.
                     for (start, slot) in starts.chunks_exact_mut(2).zip(self.slots.clone()) {
@@ -106,20 +107,20 @@ impl<T: Float> Kernel for Collect<'_, T> {
                     self.layer(simd, top, j * h..(j + 1) * h, &starts[..2 * count], b);
                 }
             }
-            Which::Values => {
+            SlotRows::Values => {
                 for (start, slot) in starts.iter_mut().zip(self.slots.clone()) {
                     *start = (slot * rows * n, last(slot, 0, 0));
                 }
                 self.layer(simd, top, 0..outputs, &starts[..count], b);
             }
-            Which::Tangents(channels) => {
+            SlotRows::Tangents(channels) => {
                 for (row, j) in channels.enumerate() {
                     let start = ((first * rows + (1 + row) * b) * n, last(first, 1, j));
                     self.layer(simd, top, j * h..(j + 1) * h, &[start], b);
                 }
             }
         }
-        if !matches!(self.which, Which::Tangents(_)) {
+        if !matches!(self.rows_of_slot, SlotRows::Tangents(_)) {
             self.biases(simd);
         }
     }
@@ -132,7 +133,7 @@ impl<T: Float> Collect<'_, T> {
         self.product(simd, &self.tape.x[l], l, columns, starts, count);
     }
 
-    /// The same, from rows of another array.
+    /// As [`layer`](Self::layer), from rows of another array.
     #[inline(always)]
     fn product<S: Simd>(&mut self, simd: S, x: &[T], l: usize, columns: Range<usize>, starts: &[(usize, usize)], count: usize) {
         let top = self.sizes.top();
@@ -140,7 +141,7 @@ impl<T: Float> Collect<'_, T> {
         let (z, stride) =
             if l == top { (&self.adjoint.last, self.sizes.outputs) } else { (&self.adjoint.z[l + 1], self.sizes.widths[l + 1]) };
         let c = RowsMut { values: &mut self.weights.weight[l][columns.start..], stride };
-        // Where rows of the last layer start says which columns; other layers have all of theirs.
+        // The starts of rows of the last layer include the first column; other layers use all columns.
         let shape = [self.sizes.inputs[l], columns.len() / T::Register::WIDTH];
         call(simd, Outer { a, b: Rows { values: z, stride }, starts, count, shape, sum: Sum::Add, c });
     }
@@ -155,8 +156,8 @@ impl<T: Float> Collect<'_, T> {
                 let rows = &self.adjoint.z[l + 1][slot * rows * m..][..b * m];
                 call(simd, Columns { rows, sum: &mut self.weights.bias[l] });
             }
-            let own = (1 + tangents.min(1)) * slot * b * outputs;
-            call(simd, Columns { rows: &self.adjoint.last[own..][..b * outputs], sum: &mut self.weights.bias[top] });
+            let start = (1 + tangents.min(1)) * slot * b * outputs;
+            call(simd, Columns { rows: &self.adjoint.last[start..][..b * outputs], sum: &mut self.weights.bias[top] });
         }
     }
 }

@@ -56,9 +56,9 @@ impl<T: Float> Kernel for Evaluate<'_, T> {
             call(simd, Tangents { sizes, packed, drive, slot, channels, tape });
         }
         let Self { sizes, network, drive, slot, tape, out, .. } = self;
-        let own = slot * sizes.b * sizes.outputs..(slot + 1) * sizes.b * sizes.outputs;
-        let v = tape.v.get(own.clone()).unwrap_or_default();
-        call(simd, Contract { last: network.last(), h: sizes.h, letters: &drive.letters, f: &tape.f[own], v, out });
+        let outputs = slot * sizes.b * sizes.outputs..(slot + 1) * sizes.b * sizes.outputs;
+        let v = tape.v.get(outputs.clone()).unwrap_or_default();
+        call(simd, Contract { last: network.last(), h: sizes.h, letters: &drive.letters, f: &tape.f[outputs], v, out });
     }
 }
 
@@ -73,9 +73,9 @@ impl<T: Float> Evaluate<'_, T> {
             let x = &mut after[0][slot * rows * m..][..b * m];
             let a = Rows { values: &before[l][slot * rows * n..], stride: n };
             panels.multiply(simd, b, a, RowsMut { values: x, stride: m });
-            let own = slot * b * m..(slot + 1) * b * m;
-            let first = &mut self.tape.first[l][own.clone()];
-            let second = self.tape.second[l].get_mut(own).unwrap_or_default();
+            let values = slot * b * m..(slot + 1) * b * m;
+            let first = &mut self.tape.first[l][values.clone()];
+            let second = self.tape.second[l].get_mut(values).unwrap_or_default();
             let activation = self.network.activation_of(l);
             call(simd, Activate { activation, order: self.order, bias: &self.packed.bias[l], x, first, second });
         }

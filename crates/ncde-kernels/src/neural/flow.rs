@@ -10,18 +10,18 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
+use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call, dispatch_for};
 use rayon::prelude::*;
 
 use super::activation::Order;
-use super::buffer::Buffer;
-use super::collect::{Collect, Weights, Which};
+use super::collect::{Collect, SlotRows, Weights};
 use super::field::{Evaluate, Part};
 use super::packed::{Packed, Passes};
 use super::reverse::{Adjoint, Reverse};
 use super::tape::{Drive, Sizes, Tape};
 use super::{Controls, Depth, Gradients, Input, Outputs, Solve, plan};
 use crate::pool;
+use crate::shards::shards;
 
 /// The first state that is not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +30,9 @@ pub(crate) struct Exploded {
     pub(crate) series: usize,
 }
 
-/// What a thread works with.
+/// The working memory of a thread.
 #[derive(Debug, Default)]
-struct Memory<T: Float> {
+struct Workspace<T: Float> {
     tape: Tape<T>,
     drive: Drive<T>,
     /// `h` and, in reverse, `h'`: `[B, H]`.
@@ -44,25 +44,25 @@ struct Memory<T: Float> {
     seed: Buffer<T>,
     adjoint: Adjoint<T>,
     weights: Weights<T>,
-    /// The outputs that are still to come, for each sample.
+    /// For each sample the next output (in reverse: the number of outputs left).
     waiting: Vec<usize>,
 }
 
 /// [`Solve::forward_into`] on arrays that have been checked: the first state that is not finite, if any.
 pub(crate) fn forward<T: Float>(solve: &Solve, input: &Input<'_, T>, outputs: Outputs<'_>, states: &mut [T]) -> Option<Exploded> {
     let packed = Packed::new(solve.network(), solve.depth(), input.parameters, Passes::Forward);
-    let each = outputs.count(input) * solve.network().hidden();
+    let state_len = outputs.count(input) * solve.network().hidden();
     let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
     let mut items = Vec::with_capacity(groups.len());
     let mut rest = states;
     for group in groups {
-        let (own, tail) = std::mem::take(&mut rest).split_at_mut(group.len() * each);
+        let (group_states, tail) = std::mem::take(&mut rest).split_at_mut(group.len() * state_len);
         rest = tail;
-        items.push((group, own));
+        items.push((group, group_states));
     }
     let solved = items.into_par_iter().map(|(group, states)| {
         let sizes = Sizes::new::<T>(solve, group.len());
-        let mut memory = pool::borrow::<Memory<T>>();
+        let mut memory = pool::borrow::<Workspace<T>>();
         let job = Job { solve, input, outputs, packed: &packed, sizes: &sizes, group };
         dispatch_for::<T, _>(Forward { job, memory: &mut memory, states })
     });
@@ -81,24 +81,24 @@ pub(crate) fn backward<T: Float>(
     let network = solve.network();
     let packed = Packed::new(network, solve.depth(), input.parameters, Passes::Both);
     let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
-    let (each, control) = (network.hidden(), input.control * solve.coefficients());
+    let (hidden, control) = (network.hidden(), input.control * solve.coefficients());
     let mut initial = gradients.initial.as_mut_slice();
     let mut coefficients = gradients.coefficients.as_deref_mut().unwrap_or_default();
     let mut items = Vec::new();
-    for shard in plan::shards(groups.len(), network.parameters() * size_of::<T>()) {
-        let mut own = Vec::with_capacity(shard.len());
+    for shard in shards(groups.len(), network.parameters() * size_of::<T>()) {
+        let mut shard_groups = Vec::with_capacity(shard.len());
         for group in &groups[shard] {
-            let (first, tail) = std::mem::take(&mut initial).split_at_mut(group.len() * each);
+            let (first, tail) = std::mem::take(&mut initial).split_at_mut(group.len() * hidden);
             initial = tail;
             let width = if solve.controls() == Controls::Variable { group.len() * control } else { 0 };
             let (second, tail) = std::mem::take(&mut coefficients).split_at_mut(width);
             coefficients = tail;
-            own.push((group.clone(), first, second));
+            shard_groups.push((group.clone(), first, second));
         }
-        items.push(own);
+        items.push(shard_groups);
     }
     let sums = items.into_par_iter().map(|groups| {
-        let mut memory = pool::borrow::<Memory<T>>();
+        let mut memory = pool::borrow::<Workspace<T>>();
         for (i, (group, initial, coefficients)) in groups.into_iter().enumerate() {
             let sizes = Sizes::new::<T>(solve, group.len());
             if i == 0 {
@@ -112,7 +112,7 @@ pub(crate) fn backward<T: Float>(
         sum
     });
     for sum in sums.collect::<Vec<_>>() {
-        gradients.parameters.iter_mut().zip(sum).for_each(|(all, own)| *all += own);
+        gradients.parameters.iter_mut().zip(sum).for_each(|(sum, part)| *sum += part);
     }
 }
 
@@ -134,7 +134,7 @@ fn unpack<T: Float>(solve: &Solve, weights: &Weights<T>, out: &mut [T]) {
     }
 }
 
-/// What both directions know.
+/// The arguments shared by the forward and the reverse pass.
 struct Job<'a, T: Float> {
     solve: &'a Solve,
     input: &'a Input<'a, T>,
@@ -159,7 +159,14 @@ impl<T: Float> Job<'_, T> {
 
     /// Writes `y_s` into its slot and evaluates there.
     #[inline(always)]
-    fn stage<S: Simd>(&self, simd: S, (n, s): (usize, usize), slot: usize, (order, part): (Order, Part), memory: &mut Memory<T>) {
+    fn stage<S: Simd>(
+        &self,
+        simd: S,
+        (n, s): (usize, usize),
+        slot: usize,
+        (order, part): (Order, Part),
+        memory: &mut Workspace<T>,
+    ) {
         let &Sizes { b, h, rows, .. } = self.sizes;
         let tableau = self.solve.method().tableau();
         let (done, rest) = memory.stages.split_at_mut(s * b * h);
@@ -184,7 +191,7 @@ impl<T: Float> Job<'_, T> {
 
 struct Forward<'a, T: Float> {
     job: Job<'a, T>,
-    memory: &'a mut Memory<T>,
+    memory: &'a mut Workspace<T>,
     states: &'a mut [T],
 }
 
@@ -238,7 +245,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
 
 struct Backward<'a, T: Float> {
     job: Job<'a, T>,
-    memory: &'a mut Memory<T>,
+    memory: &'a mut Workspace<T>,
     states: &'a [T],
     gradient: &'a [T],
     initial: &'a mut [T],
@@ -276,8 +283,8 @@ impl<T: Float> Kernel for Backward<'_, T> {
         if slot > 0 {
             self.collect(simd, slot);
         }
-        for (out, own) in self.initial.chunks_exact_mut(hidden).zip(self.memory.gradient.chunks_exact(h)) {
-            out.copy_from_slice(&own[..hidden]);
+        for (out, gradient) in self.initial.chunks_exact_mut(hidden).zip(self.memory.gradient.chunks_exact(h)) {
+            out.copy_from_slice(&gradient[..hidden]);
         }
     }
 }
@@ -293,16 +300,16 @@ impl<T: Float> Backward<'_, T> {
             while *left > 0 && outputs.step(input, group.start + i, *left - 1) == n {
                 *left -= 1;
                 let seed = &self.gradient[((group.start + i) * count + *left) * hidden..][..hidden];
-                self.memory.gradient[i * sizes.h..].iter_mut().zip(seed).for_each(|(own, &x)| *own += x);
+                self.memory.gradient[i * sizes.h..].iter_mut().zip(seed).for_each(|(g, &x)| *g += x);
             }
         }
     }
 
     #[inline(always)]
     fn collect<S: Simd>(&mut self, simd: S, slots: usize) {
-        let Memory { tape, adjoint, weights, .. } = &mut *self.memory;
-        let which = if self.job.sizes.at_once() { Which::All } else { Which::Values };
-        call(simd, Collect { sizes: self.job.sizes, slots: 0..slots, which, tape, adjoint, weights });
+        let Workspace { tape, adjoint, weights, .. } = &mut *self.memory;
+        let rows_of_slot = if self.job.sizes.at_once() { SlotRows::All } else { SlotRows::Values };
+        call(simd, Collect { sizes: self.job.sizes, slots: 0..slots, rows_of_slot, tape, adjoint, weights });
     }
 
     /// Step `n`, its stages in the slots from `slot` on.
@@ -321,22 +328,22 @@ impl<T: Float> Backward<'_, T> {
         }
         let order = if job.solve.depth() == Depth::Two { Order::Second } else { Order::First };
         for s in 0..stages {
-            // Nobody needs the last F; tangents that do not stay are left to the reverse pass.
+            // The last F is not used; tangents that do not fit the tape are computed in the reverse pass.
             let part = if s + 1 == stages && !job.sizes.at_once() { Part::Values } else { Part::All };
             job.stage(simd, (n, s), slot + s, (order, part), memory);
         }
         let tableau = job.solve.method().tableau();
         for s in (0..stages).rev() {
             for i in 0..b {
-                let (dt, own) = (job.dt(i, n), i * h..(i + 1) * h);
-                let seed = &mut memory.seed[own.clone()];
-                T::scale(simd, seed, dt * T::from_f64(tableau.b[s]), &memory.gradient[own]);
+                let (dt, state) = (job.dt(i, n), i * h..(i + 1) * h);
+                let seed = &mut memory.seed[state.clone()];
+                T::scale(simd, seed, dt * T::from_f64(tableau.b[s]), &memory.gradient[state]);
                 for r in s + 1..stages {
                     T::axpy(simd, seed, dt * T::from_f64(tableau.row(r)[s]), &memory.stages[(r * b + i) * h..][..h]);
                 }
             }
             memory.drive.load(job.sizes, job.input, job.group.start, n, s);
-            let Memory { tape, drive, seed, adjoint, weights, .. } = &mut *memory;
+            let Workspace { tape, drive, seed, adjoint, weights, .. } = &mut *memory;
             let (sizes, packed, last) = (job.sizes, job.packed, job.solve.network().last());
             call(simd, Reverse { sizes, packed, last, drive, slot: slot + s, tape, adjoint, weights, gradient: seed });
             memory.stages[s * b * h..][..b * h].copy_from_slice(&memory.adjoint.z[0][..b * h]);
@@ -349,8 +356,8 @@ impl<T: Float> Backward<'_, T> {
                 continue;
             }
             for s in 0..stages {
-                let own = &memory.stages[(s * b + i) * h..][..h];
-                T::axpy(simd, &mut memory.gradient[i * h..][..h], T::ONE, own);
+                let d_stage = &memory.stages[(s * b + i) * h..][..h];
+                T::axpy(simd, &mut memory.gradient[i * h..][..h], T::ONE, d_stage);
             }
         }
     }
@@ -358,7 +365,7 @@ impl<T: Float> Backward<'_, T> {
 
 /// Gradients of the rows that drove a stage: `c_i' = g . f_i` and `c_[i,j]' = f_i . v_j' - f_j . v_i'`.
 #[inline(always)]
-fn controls<S: Simd, T: Float>(simd: S, job: &Job<'_, T>, memory: &Memory<T>, n: usize, s: usize, slot: usize, out: &mut [T]) {
+fn controls<S: Simd, T: Float>(simd: S, job: &Job<'_, T>, memory: &Workspace<T>, n: usize, s: usize, slot: usize, out: &mut [T]) {
     let &Sizes { b, d, h, stages, outputs, .. } = job.sizes;
     let width = job.solve.coefficients();
     for i in 0..b {

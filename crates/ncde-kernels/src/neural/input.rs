@@ -1,4 +1,4 @@
-//! What goes in and what comes out, and the checks at the border.
+//! The arrays of a call, and all checks of them.
 
 use ncde_simd::Float;
 
@@ -28,7 +28,7 @@ pub struct Input<'a, T> {
     pub rows: &'a [usize],
 }
 
-/// The steps after which states are wanted.
+/// The steps after which states are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outputs<'a> {
     /// All.
@@ -49,7 +49,7 @@ pub struct Gradients<T> {
 }
 
 impl Outputs<'_> {
-    /// How many there are for each series.
+    /// The number of outputs of each series.
     pub fn count<T>(self, input: &Input<'_, T>) -> usize {
         match self {
             Self::Every => input.steps,
@@ -67,8 +67,8 @@ impl Outputs<'_> {
 }
 
 impl<T: Float> Input<'_, T> {
-    /// Everything that can be wrong with the input of a solve with so many coefficients in a row of the control. Public for those who
-    /// solve with the same arrays in another way.
+    /// Checks the input of a solve with `width` coefficients in a row of the control. It is public for other solvers of the same arrays, such as
+    /// those on GPUs.
     ///
     /// # Errors
     /// If an array has the wrong size or holds a number that is not finite, a row does not exist, or outputs are not ascending.
@@ -109,10 +109,13 @@ impl<T: Float> Input<'_, T> {
                 return Err(Error::Empty { operation, what: "number of outputs" });
             }
             want(operation, "the list of outputs", at.len(), batch * count, || format!("batch {batch} x {count} outputs"))?;
-            for (series, own) in at.chunks_exact(count).enumerate() {
-                let wrong = own.iter().position(|&step| step >= steps).or_else(|| own.windows(2).position(|two| two[0] > two[1]));
+            for (series, steps_of_series) in at.chunks_exact(count).enumerate() {
+                let wrong = steps_of_series
+                    .iter()
+                    .position(|&step| step >= steps)
+                    .or_else(|| steps_of_series.windows(2).position(|two| two[0] > two[1]));
                 if let Some(place) = wrong {
-                    return Err(Error::Output { operation, series, place, step: own[place], steps });
+                    return Err(Error::Output { operation, series, place, step: steps_of_series[place], steps });
                 }
             }
         }
@@ -125,7 +128,7 @@ impl<T: Float> Input<'_, T> {
         finite(operation, "the list of step lengths", input.dt, |i| format!("series {}, step {}", i / steps, i % steps))
     }
 
-    /// What else a reverse pass is given: states at the ends of all steps, and the gradient at the outputs.
+    /// Checks the other inputs of a reverse pass: states at the ends of all steps, and the gradient at the outputs.
     ///
     /// # Errors
     /// As for [`check`](Self::check).
@@ -150,7 +153,7 @@ impl<T: Float> Input<'_, T> {
         Ok(())
     }
 
-    /// Where and when the state of a series overflowed, as an error.
+    /// The error for a state that overflowed.
     pub fn exploded(&self, series: usize, step: usize, method: Method) -> Error {
         let row = self.rows[(series * self.steps + step) * method.stages()];
         Error::SolveExploded { series, step, row }

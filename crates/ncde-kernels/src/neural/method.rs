@@ -20,7 +20,7 @@ pub struct Tableau {
     pub c: &'static [f64],
     /// Differences `e` to the weights of a second solution, one order lower.
     pub error: Option<&'static [f64]>,
-    /// What becomes of the last stage.
+    /// Whether the last stage is the first of the next step.
     pub last: LastStage,
 }
 
@@ -39,7 +39,7 @@ impl Tableau {
         self.b.len()
     }
 
-    /// How many stages `y_1` is made of.
+    /// The number of stages that `y_1` depends on.
     pub fn propagating(&self) -> usize {
         self.b.iter().rposition(|&b| b != 0.0).map_or(0, |last| last + 1)
     }
@@ -77,7 +77,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 8] = [
         Self::Euler,
         Self::Midpoint,
@@ -89,7 +89,7 @@ impl Method {
         Self::Tsitouras,
     ];
 
-    /// Its name in files and messages.
+    /// The name in files and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Euler => "euler",
@@ -103,7 +103,7 @@ impl Method {
         }
     }
 
-    /// Its numbers.
+    /// The tableau of the method.
     pub fn tableau(self) -> &'static Tableau {
         match self {
             Self::Euler => &EULER,
@@ -117,7 +117,7 @@ impl Method {
         }
     }
 
-    /// How often the field is evaluated in a step of fixed length, which needs no error.
+    /// The number of field evaluations in a step of fixed length, which needs no error estimate.
     pub fn stages(self) -> usize {
         self.tableau().propagating()
     }

@@ -14,15 +14,14 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `network`, `method` | the field and its parameters; Runge-Kutta tables |
-//! | `solve`, `input` | what is computed; the arrays, and everything that can be wrong with them |
+//! | `solve`, `input` | the solve and its settings; the arrays and their checks |
 //! | `plan` | groups of samples that are solved together, shards that are summed up together |
 //! | `flow` | the loop over time, both ways |
 //! | `field`, `reverse`, `collect` | one evaluation of `F`; its reverse pass; the gradients of weights |
-//! | `tape`, `packed`, `buffer` | what stages keep; parameters in the order in which they are read; memory on cache lines |
+//! | `tape`, `packed` | what stages store for the reverse pass; parameters in the order in which they are read |
 //! | `product`, `activation` | the matrix products; functions with two derivatives |
 
 pub(crate) mod activation;
-mod buffer;
 mod collect;
 mod field;
 mod flow;

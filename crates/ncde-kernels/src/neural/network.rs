@@ -30,7 +30,7 @@ pub enum Activation {
     Identity,
 }
 
-/// What follows the last layer.
+/// The function after the last layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Last {
@@ -105,14 +105,13 @@ impl Network {
         Ok(Self { hidden, channels, widths: widths.to_vec(), activation, before_last: None, last })
     }
 
-    /// Another activation of the hidden layers.
+    /// Selects the activation of the hidden layers.
     #[must_use]
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
     }
 
-    /// Another activation of the last hidden layer, the one before the last layer; without it, that of the others. A tanh bounds what a
-    /// linear last layer reads.
+    /// Selects another activation for the last hidden layer. A tanh there bounds the input of a linear last layer.
     ///
     /// ```
     /// use ncde_kernels::neural::{Activation, Network};
@@ -125,18 +124,18 @@ impl Network {
         Self { before_last: Some(activation), ..self }
     }
 
-    /// Something else after the last layer.
+    /// Selects the function after the last layer.
     #[must_use]
     pub fn with_last(self, last: Last) -> Self {
         Self { last, ..self }
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         self.hidden
     }
 
-    /// `d`.
+    /// The number of channels `d`.
     pub fn channels(&self) -> usize {
         self.channels
     }
@@ -146,20 +145,20 @@ impl Network {
         &self.widths
     }
 
-    /// What follows each hidden layer, but for the last of them where that has an activation of its own.
+    /// The activation of hidden layers, except a last one with another activation.
     pub fn activation(&self) -> Activation {
         self.activation
     }
 
-    /// What follows hidden layer `l`, counted from 0.
+    /// The activation of hidden layer `l`, counted from 0.
     pub fn activation_of(&self, l: usize) -> Activation {
         match self.before_last {
-            Some(own) if l + 1 == self.widths.len() => own,
+            Some(activation) if l + 1 == self.widths.len() => activation,
             _ => self.activation,
         }
     }
 
-    /// What follows the last layer.
+    /// The function after the last layer.
     pub fn last(&self) -> Last {
         self.last
     }
@@ -180,7 +179,7 @@ impl Network {
         Layer { inputs, outputs, weight: start..middle, bias: middle..middle + outputs }
     }
 
-    /// How many parameters there are.
+    /// The number of parameters.
     pub fn parameters(&self) -> usize {
         self.layer(self.widths.len()).bias.end
     }

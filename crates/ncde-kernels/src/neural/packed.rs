@@ -1,8 +1,7 @@
 //! The parameters in the order in which products read them, packed once a call.
 
-use ncde_simd::{Float, Number};
+use ncde_simd::{Buffer, Float, Number};
 
-use super::buffer::Buffer;
 use super::product::Panels;
 use super::{Depth, Network};
 
@@ -71,8 +70,8 @@ impl<T: Float> Packed<T> {
         }
         let mut bias = Buffer::default();
         bias.reset(channels * wide);
-        for (padded, own) in bias.chunks_exact_mut(wide).zip(parameters[layer.bias].chunks_exact(hidden)) {
-            padded[..hidden].copy_from_slice(own);
+        for (padded, bias_of_channel) in bias.chunks_exact_mut(wide).zip(parameters[layer.bias].chunks_exact(hidden)) {
+            padded[..hidden].copy_from_slice(bias_of_channel);
         }
         packed.bias.push(bias);
         packed

@@ -1,5 +1,8 @@
 //! The matrix products of a network on one core: rows times packed weights, and sums of outer products of rows.
 //!
+//! `crate::product` is the product of block-diagonal structures. It has registers as outputs and does not split the inner dimension, so that
+//! results would change if the two were merged.
+//!
 //! ```text
 //! C[i, j] = sum_l A[i, l] B[l, j]       B is packed once a call: the same weights serve every step
 //! C[i, j] = sum_l A[l, i] B[l, j]       gradients of weights: l runs over rows of the batch
@@ -13,17 +16,17 @@ use ncde_simd::{Float, Kernel, Number, Simd, call};
 /// Registers of a panel.
 const PANEL: usize = 4;
 
-/// The most rows of a panel in one pass, so that it stays in the second-level cache while the rows of `A` go by.
-const DEEP: usize = 512;
+/// The most rows of a panel in one pass, so that it stays in the second-level cache for all rows of `A`.
+const PANEL_ROWS: usize = 512;
 
-/// The most rows of the batch in one pass over a gradient: with as many of `A` and `B` it works in the first-level cache.
-const SHALLOW: usize = 128;
+/// The most rows of the batch in one pass over a gradient, so that those of `A` and `B` stay in the first-level cache.
+const BATCH_ROWS: usize = 128;
 
 /// Numbers of a row that are transposed at once, and the most rows.
 const SPAN: usize = 32;
 const MAX_LANES: usize = 16;
 
-/// What happens to the numbers that are there.
+/// Whether results replace the numbers of the output or are added to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sum {
     /// They are replaced.
@@ -105,11 +108,11 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
             let values = &mut self.values[panel * inner..][..wide * inner];
             for from in (0..inner).step_by(SPAN) {
                 let span = SPAN.min(inner - from);
-                let mut own: [&[T]; MAX_LANES] = [&[]; MAX_LANES];
-                for (lane, own) in own[..count].iter_mut().enumerate() {
-                    *own = &rows.values[(first + lane) * rows.stride + from..];
+                let mut lane_rows: [&[T]; MAX_LANES] = [&[]; MAX_LANES];
+                for (lane, row) in lane_rows[..count].iter_mut().enumerate() {
+                    *row = &rows.values[(first + lane) * rows.stride + from..];
                 }
-                R::gather(simd, &own[..count], &mut column[..span]);
+                R::gather(simd, &lane_rows[..count], &mut column[..span]);
                 for (l, &x) in column[..span].iter().enumerate() {
                     values[(from + l) * wide + register - panel] = x;
                 }
@@ -123,7 +126,7 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
         self.multiply_part(simd, count, a, 0, self.inner, c);
     }
 
-    /// The same with rows `from..to` of `B` alone, which the columns of `A` go with.
+    /// `C = A B` with rows `from..to` of `B` only; `A` has as many columns.
     #[inline(always)]
     pub(crate) fn multiply_part<S: Simd>(
         &self,
@@ -138,8 +141,8 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
         for first in (0..self.width).step_by(PANEL) {
             let wide = PANEL.min(self.width - first);
             let panel = &self.values[first * self.inner..][from * wide..to * wide];
-            for (i, b) in panel.chunks(DEEP * wide).enumerate() {
-                let a = Rows { values: &a.values[i * DEEP..], ..a };
+            for (i, b) in panel.chunks(PANEL_ROWS * wide).enumerate() {
+                let a = Rows { values: &a.values[i * PANEL_ROWS..], ..a };
                 let c = RowsMut { values: &mut values[first * R::WIDTH..], stride };
                 call(simd, Strip { count, a, b, wide, sum: if i == 0 { Sum::Set } else { Sum::Add }, c });
             }
@@ -259,7 +262,7 @@ impl<'a, T: Float> Kernel for Outer<'a, T> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         // Rows from several places are few enough.
-        let most = if self.starts.len() == 1 { SHALLOW } else { self.count.max(1) };
+        let most = if self.starts.len() == 1 { BATCH_ROWS } else { self.count.max(1) };
         for first in (0..self.count).step_by(most) {
             let from = |rows: Rows<'a, T>| Rows { values: &rows.values[first * rows.stride..], ..rows };
             let c = RowsMut { values: &mut *self.c.values, stride: self.c.stride };
@@ -353,16 +356,16 @@ mod tests {
             let mut panels = Panels::<T::Register>::default();
             panels.pack(inner, columns, |l, j| b[l * columns + j]);
             let mut whole = vec![T::ONE; rows * stride];
-            let own = Rows { values: &a, stride: inner };
-            panels.multiply(simd, rows, own, RowsMut { values: &mut whole, stride });
+            let rows_of_a = Rows { values: &a, stride: inner };
+            panels.multiply(simd, rows, rows_of_a, RowsMut { values: &mut whole, stride });
             let columnwise: Vec<T> = (0..columns * inner).map(|i| b[i % inner * columns + i / inner]).collect();
             let mut transposed = Panels::<T::Register>::default();
             transposed.transpose(simd, inner, columns, Rows { values: &columnwise, stride: inner });
             let mut again = vec![T::ONE; rows * stride];
-            transposed.multiply(simd, rows, own, RowsMut { values: &mut again, stride });
+            transposed.multiply(simd, rows, rows_of_a, RowsMut { values: &mut again, stride });
             let mut part = vec![T::ONE; rows * stride];
-            let own = Rows { values: &a[from..], stride: inner };
-            panels.multiply_part(simd, rows, own, from, inner, RowsMut { values: &mut part, stride });
+            let rows_of_a = Rows { values: &a[from..], stride: inner };
+            panels.multiply_part(simd, rows, rows_of_a, from, inner, RowsMut { values: &mut part, stride });
             let outer = |starts: &[(usize, usize)], count: usize, sum: Sum| {
                 let mut out = vec![T::ONE; inner * stride];
                 let (a, b) = (Rows { values: &a, stride: inner }, Rows { values: &whole, stride });
@@ -408,7 +411,7 @@ mod tests {
     fn products_are_sums() {
         let small = [[1, 1, 1], [2, 3, 17], [8, 6, 64], [13, 9, 33], [16, 12, 48], [7, 5, 80], [19, 23, 9]];
         // More than one pass over panels, and over the rows of a batch.
-        for sizes in small.into_iter().chain([[5, DEEP + 7, 20], [2 * SHALLOW + 9, 7, 20]]) {
+        for sizes in small.into_iter().chain([[5, PANEL_ROWS + 7, 20], [2 * BATCH_ROWS + 9, 7, 20]]) {
             check::<f32>(sizes, 2e-4);
             check::<f64>(sizes, 1e-12);
         }

@@ -11,11 +11,10 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call};
 
 use super::Controls;
-use super::buffer::Buffer;
-use super::collect::{Collect, Weights, Which};
+use super::collect::{Collect, SlotRows, Weights};
 use super::field::Tangents;
 use super::network::Last;
 use super::packed::Packed;
@@ -27,18 +26,18 @@ use super::tape::{Directions, Drive, Sizes, Tape, refill, resize};
 pub(crate) struct Adjoint<T: Float> {
     /// `z_l'` and `u_l^j'`, as [`Tape::x`]; in place of the state `h'`, of one slot alone.
     pub(crate) z: Vec<Buffer<T>>,
-    /// `v_j'` of the channels at hand: `[channels, B, H]`.
+    /// `v_j'` of the current channels: `[channels, B, H]`.
     v: Buffer<T>,
     /// With unit vectors for directions, gradients in the tangents of the channels behind the hidden layers, `[d, B, n]`; `v_j` and
-    /// the tangents of the unit vectors of the sample at hand, the latter by columns.
+    /// the tangents of the unit vectors of the current sample, the latter by columns.
     w: Buffer<T>,
-    own: Buffer<T>,
+    directions: Buffer<T>,
     columns: Panels<T::Register>,
     /// `z_L'` and at depth 2 `u_L^j'`: `[slots, 1 or 2, B, d H]`.
     pub(crate) last: Buffer<T>,
     /// `sum_j Lambda_ji v_j'`: `[B, d H]`.
     mixed: Buffer<T>,
-    /// `x_l'` of the layer at hand.
+    /// `x_l'` of the current layer.
     x: Buffer<T>,
     /// `f_p . v_q'`, `[B, d, d]`, where controls have gradients.
     pub(crate) pairs: Vec<T>,
@@ -50,7 +49,7 @@ impl<T: Float> Default for Adjoint<T> {
             z: Vec::new(),
             v: Buffer::default(),
             w: Buffer::default(),
-            own: Buffer::default(),
+            directions: Buffer::default(),
             columns: Panels::default(),
             last: Buffer::default(),
             mixed: Buffer::default(),
@@ -71,7 +70,7 @@ impl<T: Float> Adjoint<T> {
         self.v.reset(b * outputs * tangents.min(1));
         if sizes.directions == Directions::States {
             self.w.reset(b * d * sizes.widths[sizes.top()]);
-            self.own.reset(outputs);
+            self.directions.reset(outputs);
         }
         self.x.reset(b * sizes.widths.iter().copied().max().unwrap_or_default());
     }
@@ -111,7 +110,10 @@ impl<T: Float> Kernel for Reverse<'_, T> {
             call(simd, Tangents { sizes, packed, drive, slot, channels: channels.clone(), tape });
             self.tangents(simd, channels.clone());
             let Self { ref tape, ref adjoint, ref mut weights, .. } = self;
-            call(simd, Collect { sizes, slots: slot..slot + 1, which: Which::Tangents(channels), tape, adjoint, weights });
+            call(
+                simd,
+                Collect { sizes, slots: slot..slot + 1, rows_of_slot: SlotRows::Tangents(channels), tape, adjoint, weights },
+            );
         }
         self.values(simd);
     }
@@ -149,9 +151,9 @@ impl<T: Float> Reverse<'_, T> {
         }
         for l in (1..=top).rev() {
             let ((at, n), (below, m)) = (self.start(l), self.start(l - 1));
-            let own = self.slot * b * n..(self.slot + 1) * b * n;
+            let rows = self.slot * b * n..(self.slot + 1) * b * n;
             let (z, t) = self.adjoint.z[l][at..][..(1 + count) * b * n].split_at_mut(b * n);
-            let (first, second) = (&self.tape.first[l - 1][own.clone()], &self.tape.second[l - 1][own]);
+            let (first, second) = (&self.tape.first[l - 1][rows.clone()], &self.tape.second[l - 1][rows]);
             let u = &self.tape.u[l - 1][self.slot * tangents * b * n..][..count * b * n];
             call(simd, Bend { sum, first, second, u, t, z });
             if states && l == 1 {
@@ -187,13 +189,13 @@ impl<T: Float> Reverse<'_, T> {
         let &Sizes { b, d, d_padded, h, outputs, tangents, rows, .. } = self.sizes;
         let (top, lanes, slot) = (self.sizes.top(), T::Register::WIDTH, self.slot);
         let (at, n) = self.start(top);
-        let Adjoint { z, v, w, own, columns, .. } = &mut *self.adjoint;
+        let Adjoint { z, v, w, directions, columns, .. } = &mut *self.adjoint;
         for i in 0..b {
             let a = Rows { values: &self.drive.pairs[i * d * d_padded..], stride: d_padded };
             let f = Rows { values: &self.tape.f[(slot * b + i) * outputs..], stride: h };
-            let c = RowsMut { values: own, stride: h };
+            let c = RowsMut { values: directions, stride: h };
             call(simd, Outer { a, b: f, starts: &[(0, 0)], count: d, shape: [d, h / lanes], sum: Sum::Set, c });
-            let a = Rows { values: own, stride: h };
+            let a = Rows { values: directions, stride: h };
             let t = Rows { values: &w[i * n..], stride: b * n };
             let c = RowsMut { values: &mut z[top][at + (b + i) * n..], stride: b * n };
             call(simd, Outer { a, b: t, starts: &[(0, 0)], count: d, shape: [tangents, n / lanes], sum: Sum::Set, c });
@@ -206,13 +208,13 @@ impl<T: Float> Reverse<'_, T> {
     #[inline(always)]
     fn values<S: Simd>(&mut self, simd: S) {
         let &Sizes { b, h, tangents, outputs, .. } = self.sizes;
-        let own = self.slot * b * outputs..(self.slot + 1) * b * outputs;
+        let slot_outputs = self.slot * b * outputs..(self.slot + 1) * b * outputs;
         let top = self.sizes.top();
         let Adjoint { z, last, mixed, x, .. } = &mut *self.adjoint;
-        let out = &mut last[(1 + tangents.min(1)) * own.start..][..b * outputs];
-        let v = self.tape.v.get(own.clone()).unwrap_or_default();
+        let out = &mut last[(1 + tangents.min(1)) * slot_outputs.start..][..b * outputs];
+        let v = self.tape.v.get(slot_outputs.clone()).unwrap_or_default();
         let (g, letters) = (self.gradient, &self.drive.letters);
-        call(simd, Output { last: self.last, h, g, letters, f: &self.tape.f[own], v, mixed, out });
+        call(simd, Output { last: self.last, h, g, letters, f: &self.tape.f[slot_outputs], v, mixed, out });
         let a = Rows { values: out, stride: outputs };
         let n = self.sizes.widths[top];
         let c = RowsMut { values: if top == 0 { &mut z[0] } else { x }, stride: n };
@@ -221,13 +223,13 @@ impl<T: Float> Reverse<'_, T> {
             let (n, m) = (self.sizes.widths[l], self.sizes.widths[l - 1]);
             let at = self.slot * self.sizes.rows * n;
             let (before, after) = z.split_at_mut(l);
-            let own = &mut after[0][at..][..b * n];
+            let d_z = &mut after[0][at..][..b * n];
             let first = &self.tape.first[l - 1][self.slot * b * n..][..b * n];
             // Tangents have left their part.
             let sum = if tangents > 0 { Sum::Add } else { Sum::Set };
-            call(simd, Through { sum, first, x: &x[..b * n], z: own });
+            call(simd, Through { sum, first, x: &x[..b * n], z: d_z });
             let c = RowsMut { values: if l == 1 { &mut before[0] } else { x }, stride: m };
-            self.packed.hidden_back[l - 1].multiply(simd, b, Rows { values: own, stride: n }, c);
+            self.packed.hidden_back[l - 1].multiply(simd, b, Rows { values: d_z, stride: n }, c);
         }
     }
 }
@@ -282,9 +284,9 @@ impl<T: Float> Kernel for Bend<'_, T> {
             let mut sum = T::Register::ZEROS;
             for (u, t) in u.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
                 let (u, t) = (&u[at..at + lanes], &mut t[at..at + lanes]);
-                let own = T::Register::read(t);
-                sum = own.fma(simd, T::Register::read(u), sum);
-                own.times(simd, p).write(t);
+                let t_register = T::Register::read(t);
+                sum = t_register.fma(simd, T::Register::read(u), sum);
+                t_register.times(simd, p).write(t);
             }
             let z = &mut z[at..at + lanes];
             let start = if before == Sum::Add { T::Register::read(z) } else { T::Register::ZEROS };
@@ -312,16 +314,16 @@ impl<T: Float> Kernel for Output<'_, T> {
         let Self { last, h, g, letters, f, v, mixed, out } = self;
         let (d, two) = (f.len() / g.len(), T::ONE + T::ONE);
         for (i, (out, &c)) in out.chunks_exact_mut(h).zip(letters).enumerate() {
-            let own = i * h..(i + 1) * h;
-            let (g, f) = (&g[i / d * h..][..h], &f[own.clone()]);
-            match (last, v.get(own.clone())) {
+            let channel = i * h..(i + 1) * h;
+            let (g, f) = (&g[i / d * h..][..h], &f[channel.clone()]);
+            match (last, v.get(channel.clone())) {
                 (Last::Linear, None) => {
                     for (out, &g) in out.iter_mut().zip(g) {
                         *out = c * g;
                     }
                 }
                 (Last::Linear, Some(_)) => {
-                    for ((out, &g), &mixed) in out.iter_mut().zip(g).zip(&mixed[own]) {
+                    for ((out, &g), &mixed) in out.iter_mut().zip(g).zip(&mixed[channel]) {
                         *out = c * g - mixed;
                     }
                 }
@@ -331,7 +333,7 @@ impl<T: Float> Kernel for Output<'_, T> {
                     }
                 }
                 (Last::Tanh, Some(v)) => {
-                    for ((out, &g), ((&f, &v), &mixed)) in out.iter_mut().zip(g).zip(f.iter().zip(v).zip(&mixed[own])) {
+                    for ((out, &g), ((&f, &v), &mixed)) in out.iter_mut().zip(g).zip(f.iter().zip(v).zip(&mixed[channel])) {
                         *out = (T::ONE - f * f) * ((c - two * f * v) * g - mixed);
                     }
                 }

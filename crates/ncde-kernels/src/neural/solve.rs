@@ -1,9 +1,9 @@
-//! The solve as its users see it: what is computed, set once, then run on arrays.
+//! The public solve: its settings, and its forward and reverse pass on arrays.
 
 use super::{Gradients, Input, Method, Network, Outputs};
 use crate::{Error, Float};
 
-/// Which brackets of the fields take part.
+/// The brackets of the fields in the Log-ODE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Depth {
     /// None: one coefficient for each field.
@@ -49,24 +49,24 @@ pub struct Solve {
 }
 
 impl Solve {
-    /// Heun's method, no brackets, controls that are data.
+    /// A solve by Heun's method without brackets, whose controls have no gradients.
     pub fn new(network: Network) -> Self {
         Self { network, depth: Depth::default(), method: Method::default(), controls: Controls::default() }
     }
 
-    /// Another depth.
+    /// Selects the depth.
     #[must_use]
     pub fn with_depth(self, depth: Depth) -> Self {
         Self { depth, ..self }
     }
 
-    /// Another method.
+    /// Selects the method.
     #[must_use]
     pub fn with_method(self, method: Method) -> Self {
         Self { method, ..self }
     }
 
-    /// Gradients of the controls, or not.
+    /// Sets whether the controls have gradients.
     #[must_use]
     pub fn with_controls(self, controls: Controls) -> Self {
         Self { controls, ..self }
@@ -92,7 +92,7 @@ impl Solve {
         self.controls
     }
 
-    /// How many coefficients a row of the control has.
+    /// The number of coefficients in a row of the control.
     pub fn coefficients(&self) -> usize {
         let d = self.network.channels();
         match self.depth {
@@ -114,7 +114,7 @@ impl Solve {
         Ok(states)
     }
 
-    /// The states at the ends of some steps, for prediction: no others are kept.
+    /// The states at the ends of some steps, for prediction: no others are stored.
     ///
     /// # Shapes
     /// `[batch, count, H]`.
@@ -127,7 +127,7 @@ impl Solve {
         Ok(states)
     }
 
-    /// Both of these, into memory that is there: a loop that keeps it does not ask the system for new pages each time.
+    /// As [`forward`](Self::forward) or [`forward_at`](Self::forward_at), into existing memory, which a loop can reuse.
     ///
     /// # Errors
     /// As for [`forward_at`](Self::forward_at); what `states` then holds means nothing.

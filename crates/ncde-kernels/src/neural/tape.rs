@@ -1,4 +1,4 @@
-//! What the stages of a few steps keep for their reverse pass, and the controls of the stage at hand.
+//! The values that the stages of a few steps store for their reverse pass, and the controls of the current stage.
 //!
 //! A stage has a slot in each array: the values of `B` samples, then at depth 2 their tangents, channel by channel, so that a layer is
 //! one matrix product over the rows of a slot and a gradient of its weight one over the rows of several slots. With many channels a
@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Number};
+use ncde_simd::{Buffer, Float, Number};
 
-use super::buffer::Buffer;
 use super::packed::padded;
 use super::{Depth, Input, Solve};
 
@@ -21,7 +20,7 @@ pub(crate) struct Sizes {
     pub(crate) d: usize,
     /// `d` rounded up to whole registers.
     pub(crate) d_padded: usize,
-    /// What the tangents are taken along.
+    /// The directions of the tangents.
     pub(crate) directions: Directions,
     /// Directions whose tangents go through the layers together; 0 at depth 1.
     pub(crate) tangents: usize,
@@ -51,13 +50,13 @@ pub(crate) enum Directions {
     States,
 }
 
-/// At depth 1 the gradients of weights are summed over about this many rows at once; tangents make up that many on their own.
-const ENOUGH_ROWS: usize = 128;
+/// At depth 1 the gradients of weights are summed over about this many rows at once; at depth 2 the tangents of one step are enough rows.
+const GRADIENT_ROWS: usize = 128;
 
-/// The most rows of tangents that are kept for the reverse pass. With more they would leave the second-level cache, and it is faster to
-/// take a few channels at a time, about `FEW_ROWS` rows of them, and to compute their tangents again.
+/// The most rows of tangents that are stored for the reverse pass. More would not fit the second-level cache, and it is faster to
+/// take a few channels at a time, about `GROUP_ROWS` rows, and to compute their tangents again.
 const MAX_ROWS: usize = 256;
-const FEW_ROWS: usize = 96;
+const GROUP_ROWS: usize = 96;
 
 impl Sizes {
     pub(crate) fn new<T: Float>(solve: &Solve, b: usize) -> Self {
@@ -70,10 +69,10 @@ impl Sizes {
             Depth::One => (Directions::Channels, 0),
             Depth::Two if few && deep => (Directions::States, network.hidden()),
             Depth::Two if d * b <= MAX_ROWS => (Directions::Channels, d),
-            Depth::Two => (Directions::Channels, d.div_ceil((d * b).div_ceil(FEW_ROWS))),
+            Depth::Two => (Directions::Channels, d.div_ceil((d * b).div_ceil(GROUP_ROWS))),
         };
         let (rows, stages) = ((1 + tangents) * b, solve.method().stages());
-        let steps = if tangents > 0 { 1 } else { ENOUGH_ROWS.div_ceil(rows * stages) };
+        let steps = if tangents > 0 { 1 } else { GRADIENT_ROWS.div_ceil(rows * stages) };
         let h = padded::<T>(network.hidden());
         let widths = inputs.iter().map(|&n| padded::<T>(n)).collect();
         Self {
@@ -130,7 +129,7 @@ pub(crate) struct Tape<T> {
     pub(crate) v: Buffer<T>,
     /// With unit vectors for directions, the tangents of the channels behind the hidden layers: `[slots, d B, n_{L-1}]`.
     pub(crate) w: Buffer<T>,
-    /// `v_j[e]`, `[H, d]`, of the sample at hand.
+    /// `v_j[e]`, `[H, d]`, of the current sample.
     pub(crate) mixed: Buffer<T>,
 }
 
@@ -157,7 +156,7 @@ impl<T: Float> Tape<T> {
     }
 }
 
-/// So many rows of each width.
+/// Resizes each array to `rows` rows of its width.
 pub(crate) fn resize<T: Float>(arrays: &mut Vec<Buffer<T>>, widths: &[usize], rows: usize) {
     arrays.resize_with(widths.len(), Buffer::default);
     for (array, width) in arrays.iter_mut().zip(widths) {
@@ -165,7 +164,7 @@ pub(crate) fn resize<T: Float>(arrays: &mut Vec<Buffer<T>>, widths: &[usize], ro
     }
 }
 
-/// The coefficients that drive each sample in the stage at hand.
+/// The coefficients that drive each sample in the current stage.
 #[derive(Debug, Default)]
 pub(crate) struct Drive<T> {
     /// `c`, `[B, d]`.
@@ -202,9 +201,9 @@ impl<T: Float> Drive<T> {
                 pairs.fill(T::ZERO);
                 continue;
             };
-            let own = &input.coefficients[((first + i) * input.control + row) * coefficients..][..coefficients];
-            letters.copy_from_slice(&own[..d]);
-            let mut brackets = own[d..].iter();
+            let row_coefficients = &input.coefficients[((first + i) * input.control + row) * coefficients..][..coefficients];
+            letters.copy_from_slice(&row_coefficients[..d]);
+            let mut brackets = row_coefficients[d..].iter();
             for p in 0..d {
                 for q in p + 1..d {
                     if let Some(&x) = brackets.next() {
@@ -217,7 +216,7 @@ impl<T: Float> Drive<T> {
     }
 }
 
-/// So many copies, in the memory that is there.
+/// Fills a vector with `len` copies of a value, in the memory it has if that is enough.
 pub(crate) fn refill<V: Clone>(array: &mut Vec<V>, len: usize, value: V) {
     array.clear();
     array.resize(len, value);

@@ -8,7 +8,7 @@
 //! Of equal entries the first is chosen.
 //!
 //! All sums over the dictionary are products of matrices, of several maps or steps at once: `M` of maps is `[maps, K] [K, H^2]`, `ds` of steps `[steps, H^2] [H^2, K]`, the gradient of the dictionary
-//! `[K, maps] [maps, H^2]`. One map at a time the dictionary would pass through the second-level cache for each.
+//! `[K, maps] [maps, H^2]`. With one map at a time, each would read the whole dictionary.
 
 use std::collections::HashMap;
 
@@ -19,8 +19,8 @@ use super::{Input, PermutationDiagonal};
 use crate::neural::product::{Outer, Panels, Rows, RowsMut, Sum};
 use crate::pool::{Loan, borrow};
 
-/// The most numbers of matrices that are worked on at once: they stay in the second-level cache beside the dictionary.
-const ROOM: usize = 1 << 17;
+/// The most numbers of matrices that are computed together, so that they stay in the second-level cache with the dictionary.
+const MAX_NUMBERS: usize = 1 << 17;
 
 /// `n` numbers in whole registers.
 fn whole<T: Float>(n: usize) -> usize {
@@ -30,7 +30,7 @@ fn whole<T: Float>(n: usize) -> usize {
 /// The maps of all steps.
 #[derive(Debug)]
 pub(super) struct Choices {
-    /// Which map each step has, `[batch, length]`; that of padding is not read.
+    /// The map of each step, `[batch, length]`; entries of padding are not read.
     pub(super) of: Vec<u32>,
     /// A step with each map.
     pub(super) steps: Vec<usize>,
@@ -39,20 +39,20 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Equal rows of scores have one map.
+    /// Finds the maps of all steps; equal rows of scores share a map.
     pub(super) fn new<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>) -> Self {
         let (matrices, columns) = (spec.matrices, spec.columns());
-        let mut seen: HashMap<Vec<u64>, u32> = HashMap::new();
+        let mut map_of_scores: HashMap<Vec<u64>, u32> = HashMap::new();
         let (mut of, mut steps) = (vec![0; input.batch * input.length], Vec::new());
         let mut key = Vec::with_capacity(matrices);
-        for (b, own) in of.chunks_exact_mut(input.length).enumerate() {
-            for (t, own) in own.iter_mut().enumerate().take(input.steps(b)) {
+        for (b, maps) in of.chunks_exact_mut(input.length).enumerate() {
+            for (t, map) in maps.iter_mut().enumerate().take(input.steps(b)) {
                 let row = b * input.length + t;
                 key.clear();
                 key.extend(input.control[row * columns..][..matrices].iter().map(|q| q.to_f64().to_bits()));
-                *own = seen.get(&key).copied().unwrap_or_else(|| {
+                *map = map_of_scores.get(&key).copied().unwrap_or_else(|| {
                     let next = steps.len() as u32;
-                    seen.insert(key.clone(), next);
+                    map_of_scores.insert(key.clone(), next);
                     steps.push(row);
                     next
                 });
@@ -87,9 +87,9 @@ impl<T: Float> Mixing<T> {
         Self { panels, matrices, entries, stride: whole::<T>(entries) }
     }
 
-    /// How many matrices are worked on at once.
+    /// The number of matrices that are computed together.
     fn together(&self) -> usize {
-        (ROOM / self.stride).clamp(1, 32)
+        (MAX_NUMBERS / self.stride).clamp(1, 32)
     }
 
     /// `s` and `M` of some maps: rows of `K` numbers and of matrices.
@@ -117,8 +117,8 @@ impl<T: Float> Kernel for ChooseAll<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { mixing, scores, hidden, at } = self;
-        let mut room = borrow::<Memory<T>>();
-        let Memory { weights, soft: mixed, .. } = &mut *room;
+        let mut workspace = borrow::<Workspace<T>>();
+        let Workspace { weights, soft: mixed, .. } = &mut *workspace;
         weights.resize(scores.len() * mixing.matrices, T::ZERO);
         mixed.resize(scores.len() * mixing.stride, T::ZERO);
         mixing.mix(simd, scores, weights, mixed);
@@ -130,14 +130,14 @@ impl<T: Float> Kernel for ChooseAll<'_, T> {
 
 /// Working memory of one choice.
 #[derive(Debug, Clone)]
-pub(super) struct Room<T> {
+pub(super) struct ChoiceScratch<T> {
     /// `s`, `[K]`.
     weights: Vec<T>,
     /// `M`, `[H, H]`.
     matrix: Vec<T>,
 }
 
-impl<T: Float> Room<T> {
+impl<T: Float> ChoiceScratch<T> {
     pub(super) fn new(spec: &PermutationDiagonal) -> Self {
         Self { weights: vec![T::ZERO; spec.matrices], matrix: vec![T::ZERO; spec.hidden * spec.hidden] }
     }
@@ -172,7 +172,7 @@ fn largest<T: Float>(matrix: &[T], at: &mut [u32]) {
 pub(super) struct Choose<'a, T> {
     pub(super) dictionary: &'a [T],
     pub(super) scores: &'a [T],
-    pub(super) room: &'a mut Room<T>,
+    pub(super) scratch: &'a mut ChoiceScratch<T>,
     pub(super) at: &'a mut [u32],
 }
 
@@ -180,12 +180,12 @@ impl<T: Float> Kernel for Choose<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { dictionary, scores, room: Room { weights, matrix }, at } = self;
+        let Self { dictionary, scores, scratch: ChoiceScratch { weights, matrix }, at } = self;
         weights.copy_from_slice(scores);
         softmax(weights);
         matrix.fill(T::ZERO);
-        for (&weight, own) in weights.iter().zip(dictionary.chunks_exact(matrix.len())) {
-            T::axpy(simd, matrix, weight, own);
+        for (&weight, summand) in weights.iter().zip(dictionary.chunks_exact(matrix.len())) {
+            T::axpy(simd, matrix, weight, summand);
         }
         largest(matrix, at);
     }
@@ -210,14 +210,14 @@ impl<T: Float> Kernel for Pack<'_, T> {
     }
 }
 
-/// What all choices of a call have in common in the reverse pass.
-pub(super) struct Unchoosing<T: Float> {
+/// The packed dictionary for the reverse pass of all choices of a call.
+pub(super) struct ReverseChoices<T: Float> {
     mixing: Mixing<T>,
     columns: Columns<T>,
     hidden: usize,
 }
 
-/// What `dP` of a step is made from: of its entries, and of its lines; a part after the other.
+/// The two factors of `dP` of a step: for its entries and for its lines; real parts, then imaginary parts.
 type Factors<'a, T> = (&'a [T], &'a [T]);
 
 /// One map, and its steps.
@@ -226,7 +226,7 @@ pub(super) struct Chosen<'a, T> {
     pub(super) steps: Vec<Factors<'a, T>>,
 }
 
-impl<T: Float> Unchoosing<T> {
+impl<T: Float> ReverseChoices<T> {
     pub(super) fn new(spec: &PermutationDiagonal, dictionary: &[T]) -> Self {
         let columns = dispatch_for::<T, _>(Pack { dictionary, matrices: spec.matrices });
         Self { mixing: Mixing::new(spec, dictionary), columns, hidden: spec.hidden }
@@ -235,10 +235,10 @@ impl<T: Float> Unchoosing<T> {
     /// The gradients of the dictionary, `[K, H^2]` in whole registers, and, step by step of map after map, of the scores.
     pub(super) fn gradients(&self, maps: &[Chosen<'_, T>]) -> (Loan<Numbers<T>>, Vec<T>) {
         let Mixing { matrices, stride, .. } = self.mixing;
-        let (together, mut room) = (self.mixing.together(), borrow::<Memory<T>>());
-        let Memory { weights, soft, sums, own, scores } = &mut *room;
+        let (together, mut workspace) = (self.mixing.together(), borrow::<Workspace<T>>());
+        let Workspace { weights, soft, sums, d_matrices, scores } = &mut *workspace;
         for (numbers, width) in
-            [(weights, matrices), (soft, stride), (sums, stride), (own, stride), (scores, whole::<T>(matrices))]
+            [(weights, matrices), (soft, stride), (sums, stride), (d_matrices, stride), (scores, whole::<T>(matrices))]
         {
             numbers.resize(together * width, T::ZERO);
         }
@@ -249,94 +249,102 @@ impl<T: Float> Unchoosing<T> {
         let mut rest = &mut scores[..];
         for maps in maps.chunks(together) {
             let count: usize = maps.iter().map(|map| map.steps.len()).sum();
-            let (own, after) = rest.split_at_mut(count * matrices);
+            let (d_scores, after) = rest.split_at_mut(count * matrices);
             rest = after;
-            dispatch_for::<T, _>(Unchoose { of: self, maps, room: &mut room, d_dictionary: &mut dictionary.0, d_scores: own });
+            dispatch_for::<T, _>(ChoiceBackward {
+                of: self,
+                maps,
+                workspace: &mut workspace,
+                d_dictionary: &mut dictionary.0,
+                d_scores,
+            });
         }
         (dictionary, scores)
     }
 
     /// Adds what [`gradients`](Self::gradients) gave to the gradient of the dictionary.
-    pub(super) fn add(&self, own: &Numbers<T>, dictionary: &mut [T]) {
+    pub(super) fn add(&self, part: &Numbers<T>, dictionary: &mut [T]) {
         let Mixing { entries, stride, .. } = self.mixing;
-        for (sum, own) in dictionary.chunks_exact_mut(entries).zip(own.0.chunks_exact(stride)) {
-            sum.iter_mut().zip(own).for_each(|(sum, &own)| *sum += own);
+        for (sum, part) in dictionary.chunks_exact_mut(entries).zip(part.0.chunks_exact(stride)) {
+            sum.iter_mut().zip(part).for_each(|(sum, &part)| *sum += part);
         }
     }
 }
 
-/// Numbers on loan.
+/// A pooled array.
 #[derive(Debug, Default)]
 pub(super) struct Numbers<T>(Vec<T>);
 
-/// Working memory of several choices, in rows of `K` numbers or of matrices.
+/// Working memory for several maps, in rows of `K` numbers or of matrices.
 #[derive(Debug, Default)]
-struct Memory<T> {
+struct Workspace<T> {
     /// `s` and `S` of maps, and the sums of `dM` over their steps.
     weights: Vec<T>,
     soft: Vec<T>,
     sums: Vec<T>,
     /// `dM` and `ds` of steps.
-    own: Vec<T>,
+    d_matrices: Vec<T>,
     scores: Vec<T>,
 }
 
 /// The reverse pass of all steps of several maps.
-struct Unchoose<'a, T: Float> {
-    of: &'a Unchoosing<T>,
+struct ChoiceBackward<'a, T: Float> {
+    of: &'a ReverseChoices<T>,
     maps: &'a [Chosen<'a, T>],
-    room: &'a mut Memory<T>,
-    /// What is added to the gradient of the dictionary, `[K, H^2]` in whole registers.
+    workspace: &'a mut Workspace<T>,
+    /// The gradient of the dictionary, added to, `[K, H^2]` in whole registers.
     d_dictionary: &'a mut [T],
     /// The gradients of the scores, `[steps, K]`.
     d_scores: &'a mut [T],
 }
 
-impl<T: Float> Kernel for Unchoose<'_, T> {
+impl<T: Float> Kernel for ChoiceBackward<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { of: Unchoosing { mixing, columns, hidden }, maps, room, d_dictionary, d_scores } = self;
+        let Self { of: ReverseChoices { mixing, columns, hidden }, maps, workspace, d_dictionary, d_scores } = self;
         let (hidden, &Mixing { matrices, entries, stride, .. }) = (*hidden, mixing);
         let wide = whole::<T>(matrices);
         let scores: Vec<&[T]> = maps.iter().map(|map| map.scores).collect();
-        mixing.mix(simd, &scores, &mut room.weights, &mut room.soft);
-        for soft in room.soft.chunks_exact_mut(stride).take(maps.len()) {
+        mixing.mix(simd, &scores, &mut workspace.weights, &mut workspace.soft);
+        for soft in workspace.soft.chunks_exact_mut(stride).take(maps.len()) {
             soft[..entries].chunks_exact_mut(hidden).for_each(softmax);
         }
-        room.sums.fill(T::ZERO);
-        // Steps of all maps, as many at once as there is room for.
+        workspace.sums.fill(T::ZERO);
+        // Steps of all maps, as many at once as the workspace holds.
         let all: Vec<(usize, Factors<'_, T>)> =
             maps.iter().enumerate().flat_map(|(i, map)| map.steps.iter().map(move |&step| (i, step))).collect();
-        let most = room.own.len() / stride;
-        for (some, d_scores) in all.chunks(most).zip(d_scores.chunks_mut(most * matrices)) {
-            for ((map, (entries_of, lines_of)), own) in some.iter().zip(room.own.chunks_exact_mut(stride)) {
-                let (soft, sum) = (&room.soft[map * stride..][..entries], &mut room.sums[map * stride..][..entries]);
-                let lines = own[..entries].chunks_exact_mut(hidden).zip(soft.chunks_exact(hidden));
-                for (j, ((own, soft), sum)) in lines.zip(sum.chunks_exact_mut(hidden)).enumerate() {
-                    own.fill(T::ZERO);
+        let most = workspace.d_matrices.len() / stride;
+        for (steps, d_scores) in all.chunks(most).zip(d_scores.chunks_mut(most * matrices)) {
+            for ((map, (entries_of, lines_of)), d_matrix) in steps.iter().zip(workspace.d_matrices.chunks_exact_mut(stride)) {
+                let (soft, sum) = (&workspace.soft[map * stride..][..entries], &mut workspace.sums[map * stride..][..entries]);
+                let lines = d_matrix[..entries].chunks_exact_mut(hidden).zip(soft.chunks_exact(hidden));
+                for (j, ((line, soft), sum)) in lines.zip(sum.chunks_exact_mut(hidden)).enumerate() {
+                    line.fill(T::ZERO);
                     for (of_entries, of_lines) in entries_of.chunks_exact(hidden).zip(lines_of.chunks_exact(hidden)) {
-                        T::axpy(simd, own, of_lines[j], of_entries);
+                        T::axpy(simd, line, of_lines[j], of_entries);
                     }
-                    let mean = T::dot(simd, own, soft);
-                    for ((own, &soft), sum) in own.iter_mut().zip(soft).zip(sum) {
-                        *own = soft * (*own - mean);
-                        *sum += *own;
+                    let mean = T::dot(simd, line, soft);
+                    for ((x, &soft), sum) in line.iter_mut().zip(soft).zip(sum) {
+                        *x = soft * (*x - mean);
+                        *sum += *x;
                     }
                 }
             }
-            let (a, c) = (Rows { values: &room.own, stride }, RowsMut { values: &mut room.scores, stride: wide });
-            columns.0.multiply(simd, some.len(), a, c);
-            for (((map, _), seen), d) in some.iter().zip(room.scores.chunks_exact(wide)).zip(d_scores.chunks_exact_mut(matrices))
+            let (a, c) =
+                (Rows { values: &workspace.d_matrices, stride }, RowsMut { values: &mut workspace.scores, stride: wide });
+            columns.0.multiply(simd, steps.len(), a, c);
+            for (((map, _), d_weights), d) in
+                steps.iter().zip(workspace.scores.chunks_exact(wide)).zip(d_scores.chunks_exact_mut(matrices))
             {
-                let (weights, seen) = (&room.weights[map * matrices..][..matrices], &seen[..matrices]);
-                let mean = T::dot(simd, seen, weights);
-                d.iter_mut().zip(seen.iter().zip(weights)).for_each(|(d, (&ds, &s))| *d = s * (ds - mean));
+                let (weights, d_weights) = (&workspace.weights[map * matrices..][..matrices], &d_weights[..matrices]);
+                let mean = T::dot(simd, d_weights, weights);
+                d.iter_mut().zip(d_weights.iter().zip(weights)).for_each(|(d, (&ds, &s))| *d = s * (ds - mean));
             }
         }
         Outer {
-            a: Rows { values: &room.weights, stride: matrices },
-            b: Rows { values: &room.sums, stride },
+            a: Rows { values: &workspace.weights, stride: matrices },
+            b: Rows { values: &workspace.sums, stride },
             starts: &[(0, 0)],
             count: maps.len(),
             shape: [matrices, stride / T::Register::WIDTH],

@@ -11,7 +11,7 @@ use ncde_simd::Float;
 use crate::neural::activation::{Function, Softplus};
 use crate::scan::Numbers;
 
-/// What the diagonal is.
+/// The range of the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Diagonal {
@@ -25,7 +25,7 @@ pub enum Diagonal {
 }
 
 impl Diagonal {
-    /// What the numbers of a state are.
+    /// Whether the numbers of a state are real or complex.
     pub fn numbers(self) -> Numbers {
         match self {
             Self::One | Self::Real => Numbers::Real,
@@ -33,7 +33,7 @@ impl Diagonal {
         }
     }
 
-    /// How many free numbers `hidden` entries are made from.
+    /// The number of free numbers for `hidden` entries.
     pub fn raw(self, hidden: usize) -> usize {
         match self {
             Self::One => 0,
@@ -42,7 +42,7 @@ impl Diagonal {
         }
     }
 
-    /// `D` from its free numbers, after so much time.
+    /// `D` from its free numbers, over the time `dt`.
     #[inline(always)]
     pub(super) fn scale<T: Float>(self, raw: &[T], dt: f64, out: &mut [T]) {
         let span = T::from_f64(dt);
@@ -70,8 +70,8 @@ impl Diagonal {
         match self {
             Self::One => {}
             Self::Real => {
-                let each = d.iter().zip(g).zip(raw);
-                out.iter_mut().zip(each).for_each(|(out, ((&d, &g), &z))| *out = rate(z) * d * g);
+                let entries = d.iter().zip(g).zip(raw);
+                out.iter_mut().zip(entries).for_each(|(out, ((&d, &g), &z))| *out = rate(z) * d * g);
             }
             Self::Complex => {
                 let hidden = raw.len() / 2;

@@ -1,4 +1,4 @@
-//! What goes in and what comes out, and the checks at the border.
+//! The arrays of a call, and all checks of them.
 
 use ncde_simd::Float;
 
@@ -52,7 +52,7 @@ impl<T> Input<'_, T> {
 }
 
 impl PermutationDiagonal {
-    /// Everything that can be wrong with the input.
+    /// Checks the input.
     pub(super) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, .. } = input;
         let sizes =
@@ -73,16 +73,16 @@ impl PermutationDiagonal {
         }
         if let Some(lengths) = input.lengths {
             want(operation, "the list of lengths", lengths.len(), batch, || format!("batch {batch}"))?;
-            for (series, &own) in lengths.iter().enumerate() {
-                if own == 0 || own > length {
-                    return Err(Error::Length { operation, series, length: own, longest: length });
+            for (series, &steps) in lengths.iter().enumerate() {
+                if steps == 0 || steps > length {
+                    return Err(Error::Length { operation, series, length: steps, longest: length });
                 }
             }
         }
         self.check_finite(operation, input)
     }
 
-    /// Refuses NaN and infinities in the steps that count.
+    /// Refuses NaN and infinities in the steps before the end of each series.
     fn check_finite<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let (hidden, columns, width) = (self.hidden, self.columns(), self.width());
         finite(operation, "the dictionary", input.dictionary, |i| {
@@ -91,11 +91,11 @@ impl PermutationDiagonal {
         finite(operation, "the initial state", input.initial, |i| format!("series {}, number {}", i / width, i % width))?;
         for b in 0..input.batch {
             let used = input.steps(b);
-            let own = &input.control[b * input.length * columns..][..used * columns];
-            finite(operation, "the control", own, |i| format!("series {b}, step {}, column {}", i / columns, i % columns))?;
+            let control = &input.control[b * input.length * columns..][..used * columns];
+            finite(operation, "the control", control, |i| format!("series {b}, step {}, column {}", i / columns, i % columns))?;
             if let Some(spans) = input.spans {
-                let own = &spans[b * input.length..][..used];
-                finite(operation, "the list of spans", own, |i| format!("series {b}, step {i}"))?;
+                let spans = &spans[b * input.length..][..used];
+                finite(operation, "the list of spans", spans, |i| format!("series {b}, step {i}"))?;
             }
         }
         Ok(())
@@ -125,8 +125,8 @@ impl PermutationDiagonal {
 
     /// The first series whose gradient is not finite, as an error.
     pub(super) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
-        let own = [&gradients.control, &gradients.initial];
-        let series = own.iter().filter_map(|array| first_not_finite(array).map(|i| i / (array.len() / input.batch))).min();
+        let arrays = [&gradients.control, &gradients.initial];
+        let series = arrays.iter().filter_map(|array| first_not_finite(array).map(|i| i / (array.len() / input.batch))).min();
         match series.or(first_not_finite(&gradients.dictionary).map(|_| 0)) {
             None => Ok(()),
             Some(series) => Err(Error::GradientExploded { structure: NAME, series }),

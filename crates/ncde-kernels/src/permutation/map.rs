@@ -6,7 +6,7 @@
 //! A B:     columns at = at_A[at_B[j]], scale = scale_A[at_B[j]] scale_B[j];   rows at = at_B[at_A[i]], scale = scale_A[i] scale_B[at_A[i]]
 //! ```
 //!
-//! Each is the other's transpose, so one walk over the lines sends numbers out and another fetches them, for both. Complex rows hold their real parts, then their
+//! Each form is the transpose of the other, so two loops serve both: one sends numbers to the entries, one fetches them. Complex rows hold their real parts, then their
 //! imaginary parts.
 
 use ncde_simd::Float;
@@ -61,28 +61,30 @@ impl<T: Float> OneHotMap<T> {
         match at.iter().position(|&at| at as usize >= hidden) {
             None => Ok(Self { kind, at, scale }),
             Some(line) => {
-                let (own, other) = match one_hot {
+                let (line_name, entry_name) = match one_hot {
                     OneHot::Columns => ("column", "row"),
                     OneHot::Rows => ("row", "column"),
                 };
-                let problem =
-                    format!("{own} {line} has its entry in {other} {}, but there are {hidden}, counted from 0", at[line]);
+                let problem = format!(
+                    "{line_name} {line} has its entry in {entry_name} {}, but there are {hidden}, counted from 0",
+                    at[line]
+                );
                 Err(Error::Structure { structure: NAME, problem })
             }
         }
     }
 
-    /// Where each line has its entry.
+    /// For each line the index of its entry.
     pub fn at(&self) -> &[u32] {
         &self.at
     }
 
-    /// What it is multiplied with.
+    /// The diagonal.
     pub fn scale(&self) -> &[T] {
         &self.scale
     }
 
-    /// `self first`, the product of the matrices: `O(H)`.
+    /// The product `self first` of the matrices: `O(H)`.
     ///
     /// # Errors
     /// If their sizes, lines or numbers differ.
@@ -111,7 +113,7 @@ impl<T: Float> OneHotMap<T> {
     }
 }
 
-/// What all matrices of a recurrence are.
+/// The properties shared by all matrices of a recurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) one_hot: OneHot,
@@ -165,7 +167,7 @@ impl Kind {
         }
     }
 
-    /// What the lines of `dP` have in front: `dP[line, entry] = Re(line conj(entry))`, with `D h` for columns, whose entries are `g`, and `D^H g` for rows, whose entries are `h`.
+    /// The factor of the lines of `dP`: `dP[line, entry] = Re(line conj(entry))`, with `D h` for columns, whose entries are `g`, and `D^H g` for rows, whose entries are `h`.
     #[inline(always)]
     pub(super) fn of_lines<T: Float>(self, scale: &[T], g: &[T], h: &[T], out: &mut [T]) {
         match self.one_hot {
@@ -177,14 +179,14 @@ impl Kind {
     /// The product of two matrices.
     #[inline(always)]
     pub(super) fn product<T: Float>(self, left: Map<'_, T>, right: Map<'_, T>, (at, scale): (&mut [u32], &mut [T])) {
-        // Lines of the one matrix are followed, each through that of the other where it has its entry.
-        let ((own, factor), (other, next)) = match self.one_hot {
+        // The entry of each line of the first matrix names the line of the second one that it leads to.
+        let ((first, first_scale), (second, second_scale)) = match self.one_hot {
             OneHot::Columns => (right, left),
             OneHot::Rows => (left, right),
         };
-        at.iter_mut().zip(own).for_each(|(at, &via)| *at = other[via as usize]);
+        at.iter_mut().zip(first).for_each(|(at, &via)| *at = second[via as usize]);
         scale.fill(T::ZERO);
-        self.fetch::<T, false>((own, factor), next, scale);
+        self.fetch::<T, false>((first, first_scale), second_scale, scale);
     }
 
     /// `out[at[j]] += scale[j] x[j]`, or with the diagonal conjugated.

@@ -39,11 +39,11 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `input` | the arrays, and everything that can be wrong with them |
+//! | `input` | the arrays and their checks |
 //! | `map` | one matrix: its action, its transpose's, products |
 //! | `choice` | scores to maps, and the reverse pass of the soft-max |
 //! | `diagonal` | numbers to `D` and back |
-//! | `steps` | steps of a series, chunks, and the three phases that make them a whole |
+//! | `steps` | steps of a series, chunks, and the three phases of the scan over chunks |
 //! | `stream` | one step at a time |
 
 mod choice;
@@ -95,36 +95,36 @@ impl PermutationDiagonal {
         Self { hidden, matrices, diagonal, one_hot: OneHot::Columns, input: false, mode: Mode::default(), chunk: 256 }
     }
 
-    /// With other lines that have one entry each.
+    /// Selects the lines that have one entry each.
     #[must_use]
     pub fn with_one_hot(self, one_hot: OneHot) -> Self {
         Self { one_hot, ..self }
     }
 
-    /// With `b_t`, the last numbers of a row.
+    /// Adds an input `b_t`, the last numbers of a row.
     #[must_use]
     pub fn with_input(self) -> Self {
         Self { input: true, ..self }
     }
 
-    /// Another order of computation.
+    /// Selects the order of computation.
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }
 
-    /// How many steps make up a chunk of the parallel mode; at least 1.
+    /// Sets the number of steps of a chunk of the parallel mode, at least 1.
     #[must_use]
     pub fn with_chunk(self, chunk: usize) -> Self {
         Self { chunk: chunk.max(1), ..self }
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         self.hidden
     }
 
-    /// `K`.
+    /// The number of matrices `K` in the dictionary.
     pub fn matrices(&self) -> usize {
         self.matrices
     }
@@ -134,12 +134,12 @@ impl PermutationDiagonal {
         self.diagonal
     }
 
-    /// Which lines have one entry each.
+    /// The lines that have one entry each.
     pub fn one_hot(&self) -> OneHot {
         self.one_hot
     }
 
-    /// What matrices do to states.
+    /// The lines with one entry, and the numbers, of all matrices.
     fn kind(&self) -> Kind {
         Kind { one_hot: self.one_hot, numbers: self.diagonal.numbers() }
     }
@@ -205,17 +205,17 @@ mod tests {
 
     #[test]
     fn the_plan_follows_from_the_shapes() {
-        let own = PermutationDiagonal::new(3, 2, Diagonal::Real).with_chunk(16);
-        assert_eq!([own.plan(1, 63), own.plan(1, 64), own.plan(8, 64)], [63, 16, 64]);
-        assert_eq!(own.with_mode(Mode::Recurrent).plan(1, 64), 64);
-        assert_eq!(own.with_mode(Mode::Parallel).plan(100, 64), 16);
+        let recurrence = PermutationDiagonal::new(3, 2, Diagonal::Real).with_chunk(16);
+        assert_eq!([recurrence.plan(1, 63), recurrence.plan(1, 64), recurrence.plan(8, 64)], [63, 16, 64]);
+        assert_eq!(recurrence.with_mode(Mode::Recurrent).plan(1, 64), 64);
+        assert_eq!(recurrence.with_mode(Mode::Parallel).plan(100, 64), 16);
     }
 
     #[test]
     fn rows_by_diagonal() {
         let columns = |diagonal| {
-            let own = PermutationDiagonal::new(5, 3, diagonal);
-            [own.width(), own.columns(), own.with_input().columns()]
+            let recurrence = PermutationDiagonal::new(5, 3, diagonal);
+            [recurrence.width(), recurrence.columns(), recurrence.with_input().columns()]
         };
         assert_eq!(columns(Diagonal::One), [5, 3, 8]);
         assert_eq!(columns(Diagonal::Real), [5, 8, 13]);

@@ -1,4 +1,4 @@
-//! Steps of a series forwards and back, and the three phases that make chunks of them a whole: each chunk's product and its end from zero; the state at the
+//! Steps of a series forwards and backwards, and the three phases of the scan over chunks: each chunk's product and its end from zero; the state at the
 //! start of each chunk, one after another; each chunk again, from its start. In reverse the same, from the last chunk to the first.
 
 use std::ops::Range;
@@ -6,15 +6,16 @@ use std::ops::Range;
 use ncde_simd::{Float, Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
 
-use super::choice::{Choices, Chosen, Unchoosing};
+use super::choice::{Choices, Chosen, ReverseChoices};
 use super::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
+use crate::scan::cut_mut;
 
-/// The most parts that the gradient of the dictionary is summed in; they are added in order, so threads do not matter.
+/// The most parts in which the gradient of the dictionary is summed; they are added in order, so results do not depend on threads.
 const MAX_SHARDS: usize = 16;
-/// The least steps of a part: it has a gradient of its own, as large as the dictionary.
+/// The least steps of a part: each part has a gradient as large as the dictionary.
 const LEAST_STEPS: usize = 64;
 
-/// All steps, ready to be taken.
+/// The maps and diagonals of all steps.
 struct Walk<'a, T> {
     spec: &'a PermutationDiagonal,
     input: &'a Input<'a, T>,
@@ -59,8 +60,8 @@ impl<T: Float> Kernel for ScalesBack<'_, T> {
         let (width, columns, raw) = (spec.width(), spec.columns(), spec.diagonal.raw(spec.hidden));
         for t in 0..input.steps(series) {
             let row = series * input.length + t;
-            let (own, out) = (&d_scale[t * width..][..width], &mut d_control[t * columns + spec.matrices..][..raw]);
-            spec.diagonal.scale_back(spec.raw(input, row), input.span(row), [&scale[row * width..][..width], own], out);
+            let (d_scale_row, out) = (&d_scale[t * width..][..width], &mut d_control[t * columns + spec.matrices..][..raw]);
+            spec.diagonal.scale_back(spec.raw(input, row), input.span(row), [&scale[row * width..][..width], d_scale_row], out);
         }
     }
 }
@@ -127,40 +128,40 @@ impl<'a, T: Float> Walk<'a, T> {
         }
     }
 
-    /// The steps of a chunk that count.
+    /// The steps of a chunk, without those past the end of its series.
     fn steps(&self, series: usize, chunk: usize, size: usize) -> Range<usize> {
-        let own = self.input.steps(series);
-        (chunk * size).min(own)..((chunk + 1) * size).min(own)
+        let length = self.input.steps(series);
+        (chunk * size).min(length)..((chunk + 1) * size).min(length)
     }
 
     /// The product of a chunk and its end from zero.
     fn chunk(&self, series: usize, steps: Range<usize>) -> Chunk<T> {
-        let mut own = Chunk::identity(self.spec);
-        let mut next = own.clone();
+        let mut product = Chunk::identity(self.spec);
+        let mut next = product.clone();
         for t in steps {
             let row = series * self.input.length + t;
-            self.spec.kind().product(self.map(row), (&own.at, &own.scale), (&mut next.at, &mut next.scale));
-            self.step(row, &own.end, &mut next.end);
-            std::mem::swap(&mut own, &mut next);
+            self.spec.kind().product(self.map(row), (&product.at, &product.scale), (&mut next.at, &mut next.scale));
+            self.step(row, &product.end, &mut next.end);
+            std::mem::swap(&mut product, &mut next);
         }
-        own
+        product
     }
 
-    /// The product of a chunk and what goes back from it if nothing comes from behind.
+    /// The product of a chunk, and the gradient of its first state if that of the state after it is zero.
     fn chunk_back(&self, series: usize, steps: Range<usize>, gradient: &[T]) -> Chunk<T> {
         let (width, kind) = (self.spec.width(), self.spec.kind());
-        let mut own = Chunk::identity(self.spec);
-        let mut next = own.clone();
+        let mut product = Chunk::identity(self.spec);
+        let mut next = product.clone();
         for t in steps.rev() {
             let row = series * self.input.length + t;
-            kind.product((&own.at, &own.scale), self.map(row), (&mut next.at, &mut next.scale));
-            std::mem::swap(&mut own.at, &mut next.at);
-            std::mem::swap(&mut own.scale, &mut next.scale);
+            kind.product((&product.at, &product.scale), self.map(row), (&mut next.at, &mut next.scale));
+            std::mem::swap(&mut product.at, &mut next.at);
+            std::mem::swap(&mut product.scale, &mut next.scale);
             let w = &gradient[row * width..][..width];
-            next.end.iter_mut().zip(w.iter().zip(&own.end)).for_each(|(g, (&w, &r))| *g = w + r);
-            kind.adjoint(self.map(row), &next.end, &mut own.end);
+            next.end.iter_mut().zip(w.iter().zip(&product.end)).for_each(|(g, (&w, &r))| *g = w + r);
+            kind.adjoint(self.map(row), &next.end, &mut product.end);
         }
-        own
+        product
     }
 }
 
@@ -177,9 +178,9 @@ pub(crate) fn forward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>
             .map(|i| walk.chunk(i / chunks, walk.steps(i / chunks, i % chunks, size)))
             .collect();
         let mut starts = Vec::with_capacity(input.batch * chunks * width);
-        for (own, initial) in all.chunks_exact(chunks).zip(input.initial.chunks_exact(width)) {
+        for (series_chunks, initial) in all.chunks_exact(chunks).zip(input.initial.chunks_exact(width)) {
             let mut carry = initial.to_vec();
-            for Chunk { at, scale, end } in own {
+            for Chunk { at, scale, end } in series_chunks {
                 starts.extend_from_slice(&carry);
                 let mut next = end.clone();
                 spec.kind().apply((at, scale), &carry, &mut next);
@@ -189,20 +190,20 @@ pub(crate) fn forward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>
         starts
     };
     let mut states = vec![T::ZERO; input.batch * series];
-    let pieces = cut(&mut states, series, size * width);
+    let pieces = cut_mut(&mut states, series, size * width);
     pieces.into_par_iter().zip(starts.par_chunks_exact(width)).enumerate().for_each(|(i, (states, start))| {
         let steps = walk.steps(i / chunks, i % chunks, size);
         walk.run(i / chunks, steps, start, states);
     });
     for (b, states) in states.chunks_exact_mut(series).enumerate() {
-        let own = input.steps(b) * width;
-        let (known, past) = states.split_at_mut(own);
-        past.chunks_exact_mut(width).for_each(|state| state.copy_from_slice(&known[own - width..]));
+        let used = input.steps(b) * width;
+        let (known, past) = states.split_at_mut(used);
+        past.chunks_exact_mut(width).for_each(|state| state.copy_from_slice(&known[used - width..]));
     }
     states
 }
 
-/// What the reverse pass of a chunk fills.
+/// The outputs of the reverse pass of a chunk.
 struct Filled<'a, T> {
     /// `g_t`, what the lines of `dP_t` have in front and the gradient of `D_t`, `[steps, width]`.
     g: &'a mut [T],
@@ -215,7 +216,7 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
     let (walk, width) = (Walk::new(spec, input), spec.width());
     let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
     let chunks = input.length.div_ceil(size);
-    // What is repeated past the end of a series is its last state.
+    // Past the end of a series its last state is repeated, so those gradients belong to it.
     let last = |b: usize| {
         let mut sum = vec![T::ZERO; width];
         for w in gradient[b * series..(b + 1) * series].chunks_exact(width).skip(input.steps(b)) {
@@ -245,28 +246,28 @@ pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T
     let zeros = || vec![T::ZERO; input.batch * series];
     let (mut g, mut lines, mut d_scale) = (zeros(), zeros(), zeros());
     let piece = size * width;
-    let (gs, ls, ds) = (cut(&mut g, series, piece), cut(&mut lines, series, piece), cut(&mut d_scale, series, piece));
+    let (gs, ls, ds) = (cut_mut(&mut g, series, piece), cut_mut(&mut lines, series, piece), cut_mut(&mut d_scale, series, piece));
     let all = gs.into_par_iter().zip(ls).zip(ds).zip(carries.par_chunks_exact_mut(width)).enumerate();
     all.for_each(|(i, (((g, lines), d_scale), r))| {
         let (b, steps) = (i / chunks, walk.steps(i / chunks, i % chunks, size));
         walk.reverse(b, steps, states, gradient, r, &mut Filled { g, lines, d_scale });
     });
-    let initial = carries.chunks_exact(chunks * width).flat_map(|own| &own[..width]).copied().collect();
+    let initial = carries.chunks_exact(chunks * width).flat_map(|carries| &carries[..width]).copied().collect();
     let mut control = vec![T::ZERO; input.control.len()];
-    let own = control.par_chunks_exact_mut(input.length * spec.columns()).zip(d_scale.par_chunks_exact(series));
-    own.zip(g.par_chunks_exact(series)).enumerate().for_each(|(series, ((d_control, d_scale), g))| {
+    let rows = control.par_chunks_exact_mut(input.length * spec.columns()).zip(d_scale.par_chunks_exact(series));
+    rows.zip(g.par_chunks_exact(series)).enumerate().for_each(|(series, ((d_control, d_scale), g))| {
         if spec.diagonal != Diagonal::One {
             dispatch_for::<T, _>(ScalesBack { walk: &walk, series, d_scale, d_control });
         }
         if spec.input {
-            for (g, own) in g.chunks_exact(width).zip(d_control.chunks_exact_mut(spec.columns())) {
-                own[spec.columns() - width..].copy_from_slice(g);
+            for (g, row) in g.chunks_exact(width).zip(d_control.chunks_exact_mut(spec.columns())) {
+                row[spec.columns() - width..].copy_from_slice(g);
             }
         }
     });
     let dictionary = match spec.one_hot {
-        OneHot::Columns => walk.unchoose(|row| &g[row * width..][..width], &lines, &mut control),
-        OneHot::Rows => walk.unchoose(|row| walk.before(states, row), &lines, &mut control),
+        OneHot::Columns => walk.choices_backward(|row| &g[row * width..][..width], &lines, &mut control),
+        OneHot::Rows => walk.choices_backward(|row| walk.before(states, row), &lines, &mut control),
     };
     Gradients { dictionary, control, initial }
 }
@@ -281,23 +282,23 @@ impl<T: Float> Walk<'_, T> {
         }
     }
 
-    /// The steps of a chunk back; `r` goes from what comes from behind to what goes on to the state before.
+    /// The reverse pass of a chunk; `r` goes from the gradient of the state after it to that of the state before it.
     fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: &mut Filled<'_, T>) {
         let (width, kind, first) = (self.spec.width(), self.spec.kind(), steps.start);
         for t in steps.rev() {
-            let (row, own) = (series * self.input.length + t, (t - first) * width..(t - first + 1) * width);
+            let (row, numbers) = (series * self.input.length + t, (t - first) * width..(t - first + 1) * width);
             let before = self.before(states, row);
-            let (g, w) = (&mut filled.g[own.clone()], &gradient[row * width..][..width]);
+            let (g, w) = (&mut filled.g[numbers.clone()], &gradient[row * width..][..width]);
             g.iter_mut().zip(w.iter().zip(&*r)).for_each(|(g, (&w, &r))| *g = w + r);
             let (at, scale) = self.map(row);
-            kind.of_lines(scale, g, before, &mut filled.lines[own.clone()]);
-            kind.of_scale(at, g, before, &mut filled.d_scale[own]);
+            kind.of_lines(scale, g, before, &mut filled.lines[numbers.clone()]);
+            kind.of_scale(at, g, before, &mut filled.d_scale[numbers]);
             kind.adjoint((at, scale), g, r);
         }
     }
 
     /// The gradient of the dictionary; those of scores go to their places in that of the control.
-    fn unchoose<'a>(&self, entries: impl Fn(usize) -> &'a [T] + Sync, lines: &[T], control: &mut [T]) -> Vec<T> {
+    fn choices_backward<'a>(&self, entries: impl Fn(usize) -> &'a [T] + Sync, lines: &[T], control: &mut [T]) -> Vec<T> {
         let (spec, input, width) = (self.spec, self.input, self.spec.width());
         let (matrices, columns) = (spec.matrices, spec.columns());
         let mut rows = vec![Vec::new(); self.choices.steps.len()];
@@ -307,40 +308,35 @@ impl<T: Float> Walk<'_, T> {
             }
         }
         let shards = shards(&rows.iter().map(|rows| rows.len() + 1).collect::<Vec<_>>());
-        let unchoosing = Unchoosing::new(spec, input.dictionary);
+        let reverse_choices = ReverseChoices::new(spec, input.dictionary);
         let work = |shard: Range<usize>| {
             let chosen = shard.map(|map| Chosen {
                 scores: &input.control[self.choices.steps[map] * columns..][..matrices],
                 steps: rows[map].iter().map(|&row| (entries(row), &lines[row * width..][..width])).collect(),
             });
-            unchoosing.gradients(&chosen.collect::<Vec<_>>())
+            reverse_choices.gradients(&chosen.collect::<Vec<_>>())
         };
         let done: Vec<_> = shards.clone().into_par_iter().map(work).collect();
         let mut dictionary = vec![T::ZERO; spec.dictionary()];
-        for (shard, (own, scores)) in shards.into_iter().zip(done) {
-            unchoosing.add(&own, &mut dictionary);
-            for (row, own) in rows[shard].iter().flatten().zip(scores.chunks_exact(matrices)) {
-                control[row * columns..][..matrices].copy_from_slice(own);
+        for (shard, (part, scores)) in shards.into_iter().zip(done) {
+            reverse_choices.add(&part, &mut dictionary);
+            for (row, scores) in rows[shard].iter().flatten().zip(scores.chunks_exact(matrices)) {
+                control[row * columns..][..matrices].copy_from_slice(scores);
             }
         }
         dictionary
     }
 }
 
-/// Pieces of each series; the last one of a series may be shorter.
-fn cut<T>(values: &mut [T], series: usize, piece: usize) -> Vec<&mut [T]> {
-    values.chunks_exact_mut(series).flat_map(|own| own.chunks_mut(piece)).collect()
-}
-
 /// At most [`MAX_SHARDS`] consecutive ranges of about the same work.
 fn shards(work: &[usize]) -> Vec<Range<usize>> {
     let share = work.iter().sum::<usize>().div_ceil(MAX_SHARDS).max(LEAST_STEPS);
-    let (mut all, mut start, mut own) = (Vec::new(), 0, 0);
+    let (mut all, mut start, mut sum) = (Vec::new(), 0, 0);
     for (i, work) in work.iter().enumerate() {
-        own += work;
-        if own >= share {
+        sum += work;
+        if sum >= share {
             all.push(start..i + 1);
-            (start, own) = (i + 1, 0);
+            (start, sum) = (i + 1, 0);
         }
     }
     if start < work.len() {

@@ -3,7 +3,7 @@
 use ncde_simd::dispatch_for;
 
 use super::PermutationDiagonal;
-use super::choice::{Choose, Room};
+use super::choice::{ChoiceScratch, Choose};
 use crate::error::{finite, row_is_finite, want};
 use crate::{Error, Float};
 
@@ -12,7 +12,7 @@ use crate::{Error, Float};
 pub struct Stream<T> {
     spec: PermutationDiagonal,
     dictionary: Vec<T>,
-    room: Room<T>,
+    scratch: ChoiceScratch<T>,
     at: Vec<u32>,
     scale: Vec<T>,
     next: Vec<T>,
@@ -38,14 +38,14 @@ impl<T: Float> Stream<T> {
         Ok(Self {
             spec,
             dictionary: dictionary.to_vec(),
-            room: Room::new(&spec),
+            scratch: ChoiceScratch::new(&spec),
             at: vec![0; hidden],
             scale: vec![T::ZERO; spec.width()],
             next: vec![T::ZERO; spec.width()],
         })
     }
 
-    /// Takes a step, after so much time; the state is changed if all went well.
+    /// Takes one step after the time `dt`. On an error the state is unchanged.
     ///
     /// # Errors
     /// If the state or the row has another size, or the state overflows.
@@ -65,10 +65,10 @@ impl<T: Float> Stream<T> {
 
 /// The next state.
 pub(crate) fn push<T: ncde_simd::Float>(stream: &mut Stream<T>, state: &[T], control: &[T], dt: f64) {
-    let Stream { spec, dictionary, room, at, scale, next } = stream;
+    let Stream { spec, dictionary, scratch, at, scale, next } = stream;
     let (scores, rest) = control.split_at(spec.matrices);
     let (raw, affine) = rest.split_at(spec.diagonal.raw(spec.hidden));
-    dispatch_for::<T, _>(Choose { dictionary, scores, room, at });
+    dispatch_for::<T, _>(Choose { dictionary, scores, scratch, at });
     spec.diagonal.scale(raw, dt, scale);
     match spec.input {
         true => next.copy_from_slice(affine),

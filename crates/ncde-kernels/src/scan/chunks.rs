@@ -1,4 +1,4 @@
-//! Kernels over consecutive steps of one series, and the three phases that make chunks a whole.
+//! Kernels over consecutive steps of one series, and the three phases of the scan over chunks.
 
 use ncde_simd::{Float, Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
@@ -53,7 +53,7 @@ impl<T: Float> Kernel for Ends<'_, T> {
     }
 }
 
-/// The reverse pass; `r` goes from what comes back from the step after these to what goes back to the state before them.
+/// The reverse pass; `r` goes from the gradient of the state after these steps to that of the state before them.
 struct Backward<'a, T> {
     numbers: Numbers,
     a: &'a [T],
@@ -73,20 +73,20 @@ impl<T: Float> Kernel for Backward<'_, T> {
         let Self { numbers, a, start, states, gradient, r, da, db } = self;
         let row = start.len();
         for t in (0..a.len() / row).rev() {
-            let own = t * row..(t + 1) * row;
-            let before = if t == 0 { start } else { &states[own.start - row..own.start] };
-            let outputs = [&mut *r, &mut da[own.clone()], &mut db[own.clone()]];
-            retreat(simd, numbers, [&gradient[own.clone()], &a[own], before], outputs);
+            let step = t * row..(t + 1) * row;
+            let before = if t == 0 { start } else { &states[step.start - row..step.start] };
+            let outputs = [&mut *r, &mut da[step.clone()], &mut db[step.clone()]];
+            retreat(simd, numbers, [&gradient[step.clone()], &a[step], before], outputs);
         }
     }
 }
 
-/// The product of all `conj(a)`, and what goes back if nothing comes from the steps after.
+/// The product of all `conj(a)`, and the gradient of the first state if that of the last one is zero.
 struct EndsBack<'a, T> {
     numbers: Numbers,
     a: &'a [T],
     gradient: &'a [T],
-    /// What goes back, then the product.
+    /// The gradient of the first state, then the product.
     ends: &'a mut [T],
 }
 
@@ -104,14 +104,14 @@ impl<T: Float> Kernel for EndsBack<'_, T> {
     }
 }
 
-/// Where a chain of ends is walked from.
+/// The order in which chunks are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     FirstToLast,
     LastToFirst,
 }
 
-/// `carry <- product carry + end` over all chunks of one series; what each chunk is entered with stays in the place of its end.
+/// `carry <- product carry + end` over all chunks of one series; each end is replaced by the carry into its chunk.
 struct Carry<'a, T> {
     numbers: Numbers,
     order: Order,
@@ -204,9 +204,10 @@ pub(crate) fn backward<T: Float>(scan: &Scan, input: &Input<'_, T>, states: &[T]
 
 /// Chunks of each series; the last one of a series may be shorter.
 fn cut<T>(values: &[T], series: usize, chunk: usize) -> Vec<&[T]> {
-    values.chunks_exact(series).flat_map(|own| own.chunks(chunk)).collect()
+    values.chunks_exact(series).flat_map(|series| series.chunks(chunk)).collect()
 }
 
-fn cut_mut<T>(values: &mut [T], series: usize, chunk: usize) -> Vec<&mut [T]> {
-    values.chunks_exact_mut(series).flat_map(|own| own.chunks_mut(chunk)).collect()
+/// As [`cut`], to write to.
+pub(crate) fn cut_mut<T>(values: &mut [T], series: usize, chunk: usize) -> Vec<&mut [T]> {
+    values.chunks_exact_mut(series).flat_map(|series| series.chunks_mut(chunk)).collect()
 }

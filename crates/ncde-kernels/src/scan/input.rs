@@ -1,4 +1,4 @@
-//! What goes in and what comes out, and the checks at the border.
+//! The arrays of a call, and all checks of them.
 
 use ncde_simd::Float;
 
@@ -36,7 +36,7 @@ pub struct Gradients<T> {
 const NAME: &str = "elementwise";
 
 impl Scan {
-    /// Everything that can be wrong with the input.
+    /// Checks the input.
     pub(super) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, a, b, initial } = input;
         for (what, size) in [("size", batch), ("length", length), ("width", self.width)] {

@@ -1,4 +1,4 @@
-//! The elementwise linear recurrence, real or complex, forward and reverse: the heart of diagonal state-space models.
+//! The elementwise linear recurrence, real or complex, forward and reverse, as in diagonal state-space models.
 //!
 //! ```text
 //! h_t = a_t h_{t-1} + b_t
@@ -20,7 +20,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `input` | the arrays, and everything that can be wrong with them |
+//! | `input` | the arrays and their checks |
 //! | `rows` | one step, forward and reverse, along registers |
 //! | `chunks` | the kernels over a chunk, and the three phases |
 
@@ -30,11 +30,11 @@ mod rows;
 
 pub use input::{Gradients, Input};
 
-pub(crate) use chunks::{backward, forward};
+pub(crate) use chunks::{backward, cut_mut, forward};
 
 use crate::{Error, Float, Mode};
 
-/// What the numbers of a recurrence are.
+/// The number type of a recurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
     /// Real.
@@ -44,7 +44,7 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// How many real numbers one of them is.
+    /// The real numbers in one number: 1 or 2.
     pub fn parts(self) -> usize {
         match self {
             Self::Real => 1,
@@ -53,15 +53,15 @@ impl Numbers {
     }
 }
 
-/// With fewer series than this, long ones are cut into chunks.
-const FEW_SERIES: usize = 8;
+/// From this number of series on, [`Mode::Auto`] does not cut them into chunks.
+const ENOUGH_SERIES: usize = 8;
 
 /// The steps of a chunk of a scan over few numbers a step.
 pub(crate) fn scanned(mode: Mode, chunk: usize, batch: usize, length: usize) -> usize {
     match mode {
         Mode::Recurrent => length,
         Mode::Parallel => chunk.min(length),
-        Mode::Auto if batch < FEW_SERIES && length >= 4 * chunk => chunk,
+        Mode::Auto if batch < ENOUGH_SERIES && length >= 4 * chunk => chunk,
         Mode::Auto => length,
     }
 }
@@ -88,34 +88,34 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Computed in the order the shapes suggest.
+    /// A recurrence of `width` numbers with [`Mode::Auto`].
     pub fn new(numbers: Numbers, width: usize) -> Self {
         Self { numbers, width, mode: Mode::default(), chunk: 256 }
     }
 
-    /// Another order of computation.
+    /// Selects the order of computation.
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }
 
-    /// How many steps make up a chunk of the parallel mode; at least 1.
+    /// Sets the number of steps of a chunk of the parallel mode, at least 1.
     #[must_use]
     pub fn with_chunk(self, chunk: usize) -> Self {
         Self { chunk: chunk.max(1), ..self }
     }
 
-    /// What the numbers are.
+    /// Whether numbers are real or complex.
     pub fn numbers(&self) -> Numbers {
         self.numbers
     }
 
-    /// How many there are.
+    /// The number of numbers in a row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The order of computation that was asked for.
+    /// The requested order of computation.
     pub fn mode(&self) -> Mode {
         self.mode
     }

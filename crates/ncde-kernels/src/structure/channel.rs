@@ -1,10 +1,10 @@
-//! One matrix `A^k` at a time: `A^k v`, `(A^k)^T g`, and the gradient of `g . A^k v` in its parameters.
+//! Operations with one matrix `A^k`: `A^k v`, `(A^k)^T g`, and the gradient of `g . A^k v` in its parameters.
 //!
 //! The parameters are *effective* ones: those of a bounded Walsh-Hadamard diagonal have been through the hyperbolic tangent.
 
 use ncde_simd::{Float, Number, Simd};
 
-use super::{Bound, Field, Place, Structure};
+use super::{BlockOffset, Bound, Field, Structure};
 use crate::hadamard;
 
 impl Field {
@@ -35,7 +35,7 @@ impl Field {
                 T::axpy(simd, out, T::ONE, scratch);
             }
             Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
-                for &Place { b, at, entry } in &self.blocks {
+                for &BlockOffset { b, at, entry } in &self.blocks {
                     let (a, v) = (&a[entry..entry + b * b], &v[at..at + b]);
                     for (a, out) in a.chunks_exact(b).zip(&mut out[at..at + b]) {
                         *out = T::dot(simd, a, v).plus(simd, *out);
@@ -79,7 +79,7 @@ impl Field {
                 add_product(simd, out, a, scratch);
             }
             Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
-                for &Place { b, at, entry } in &self.blocks {
+                for &BlockOffset { b, at, entry } in &self.blocks {
                     let (a, out) = (&a[entry..entry + b * b], &mut out[at..at + b]);
                     for (a, &g) in a.chunks_exact(b).zip(&g[at..at + b]) {
                         T::axpy(simd, out, g, a);
@@ -127,7 +127,7 @@ impl Field {
                 add_product(simd, da, scratch, v);
             }
             Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
-                for &Place { b, at, entry } in &self.blocks {
+                for &BlockOffset { b, at, entry } in &self.blocks {
                     for (da, &g) in da[entry..entry + b * b].chunks_exact_mut(b).zip(&g[at..at + b]) {
                         T::axpy(simd, da, g, &v[at..at + b]);
                     }
@@ -180,7 +180,7 @@ impl Field {
     }
 }
 
-/// `y += a x`, each element with its own `a`.
+/// `y += a x`, elementwise.
 #[inline(always)]
 pub(crate) fn add_product<T: Float, S: Simd>(simd: S, y: &mut [T], a: &[T], x: &[T]) {
     let ((y, y_rest), (a, a_rest), (x, x_rest)) = (T::split_mut::<S>(y), T::split::<S>(a), T::split::<S>(x));

@@ -1,4 +1,4 @@
-//! `A^1, ..., A^d` as full matrices: what every kernel is tested against, and for people who look at a model.
+//! `A^1, ..., A^d` as full matrices, for tests and for inspecting a model.
 
 use ncde_simd::{Float, Scalar};
 

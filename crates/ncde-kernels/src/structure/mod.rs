@@ -83,7 +83,7 @@ pub enum Structure {
 }
 
 impl Structure {
-    /// Equal blocks.
+    /// The block-diagonal structure with equal blocks.
     ///
     /// # Errors
     /// If `block` does not divide `hidden`.
@@ -97,7 +97,7 @@ impl Structure {
         Ok(Self::Block { sizes: vec![block; hidden / block] })
     }
 
-    /// Its name in messages.
+    /// The name in messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dense { .. } => "dense",
@@ -110,7 +110,7 @@ impl Structure {
         }
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         match self {
             Self::Dense { hidden }
@@ -180,12 +180,12 @@ pub struct Field {
     /// Where each channel's parameters begin; one more at the end.
     offsets: Vec<usize>,
     /// The blocks of a closed structure.
-    blocks: Vec<Place>,
+    blocks: Vec<BlockOffset>,
 }
 
-/// A block: its size, its first state and its first parameter within a channel.
+/// A diagonal block: its size `b`, its first state `at` and its first parameter `entry` within a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BlockOffset {
     pub(crate) b: usize,
     pub(crate) at: usize,
     pub(crate) entry: usize,
@@ -204,7 +204,7 @@ impl Field {
     /// ```
     ///
     /// # Errors
-    /// If the sizes make no sense.
+    /// If a size is 0 or does not fit the others.
     pub fn new(structure: Structure, channels: usize) -> Result<Self, Error> {
         structure.check()?;
         let refuse = |problem: String| Err(Error::Structure { structure: structure.name(), problem });
@@ -214,11 +214,11 @@ impl Field {
         let hidden = structure.hidden();
         let (mut at, mut entry, mut blocks) = (0, 0, Vec::new());
         for b in structure.sizes().into_iter().flatten() {
-            blocks.push(Place { b, at, entry });
+            blocks.push(BlockOffset { b, at, entry });
             at += b;
             entry += b * b;
         }
-        let each = match &structure {
+        let channel_len = match &structure {
             Structure::Dplr { rank, .. } => hidden * (1 + 2 * rank),
             Structure::WalshHadamard { .. } => hidden,
             Structure::Sparse { pattern } => {
@@ -233,7 +233,7 @@ impl Field {
                 entry
             }
         };
-        Ok(Self { structure, channels, offsets: (0..=channels).map(|k| k * each).collect(), blocks })
+        Ok(Self { structure, channels, offsets: (0..=channels).map(|k| k * channel_len).collect(), blocks })
     }
 
     /// The structure.
@@ -241,17 +241,17 @@ impl Field {
         &self.structure
     }
 
-    /// `d`.
+    /// The number of channels `d`.
     pub fn channels(&self) -> usize {
         self.channels
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         self.structure.hidden()
     }
 
-    /// How many numbers make up `A^1, ..., A^d`, channel after channel.
+    /// The number of parameters of `A^1, ..., A^d`, which are stored channel after channel.
     pub fn parameters(&self) -> usize {
         self.offsets[self.channels]
     }
@@ -262,7 +262,7 @@ impl Field {
     }
 
     /// The blocks of a closed structure; none for the others.
-    pub(crate) fn blocks(&self) -> &[Place] {
+    pub(crate) fn blocks(&self) -> &[BlockOffset] {
         &self.blocks
     }
 }

@@ -1,4 +1,4 @@
-//! Where sparse matrices have entries: one list of places for each channel, and their union.
+//! The masks of sparse matrices: one list of places for each channel, and their union.
 //!
 //! `Omega = sum_k lambda_k A^k` lives on the union of the masks, so that one step forms it in as many operations as there are
 //! parameters and applies it in as many as the union has places.
@@ -34,15 +34,15 @@ impl Pattern {
         }
         let mut places = Vec::new();
         for (k, entries) in channels.iter().enumerate() {
-            let mut own = entries.clone();
-            own.sort_unstable();
-            if let Some(pair) = own.windows(2).find(|pair| pair[0] == pair[1]) {
+            let mut sorted = entries.clone();
+            sorted.sort_unstable();
+            if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
                 return refuse(format!("entry {:?} of channel {k} is listed twice", pair[0]));
             }
-            if let Some(entry) = own.iter().find(|(r, c)| *r >= hidden || *c >= hidden) {
+            if let Some(entry) = sorted.iter().find(|(r, c)| *r >= hidden || *c >= hidden) {
                 return refuse(format!("entry {entry:?} of channel {k} lies outside a {hidden} x {hidden} matrix"));
             }
-            places.append(&mut own);
+            places.append(&mut sorted);
         }
         places.sort_unstable();
         places.dedup();
@@ -78,23 +78,23 @@ impl Pattern {
         let keep = (hidden as f64).powf(epsilon - 1.0);
         let size = hidden * hidden;
         let mask = |k: usize| {
-            let kept = (0..size).filter(|i| uniform((k * size + i) as u64) < keep);
-            kept.map(|i| (i / hidden, i % hidden)).collect()
+            let indices = (0..size).filter(|i| uniform((k * size + i) as u64) < keep);
+            indices.map(|i| (i / hidden, i % hidden)).collect()
         };
         Self::new(hidden, &(0..channels).map(mask).collect::<Vec<_>>())
     }
 
-    /// `H`.
+    /// The number of states `H`.
     pub fn hidden(&self) -> usize {
         self.hidden
     }
 
-    /// `d`.
+    /// The number of channels `d`.
     pub fn channels(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// The places of the union.
+    /// The number of places of the union.
     pub fn places(&self) -> usize {
         self.columns.len()
     }

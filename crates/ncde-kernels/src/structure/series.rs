@@ -44,7 +44,7 @@ impl Field {
         let (hidden, d, simd) = (self.hidden(), self.channels, Scalar::new());
         let effective = self.effective(a);
         let mut scratch = vec![T::ZERO; hidden];
-        // X of the word at hand and of all its prefixes, and for each letter j the sum of S_{u j} X_u.
+        // X of the current word and of all its prefixes, and for each letter j the sum of S_{u j} X_u.
         let mut x = vec![T::ZERO; depth.max(1) * hidden];
         let mut sums = vec![T::ZERO; d * hidden];
         x[..hidden].copy_from_slice(h);
@@ -56,16 +56,16 @@ impl Field {
         while let Some((u, next)) = prefixes.pop() {
             let letters = prefixes.len();
             let (parents, children) = x.split_at_mut((letters + 1) * hidden);
-            let own = &parents[letters * hidden..];
+            let x_u = &parents[letters * hidden..];
             if next == 0 {
                 for (sum, &s) in sums.chunks_exact_mut(hidden).zip(&signature[u * d..(u + 1) * d]) {
-                    T::axpy(simd, sum, s, own);
+                    T::axpy(simd, sum, s, x_u);
                 }
             }
             if next < d && letters + 1 < depth {
                 let child = &mut children[..hidden];
                 child.fill(T::ZERO);
-                self.apply(simd, &effective, next, own, child, &mut scratch);
+                self.apply(simd, &effective, next, x_u, child, &mut scratch);
                 prefixes.push((u, next + 1));
                 prefixes.push((u * d + next + 1, 0));
             }

@@ -28,12 +28,12 @@ fn gradients_are_differences() {
         let close = |what: &str, seen: &[f64], right: &[f64]| {
             assert_close(&format!("{what} of {}", case.name), seen, right, 2e-8);
         };
-        let own = |initial: &[f64]| loss(&Case { initial: initial.to_vec(), ..case.clone() });
-        close("initial", &gradients.initial, &differences(&case.initial, own));
-        let own = |coefficients: &[f64]| loss(&Case { coefficients: coefficients.to_vec(), ..case.clone() });
-        close("coefficients", gradients.coefficients.as_ref().unwrap(), &differences(&case.coefficients, own));
-        let own = |parameters: &[f64]| loss(&Case { parameters: parameters.to_vec(), ..case.clone() });
-        close("parameters", &gradients.parameters, &differences(&case.parameters, own));
+        let f = |initial: &[f64]| loss(&Case { initial: initial.to_vec(), ..case.clone() });
+        close("initial", &gradients.initial, &differences(&case.initial, f));
+        let f = |coefficients: &[f64]| loss(&Case { coefficients: coefficients.to_vec(), ..case.clone() });
+        close("coefficients", gradients.coefficients.as_ref().unwrap(), &differences(&case.coefficients, f));
+        let f = |parameters: &[f64]| loss(&Case { parameters: parameters.to_vec(), ..case.clone() });
+        close("parameters", &gradients.parameters, &differences(&case.parameters, f));
     }
 }
 
@@ -47,18 +47,18 @@ fn many_channels_go_in_groups() {
     let weights = numbers(99, case.forward().len());
     let gradients = case.gradients(&weights);
     let loss = |case: &Case| case.forward().iter().zip(&weights).map(|(h, w)| h * w).sum::<f64>();
-    let own = |initial: &[f64]| loss(&Case { initial: initial.to_vec(), ..case.clone() });
-    assert_close("initial", &gradients.initial, &differences(&case.initial, own), 2e-8);
-    let own = |parameters: &[f64]| loss(&Case { parameters: parameters.to_vec(), ..case.clone() });
-    assert_close("parameters", &gradients.parameters, &differences(&case.parameters, own), 2e-8);
+    let f = |initial: &[f64]| loss(&Case { initial: initial.to_vec(), ..case.clone() });
+    assert_close("initial", &gradients.initial, &differences(&case.initial, f), 2e-8);
+    let f = |parameters: &[f64]| loss(&Case { parameters: parameters.to_vec(), ..case.clone() });
+    assert_close("parameters", &gradients.parameters, &differences(&case.parameters, f), 2e-8);
     // The controls of one sample.
-    let own = |coefficients: &[f64]| {
+    let f = |coefficients: &[f64]| {
         let mut case = case.clone();
         case.coefficients[..coefficients.len()].copy_from_slice(coefficients);
         loss(&case)
     };
     let one = &case.coefficients[..case.solve.coefficients()];
-    assert_close("coefficients", &gradients.coefficients.unwrap()[..one.len()], &differences(one, own), 2e-8);
+    assert_close("coefficients", &gradients.coefficients.unwrap()[..one.len()], &differences(one, f), 2e-8);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use ncde_kernels::neural::{Activation, Depth, Last, Method, Outputs};
 
 use ncde_reference::neural::case::{Case, Shape, cases, numbers};
-use ncde_reference::{assert_close, narrow, wide};
+use ncde_reference::{assert_close, narrow, on_threads, wide};
 
 #[test]
 fn every_solve_is_the_reference() {
@@ -76,12 +76,11 @@ fn brackets_raise_the_order_of_the_log_ode() {
 
 #[test]
 fn results_do_not_depend_on_threads() {
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     for depth in [Depth::One, Depth::Two] {
         let shape: Shape<'_> = ((6, 3, &[9, 8]), [41, 4, 3]);
         let case = Case::new(3, shape, (Activation::Silu, Last::Tanh), depth, Method::Heun).to::<f32>();
         let weights = vec![1.0; 41 * 4 * 6];
-        let run = |threads| pool(threads).install(|| (case.forward(), case.gradients(&weights)));
+        let run = |threads| on_threads(threads, || (case.forward(), case.gradients(&weights)));
         let one = run(1);
         assert!(run(2) == one && run(5) == one, "{depth:?}");
     }
@@ -127,8 +126,8 @@ fn some_outputs_are_those_of_all() {
         assert_eq!(seen[i * n..(i + 1) * n], h[place..place + n]);
         (0..n).for_each(|k| weights[place + k] += gradient[i * n + k]);
     }
-    let some = case.solve.backward(&case.input(), &h, Outputs::At(&at), &gradient).unwrap();
+    let gradients = case.solve.backward(&case.input(), &h, Outputs::At(&at), &gradient).unwrap();
     let all = case.gradients(&weights);
-    assert_close("parameters", &some.parameters, &all.parameters, 1e-14);
-    assert_close("initial", &some.initial, &all.initial, 1e-14);
+    assert_close("parameters", &gradients.parameters, &all.parameters, 1e-14);
+    assert_close("initial", &gradients.initial, &all.initial, 1e-14);
 }

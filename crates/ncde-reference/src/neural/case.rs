@@ -43,8 +43,8 @@ impl Case {
         let mut dt: Vec<f64> = numbers(seed + 1, batch * steps).iter().map(|x| 0.15 + 0.1 * x).collect();
         for (b, dt) in dt.chunks_exact_mut(steps).enumerate() {
             // Each sample has its own number of steps, and pauses.
-            let own = steps - b % steps.min(4);
-            dt[own..].fill(0.0);
+            let used = steps - b % steps.min(4);
+            dt[used..].fill(0.0);
             if b % 3 == 1 && steps > 2 {
                 dt[1] = 0.0;
             }

@@ -49,17 +49,17 @@ fn field(network: &Network, parameters: &[f64], h: &[f64], v: &[f64]) -> Vec<Dua
 pub fn right_hand_side(solve: &Solve, parameters: &[f64], h: &[f64], c: &[f64]) -> Vec<f64> {
     let (network, n, d) = (solve.network(), h.len(), solve.network().channels());
     let f: Vec<f64> = field(network, parameters, h, h).iter().map(|x| x.0).collect();
-    let own = |i: usize| &f[i * n..(i + 1) * n];
+    let row = |i: usize| &f[i * n..(i + 1) * n];
     let mut sum = vec![0.0; n];
     for i in 0..d {
-        sum.iter_mut().zip(own(i)).for_each(|(sum, f)| *sum += c[i] * f);
+        sum.iter_mut().zip(row(i)).for_each(|(sum, f)| *sum += c[i] * f);
     }
     if solve.depth() == Depth::Two {
         let mut coefficients = c[d..].iter();
         for i in 0..d {
             for j in i + 1..d {
                 let c = coefficients.next().unwrap();
-                let (along_i, along_j) = (field(network, parameters, h, own(i)), field(network, parameters, h, own(j)));
+                let (along_i, along_j) = (field(network, parameters, h, row(i)), field(network, parameters, h, row(j)));
                 for k in 0..n {
                     sum[k] += c * (along_i[j * n + k].1 - along_j[i * n + k].1);
                 }

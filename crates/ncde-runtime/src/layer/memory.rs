@@ -4,12 +4,12 @@
 //! z <- e^{gA} z + (g phi_2(gA) B - e_0) (x_t - x_{t-1}),     g = (time since the last row) / span
 //! ```
 //!
-//! Beside them, if there are `turns`, what of each number turns at a frequency: `r <- e^{lambda h} r + phi_1(lambda h) (x_t - x_{t-1})`, `lambda = -a + i w`.
+//! If there are `turns`, also sliding Fourier coefficients of each number: `r <- e^{lambda h} r + phi_1(lambda h) (x_t - x_{t-1})`, `lambda = -a + i w`.
 //!
 //! The equations are in `ncde-reservoir`. Rows are `[spans, order, width]`, `[turns, 2, width]`, then the row itself and the static covariates. Levels do not matter to `z`, and it forgets what is older than its span, so
 //! that a series may drift and go on for ever. No weights.
 
-use ncde_reservoir::{Changes, ChangesScratch, Turns, TurnsScratch, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, FourierScratch, SlidingFourier, legendre};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MAX_NUMBERS, refuse};
@@ -80,7 +80,7 @@ impl Layer for Memory {
         let changes = Changes::new(self.order, self.spans.clone(), input.width());
         Ok(Box::new(MemoryStep {
             changes,
-            turns: Turns::new(self.turns.clone(), input.width()),
+            fourier: SlidingFourier::new(self.turns.clone(), input.width()),
             width: input.width(),
             values: self.values,
             scratch: Default::default(),
@@ -92,10 +92,10 @@ impl Layer for Memory {
 #[derive(Debug)]
 struct MemoryStep {
     changes: Changes,
-    turns: Turns,
+    fourier: SlidingFourier,
     width: usize,
     values: bool,
-    scratch: (ChangesScratch, TurnsScratch),
+    scratch: (ChangesScratch, FourierScratch),
     features: Vec<f32>,
 }
 
@@ -104,23 +104,23 @@ const HEAD: usize = 2;
 
 impl Step for MemoryStep {
     fn memory(&self) -> Size {
-        Size { wide: HEAD + self.width, narrow: self.changes.state() + self.turns.state() }
+        Size { wide: HEAD + self.width, narrow: self.changes.state() + self.fourier.state() }
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (head, (state, turned)) = (memory.wide, memory.narrow.split_at_mut(self.changes.state()));
+        let (head, (state, coefficients)) = (memory.wide, memory.narrow.split_at_mut(self.changes.state()));
         if head[0] > 0.0 {
             // Differences in f64: a series that has drifted far changes by as little as before.
             let changes = row.values.iter().zip(&head[HEAD..]).map(|(now, before)| (now - before) as f32);
             self.changes.push(state, row.time - head[1], changes.clone(), &mut self.scratch.0);
-            self.turns.push(turned, row.time - head[1], &changes, &mut self.scratch.1);
+            self.fourier.push(coefficients, row.time - head[1], &changes, &mut self.scratch.1);
         }
         [head[0], head[1]] = [1.0, row.time];
         head[HEAD..].copy_from_slice(row.values);
         self.features.clear();
         self.changes.read(state, &mut self.features);
         out.clear();
-        out.extend(self.features.iter().chain(&*turned).map(|&x| f64::from(x)));
+        out.extend(self.features.iter().chain(&*coefficients).map(|&x| f64::from(x)));
         if self.values {
             out.extend(row.values.iter().chain(row.statics).map(|&x| f64::from(x as f32)));
         }

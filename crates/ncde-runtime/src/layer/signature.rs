@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ncde_signature::{Memory, Online, Signature};
+use ncde_signature::{OnlineSignature, SeriesState, Signature};
 use serde::{Deserialize, Serialize};
 
 use super::signal::check_depth;
@@ -42,14 +42,14 @@ impl Layer for SignatureFeatures {
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        let online = Online::new(&self.transform(input)?);
+        let online = OnlineSignature::new(&self.transform(input)?);
         Ok(Box::new(SignatureStep { length: online.fresh().state.len(), online, width: input.width() }))
     }
 }
 
 #[derive(Debug)]
 struct SignatureStep {
-    online: Online<f64>,
+    online: OnlineSignature<f64>,
     width: usize,
     length: usize,
 }
@@ -79,13 +79,13 @@ impl Step for SignatureStep {
 
 /// Takes the next knot into a signature that is kept as numbers.
 pub(super) fn advance(
-    online: &mut Online<f64>,
+    online: &mut OnlineSignature<f64>,
     started: bool,
     last: &mut [f64],
     state: &mut [f64],
     knot: &[f64],
 ) -> Result<(), Error> {
-    let mut memory = Memory { last: started.then(|| last.to_vec()), state: state.to_vec() };
+    let mut memory = SeriesState { last: started.then(|| last.to_vec()), state: state.to_vec() };
     online.swap(&mut memory)?;
     let pushed = online.push(knot);
     online.swap(&mut memory)?;
@@ -96,8 +96,8 @@ pub(super) fn advance(
 }
 
 /// The value of a signature that is kept as numbers.
-pub(super) fn value(online: &mut Online<f64>, state: &[f64]) -> Result<Vec<f64>, Error> {
-    let mut memory = Memory { last: None, state: state.to_vec() };
+pub(super) fn value(online: &mut OnlineSignature<f64>, state: &[f64]) -> Result<Vec<f64>, Error> {
+    let mut memory = SeriesState { last: None, state: state.to_vec() };
     online.swap(&mut memory)?;
     let value = online.value();
     online.swap(&mut memory)?;

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use ncde_signature::{Basis, Online, Signature};
+use ncde_signature::{Basis, OnlineSignature, Signature};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{check_depth, counted, misplaced, refuse};
@@ -111,7 +111,7 @@ impl Layer for Windows {
             // Level 1 is a difference: no algebra is needed.
             Form::LogSignature { depth: 1, .. } => Content::Sum,
             Form::LogSignature { depth, basis } => {
-                let online = Online::new(&Arc::new(Signature::log(d, depth, basis)?));
+                let online = OnlineSignature::new(&Arc::new(Signature::log(d, depth, basis)?));
                 Content::Log { length: online.fresh().state.len(), online: Box::new(online) }
             }
             Form::Increments {} => Content::Increments,
@@ -134,7 +134,7 @@ struct WindowStep {
 enum Content {
     Sum,
     Log {
-        online: Box<Online<f64>>,
+        online: Box<OnlineSignature<f64>>,
         length: usize,
     },
     Increments,

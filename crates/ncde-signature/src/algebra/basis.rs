@@ -45,7 +45,7 @@ pub enum Basis {
 pub struct LieBasis {
     shape: Shape,
     basis: Basis,
-    /// Empty when expanded.
+    /// The bracketing of each element; empty for [`Basis::Expanded`].
     trees: Vec<Tree>,
     /// The level of each Lyndon word and its place there.
     leads: Vec<(usize, usize)>,
@@ -53,9 +53,9 @@ pub struct LieBasis {
     substitution: Sparse,
     /// Row `w`: the Hall coordinates of `P_w`; empty unless Hall.
     to_hall: Sparse,
-    /// Row of an element: its expansion. Only going back needs it.
+    /// For each element its expansion; built when `expand` is first called.
     expansions: OnceLock<Result<Sparse, Error>>,
-    /// Row of a coordinate: the words it is a sum over. Only kernels of other devices need it.
+    /// For each coordinate the words it is a sum over; built when `combinations` is first called.
     combinations: OnceLock<Result<Sparse, Error>>,
 }
 
@@ -134,7 +134,7 @@ impl LieBasis {
         tree::labels(&self.trees)
     }
 
-    /// How each coordinate's element is bracketed; nothing when expanded.
+    /// The bracketing of each coordinate's element; empty when expanded.
     pub fn trees(&self) -> &[Tree] {
         &self.trees
     }
@@ -147,7 +147,7 @@ impl LieBasis {
         tree::degrees(&self.trees)
     }
 
-    /// Coordinates of an expanded Lie element. What is not Lie in `expanded` is not looked at.
+    /// The coordinates of an expanded Lie element. Parts of `expanded` outside the Lie algebra are ignored.
     ///
     /// # Errors
     /// If the length is wrong.
@@ -205,7 +205,7 @@ impl LieBasis {
     }
 
     /// Each coordinate as a sum over words of its degree, `(place of the word, factor)`: what [`project`](Self::project) computes by substitution, as one sparse
-    /// integer matrix. For kernels that have a coordinate each and cannot wait for others. Made once, when it is asked for.
+    /// integer matrix. For kernels that compute all coordinates independently. Built on the first call.
     ///
     /// ```
     /// use ncde_signature::algebra::{Basis, LieBasis, Shape};
@@ -233,9 +233,9 @@ impl LieBasis {
         };
         let mut lyndon: Sparse = Vec::with_capacity(self.leads.len());
         for (&(level, lead), terms) in self.leads.iter().zip(&self.substitution) {
-            let own = (self.shape.level(level).start + lead, 1);
+            let lead_term = (self.shape.level(level).start + lead, 1);
             let others = terms.iter().flat_map(|&(v, c)| lyndon[v].iter().map(move |&(word, x)| (word, -c * x)));
-            let row = merged(std::iter::once(own).chain(others).collect());
+            let row = merged(std::iter::once(lead_term).chain(others).collect());
             lyndon.push(counted(row)?);
         }
         if self.basis == Basis::Lyndon {

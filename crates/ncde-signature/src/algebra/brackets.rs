@@ -24,9 +24,9 @@ pub(crate) fn too_large(shape: &Shape) -> Error {
     }
 }
 
-/// Calls `see(i, expansion)` with each element as a combination of words; ends with an error when `see` answers that it has had
-/// enough, or when the expansions below the last level, which are kept to build on, are too many.
-pub(crate) fn expand(shape: &Shape, trees: &[Tree], mut see: impl FnMut(usize, &[(usize, i64)]) -> bool) -> Result<(), Error> {
+/// Calls `visit(i, expansion)` with each element as a combination of words. It is an error if `visit` returns `false`, or if the stored
+/// expansions below the last level are too large.
+pub(crate) fn expand(shape: &Shape, trees: &[Tree], mut visit: impl FnMut(usize, &[(usize, i64)]) -> bool) -> Result<(), Error> {
     let degrees = tree::degrees(trees);
     let start = |k: usize| shape.level(k).start;
     let mut lower: Sparse = Vec::new();
@@ -47,19 +47,19 @@ pub(crate) fn expand(shape: &Shape, trees: &[Tree], mut see: impl FnMut(usize, &
                 merged(terms)
             }
         };
-        let enough = !see(i, &terms);
+        let stop = !visit(i, &terms);
         if degrees[i] < shape.depth() {
             entries += terms.len();
             lower.push(terms);
         }
-        if enough || entries > MAX_ENTRIES {
+        if stop || entries > MAX_ENTRIES {
             return Err(too_large(shape));
         }
     }
     Ok(())
 }
 
-/// Each Lyndon bracket in Hall coordinates; nothing if the tables grow too large.
+/// Each Lyndon bracket in Hall coordinates; `None` if the tables grow too large.
 pub(crate) fn lyndon_in_hall(lyndon: &[Tree], hall: &[Tree]) -> Option<Sparse> {
     let mut products = HallProducts::new(hall);
     let mut rows: Sparse = Vec::with_capacity(lyndon.len());
@@ -83,7 +83,7 @@ struct HallProducts<'a> {
     trees: &'a [Tree],
     place: HashMap<Tree, usize>,
     known: HashMap<(usize, usize), Row>,
-    /// Terms that may still be added up before this is called too much: time, and memory with it.
+    /// The number of terms that may still be added: a limit on time and memory.
     room: usize,
 }
 
@@ -131,10 +131,10 @@ impl<'a> HallProducts<'a> {
 /// Terms of the same column added up, zeros dropped, sorted.
 pub(crate) fn merged(mut terms: Row) -> Row {
     terms.sort_unstable_by_key(|&(column, _)| column);
-    terms.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
+    terms.dedup_by(|next, first| {
+        let same = next.0 == first.0;
         if same {
-            kept.1 += next.1;
+            first.1 += next.1;
         }
         same
     });

@@ -5,13 +5,13 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `shape` | dimensions, levels, memory before it is asked for |
+//! | `shape` | dimensions, levels, checked allocation |
 //! | `words` | words and their places, Lyndon words, Witt's formula, shuffles |
 //! | `tensor` | [`Tensor`]: product, inverse, exponential, logarithm, bracket, pairing |
 //! | `product`, `series` | the kernels below `Tensor` and below the log-signature, with their reverse passes |
 //! | `tree` | bracketings: standard factorisation, Hall sets, labels |
 //! | `brackets` | integer tables of brackets |
-//! | `basis` | [`LieBasis`]: coordinates of Lie elements, there and back |
+//! | `basis` | [`LieBasis`]: coordinates of Lie elements, both ways |
 
 pub(crate) mod basis;
 mod brackets;

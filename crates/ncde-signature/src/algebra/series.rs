@@ -32,12 +32,12 @@ impl Function {
     }
 }
 
-/// How many numbers [`forward`] needs beside its arguments, and [`backward`] twice.
+/// The scratch numbers of [`forward`]; [`backward`] needs twice as many.
 pub(crate) fn scratch(shape: &Shape) -> usize {
     stage_start(shape, 0)
 }
 
-/// The room of levels `1..=m`, for `m` below the depth: up to where the next level starts.
+/// The numbers of levels `1..=m`, for `m` below the depth, including the padding before the next level.
 fn stage_len(shape: &Shape, m: usize) -> usize {
     shape.level(m + 1).start
 }
@@ -96,8 +96,8 @@ pub(crate) fn backward<S: Simd, E: Number>(
     adjoints.fill(E::ZEROS);
     // f(s) = s R_1, then R_1 = c_1 + s R_2 and so on: the adjoint of R_k is complete when R_{k-1} has been undone.
     for k in 0..depth {
-        let (below, own) = adjoints.split_at_mut(stage_start(shape, k));
-        let g = if k == 0 { g } else { own };
+        let (below, stage) = adjoints.split_at_mut(stage_start(shape, k));
+        let g = if k == 0 { g } else { stage };
         let at = stage_start(shape, k + 1);
         let (r, dr) = (&stages[at..stage_start(shape, k)], &mut below[at..]);
         stage_backward(simd, shape, depth - k, s, E::splat(simd, f.coefficient(k + 1)), r, g, ds, dr);

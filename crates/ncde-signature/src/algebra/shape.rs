@@ -86,9 +86,9 @@ impl Shape {
     pub(crate) fn aligned(&self, multiple: usize) -> Self {
         let mut start = 0_usize;
         let mut place = |level: &Range<usize>| {
-            let own = start..start + level.len();
-            start = own.end.next_multiple_of(multiple);
-            own
+            let aligned = start..start + level.len();
+            start = aligned.end.next_multiple_of(multiple);
+            aligned
         };
         Self { width: self.width, levels: self.levels.iter().map(&mut place).collect() }
     }

@@ -217,7 +217,7 @@ pub(crate) fn product<T: Float>(a: &Tensor<T>, b: &Tensor<T>, out: &mut [T]) {
     dispatch(Product { a, b, out });
 }
 
-/// Behind [`Tensor::exp`] and its kin.
+/// Behind [`Tensor::exp`], [`Tensor::log`] and [`Tensor::inverse`].
 pub(crate) fn series<T: Float>(shape: &Shape, series: Function, s: &[T], stages: &mut [T], out: &mut [T]) {
     dispatch(PowerSeries { shape, series, s, stages, out });
 }

@@ -8,7 +8,7 @@
 use std::marker::PhantomData;
 
 use super::gaps::hold_outside;
-use super::grid::{Grid, Place};
+use super::grid::{Grid, KnotLocation, path_on_grid};
 use super::{Causality, Path, Series};
 use crate::{Error, Float};
 
@@ -35,9 +35,9 @@ impl<T: Float, C: Causality> Cubic<T, C> {
             let at = |index: usize| index * channels + channel;
             let observed = series.observed(channel)?;
             let times: Vec<f64> = observed.iter().map(|&index| knots[index]).collect();
-            let own: Vec<f64> = observed.iter().map(|&index| values[at(index)].to_f64()).collect();
+            let observations: Vec<f64> = observed.iter().map(|&index| values[at(index)].to_f64()).collect();
             hold_outside(&mut values, channels, channel, &observed);
-            for (piece, cubic) in fit(&times, &own).into_iter().enumerate() {
+            for (piece, cubic) in fit(&times, &observations).into_iter().enumerate() {
                 let (from, to) = (observed[piece], observed[piece + 1]);
                 let span = times[piece + 1] - times[piece];
                 for index in from..to {
@@ -46,7 +46,7 @@ impl<T: Float, C: Causality> Cubic<T, C> {
                     let (rise, cut) = restrict(cubic, start, scale);
                     pieces[at(index)] = cut.map(T::from_f64);
                     if index > from {
-                        values[at(index)] = T::from_f64(own[piece] + rise);
+                        values[at(index)] = T::from_f64(observations[piece] + rise);
                     }
                 }
             }
@@ -54,21 +54,21 @@ impl<T: Float, C: Causality> Cubic<T, C> {
         Ok(Self { grid, values, pieces, causality: PhantomData })
     }
 
-    fn value(&self, place: Place, channel: usize) -> T {
-        let at = place.interval * self.grid.channels() + channel;
+    fn value(&self, location: KnotLocation, channel: usize) -> T {
+        let at = location.interval * self.grid.channels() + channel;
         // The sum of the coefficients need not round to the next observation.
-        if place.fraction == 1.0 {
+        if location.fraction == 1.0 {
             return self.values[at + self.grid.channels()];
         }
-        let u = T::from_f64(place.fraction);
+        let u = T::from_f64(location.fraction);
         let [b, c, d] = self.pieces[at];
         self.values[at] + u * (b + u * (c + u * d))
     }
 
-    fn slope(&self, place: Place, channel: usize) -> T {
-        let [b, c, d] = self.pieces[place.interval * self.grid.channels() + channel].map(T::to_f64);
-        let u = place.fraction;
-        T::from_f64((b + u * (2.0 * c + u * 3.0 * d)) / self.grid.step(place.interval))
+    fn slope(&self, location: KnotLocation, channel: usize) -> T {
+        let [b, c, d] = self.pieces[location.interval * self.grid.channels() + channel].map(T::to_f64);
+        let u = location.fraction;
+        T::from_f64((b + u * (2.0 * c + u * 3.0 * d)) / self.grid.step(location.interval))
     }
 }
 
@@ -84,27 +84,13 @@ fn restrict([b, c, d]: [f64; 3], start: f64, scale: f64) -> (f64, [f64; 3]) {
 impl<T: Float, C: Causality> Path<T> for Cubic<T, C> {
     type Causality = C;
 
-    fn channels(&self) -> usize {
-        self.grid.channels()
-    }
-
-    fn knots(&self) -> &[f64] {
-        self.grid.knots()
-    }
-
-    fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("evaluate", t, out, |place, channel| self.value(place, channel))
-    }
+    path_on_grid!();
 
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |place, channel| self.slope(place, channel))
-    }
-
-    fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.difference(s, t, out, |place, channel| self.value(place, channel))
+        self.grid.fill("derivative", t, out, |location, channel| self.slope(location, channel))
     }
 
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
-        self.grid.polyline(s, t, refinement, vertices, |place, channel| self.value(place, channel))
+        self.grid.polyline(s, t, refinement, vertices, |location, channel| self.value(location, channel))
     }
 }

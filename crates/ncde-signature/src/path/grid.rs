@@ -1,8 +1,8 @@
 //! Knots, and where a time lies among them.
 //!
 //! `t = t_i + u (t_{i+1} - t_i)` with `0 <= u < 1`; only the last knot is the end, `u = 1`, of an interval.
-//! Finding `i` is a bisection, O(log n). The interpolations say what their value is at such a place;
-//! checking arguments and walking over channels and knots is done here, once.
+//! Finding `i` is a bisection, O(log n). An interpolation defines its value at such a location; this file checks
+//! arguments and iterates over channels and knots for all of them.
 
 use super::Series;
 use crate::{Error, Float};
@@ -23,7 +23,7 @@ pub(super) fn check_times(times: &[f64]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that a path can be made: two knots or more.
+/// Checks that there are two knots or more.
 pub(super) fn check_path(times: &[f64]) -> Result<(), Error> {
     match times.len() {
         0 => Err(Error::EmptySeries),
@@ -32,21 +32,21 @@ pub(super) fn check_path(times: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// The place of a time: a fraction of the way through a knot interval.
+/// A time and its location: the knot interval and the fraction of it that has passed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct KnotLocation {
     pub(super) time: f64,
     pub(super) interval: usize,
     pub(super) fraction: f64,
 }
 
-impl Place {
-    fn is_before(self, other: Place) -> bool {
+impl KnotLocation {
+    fn is_before(self, other: KnotLocation) -> bool {
         (self.interval, self.fraction) < (other.interval, other.fraction)
     }
 }
 
-/// The knots of a path of so many channels.
+/// The knots of a path and its number of channels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grid {
     knots: Vec<f64>,
@@ -76,7 +76,7 @@ impl Grid {
         self.knots[interval + 1] - self.knots[interval]
     }
 
-    pub(super) fn locate(&self, time: f64) -> Result<Place, Error> {
+    pub(super) fn locate(&self, time: f64) -> Result<KnotLocation, Error> {
         let (start, end) = self.domain();
         // Written so that NaN fails too.
         if !(start <= time && time <= end) {
@@ -85,10 +85,10 @@ impl Grid {
         let after = self.knots.partition_point(|&knot| knot <= time);
         let interval = (after - 1).min(self.knots.len() - 2);
         let fraction = (time - self.knots[interval]) / self.step(interval);
-        Ok(Place { time, interval, fraction })
+        Ok(KnotLocation { time, interval, fraction })
     }
 
-    fn locate_interval(&self, s: f64, t: f64) -> Result<(Place, Place), Error> {
+    fn locate_interval(&self, s: f64, t: f64) -> Result<(KnotLocation, KnotLocation), Error> {
         let (first, last) = (self.locate(s)?, self.locate(t)?);
         if t < s {
             return Err(Error::Reversed { start: s, end: t });
@@ -96,18 +96,18 @@ impl Grid {
         Ok((first, last))
     }
 
-    /// Writes `f(place of t, channel)` for each channel.
+    /// Writes `f(location of t, channel)` for each channel.
     pub(super) fn fill<T: Float>(
         &self,
         operation: &'static str,
         t: f64,
         out: &mut [T],
-        f: impl Fn(Place, usize) -> T,
+        f: impl Fn(KnotLocation, usize) -> T,
     ) -> Result<(), Error> {
         self.check_width(operation, out.len())?;
-        let place = self.locate(t)?;
+        let location = self.locate(t)?;
         for (channel, out) in out.iter_mut().enumerate() {
-            *out = f(place, channel);
+            *out = f(location, channel);
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Grid {
         s: f64,
         t: f64,
         out: &mut [T],
-        value: impl Fn(Place, usize) -> T,
+        value: impl Fn(KnotLocation, usize) -> T,
     ) -> Result<(), Error> {
         self.check_width("increment", out.len())?;
         let (first, last) = self.locate_interval(s, t)?;
@@ -135,7 +135,7 @@ impl Grid {
         t: f64,
         refinement: usize,
         vertices: &mut Vec<T>,
-    ) -> Result<(Place, Place), Error> {
+    ) -> Result<(KnotLocation, KnotLocation), Error> {
         if refinement == 0 {
             return Err(Error::BadParameter { what: "the refinement of a polyline", wanted: "1 or more", seen: "`0`".into() });
         }
@@ -151,17 +151,17 @@ impl Grid {
         t: f64,
         refinement: usize,
         vertices: &mut Vec<T>,
-        value: impl Fn(Place, usize) -> T,
+        value: impl Fn(KnotLocation, usize) -> T,
     ) -> Result<(), Error> {
         let (first, last) = self.begin_polyline(s, t, refinement, vertices)?;
-        let mut push = |place| vertices.extend((0..self.channels).map(|channel| value(place, channel)));
+        let mut push = |location| vertices.extend((0..self.channels).map(|channel| value(location, channel)));
         push(first);
         for interval in first.interval..=last.interval {
             for piece in 0..refinement {
                 let fraction = piece as f64 / refinement as f64;
-                let place = Place { time: self.knots[interval] + fraction * self.step(interval), interval, fraction };
-                if first.is_before(place) && place.is_before(last) {
-                    push(place);
+                let location = KnotLocation { time: self.knots[interval] + fraction * self.step(interval), interval, fraction };
+                if first.is_before(location) && location.is_before(last) {
+                    push(location);
                 }
             }
         }
@@ -176,3 +176,25 @@ impl Grid {
         Err(Error::Size { operation, what: "`out` (one entry per channel)".into(), seen, wanted: self.channels })
     }
 }
+
+/// The methods of [`Path`](super::Path) that need only `self.grid` and `self.value(location, channel)`.
+macro_rules! path_on_grid {
+    () => {
+        fn channels(&self) -> usize {
+            self.grid.channels()
+        }
+
+        fn knots(&self) -> &[f64] {
+            self.grid.knots()
+        }
+
+        fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
+            self.grid.fill("evaluate", t, out, |location, channel| self.value(location, channel))
+        }
+
+        fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
+            self.grid.difference(s, t, out, |location, channel| self.value(location, channel))
+        }
+    };
+}
+pub(super) use path_on_grid;

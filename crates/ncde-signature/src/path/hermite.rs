@@ -30,7 +30,7 @@ impl<T: Float> Cubic<T, AtObservations> {
 }
 
 impl<T: Float> Cubic<T, Acausal> {
-    /// The same for each channel through its own observations, across gaps; constant before its first and
+    /// The Hermite cubic of each channel through its own observations, across gaps; constant before its first and
     /// after its last one.
     ///
     /// # Errors

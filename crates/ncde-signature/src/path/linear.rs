@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use super::gaps::hold_outside;
-use super::grid::{Grid, Place};
+use super::grid::{Grid, KnotLocation, path_on_grid};
 use super::{Acausal, AtObservations, Causality, Observed, Path, Series};
 use crate::{Error, Float};
 
@@ -90,44 +90,30 @@ impl<T: Float, C: Causality> Linear<T, C> {
         (self.values[at], self.values[at + self.grid.channels()])
     }
 
-    fn value(&self, place: Place, channel: usize) -> T {
-        let (a, b) = self.ends(place.interval, channel);
+    fn value(&self, location: KnotLocation, channel: usize) -> T {
+        let (a, b) = self.ends(location.interval, channel);
         // `a + (b - a)` need not round to `b`, and a path passes through its observations.
-        if place.fraction == 1.0 { b } else { between(a, b, place.fraction) }
+        if location.fraction == 1.0 { b } else { between(a, b, location.fraction) }
     }
 
-    fn slope(&self, place: Place, channel: usize) -> T {
-        let (a, b) = self.ends(place.interval, channel);
-        T::from_f64((b - a).to_f64() / self.grid.step(place.interval))
+    fn slope(&self, location: KnotLocation, channel: usize) -> T {
+        let (a, b) = self.ends(location.interval, channel);
+        T::from_f64((b - a).to_f64() / self.grid.step(location.interval))
     }
 }
 
 impl<T: Float, C: Causality> Path<T> for Linear<T, C> {
     type Causality = C;
 
-    fn channels(&self) -> usize {
-        self.grid.channels()
-    }
-
-    fn knots(&self) -> &[f64] {
-        self.grid.knots()
-    }
-
-    fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("evaluate", t, out, |place, channel| self.value(place, channel))
-    }
+    path_on_grid!();
 
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |place, channel| self.slope(place, channel))
-    }
-
-    fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.difference(s, t, out, |place, channel| self.value(place, channel))
+        self.grid.fill("derivative", t, out, |location, channel| self.slope(location, channel))
     }
 
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
         // Straight pieces need no refinement; 0 is still refused.
         let refinement = refinement.min(1);
-        self.grid.polyline(s, t, refinement, vertices, |place, channel| self.value(place, channel))
+        self.grid.polyline(s, t, refinement, vertices, |location, channel| self.value(location, channel))
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | path | between observations | causality |
 //! |---|---|---|
-//! | [`Rectilinear::new`] | holds, then jumps | [`Online`] |
+//! | [`Rectilinear::new`] | holds, then jumps | [`Causal`] |
 //! | [`Linear::new`] | straight | [`AtObservations`] |
 //! | [`Cubic::hermite`] | cubic, backward differences | [`AtObservations`] |
 //! | [`Linear::across_gaps`], [`Cubic::hermite_across_gaps`] | the same, each channel through its own observations | [`Acausal`] |
@@ -39,7 +39,7 @@ mod series;
 mod variation;
 mod windows;
 
-pub use causality::{Acausal, AtObservations, Causality, CausalityLevel, Online};
+pub use causality::{Acausal, AtObservations, Causal, Causality, CausalityLevel};
 pub use cubic::Cubic;
 pub use gaps::{Observed, Start};
 pub use linear::Linear;
@@ -55,7 +55,7 @@ use crate::{Error, Float};
 ///
 /// Every `out` has one entry per channel.
 pub trait Path<T: Float> {
-    /// How much of the future the values look at.
+    /// How much of the future the values depend on.
     type Causality: Causality;
 
     /// The number of channels `d`.

@@ -6,8 +6,8 @@
 //!
 //! Building copies the series, O(length x channels); evaluating is O(log length + channels).
 
-use super::grid::{Grid, Place};
-use super::{Observed, Online, Path};
+use super::grid::{Grid, KnotLocation, path_on_grid};
+use super::{Causal, Observed, Path};
 use crate::{Error, Float};
 
 /// Where a rectilinear path finds the time among its channels.
@@ -60,11 +60,11 @@ impl<T: Float> Rectilinear<T> {
         Ok(Self { grid, values: series.values().to_vec(), time })
     }
 
-    /// The last observation at or before a place.
-    fn latest(&self, place: Place) -> usize {
+    /// The last observation at or before a location.
+    fn latest(&self, location: KnotLocation) -> usize {
         // Not the fraction, which can round to 1 just before a jump: that would look ahead.
-        let jumped = place.time >= self.grid.knots()[place.interval + 1];
-        place.interval + usize::from(jumped)
+        let jumped = location.time >= self.grid.knots()[location.interval + 1];
+        location.interval + usize::from(jumped)
     }
 
     fn is_time(&self, channel: usize) -> bool {
@@ -75,33 +75,19 @@ impl<T: Float> Rectilinear<T> {
         if self.is_time(channel) { T::from_f64(time) } else { self.values[observation * self.grid.channels() + channel] }
     }
 
-    fn value(&self, place: Place, channel: usize) -> T {
-        self.held(self.latest(place), place.time, channel)
+    fn value(&self, location: KnotLocation, channel: usize) -> T {
+        self.held(self.latest(location), location.time, channel)
     }
 }
 
 impl<T: Float> Path<T> for Rectilinear<T> {
-    type Causality = Online;
+    type Causality = Causal;
 
-    fn channels(&self) -> usize {
-        self.grid.channels()
-    }
-
-    fn knots(&self) -> &[f64] {
-        self.grid.knots()
-    }
-
-    fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("evaluate", t, out, |place, channel| self.value(place, channel))
-    }
+    path_on_grid!();
 
     /// 1 for the time channel and 0 for the others, which move by jumps alone.
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
         self.grid.fill("derivative", t, out, |_, channel| if self.is_time(channel) { T::ONE } else { T::ZERO })
-    }
-
-    fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.difference(s, t, out, |place, channel| self.value(place, channel))
     }
 
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {

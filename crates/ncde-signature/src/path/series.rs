@@ -43,7 +43,7 @@ impl<T: Float> Series<T> {
         Self::checked(times, values, channels, Gaps::Forbidden)
     }
 
-    /// The same, but NaN means that the value is missing.
+    /// A series in which NaN marks a missing value.
     ///
     /// ```
     /// use ncde_signature::path::Series;

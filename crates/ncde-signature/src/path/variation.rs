@@ -141,7 +141,7 @@ fn programme(points: &Points, length: usize, p: f64) -> (f64, Vec<usize>) {
     let mut best = vec![0.0; length];
     let mut before = vec![0; length];
     for j in 1..length {
-        // What was best for the last point is a good guess for this one, and good guesses skip blocks.
+        // The best start for the last point is a good guess for this one, and a good guess skips more blocks.
         let guess = before[j - 1];
         let mut most = best[guess] + power(guess, j);
         let mut from = guess;

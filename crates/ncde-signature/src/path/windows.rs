@@ -12,10 +12,11 @@ const MAX_WINDOWS: f64 = (1_u64 << 28) as f64;
 
 /// How to cut the domain of a path into windows.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Windows {
-    /// Every so many observations: each window has this number of increments.
+    /// Windows of this number of increments.
     Observations(usize),
-    /// Every so much time, from the start of the domain.
+    /// Windows of this duration, from the start of the domain.
     Duration(f64),
     /// At these times; the ends of the domain may be left out.
     Times(Vec<f64>),

@@ -9,11 +9,11 @@ use crate::algebra::product::{multiply, multiply_backward};
 use crate::algebra::series::{self, Function};
 use crate::engine::Engine;
 use crate::signature::Signature;
-use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::plan;
 use crate::signature::transform::no_overflow;
 use crate::{Error, Float};
+use ncde_simd::Buffer;
 use ncde_simd::{Kernel, Simd, dispatch};
 
 impl Signature {

@@ -1,9 +1,8 @@
-//! What leaves the tensor algebra: the signature itself, or coordinates of its logarithm, and the way back in.
+//! The output of a state: the signature itself or coordinates of its logarithm, and the reverse pass.
 
 use crate::algebra::series::{self, Function};
 use crate::algebra::{LieBasis, Shape};
-use crate::signature::buffer::Buffer;
-use ncde_simd::Number;
+use ncde_simd::{Buffer, Number};
 use ncde_simd::{Kernel, Simd, call};
 
 /// The signature, or its logarithm in a basis.
@@ -31,13 +30,13 @@ pub(crate) struct Emitter<E> {
 }
 
 impl<E: Number> Emitter<E> {
-    /// How many numbers [`new`](Self::new) asks for.
-    pub(crate) fn room(output: &Output, layout: &Shape) -> usize {
+    /// The numbers that [`new`](Self::new) allocates.
+    pub(crate) fn workspace_len(output: &Output, layout: &Shape) -> usize {
         let (len, stages, lyndon) = Self::sizes(output, layout);
         output.len() + len + 2 * stages + lyndon
     }
 
-    /// Of a logarithm, of its stages, and of its Lyndon coordinates.
+    /// The sizes of a logarithm, of its stages and of its Lyndon coordinates.
     fn sizes(output: &Output, layout: &Shape) -> (usize, usize, usize) {
         match &output.log {
             None => (0, 0, 0),

@@ -1,7 +1,6 @@
-//! A few intervals computed side by side, one per lane of a [`Number`]: gather, compute, scatter.
+//! Several intervals computed together, one in each lane of a [`Number`]: gather, compute, scatter.
 //!
-//! With one lane this is simply one interval. Shorter neighbours are padded with zero increments at their end, which change
-//! nothing: `exp(0) = 1`.
+//! Shorter intervals are padded at their end with zero increments, which change nothing: `exp(0) = 1`.
 
 use crate::algebra::Shape;
 use crate::signature::emit::{Emitter, Output};
@@ -23,9 +22,9 @@ pub(crate) struct Scratch<E> {
 }
 
 impl<E: Number> Scratch<E> {
-    /// How many numbers [`new`](Self::new) asks for.
-    pub(crate) fn room(output: &Output, layout: &Shape) -> usize {
-        Track::<E>::room(layout) + Emitter::<E>::room(output, layout)
+    /// The numbers that [`new`](Self::new) allocates.
+    pub(crate) fn workspace_len(output: &Output, layout: &Shape) -> usize {
+        Track::<E>::workspace_len(layout) + Emitter::<E>::workspace_len(output, layout)
     }
 
     pub(crate) fn new(output: &Output, layout: &Shape) -> Self {
@@ -40,7 +39,7 @@ pub(crate) fn gather<S: Simd, E: Number>(simd: S, paths: &Paths<'_, E::Real>, in
     let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
     let rows = |interval: &Interval| &paths.path(interval.path)[interval.start * d..(interval.end + 1) * d];
     if intervals.iter().all(|interval| interval.steps() == steps) {
-        // The values first; differences then overwrite them from the front.
+        // Gathers the values, then overwrites them with their differences from the front.
         increments.resize((steps + 1) * d, E::ZEROS);
         let mut all: [&[E::Real]; MAX_WIDTH] = [&[]; MAX_WIDTH];
         for (row, interval) in all.iter_mut().zip(intervals) {
@@ -117,15 +116,15 @@ impl<E: Number> Kernel for Backward<'_, '_, E> {
         let (d, len) = (self.paths.channels(), self.output.len());
         let Scratch { increments, emitter, .. } = self.scratch;
         let most = self.intervals.iter().map(Interval::steps).max().unwrap_or(0);
-        let mut kept = Checkpoints::new(self.layout, most);
+        let mut checkpoints = Checkpoints::new(self.layout, most);
         let mut dx = vec![E::ZEROS; most * d];
         let groups = self.intervals.chunks(E::WIDTH).zip(self.gradient.chunks(E::WIDTH * len)).zip(self.out.chunks_mut(E::WIDTH));
         for ((intervals, gradient), out) in groups {
             gather(simd, self.paths, intervals, increments);
             let steps = increments.len() / d;
             let x = Increments { values: increments.as_slice(), order: Backwards };
-            let mut seed = Last { output: self.output, layout: self.layout, emitter, gradient, last: steps - 1 };
-            flow::backward(simd, self.layout, x, &mut kept, &mut dx, &mut seed);
+            let mut seed = LastStateSeed { output: self.output, layout: self.layout, emitter, gradient, last: steps - 1 };
+            flow::backward(simd, self.layout, x, &mut checkpoints, &mut dx, &mut seed);
             for (l, out) in out.iter_mut().enumerate() {
                 for (out, dx) in out.iter_mut().zip(&dx) {
                     *out = dx.lane(l);
@@ -135,8 +134,8 @@ impl<E: Number> Kernel for Backward<'_, '_, E> {
     }
 }
 
-/// Only the last state has a gradient.
-struct Last<'a, E: Number> {
+/// The gradient of the last state, where no other state has one.
+struct LastStateSeed<'a, E: Number> {
     output: &'a Output,
     layout: &'a Shape,
     emitter: &'a mut Emitter<E>,
@@ -144,7 +143,7 @@ struct Last<'a, E: Number> {
     last: usize,
 }
 
-impl<E: Number> Seed<E> for Last<'_, E> {
+impl<E: Number> Seed<E> for LastStateSeed<'_, E> {
     #[inline(always)]
     fn add<S: Simd>(&mut self, simd: S, tau: usize, state: &[E], adjoint: &mut [E]) {
         if tau != self.last {

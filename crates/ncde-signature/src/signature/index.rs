@@ -1,4 +1,4 @@
-//! Any interval, asked after the fact: signatures of dyadic stretches, multiplied when a question comes.
+//! The signature over any interval of a growing path, from stored signatures of dyadic stretches.
 //!
 //! Level 0 holds the signature of every [`LEAF`] increments, level `l` those of `2^l` leaves. An interval is a few single
 //! increments at each end and at most two stretches a level between: `O(LEAF + log n)` products, where inverses would need one,
@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::signature::tools::{Tools, check_observation};
+use crate::signature::stepper::{Stepper, check_observation};
 use crate::signature::{Paths, Signature};
 use crate::{Error, Float};
 
-/// Increments in the smallest stretch: below this, single steps are cheaper than products.
+/// The increments of the smallest stretch: below this, single steps are cheaper than products.
 const LEAF: usize = 16;
 
-/// A growing path whose signature over any interval can be had.
+/// A growing path that gives its signature over any interval.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -44,7 +44,7 @@ impl<T: Float> Index<T> {
         Self { signature: Arc::clone(signature), times: Vec::new(), values: Vec::new(), levels: Vec::new() }
     }
 
-    /// How many observations there are.
+    /// The number of observations.
     pub fn len(&self) -> usize {
         self.times.len()
     }
@@ -79,9 +79,9 @@ impl<T: Float> Index<T> {
     fn grow(&mut self, increments: usize) {
         let len = self.signature.shape().len();
         let mut leaf = vec![T::ZERO; len];
-        let mut work = Work::new(&self.signature);
+        let mut workspace = Workspace::new(&self.signature);
         for i in (increments - LEAF..increments).rev() {
-            work.step(&self.signature, self.row(i), self.row(i + 1), &mut leaf);
+            workspace.step(&self.signature, self.row(i), self.row(i + 1), &mut leaf);
         }
         let mut closed = leaf;
         let mut stretches = increments / LEAF;
@@ -108,9 +108,9 @@ impl<T: Float> Index<T> {
             return Err(Error::BadInterval { start, end, last: self.len().saturating_sub(1) });
         }
         let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut work = Work::new(&self.signature);
-        self.multiply(start, end, &mut state, &mut work);
-        work.read(&self.signature, &state)
+        let mut workspace = Workspace::new(&self.signature);
+        self.multiply(start, end, &mut state, &mut workspace);
+        workspace.read(&self.signature, &state)
     }
 
     /// The value from time `s` to time `t`, the path being linear between observations.
@@ -120,15 +120,15 @@ impl<T: Float> Index<T> {
     pub fn between(&self, s: f64, t: f64) -> Result<Vec<T>, Error> {
         let (first, last) = self.inside(s, t)?;
         let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut work = Work::new(&self.signature);
+        let mut workspace = Workspace::new(&self.signature);
         if first > last {
-            work.step(&self.signature, &self.at(s), &self.at(t), &mut state);
+            workspace.step(&self.signature, &self.at(s), &self.at(t), &mut state);
         } else {
-            work.step(&self.signature, self.row(last), &self.at(t), &mut state);
-            self.multiply(first, last, &mut state, &mut work);
-            work.step(&self.signature, &self.at(s), self.row(first), &mut state);
+            workspace.step(&self.signature, self.row(last), &self.at(t), &mut state);
+            self.multiply(first, last, &mut state, &mut workspace);
+            workspace.step(&self.signature, &self.at(s), self.row(first), &mut state);
         }
-        work.read(&self.signature, &state)
+        workspace.read(&self.signature, &state)
     }
 
     /// The reverse pass of [`between`](Self::between), and with the times of observations of
@@ -189,7 +189,7 @@ impl<T: Float> Index<T> {
     }
 
     /// `state <- S_[start, end] state`, from the end backwards, in the largest stretches that fit.
-    fn multiply(&self, start: usize, end: usize, state: &mut Vec<T>, work: &mut Work<T>) {
+    fn multiply(&self, start: usize, end: usize, state: &mut Vec<T>, workspace: &mut Workspace<T>) {
         let len = self.signature.shape().len();
         let mut at = end;
         while at > start {
@@ -199,14 +199,14 @@ impl<T: Float> Index<T> {
             };
             match (0..self.levels.len()).take_while(fits).last() {
                 None => {
-                    work.step(&self.signature, self.row(at - 1), self.row(at), state);
+                    workspace.step(&self.signature, self.row(at - 1), self.row(at), state);
                     at -= 1;
                 }
                 Some(level) => {
                     let span = LEAF << level;
                     let stretch = &self.levels[level][(at / span - 1) * len..][..len];
-                    <T as Engine>::join(&self.signature, stretch, state, &mut work.product);
-                    std::mem::swap(state, &mut work.product);
+                    <T as Engine>::join(&self.signature, stretch, state, &mut workspace.product);
+                    std::mem::swap(state, &mut workspace.product);
                     at -= span;
                 }
             }
@@ -237,19 +237,19 @@ impl<T: Float> Index<T> {
     }
 }
 
-/// What a question needs beside the state.
-struct Work<T: Float> {
+/// The working memory of a query.
+struct Workspace<T: Float> {
     x: Vec<T>,
     product: Vec<T>,
-    tools: Tools<T>,
+    stepper: Stepper<T>,
 }
 
-impl<T: Float> Work<T> {
+impl<T: Float> Workspace<T> {
     fn new(signature: &Signature) -> Self {
         Self {
             x: vec![T::ZERO; signature.shape().width()],
             product: vec![T::ZERO; signature.shape().len()],
-            tools: Tools::new(signature),
+            stepper: Stepper::new(signature),
         }
     }
 
@@ -258,10 +258,10 @@ impl<T: Float> Work<T> {
         for ((x, &from), &to) in self.x.iter_mut().zip(from).zip(to) {
             *x = to - from;
         }
-        self.tools.step(signature, state, &self.x);
+        self.stepper.step(signature, state, &self.x);
     }
 
     fn read(&mut self, signature: &Signature, state: &[T]) -> Result<Vec<T>, Error> {
-        self.tools.read(signature, state)
+        self.stepper.read(signature, state)
     }
 }

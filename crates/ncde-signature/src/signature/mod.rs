@@ -7,11 +7,10 @@
 //! | --- | --- |
 //! | of whole paths, of intervals, of every prefix, and gradients of these | [`Signature`] |
 //! | between signatures and log-signatures, and joining two | [`Signature::to_signature`], [`Signature::join`] |
-//! | push an observation, read the current value | [`Online`] |
+//! | one observation at a time, in constant memory | [`OnlineSignature`] |
 //! | of a window that moves with the path | [`Rolling`] |
-//! | of any interval, asked after the fact | [`Index`] |
+//! | of any interval of a growing path | [`Index`] |
 
-mod buffer;
 pub(crate) mod convert;
 mod emit;
 mod flow;
@@ -24,12 +23,12 @@ mod pieces;
 mod plan;
 mod rolling;
 mod step;
+pub(crate) mod stepper;
 mod stream;
-pub(crate) mod tools;
 mod transform;
 
 pub use index::Index;
-pub use online::{Memory, Online};
+pub use online::{OnlineSignature, SeriesState};
 pub use paths::{Interval, Paths};
 pub use rolling::Rolling;
 pub use transform::Signature;

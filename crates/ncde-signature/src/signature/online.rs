@@ -1,10 +1,10 @@
-//! Push an observation, read the current value: `S <- S exp(x)` in constant memory.
+//! The signature of a growing path, one observation at a time: `S <- S exp(x)` in constant memory.
 
 use std::sync::Arc;
 
 use crate::algebra::basis::want;
 use crate::signature::Signature;
-use crate::signature::tools::{Tools, check_observation};
+use crate::signature::stepper::{Stepper, check_observation};
 use crate::{Error, Float};
 
 /// The signature or log-signature of all observations so far.
@@ -13,9 +13,9 @@ use crate::{Error, Float};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use ncde_signature::{Online, Signature};
+/// use ncde_signature::{OnlineSignature, Signature};
 /// let transform = Arc::new(Signature::new(1, 2)?);
-/// let mut online = Online::new(&transform);
+/// let mut online = OnlineSignature::new(&transform);
 /// for x in [5.0, 6.0, 7.0] {
 ///     online.push(&[x])?;
 /// }
@@ -23,40 +23,40 @@ use crate::{Error, Float};
 /// # Ok::<(), ncde_signature::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Online<T: Float> {
+pub struct OnlineSignature<T: Float> {
     signature: Arc<Signature>,
     last: Option<Vec<T>>,
     increment: Vec<T>,
     /// Mirrored, so that an increment at the end is one step.
     state: Vec<T>,
-    usual: Vec<T>,
-    tools: Tools<T>,
+    unmirrored: Vec<T>,
+    stepper: Stepper<T>,
 }
 
-/// What an [`Online`] remembers of its series.
+/// The state of an [`OnlineSignature`], for [`swap`](OnlineSignature::swap).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Memory<T> {
+pub struct SeriesState<T> {
     /// The last observation.
     pub last: Option<Vec<T>>,
     /// The signature so far, in the order the kernel works in.
     pub state: Vec<T>,
 }
 
-impl<T: Float> Online<T> {
-    /// No observation yet.
+impl<T: Float> OnlineSignature<T> {
+    /// A path without observations.
     pub fn new(signature: &Arc<Signature>) -> Self {
         let zeros = |n: usize| vec![T::ZERO; n];
         Self {
             last: None,
             increment: zeros(signature.shape().width()),
             state: zeros(signature.shape().len()),
-            usual: zeros(signature.shape().len()),
-            tools: Tools::new(signature),
+            unmirrored: zeros(signature.shape().len()),
+            stepper: Stepper::new(signature),
             signature: Arc::clone(signature),
         }
     }
 
-    /// Takes the next observation.
+    /// Appends an observation.
     ///
     /// # Errors
     /// If it has the wrong number of channels or a value that is not finite; nothing is changed then.
@@ -69,7 +69,7 @@ impl<T: Float> Online<T> {
                     *x = new - *last;
                     *last = new;
                 }
-                self.tools.step(&self.signature, &mut self.state, &self.increment);
+                self.stepper.step(&self.signature, &mut self.state, &self.increment);
             }
         }
         Ok(())
@@ -80,31 +80,31 @@ impl<T: Float> Online<T> {
     /// # Errors
     /// If it has grown too large for the number type.
     pub fn value(&mut self) -> Result<Vec<T>, Error> {
-        self.signature.mirror().copy(self.signature.shape(), &self.state, &mut self.usual);
-        self.tools.read(&self.signature, &self.usual)
+        self.signature.mirror().copy(self.signature.shape(), &self.state, &mut self.unmirrored);
+        self.stepper.read(&self.signature, &self.unmirrored)
     }
 
-    /// Begins anew at the last observation: what is shown from now on is the value over the path since then.
+    /// Restarts at the last observation: from now on the value is over the path since then.
     pub fn restart(&mut self) {
         self.state.fill(T::ZERO);
     }
 
-    /// The memory of a series without observations, for [`swap`](Self::swap).
-    pub fn fresh(&self) -> Memory<T> {
-        Memory { last: None, state: vec![T::ZERO; self.state.len()] }
+    /// The state of a series without observations, for [`swap`](Self::swap).
+    pub fn fresh(&self) -> SeriesState<T> {
+        SeriesState { last: None, state: vec![T::ZERO; self.state.len()] }
     }
 
-    /// Puts one series away and goes on with another, so that many series share one set of working memory. O(1).
+    /// Exchanges the state with `series`, so that many series share one set of working memory. O(1).
     ///
     /// # Errors
-    /// If the other one is of another transform; nothing is changed then.
-    pub fn swap(&mut self, memory: &mut Memory<T>) -> Result<(), Error> {
-        want("an online signature", "the signature put away", memory.state.len(), self.state.len())?;
-        if let Some(last) = &memory.last {
+    /// If `series` belongs to another transform; nothing is changed then.
+    pub fn swap(&mut self, series: &mut SeriesState<T>) -> Result<(), Error> {
+        want("an online signature", "the signature put away", series.state.len(), self.state.len())?;
+        if let Some(last) = &series.last {
             check_observation(&self.signature, last)?;
         }
-        std::mem::swap(&mut self.last, &mut memory.last);
-        std::mem::swap(&mut self.state, &mut memory.state);
+        std::mem::swap(&mut self.last, &mut series.last);
+        std::mem::swap(&mut self.state, &mut series.state);
         Ok(())
     }
 

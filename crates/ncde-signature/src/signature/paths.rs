@@ -119,8 +119,8 @@ impl<'a, T: Float> Paths<'a, T> {
         Error::OneObservation { what }
     }
 
-    /// Results were not finite: says which value is to blame, or that the numbers grew too large.
-    pub(crate) fn blame(&self) -> Error {
+    /// The error for results that are not finite: it names the first value that is not, or reports an overflow.
+    pub(crate) fn not_finite_error(&self) -> Error {
         let Some(place) = self.values.iter().position(|x| !x.is_finite()) else {
             return overflow(self.values);
         };

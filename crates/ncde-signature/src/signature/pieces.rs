@@ -1,4 +1,4 @@
-//! Long intervals in pieces, so that one long path uses every lane and every thread: `S = S_1 S_2 ... S_K` (Chen).
+//! Long intervals cut into pieces, so that one long path uses all lanes and threads: `S = S_1 S_2 ... S_K` (Chen).
 //!
 //! How an interval is cut depends on its length alone, so results depend neither on threads nor on the batch. The reverse pass
 //! goes back through the products, `P_k = P_{k-1} S_k`, and then through all pieces at once. Memory is a few times `K |S|`, and `K`
@@ -12,26 +12,26 @@ use crate::signature::{Interval, Paths, Signature};
 use crate::{Error, Float};
 
 /// Intervals of more increments than this are cut.
-const LONG: usize = 4096;
+const MIN_STEPS_TO_CUT: usize = 4096;
 
-/// No piece is shorter than this (but the last of its interval), or joining would be felt.
-const SHORTEST: usize = 1024;
+/// The least increments of a piece, except the last of its interval: shorter pieces would spend too much time on joining.
+const MIN_PIECE_STEPS: usize = 1024;
 
-/// No interval has more pieces than this: enough for the lanes of several threads.
+/// The most pieces of an interval: enough for the lanes of several threads.
 const MAX_PIECES: usize = 64;
 
-/// Whether any interval is worth cutting.
+/// Whether any interval is long enough to be cut.
 pub(crate) fn any_long(intervals: &[Interval]) -> bool {
-    intervals.iter().any(|interval| interval.steps() > LONG)
+    intervals.iter().any(|interval| interval.steps() > MIN_STEPS_TO_CUT)
 }
 
-/// The pieces of all intervals, and how many each has.
+/// The pieces of all intervals, and the number of pieces of each.
 fn cut(intervals: &[Interval]) -> (Vec<Interval>, Vec<usize>) {
     let mut pieces = Vec::new();
     let mut counts = Vec::with_capacity(intervals.len());
     for &Interval { path, start, end } in intervals {
         let steps = end - start;
-        let size = if steps > LONG { steps.div_ceil(MAX_PIECES).max(SHORTEST) } else { steps };
+        let size = if steps > MIN_STEPS_TO_CUT { steps.div_ceil(MAX_PIECES).max(MIN_PIECE_STEPS) } else { steps };
         let before = pieces.len();
         pieces.extend((start..end).step_by(size).map(|start| Interval { path, start, end: end.min(start + size) }));
         counts.push(pieces.len() - before);
@@ -39,18 +39,18 @@ fn cut(intervals: &[Interval]) -> (Vec<Interval>, Vec<usize>) {
     (pieces, counts)
 }
 
-/// Each interval's rows of an array with `row` numbers a piece.
+/// The rows of each interval in an array with `row` numbers for each piece.
 fn rows_of<'a, T>(mut all: &'a [T], counts: &[usize], row: usize) -> Vec<&'a [T]> {
     let mut parts = Vec::with_capacity(counts.len());
     for count in counts {
-        let (own, rest) = all.split_at(count * row);
-        parts.push(own);
+        let (part, rest) = all.split_at(count * row);
+        parts.push(part);
         all = rest;
     }
     parts
 }
 
-/// Results of intervals of which some are long.
+/// The results of intervals of which some are long.
 pub(crate) fn forward<T: Float>(signature: &Signature, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
     let len = signature.shape().len();
     let (pieces, counts) = cut(intervals);
@@ -69,8 +69,8 @@ fn prefixes<T: Float>(signature: &Signature, pieces: &[T]) -> Vec<T> {
     let len = signature.shape().len();
     let mut products = pieces.to_vec();
     for k in 1..pieces.len() / len {
-        let (before, own) = products.split_at_mut(k * len);
-        <T as Engine>::join(signature, &before[(k - 1) * len..], &pieces[k * len..][..len], &mut own[..len]);
+        let (before, rest) = products.split_at_mut(k * len);
+        <T as Engine>::join(signature, &before[(k - 1) * len..], &pieces[k * len..][..len], &mut rest[..len]);
     }
     products
 }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn pieces_cover_their_interval_and_depend_on_its_length_alone() {
         let long = Interval { path: 1, start: 3, end: 100_003 };
-        let short = Interval { path: 0, start: 0, end: LONG };
+        let short = Interval { path: 0, start: 0, end: MIN_STEPS_TO_CUT };
         let (pieces, counts) = cut(&[short, long]);
         assert_eq!(counts, [1, 64]);
         assert_eq!(pieces[0], short);

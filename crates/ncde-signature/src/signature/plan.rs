@@ -5,14 +5,14 @@
 
 use ncde_simd::Float;
 
-/// A state in lanes may take this much of a core's cache.
+/// The most bytes of a state in lanes, a part of a core's cache.
 const LANES_BYTES: usize = 1 << 17;
 
-/// The same for a forward pass, which touches most of it once in four steps, if there are groups of lanes enough to be shared among threads.
+/// The same for a forward pass, which reads most of the state once in four steps, if there are at least [`FORWARD_GROUPS`] groups of lanes.
 const FORWARD_BYTES: usize = 1 << 19;
 const FORWARD_GROUPS: usize = 4;
 
-/// A task should be at least this many multiply-adds, or handing it out costs more than it gains.
+/// The least multiply-adds of a task: smaller tasks cost more to schedule than they gain.
 const TASK_WORK: usize = 1 << 18;
 
 /// One number per element, or several paths side by side.
@@ -28,14 +28,14 @@ pub(crate) fn layout<T: Float>(intervals: usize, len: usize) -> Layout {
     if intervals >= lanes / 2 && len * lanes * size_of::<T>() <= LANES_BYTES { Layout::Lanes } else { Layout::Words }
 }
 
-/// The same for a forward pass that keeps no state but the last.
+/// The same for a forward pass that stores only the last state.
 pub(crate) fn forward_layout<T: Float>(intervals: usize, len: usize) -> Layout {
     let lanes = 64 / size_of::<T>();
     let fits = intervals >= FORWARD_GROUPS * lanes && len * lanes * size_of::<T>() <= FORWARD_BYTES;
     if fits { Layout::Lanes } else { layout::<T>(intervals, len) }
 }
 
-/// How many intervals make a task, a multiple of `width`.
+/// The number of intervals of a task, a multiple of `width`.
 pub(crate) fn task(intervals: usize, width: usize, steps: usize, len: usize) -> usize {
     let one = (2 * steps * len).max(1);
     let wanted = TASK_WORK.div_ceil(one).min(intervals.max(1));

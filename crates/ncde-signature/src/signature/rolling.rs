@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::signature::Signature;
-use crate::signature::tools::{Tools, check_observation};
+use crate::signature::stepper::{Stepper, check_observation};
 use crate::{Error, Float};
 
 /// The signature or log-signature of the last increments.
@@ -38,9 +38,9 @@ pub struct Rolling<T: Float> {
     back: Vec<T>,
     /// The oldest increment's is the last row.
     front: Vec<T>,
-    usual: Vec<T>,
+    unmirrored: Vec<T>,
     product: Vec<T>,
-    tools: Tools<T>,
+    stepper: Stepper<T>,
 }
 
 impl<T: Float> Rolling<T> {
@@ -61,9 +61,9 @@ impl<T: Float> Rolling<T> {
             increments: Vec::new(),
             back: zeros(len),
             front: Vec::new(),
-            usual: zeros(len),
+            unmirrored: zeros(len),
             product: zeros(len),
-            tools: Tools::new(signature),
+            stepper: Stepper::new(signature),
             signature: Arc::clone(signature),
         })
     }
@@ -90,7 +90,7 @@ impl<T: Float> Rolling<T> {
             *last = new;
         }
         let x = &self.increments[start..];
-        self.tools.step(&self.signature, &mut self.back, x);
+        self.stepper.step(&self.signature, &mut self.back, x);
         if self.steps() > self.window {
             self.drop_oldest();
         }
@@ -101,10 +101,10 @@ impl<T: Float> Rolling<T> {
     pub fn drop_oldest(&mut self) {
         let (d, len) = (self.signature.shape().width(), self.signature.shape().len());
         if self.front.is_empty() {
-            self.usual.fill(T::ZERO);
+            self.unmirrored.fill(T::ZERO);
             for x in self.increments.rchunks_exact(d) {
-                self.tools.step(&self.signature, &mut self.usual, x);
-                self.front.extend_from_slice(&self.usual);
+                self.stepper.step(&self.signature, &mut self.unmirrored, x);
+                self.front.extend_from_slice(&self.unmirrored);
             }
             self.increments.clear();
             self.back.fill(T::ZERO);
@@ -118,15 +118,15 @@ impl<T: Float> Rolling<T> {
     /// If it is too large for the number type.
     pub fn value(&mut self) -> Result<Vec<T>, Error> {
         let shape = self.signature.shape();
-        self.signature.mirror().copy(shape, &self.back, &mut self.usual);
+        self.signature.mirror().copy(shape, &self.back, &mut self.unmirrored);
         let state = if self.front.is_empty() {
-            &self.usual
+            &self.unmirrored
         } else {
             let top = &self.front[self.front.len() - shape.len()..];
-            <T as Engine>::join(&self.signature, top, &self.usual, &mut self.product);
+            <T as Engine>::join(&self.signature, top, &self.unmirrored, &mut self.product);
             &self.product
         };
-        self.tools.read(&self.signature, state)
+        self.stepper.read(&self.signature, state)
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
             for i in 0..=pushes {
                 rolling.push(&[f64::from(i)]).unwrap();
             }
-            assert!(rolling.tools.steps <= 2 * pushes as usize, "window {window}: {} steps", rolling.tools.steps);
+            assert!(rolling.stepper.steps <= 2 * pushes as usize, "window {window}: {} steps", rolling.stepper.steps);
         }
     }
 }

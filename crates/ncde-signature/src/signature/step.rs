@@ -19,22 +19,22 @@ use ncde_simd::Float;
 use ncde_simd::{Kernel, Simd, call};
 use ncde_simd::{Number, Term};
 
-/// How many numbers a chain takes: levels `1..N`.
+/// The numbers of a chain: levels `1..N`.
 pub(crate) fn chain_len(shape: &Shape) -> usize {
     shape.level(shape.depth()).start
 }
 
-/// How many numbers [`advance`] needs beside its arguments and a chain.
+/// The scratch numbers of [`advance`].
 pub(crate) fn scratch(shape: &Shape) -> usize {
     2 * shape.width() * shape.width() + shape.width()
 }
 
-/// How many numbers [`backward`] needs beside its arguments.
+/// The scratch numbers of [`backward`].
 pub(crate) fn scratch_backward(shape: &Shape) -> usize {
     2 * scratch(shape) + 2 * chain_len(shape)
 }
 
-/// `1 / n` for the factors of usual depths: a division in every chain of every step would be felt.
+/// `1 / n` for the factors of usual depths: a division in every chain of every step would take measurable time.
 const INVERSES: [f64; 64] = {
     let mut table = [0.0; 64];
     let mut n = 1;
@@ -56,15 +56,16 @@ pub(crate) fn advance<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x
     advance_all_but::<S, E, 1>(simd, shape, s, x, scratch, chain);
 }
 
-/// Loops along words shorter than so many bytes are not worth having two levels wait: there would be more of them.
-const SHORT_ROW: usize = 512;
+/// The least bytes of a row of words for which two levels wait: with shorter rows there would be more and shorter loops.
+const MIN_ROW_BYTES: usize = 512;
 
-/// How many of the last levels wait for several steps. A chain has to have a level below them. Two: its words have to fill a few registers; three: in lanes, and there has to be room behind what is kept of a chain.
+/// The number of last levels that wait for several steps. A chain must have a level below them. Two levels wait if a row fills a few registers;
+/// three wait in lanes only, and need free memory behind the stored part of a chain.
 pub(crate) fn waiting<E: Number>(shape: &Shape) -> usize {
     let (depth, lanes) = (shape.depth(), E::WIDTH > 1);
     if lanes && depth >= 5 && shape.width() >= 2 {
         3
-    } else if depth >= 4 && (lanes || shape.level(depth - 2).len() * size_of::<E>() >= SHORT_ROW) {
+    } else if depth >= 4 && (lanes || shape.level(depth - 2).len() * size_of::<E>() >= MIN_ROW_BYTES) {
         2
     } else {
         1
@@ -110,7 +111,7 @@ impl<E: Number, const WAITING: usize> Kernel for Advance<'_, E, WAITING> {
             outer(simd, q, x, x);
             // Chain k writes levels below k only, so that the top one's last level survives the others.
             for k in (3..=depth).rev() {
-                // Where levels wait, no chain climbs beyond the last that does not. What the top ones reach is kept where T_{k-1} would be.
+                // A chain stops below the waiting levels; its last T is stored where T_{k-1} would be.
                 let top = (k - 1).min(depth - WAITING);
                 climb_to(simd, shape, [k, top, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
                 if k + WAITING <= depth {
@@ -181,10 +182,10 @@ pub(crate) fn finish_two<S: Simd, E: Number, const STEPS: usize>(
     x: [&[E]; STEPS],
     chains: [&[E]; STEPS],
 ) {
-    let (lower, kept) = (shape.level(shape.depth() - 2), shape.level(shape.depth() - 1).start);
+    let (lower, top) = (shape.level(shape.depth() - 2), shape.level(shape.depth() - 1).start);
     let mut terms = [Term { x: x[0], t: &[], u: &[] }; STEPS];
     for ((term, x), chain) in terms.iter_mut().zip(x).zip(chains) {
-        *term = Term { x, t: &chain[kept..][..lower.len()], u: &chain[lower.clone()] };
+        *term = Term { x, t: &chain[top..][..lower.len()], u: &chain[lower.clone()] };
     }
     call(simd, FinishTwo { shape, s, terms });
 }
@@ -206,10 +207,10 @@ impl<E: Number, const STEPS: usize> Kernel for FinishTwo<'_, E, STEPS> {
     }
 }
 
-/// Numbers of level `N-2` that are kept at a time: they stay in the nearest cache.
-const FEW_WORDS: usize = 16;
+/// The numbers of level `N-2` in a block, which stays in the first-level cache.
+const BLOCK_WORDS: usize = 16;
 
-/// Levels `N-2` to `N` of several steps, the first one's `x` and chain first: the sums of one step after the other. What is left of the chains is of no use.
+/// Levels `N-2` to `N` of several steps, the first one's `x` and chain first: the sums of one step after the other. The chains are overwritten.
 #[inline(always)]
 pub(crate) fn finish_three<S: Simd, E: Number, const STEPS: usize>(
     simd: S,
@@ -240,17 +241,17 @@ impl<E: Number, const STEPS: usize> Kernel for FinishThree<'_, E, STEPS> {
         let (s, z) = s.split_at_mut(level(0).start);
         let (s, y) = s.split_at_mut(level(1).start);
         let w = &mut s[level(2)];
-        for start in (0..n).step_by(FEW_WORDS) {
-            let count = FEW_WORDS.min(n - start);
+        for start in (0..n).step_by(BLOCK_WORDS) {
+            let count = BLOCK_WORDS.min(n - start);
             for (a, w) in w.chunks_exact_mut(n).enumerate() {
                 let w = &mut w[start..start + count];
                 for (x, chain) in x.iter().zip(&mut chains) {
-                    let (chain, own) = chain.split_at_mut(top);
-                    let (t, own) = own.split_at_mut(n);
-                    E::axpb(simd, &mut own[..count], x[a].times(simd, inverse(simd, 3)), &t[start..start + count], w);
-                    let (chain, own) = chain.split_at_mut(middle);
-                    let (t, own) = own.split_at_mut(n);
-                    E::axpb(simd, &mut own[..count], x[a].times(simd, inverse(simd, 2)), &t[start..start + count], w);
+                    let (chain, rest) = chain.split_at_mut(top);
+                    let (t, risen) = rest.split_at_mut(n);
+                    E::axpb(simd, &mut risen[..count], x[a].times(simd, inverse(simd, 3)), &t[start..start + count], w);
+                    let (chain, rest) = chain.split_at_mut(middle);
+                    let (t, risen) = rest.split_at_mut(n);
+                    E::axpb(simd, &mut risen[..count], x[a].times(simd, inverse(simd, 2)), &t[start..start + count], w);
                     E::axpy(simd, w, x[a], &chain[low + start..][..count]);
                 }
                 let mut terms = [Term { x: x[0], t: &[], u: &[] }; STEPS];
@@ -314,10 +315,10 @@ fn climb_to<S: Simd, E: Number>(
     E::axpy(simd, t, inverse(simd, k * (k - 1)), q);
     for j in 3..=top {
         let level = shape.level(j);
-        let (below, own) = chain.split_at_mut(begin(j));
+        let (below, rest) = chain.split_at_mut(begin(j));
         let t = &below[shape.level(j - 1)];
         E::scale(simd, scaled, inverse(simd, k - j + 1), x);
-        E::add_outer(simd, &mut own[..level.len()], Some(&s[level]), [scaled], [t]);
+        E::add_outer(simd, &mut rest[..level.len()], Some(&s[level]), [scaled], [t]);
     }
 }
 
@@ -375,17 +376,17 @@ impl<E: Number> Kernel for Backward<'_, E> {
             E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], E::ONES, &mut climbing[below], dx);
             for j in (3..k).rev() {
                 let (level, under) = (shape.level(j), shape.level(j - 1));
-                let (below, own) = climbing.split_at_mut(level.start);
-                let own = &own[..level.len()];
-                E::axpy(simd, &mut adjoint[level], E::ONES, own);
+                let (below, rest) = climbing.split_at_mut(level.start);
+                let d_level = &rest[..level.len()];
+                E::axpy(simd, &mut adjoint[level], E::ONES, d_level);
                 let factor: E = inverse(simd, k - j + 1);
                 E::scale(simd, scaled, factor, x);
-                E::contract(simd, own, [scaled, &chain[under.clone()]], factor, &mut below[under], dx);
+                E::contract(simd, d_level, [scaled, &chain[under.clone()]], factor, &mut below[under], dx);
             }
-            let own = &climbing[shape.level(2)];
-            E::axpy(simd, &mut adjoint[shape.level(2)], E::ONES, own);
-            E::axpy(simd, dp, inverse(simd, k - 1), own);
-            E::axpy(simd, dq, inverse(simd, k * (k - 1)), own);
+            let d_t2 = &climbing[shape.level(2)];
+            E::axpy(simd, &mut adjoint[shape.level(2)], E::ONES, d_t2);
+            E::axpy(simd, dp, inverse(simd, k - 1), d_t2);
+            E::axpy(simd, dq, inverse(simd, k * (k - 1)), d_t2);
         }
         for a in 0..d {
             let row = &dp[a * d..][..d];

@@ -1,4 +1,4 @@
-//! Every prefix: row `t` of the result is the signature of the path up to observation `t + 1`, and the reverse pass.
+//! Every prefix of a path: row `t` of the result is the signature of the path up to observation `t + 1`, and the reverse pass.
 //!
 //! Time runs forwards, so the state is mirrored: `M(S_t exp(x)) = exp(x) M(S_t)`.
 
@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use crate::algebra::Shape;
 use crate::algebra::basis::want;
-use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::flow::{self, Checkpoints, Forwards, Increments, Seed};
 use crate::signature::group::{Scratch, gather};
@@ -14,11 +13,11 @@ use crate::signature::plan::{self, Layout};
 use crate::signature::transform::{finite, finite_gradient};
 use crate::signature::{Interval, Paths, Signature};
 use crate::{Error, Float};
-use ncde_simd::Number;
+use ncde_simd::{Buffer, Number};
 use ncde_simd::{Kernel, Simd, dispatch};
 
 impl Signature {
-    /// Of every prefix of every path, one path after the other: `[sum of (length - 1), len]`.
+    /// The results for every prefix of every path, one path after the other: `[sum of (length - 1), len]`.
     ///
     /// # Errors
     /// As for [`of`](Self::of).
@@ -44,7 +43,7 @@ impl Signature {
         out: &mut [E::Real],
     ) -> Result<(), Error> {
         let layout = self.layout::<E>();
-        self.room::<E>(Scratch::<E>::room(self.output(), &layout) + layout.len())?;
+        self.check_workspace::<E>(Scratch::<E>::workspace_len(self.output(), &layout) + layout.len())?;
         let mut out = split(out, intervals, self.len());
         intervals.par_chunks(E::WIDTH).zip(out.par_chunks_mut(E::WIDTH)).for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
@@ -88,12 +87,12 @@ impl Signature {
     ) -> Result<(), Error> {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let layout = self.layout::<E>();
-        let scratch = Scratch::<E>::room(self.output(), &layout) + 2 * layout.len();
-        self.room::<E>(Checkpoints::<E>::room(&layout, steps).saturating_add(scratch))?;
+        let scratch = Scratch::<E>::workspace_len(self.output(), &layout) + 2 * layout.len();
+        self.check_workspace::<E>(Checkpoints::<E>::workspace_len(&layout, steps).saturating_add(scratch))?;
         let mut gradients = Vec::with_capacity(intervals.len());
         for interval in intervals {
-            let (own, rest) = gradient.split_at(interval.steps() * self.len());
-            gradients.push(own);
+            let (rows, rest) = gradient.split_at(interval.steps() * self.len());
+            gradients.push(rows);
             gradient = rest;
         }
         let mut out = split(out, intervals, paths.channels());
@@ -112,12 +111,12 @@ fn rows(intervals: &[Interval]) -> usize {
     intervals.iter().map(Interval::steps).sum()
 }
 
-/// The part of each interval in an array of `row` numbers a step.
+/// The part of each interval in an array with `row` numbers for each step.
 pub(crate) fn split<'a, T>(mut all: &'a mut [T], intervals: &[Interval], row: usize) -> Vec<&'a mut [T]> {
     let mut parts = Vec::with_capacity(intervals.len());
     for interval in intervals {
-        let (own, rest) = all.split_at_mut(interval.steps() * row);
-        parts.push(own);
+        let (part, rest) = all.split_at_mut(interval.steps() * row);
+        parts.push(part);
         all = rest;
     }
     parts
@@ -148,12 +147,12 @@ impl<E: Number> Kernel for Forward<'_, '_, E> {
         let (d, len) = (self.layout.width(), output.len());
         let Scratch { increments, track, emitter } = self.scratch;
         gather(simd, self.paths, self.intervals, increments);
-        let mut usual = Buffer::zeros(self.layout.len());
+        let mut unmirrored = Buffer::zeros(self.layout.len());
         track.state.fill(E::ZEROS);
         for (tau, x) in increments.chunks_exact(d).enumerate() {
             track.step(simd, self.layout, x);
-            mirror.copy(self.layout, &track.state, &mut usual);
-            emitter.emit(simd, output, self.layout, &usual);
+            mirror.copy(self.layout, &track.state, &mut unmirrored);
+            emitter.emit(simd, output, self.layout, &unmirrored);
             for (l, out) in self.out.iter_mut().enumerate() {
                 if let Some(out) = out.get_mut(tau * len..(tau + 1) * len) {
                     for (out, x) in out.iter_mut().zip(&emitter.out) {
@@ -182,19 +181,19 @@ impl<E: Number> Kernel for Backward<'_, '_, E> {
         let layout = self.layout;
         let Scratch { increments, emitter, .. } = self.scratch;
         gather(simd, self.paths, self.intervals, increments);
-        let mut kept = Checkpoints::new(layout, increments.len() / layout.width());
+        let mut checkpoints = Checkpoints::new(layout, increments.len() / layout.width());
         let mut dx = vec![E::ZEROS; increments.len()];
         let x = Increments { values: increments.as_slice(), order: Forwards };
-        let mut every = Every {
+        let mut seed = StreamSeed {
             signature: self.signature,
             layout,
             lower: &layout.lower(),
             emitter,
             gradients: self.gradients,
-            usual: Buffer::zeros(layout.len()),
-            of_usual: Buffer::zeros(layout.len()),
+            unmirrored: Buffer::zeros(layout.len()),
+            d_unmirrored: Buffer::zeros(layout.len()),
         };
-        flow::backward(simd, layout, x, &mut kept, &mut dx, &mut every);
+        flow::backward(simd, layout, x, &mut checkpoints, &mut dx, &mut seed);
         for (l, out) in self.out.iter_mut().enumerate() {
             for (out, dx) in out.iter_mut().zip(&dx) {
                 *out = dx.lane(l);
@@ -203,18 +202,18 @@ impl<E: Number> Kernel for Backward<'_, '_, E> {
     }
 }
 
-/// Every state has a gradient.
-struct Every<'a, E: Number> {
+/// The gradients of all states, for a stream.
+struct StreamSeed<'a, E: Number> {
     signature: &'a Signature,
     layout: &'a Shape,
     lower: &'a Shape,
     emitter: &'a mut Emitter<E>,
     gradients: &'a [&'a [E::Real]],
-    usual: Buffer<E>,
-    of_usual: Buffer<E>,
+    unmirrored: Buffer<E>,
+    d_unmirrored: Buffer<E>,
 }
 
-impl<E: Number> Seed<E> for Every<'_, E> {
+impl<E: Number> Seed<E> for StreamSeed<'_, E> {
     #[inline(always)]
     fn add<S: Simd>(&mut self, simd: S, tau: usize, state: &[E], adjoint: &mut [E]) {
         let (output, mirror) = (self.signature.output(), self.signature.mirror());
@@ -225,9 +224,9 @@ impl<E: Number> Seed<E> for Every<'_, E> {
                 out.set_lane(l, g);
             }
         }
-        mirror.copy(self.lower, state, &mut self.usual);
-        self.of_usual.fill(E::ZEROS);
-        self.emitter.backward(simd, output, self.layout, &self.usual, &mut self.of_usual);
-        mirror.add(simd, self.layout, &self.of_usual, adjoint);
+        mirror.copy(self.lower, state, &mut self.unmirrored);
+        self.d_unmirrored.fill(E::ZEROS);
+        self.emitter.backward(simd, output, self.layout, &self.unmirrored, &mut self.d_unmirrored);
+        mirror.add(simd, self.layout, &self.d_unmirrored, adjoint);
     }
 }

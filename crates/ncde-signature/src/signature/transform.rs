@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use crate::algebra::basis::want;
 use crate::algebra::{Basis, LieBasis, Shape, words};
-use crate::signature::buffer::LINE;
 use crate::signature::emit::Output;
 use crate::signature::flow::Checkpoints;
 use crate::signature::group::{Backward, Forward, Scratch};
@@ -14,10 +13,10 @@ use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
 use crate::signature::{Interval, Paths, pieces, stream};
 use crate::{Error, Float};
-use ncde_simd::Number;
 use ncde_simd::dispatch;
+use ncde_simd::{CACHE_LINE, Number};
 
-/// How many numbers of increments' gradients are held at once before they are added to the path's.
+/// The most numbers of increment gradients that are stored before they are added to the path's gradient.
 const GRADIENT_BLOCK: usize = 1 << 21;
 
 /// The signature of depth `N` of paths with `d` channels, or their log-signature.
@@ -85,7 +84,7 @@ impl Signature {
         }
     }
 
-    /// The transform that gives signatures in the same algebra.
+    /// The transform to signatures (not logarithms) in the same algebra.
     pub(crate) fn plain(&self) -> Self {
         Self { output: Output { shape: self.output.shape.clone(), log: None }, mirror: self.mirror.clone() }
     }
@@ -98,7 +97,7 @@ impl Signature {
         &self.mirror
     }
 
-    /// Of whole paths: `[batch, len]`.
+    /// The results for whole paths, `[batch, len]`.
     ///
     /// # Errors
     /// If the channels are not those of this transform, a path has one observation only, a value is not finite, the result
@@ -107,8 +106,8 @@ impl Signature {
         self.intervals(paths, &paths.whole()?)
     }
 
-    /// The reverse pass of [`of`](Self::of): from the gradient of the results, `[batch, len]`, that of the path's values, in
-    /// their layout. Memory beside the input grows with the square root of the length, not with the length.
+    /// The reverse pass of [`of`](Self::of): from the gradient of the results, `[batch, len]`, to that of the path's values, in
+    /// their layout. Working memory grows with the square root of the length.
     ///
     /// # Errors
     /// As for [`of`](Self::of), or if the gradient has the wrong size.
@@ -116,7 +115,7 @@ impl Signature {
         self.intervals_backward(paths, &paths.whole()?, gradient)
     }
 
-    /// Of intervals of the paths, in the order given: `[intervals, len]`.
+    /// The results for intervals of the paths, in the order given, `[intervals, len]`.
     ///
     /// # Errors
     /// As for [`of`](Self::of), or if an interval is empty or outside its path.
@@ -141,7 +140,7 @@ impl Signature {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let task = plan::task(intervals.len(), E::WIDTH, steps, self.shape().len());
         let layout = self.layout::<E>();
-        self.room::<E>(Scratch::<E>::room(&self.output, &layout))?;
+        self.check_workspace::<E>(Scratch::<E>::workspace_len(&self.output, &layout))?;
         let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
@@ -209,7 +208,9 @@ impl Signature {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let task = plan::task(intervals.len(), E::WIDTH, 4 * steps, self.shape().len());
         let layout = self.layout::<E>();
-        self.room::<E>(Scratch::<E>::room(&self.output, &layout).saturating_add(Checkpoints::<E>::room(&layout, steps)))?;
+        self.check_workspace::<E>(
+            Scratch::<E>::workspace_len(&self.output, &layout).saturating_add(Checkpoints::<E>::workspace_len(&layout, steps)),
+        )?;
         let mut out = stream::split(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(task).zip(gradient.par_chunks(task * self.len())).zip(out.par_chunks_mut(task));
         tasks.for_each_init(
@@ -221,9 +222,9 @@ impl Signature {
         Ok(())
     }
 
-    /// The places of levels in working memory: each on a cache line of its own.
+    /// The layout of levels in working memory: each level starts on a cache line.
     pub(crate) fn layout<E: Number>(&self) -> Shape {
-        self.shape().aligned((LINE / size_of::<E>()).max(1))
+        self.shape().aligned((CACHE_LINE / size_of::<E>()).max(1))
     }
 
     pub(crate) fn check<T: Float>(&self, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<(), Error> {
@@ -235,8 +236,8 @@ impl Signature {
         want("a signature", "an observation", paths.channels(), self.shape().width())
     }
 
-    /// Asks for the scratch of all threads at once, to be refused here rather than to abort there.
-    pub(crate) fn room<E: Number>(&self, numbers: usize) -> Result<(), Error> {
+    /// Allocates the scratch of all threads at once as a test: too large a request is an error here, and would abort a thread later.
+    pub(crate) fn check_workspace<E: Number>(&self, numbers: usize) -> Result<(), Error> {
         let all = numbers.saturating_mul(E::WIDTH).saturating_mul(rayon::current_num_threads());
         self.shape().zeros::<E::Real>(1, all, "the working memory").map(drop)
     }
@@ -257,35 +258,35 @@ fn blocks(intervals: &[Interval], channels: usize) -> impl Iterator<Item = Range
     })
 }
 
-/// No NaN passes silently: what is not finite is blamed on a value of the paths, or on their size.
+/// Returns `out` if it is finite, else an error that names the value of the paths that is not, or their size.
 pub(crate) fn finite<T: Float>(paths: &Paths<'_, T>, out: Vec<T>) -> Result<Vec<T>, Error> {
-    if all_finite(&out) { Ok(out) } else { Err(paths.blame()) }
+    if all_finite(&out) { Ok(out) } else { Err(paths.not_finite_error()) }
 }
 
-/// As [`finite`], for the gradient of the paths' values, which may also suffer from the gradient given.
+/// As [`finite`], for the gradient of the paths' values; the given gradient may also be the cause.
 pub(crate) fn finite_gradient<T: Float>(paths: &Paths<'_, T>, gradient: &[T], out: Vec<T>) -> Result<Vec<T>, Error> {
     if all_finite(&out) {
         return Ok(out);
     }
     match gradient.iter().position(|g| !g.is_finite()) {
-        None => Err(paths.blame()),
+        None => Err(paths.not_finite_error()),
         Some(place) => Err(Error::GradientNotFinite { place, value: gradient[place].to_f64() }),
     }
 }
 
-/// As [`finite`], for numbers that come from finite ones.
+/// As [`finite`], where `input` is finite, so that the cause is an overflow.
 pub(crate) fn no_overflow<T: Float>(input: &[T], out: Vec<T>) -> Result<Vec<T>, Error> {
     if all_finite(&out) { Ok(out) } else { Err(overflow(input)) }
 }
 
-/// Says how large the input was.
+/// The error for an overflow, with the largest number of the input.
 pub(crate) fn overflow<T: ncde_simd::Float>(input: &[T]) -> Error {
     let largest = input.iter().map(|x| x.to_f64().abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
     Error::Overflow { largest }
 }
 
 fn all_finite<T: Float>(values: &[T]) -> bool {
-    // Without a short cut the test vectorises.
+    // Without a short cut the loop vectorises.
     let row_is_finite = |row: &[T]| row.iter().fold(true, |all, x| all & x.is_finite());
     values.par_chunks(1 << 14).all(row_is_finite)
 }

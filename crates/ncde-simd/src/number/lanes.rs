@@ -1,4 +1,4 @@
-//! Several paths side by side: the lanes are the vector, and loops go from element to element.
+//! One number for each of several paths: the lanes form the vector, and loops go from element to element.
 
 use crate::Float;
 use crate::number::{Number, Term};
@@ -17,12 +17,12 @@ impl<T: Float, const W: usize> Lanes<T, W> {
     }
 }
 
-/// Registers of a stretch of [`Number::add_two`].
-const STRETCH: usize = 16;
+/// The registers of a block of [`Number::add_two`].
+const BLOCK: usize = 16;
 
-/// `x a + b` where there are no registers to speak of: a function of its own, of which there is one.
+/// `x a + b` without vector instructions: not inlined, to keep the code small.
 #[inline(never)]
-fn fma_plainly<T: Float, const W: usize>(x: &[T; W], a: &[T; W], b: &[T; W]) -> [T; W] {
+fn fma_scalar<T: Float, const W: usize>(x: &[T; W], a: &[T; W], b: &[T; W]) -> [T; W] {
     let mut out = *b;
     for i in 0..W {
         out[i] = x[i] * a[i] + out[i];
@@ -38,11 +38,11 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     #[inline(always)]
     fn splat<S: Simd>(simd: S, x: T) -> Self {
         let mut out = Self::ZEROS;
-        let (own, x) = (T::split_mut::<S>(&mut out.0).0, T::broadcast(simd, x));
+        let (registers, x) = (T::split_mut::<S>(&mut out.0).0, T::broadcast(simd, x));
         match const { Self::registers::<S>() } {
-            1 => own[0] = x,
-            2 => (own[0], own[1]) = (x, x),
-            _ => own.fill(x),
+            1 => registers[0] = x,
+            2 => (registers[0], registers[1]) = (x, x),
+            _ => registers.fill(x),
         }
         out
     }
@@ -57,7 +57,7 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     #[inline(always)]
     fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self {
         if const { S::IS_SCALAR } {
-            return Self(fma_plainly(&self.0, &a.0, &b.0));
+            return Self(fma_scalar(&self.0, &a.0, &b.0));
         }
         let mut out = b;
         let (x, a, sum) = (T::split::<S>(&self.0).0, T::split::<S>(&a.0).0, T::split_mut::<S>(&mut out.0).0);
@@ -135,11 +135,11 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
     }
     #[inline(always)]
     fn total<S: Simd>(self, simd: S) -> T {
-        let own = T::split::<S>(&self.0).0;
+        let registers = T::split::<S>(&self.0).0;
         match const { Self::registers::<S>() } {
-            1 => <T as Vector>::total(simd, own[0]),
-            2 => <T as Vector>::total(simd, own[0]) + <T as Vector>::total(simd, own[1]),
-            _ => own.iter().map(|&part| <T as Vector>::total(simd, part)).sum(),
+            1 => <T as Vector>::total(simd, registers[0]),
+            2 => <T as Vector>::total(simd, registers[0]) + <T as Vector>::total(simd, registers[1]),
+            _ => registers.iter().map(|&part| <T as Vector>::total(simd, part)).sum(),
         }
     }
     #[inline(always)]
@@ -183,10 +183,10 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
             let z = &mut z[first * all..(first + letters) * all];
             let last = first + letters == d;
             match letters {
-                1 => add_two_some::<S, T, W, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
-                2 => add_two_some::<S, T, W, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
-                3 => add_two_some::<S, T, W, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
-                _ => add_two_some::<S, T, W, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
+                1 => add_two_group::<S, T, W, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
+                2 => add_two_group::<S, T, W, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
+                3 => add_two_group::<S, T, W, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
+                _ => add_two_group::<S, T, W, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
             }
             first += letters;
         }
@@ -285,7 +285,7 @@ fn exchange<T: Float, const W: usize, const H: usize>(tile: &mut [Lanes<T, W>; W
 
 /// `G` letters of [`Number::add_two`], from the `first` on, in one pass; `y` changes with the `last` of them.
 #[inline(always)]
-fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: usize>(
+fn add_two_group<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: usize>(
     simd: S,
     z: &mut [Lanes<T, W>],
     y: &mut [Lanes<T, W>],
@@ -304,8 +304,8 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
         letters[term].copy_from_slice(&terms[term].x[first..first + G]);
     }
     // Each stretch of `t` and `u` is read again for every letter: from the nearest cache.
-    for start in (0..n).step_by(STRETCH) {
-        let stretch = start..n.min(start + STRETCH);
+    for start in (0..n).step_by(BLOCK) {
+        let stretch = start..n.min(start + BLOCK);
         for (a, y) in y.chunks_exact_mut(stride).enumerate() {
             let y = &mut y[place..place + n];
             let (mut once, mut twice) = const { ([Lanes::<T, W>::ZEROS; TERMS], [Lanes::<T, W>::ZEROS; TERMS]) };
@@ -314,17 +314,17 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
                 twice[term] = once[term].times(simd, half);
             }
             let mut zs: [&mut [Lanes<T, W>]; G] = std::array::from_fn(|_| Default::default());
-            for (own, z) in zs.iter_mut().zip(z.chunks_exact_mut(all)) {
-                *own = &mut z[a * stride + place..][..n];
+            for (row, z) in zs.iter_mut().zip(z.chunks_exact_mut(all)) {
+                *row = &mut z[a * stride + place..][..n];
             }
             for i in stretch.clone() {
-                let (mut own, mut sums) = (y[i], const { [Lanes::<T, W>::ZEROS; G] });
+                let (mut sum, mut sums) = (y[i], const { [Lanes::<T, W>::ZEROS; G] });
                 for b in 0..G {
                     sums[b] = zs[b][i];
                 }
                 for term in 0..TERMS {
-                    let risen = ts[term][i].fma(simd, twice[term], own);
-                    own = us[term][i].fma(simd, once[term], own);
+                    let risen = ts[term][i].fma(simd, twice[term], sum);
+                    sum = us[term][i].fma(simd, once[term], sum);
                     for b in 0..G {
                         sums[b] = risen.fma(simd, letters[term][b], sums[b]);
                     }
@@ -333,7 +333,7 @@ fn add_two_some<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: 
                     zs[b][i] = sums[b];
                 }
                 if last {
-                    y[i] = own;
+                    y[i] = sum;
                 }
             }
         }

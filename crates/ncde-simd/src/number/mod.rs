@@ -1,4 +1,4 @@
-//! What a kernel computes with: one real number, or one real number for each of several paths side by side.
+//! The numbers of a kernel: one real number, or one real number for each of several paths.
 //!
 //! Every kernel is written once, over [`Number`]. With `f32` or `f64` its inner loops run along words, which suits large
 //! truncations; with [`Lanes`] each element already fills a vector register and holds the same coordinate of several paths,
@@ -15,11 +15,11 @@ pub use lanes::Lanes;
 /// A term of [`Number::add_two`].
 #[derive(Debug, Clone, Copy)]
 pub struct Term<'a, E> {
-    /// As many as there are letters.
+    /// One factor for each letter.
     pub x: &'a [E],
-    /// What is multiplied by two letters.
+    /// The array that is multiplied by two letters.
     pub t: &'a [E],
-    /// What is multiplied by one.
+    /// The array that is multiplied by one letter.
     pub u: &'a [E],
 }
 
@@ -27,17 +27,17 @@ pub struct Term<'a, E> {
 pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     /// The real numbers it is made of.
     type Real: Float;
-    /// How many paths it holds.
+    /// The number of paths it holds.
     const WIDTH: usize;
     /// Zero for every path. (A constant is copied, while `[x; N]` of anything else is a loop to the compiler.)
     const ZEROS: Self;
     /// One for every path.
     const ONES: Self;
-    /// The same for every path.
+    /// `x` for every path.
     fn splat<S: Simd>(simd: S, x: Self::Real) -> Self;
-    /// That of path `i`.
+    /// The number of path `i`.
     fn lane(&self, i: usize) -> Self::Real;
-    /// Sets that of path `i`.
+    /// Sets the number of path `i`.
     fn set_lane(&mut self, i: usize, x: Self::Real);
     /// `self * a + b`.
     fn fma<S: Simd>(self, simd: S, a: Self, b: Self) -> Self;
@@ -47,7 +47,7 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
     fn write(&self, x: &mut [Self::Real]);
     /// `columns[i].lane(l) = rows[l][i]`; missing rows are zero.
     fn columns<const B: usize>(rows: &[[Self::Real; B]]) -> [Self; B];
-    /// The other way: `rows[l][i] = columns[i].lane(l)`, for as many rows as there are.
+    /// The reverse of [`columns`](Self::columns): `rows[l][i] = columns[i].lane(l)`, for as many rows as there are.
     fn rows<const B: usize>(columns: &[Self; B], rows: &mut [[Self::Real; B]]);
     /// `e^self`.
     fn exp(self) -> Self;

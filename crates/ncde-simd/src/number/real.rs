@@ -1,14 +1,14 @@
-//! Real numbers: loops along words, a register at a time, what does not fill one at the end.
+//! Real numbers: loops along words, a register at a time, the rest last.
 
 use crate::Float;
 use crate::number::{Number, Term};
 use crate::simd::{Simd, Vector};
 
-/// Rows cut into whole registers and what is left.
+/// Rows split into whole registers and a rest.
 type Rows<'a, T, S, const G: usize> = ([&'a [<T as Vector>::V<S>]; G], [&'a [T]; G]);
 
-/// Up to this many numbers one by one is faster than part of a register.
-const FEW: usize = 4;
+/// Up to this length a scalar loop is faster than a partly filled register.
+const MIN_VECTOR_LEN: usize = 4;
 
 impl<T: Float> Number for T {
     type Real = T;
@@ -62,9 +62,9 @@ impl<T: Float> Number for T {
     #[inline(always)]
     fn axpy<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
         if const { S::IS_SCALAR } {
-            return plain::axpy(y, a, x);
+            return scalar::axpy(y, a, x);
         }
-        if y.len() <= FEW {
+        if y.len() <= MIN_VECTOR_LEN {
             for (y, x) in y.iter_mut().zip(x) {
                 *y = x.fma(simd, a, *y);
             }
@@ -94,15 +94,15 @@ impl<T: Float> Number for T {
             let letters = (d - first).min(4);
             let part = first * n..(first + letters) * n;
             let (y, b) = (&mut y[part.clone()], b.map(|b| &b[part]));
-            let mut own = x;
-            for x in &mut own {
+            let mut rest = x;
+            for x in &mut rest {
                 *x = &x[first..];
             }
             match letters {
-                1 => add_outer_some::<S, T, TERMS, 1>(simd, y, b, own, t),
-                2 => add_outer_some::<S, T, TERMS, 2>(simd, y, b, own, t),
-                3 => add_outer_some::<S, T, TERMS, 3>(simd, y, b, own, t),
-                _ => add_outer_some::<S, T, TERMS, 4>(simd, y, b, own, t),
+                1 => add_outer_group::<S, T, TERMS, 1>(simd, y, b, rest, t),
+                2 => add_outer_group::<S, T, TERMS, 2>(simd, y, b, rest, t),
+                3 => add_outer_group::<S, T, TERMS, 3>(simd, y, b, rest, t),
+                _ => add_outer_group::<S, T, TERMS, 4>(simd, y, b, rest, t),
             }
             first += letters;
         }
@@ -122,10 +122,10 @@ impl<T: Float> Number for T {
             let z = &mut z[first * n..(first + letters) * n];
             let last = first + letters == d;
             match letters {
-                1 => add_two_some::<S, T, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
-                2 => add_two_some::<S, T, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
-                3 => add_two_some::<S, T, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
-                _ => add_two_some::<S, T, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
+                1 => add_two_group::<S, T, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
+                2 => add_two_group::<S, T, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
+                3 => add_two_group::<S, T, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
+                _ => add_two_group::<S, T, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
             }
             first += letters;
         }
@@ -133,7 +133,7 @@ impl<T: Float> Number for T {
     #[inline(always)]
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]) {
         if const { S::IS_SCALAR } {
-            return plain::axpb(y, a, x, b);
+            return scalar::axpb(y, a, x, b);
         }
         let a = T::broadcast(simd, a);
         let ((y, y_rest), (x, x_rest), (b, b_rest)) = (T::split_mut::<S>(y), T::split::<S>(x), T::split::<S>(b));
@@ -148,9 +148,9 @@ impl<T: Float> Number for T {
     #[inline(always)]
     fn scale<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self]) {
         if const { S::IS_SCALAR } {
-            return plain::scale(y, a, x);
+            return scalar::scale(y, a, x);
         }
-        if y.len() <= FEW {
+        if y.len() <= MIN_VECTOR_LEN {
             for (y, &x) in y.iter_mut().zip(x) {
                 *y = x * a;
             }
@@ -168,7 +168,7 @@ impl<T: Float> Number for T {
     #[inline(always)]
     fn dot<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> Self {
         if const { S::IS_SCALAR } {
-            return plain::dot(a, b);
+            return scalar::dot(a, b);
         }
         let ((a, a_rest), (b, b_rest)) = (T::split::<S>(a), T::split::<S>(b));
         let mut sums = [T::multiply_add(simd, T::load(simd, a_rest), T::load(simd, b_rest), T::broadcast(simd, T::ZERO)); 4];
@@ -193,13 +193,13 @@ impl<T: Float> Number for T {
         below.fill(T::ZERO);
         let (n, whole) = (t.len(), x.len() / 4 * 4);
         for (a, g) in g.chunks_exact(4 * n).enumerate() {
-            contract_some::<S, T, 4>(simd, g, &x[4 * a..], t, factor, below, &mut dx[4 * a..]);
+            contract_group::<S, T, 4>(simd, g, &x[4 * a..], t, factor, below, &mut dx[4 * a..]);
         }
         let (g, x, dx) = (&g[whole * n..], &x[whole..], &mut dx[whole..]);
         match x.len() {
-            1 => contract_some::<S, T, 1>(simd, g, x, t, factor, below, dx),
-            2 => contract_some::<S, T, 2>(simd, g, x, t, factor, below, dx),
-            3 => contract_some::<S, T, 3>(simd, g, x, t, factor, below, dx),
+            1 => contract_group::<S, T, 1>(simd, g, x, t, factor, below, dx),
+            2 => contract_group::<S, T, 2>(simd, g, x, t, factor, below, dx),
+            3 => contract_group::<S, T, 3>(simd, g, x, t, factor, below, dx),
             _ => (),
         }
     }
@@ -211,8 +211,8 @@ impl<T: Float> Number for T {
     }
 }
 
-/// The loops where there are no registers to speak of: functions of their own, as a place that needs one gains nothing from having it.
-mod plain {
+/// The loops without vector instructions. They are not inlined, to keep the code small.
+mod scalar {
     use crate::Float;
 
     #[inline(never)]
@@ -255,7 +255,7 @@ mod plain {
 
 /// `G` letters of [`Number::add_outer`] in one pass: each register of `t` is loaded once for all of them.
 #[inline(always)]
-fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
+fn add_outer_group<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     simd: S,
     mut y: &mut [T],
     b: Option<&[T]>,
@@ -280,25 +280,25 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     let mut y_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
     let (mut bs, mut b_rests): Rows<'_, T, S, G> = ([&[]; G], [&[]; G]);
     for a in 0..G {
-        let (own, rest) = y.split_at_mut(n);
+        let (row, rest) = y.split_at_mut(n);
         y = rest;
-        let (own, rest) = T::split_mut::<S>(own);
-        (ys[a], y_rests[a]) = (&mut own[..whole], rest);
+        let (row, rest) = T::split_mut::<S>(row);
+        (ys[a], y_rests[a]) = (&mut row[..whole], rest);
         if let Some(b) = b {
-            let (own, rest) = T::split::<S>(&b[a * n..(a + 1) * n]);
-            (bs[a], b_rests[a]) = (&own[..whole], rest);
+            let (row, rest) = T::split::<S>(&b[a * n..(a + 1) * n]);
+            (bs[a], b_rests[a]) = (&row[..whole], rest);
         }
     }
     let given = b.is_some();
     for i in 0..whole {
-        let (mut own, mut sums) = ([zero; TERMS], [zero; G]);
+        let (mut factors, mut sums) = ([zero; TERMS], [zero; G]);
         for term in 0..TERMS {
-            own[term] = ts[term][i];
+            factors[term] = ts[term][i];
         }
         for a in 0..G {
             sums[a] = if given { bs[a][i] } else { ys[a][i] };
             for term in 0..TERMS {
-                sums[a] = T::multiply_add(simd, own[term], letters[term][a], sums[a]);
+                sums[a] = T::multiply_add(simd, factors[term], letters[term][a], sums[a]);
             }
         }
         for a in 0..G {
@@ -318,7 +318,7 @@ fn add_outer_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
 
 /// `G` letters of [`Number::add_two`], from the `first` on, in one pass; `y` changes with the `last` of them.
 #[inline(always)]
-fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
+fn add_two_group<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     simd: S,
     z: &mut [T],
     y: &mut [T],
@@ -353,17 +353,17 @@ fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
         let mut zs: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
         let mut z_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
         for (b, z) in z.chunks_exact_mut(all).enumerate() {
-            let (own, rest) = T::split_mut::<S>(&mut z[a * stride + place..][..n]);
-            (zs[b], z_rests[b]) = (&mut own[..whole], rest);
+            let (row, rest) = T::split_mut::<S>(&mut z[a * stride + place..][..n]);
+            (zs[b], z_rests[b]) = (&mut row[..whole], rest);
         }
         for (i, y) in y[..whole].iter_mut().enumerate() {
-            let (mut own, mut sums) = (*y, [zero; G]);
+            let (mut sum, mut sums) = (*y, [zero; G]);
             for b in 0..G {
                 sums[b] = zs[b][i];
             }
             for term in 0..TERMS {
-                let risen = T::multiply_add(simd, ts[term][i], twice[term], own);
-                own = T::multiply_add(simd, us[term][i], once[term], own);
+                let risen = T::multiply_add(simd, ts[term][i], twice[term], sum);
+                sum = T::multiply_add(simd, us[term][i], once[term], sum);
                 for b in 0..G {
                     sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
                 }
@@ -372,17 +372,17 @@ fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
                 zs[b][i] = sums[b];
             }
             if last {
-                *y = own;
+                *y = sum;
             }
         }
         if !y_rest.is_empty() {
-            let (mut own, mut sums) = (T::load(simd, y_rest), [zero; G]);
+            let (mut sum, mut sums) = (T::load(simd, y_rest), [zero; G]);
             for b in 0..G {
                 sums[b] = T::load(simd, z_rests[b]);
             }
             for term in 0..TERMS {
-                let risen = T::multiply_add(simd, T::load(simd, t_rests[term]), twice[term], own);
-                own = T::multiply_add(simd, T::load(simd, u_rests[term]), once[term], own);
+                let risen = T::multiply_add(simd, T::load(simd, t_rests[term]), twice[term], sum);
+                sum = T::multiply_add(simd, T::load(simd, u_rests[term]), once[term], sum);
                 for b in 0..G {
                     sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
                 }
@@ -391,7 +391,7 @@ fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
                 T::store(simd, z_rests[b], sums[b]);
             }
             if last {
-                T::store(simd, y_rest, own);
+                T::store(simd, y_rest, sum);
             }
         }
     }
@@ -399,7 +399,7 @@ fn add_two_some<S: Simd, T: Float, const TERMS: usize, const G: usize>(
 
 /// `G` letters of [`Number::contract`] in one pass, their sums in registers.
 #[inline(always)]
-fn contract_some<S: Simd, T: Float, const G: usize>(
+fn contract_group<S: Simd, T: Float, const G: usize>(
     simd: S,
     g: &[T],
     x: &[T],

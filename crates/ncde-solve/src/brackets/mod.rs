@@ -19,7 +19,7 @@ use crate::Error;
 use crate::error::check;
 use crate::field::{Reversible, VectorField};
 use crate::scalar::{Dual, Real, Scalar};
-use order::{One, Order, Then, Two, add_tangents, fixed, moving};
+use order::{Deeper, DepthOne, DepthTwo, Order, add_tangents, fixed, moving};
 pub(crate) use reverse::Gradients;
 use reverse::TwoWay;
 
@@ -35,12 +35,12 @@ pub fn words(channels: usize, depth: usize) -> usize {
 macro_rules! at_depth {
     ($depth:expr, $function:ident ( $($argument:expr),* )) => {
         match $depth {
-            1 => One::$function($($argument),*),
-            2 => Two::$function($($argument),*),
-            3 => Then::<Two>::$function($($argument),*),
-            4 => Then::<Then<Two>>::$function($($argument),*),
-            5 => Then::<Then<Then<Two>>>::$function($($argument),*),
-            6 => Then::<Then<Then<Then<Two>>>>::$function($($argument),*),
+            1 => DepthOne::$function($($argument),*),
+            2 => DepthTwo::$function($($argument),*),
+            3 => Deeper::<DepthTwo>::$function($($argument),*),
+            4 => Deeper::<Deeper<DepthTwo>>::$function($($argument),*),
+            5 => Deeper::<Deeper<Deeper<DepthTwo>>>::$function($($argument),*),
+            6 => Deeper::<Deeper<Deeper<Deeper<DepthTwo>>>>::$function($($argument),*),
             depth => return Err(Error::Depth { depth, most: MAX_DEPTH }),
         }
     };

@@ -1,7 +1,7 @@
 //! The recursion over depths, as types: each layer of derivatives is one more [`Dual`] around the numbers below.
 //!
-//! A function that calls itself on `Dual<N>` would have no end for the compiler, so the depth is a type: [`One`], [`Two`],
-//! `Then<Two>`, `Then<Then<Two>>`, ...
+//! A function that calls itself on `Dual<N>` would have no end for the compiler, so the depth is a type: [`DepthOne`], [`DepthTwo`],
+//! `Deeper<DepthTwo>`, `Deeper<Deeper<DepthTwo>>`, ...
 
 use std::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use ncde_signature::algebra::Tree;
 use crate::field::VectorField;
 use crate::scalar::{Dual, Scalar};
 
-/// What can be computed with so many layers of derivatives.
+/// The computations for one depth, with one layer of derivatives less than the depth.
 pub(super) trait Order {
     /// `G = sum_j l_j f_j + sum_j D G_j[f_j]`. `row` holds the coefficients of the words below, level by level.
     fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]);
@@ -20,15 +20,15 @@ pub(super) trait Order {
 }
 
 /// Depth 1: `G = sum_j l_j f_j`.
-pub(super) struct One;
+pub(super) struct DepthOne;
 
 /// Depth 2, with Jacobian-vector products of single channels: `G = sum_j l_j f_j + sum_k D f_k[v_k]`, `v_k = sum_j l_jk f_j`.
-pub(super) struct Two;
+pub(super) struct DepthTwo;
 
 /// One layer more than `O`.
-pub(super) struct Then<O>(PhantomData<O>);
+pub(super) struct Deeper<O>(PhantomData<O>);
 
-impl Order for One {
+impl Order for DepthOne {
     fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
         combine(&values(field, parameters, h), row, out);
     }
@@ -41,7 +41,7 @@ impl Order for One {
     }
 }
 
-impl Order for Two {
+impl Order for DepthTwo {
     fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
         let d = field.channels();
         let f = values(field, parameters, h);
@@ -58,11 +58,11 @@ impl Order for Two {
     }
 
     fn bracket<F: VectorField, N: Scalar>(field: &F, parameters: &[N], trees: &[Tree], at: usize, h: &[N], out: &mut [N]) {
-        Then::<One>::bracket(field, parameters, trees, at, h, out);
+        Deeper::<DepthOne>::bracket(field, parameters, trees, at, h, out);
     }
 }
 
-impl<O: Order> Order for Then<O> {
+impl<O: Order> Order for Deeper<O> {
     fn contract<F: VectorField, N: Scalar>(field: &F, parameters: &[N], row: &[N], h: &[N], out: &mut [N]) {
         let d = field.channels();
         let f = values(field, parameters, h);

@@ -7,7 +7,7 @@
 //!
 //! The pairing of [`Jet`] swaps value and tangent: what comes back in the value belongs to the tangent, and the other way round.
 
-use super::order::{One, Then, Two, add_tangents, below, fixed, moving, places};
+use super::order::{Deeper, DepthOne, DepthTwo, add_tangents, below, fixed, moving, places};
 use crate::field::Reversible;
 use crate::scalar::{Dual, Jet};
 
@@ -33,7 +33,7 @@ pub(super) trait TwoWay {
     );
 }
 
-impl TwoWay for One {
+impl TwoWay for DepthOne {
     fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]) {
         combine(&values(field, parameters, h), row, out);
     }
@@ -50,7 +50,7 @@ impl TwoWay for One {
     }
 }
 
-impl TwoWay for Two {
+impl TwoWay for DepthTwo {
     fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]) {
         let d = field.channels();
         let f = values(field, parameters, h);
@@ -84,15 +84,15 @@ impl TwoWay for Two {
             let mut of_weights = vec![N::zero().value(); d];
             let part = combine_back(&f, &weights, &of_direction, &mut of_weights);
             add(&mut of_f, part.into_iter());
-            for (j, own) in of_weights.into_iter().enumerate() {
-                pairs[j * d + k] += own;
+            for (j, of_weight) in of_weights.into_iter().enumerate() {
+                pairs[j * d + k] += of_weight;
             }
         }
         field.reverse(0..d, parameters, h, &of_f, of_h, of.parameters);
     }
 }
 
-impl<O: TwoWay> TwoWay for Then<O> {
+impl<O: TwoWay> TwoWay for Deeper<O> {
     fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]) {
         let d = field.channels();
         let f = values(field, parameters, h);
@@ -116,14 +116,14 @@ impl<O: TwoWay> TwoWay for Then<O> {
         let mut of_f = combine_back(&f, &row[..d], gradient, &mut of.row[..d]);
         let seed = fixed(gradient);
         for (j, (f, of_f)) in f.chunks_exact(h.len()).zip(of_f.chunks_exact_mut(h.len())).enumerate() {
-            let own = below(row, d, j);
-            let mut of_own = vec![N::zero().value(); own.len()];
+            let inner_row = below(row, d, j);
+            let mut of_inner_row = vec![N::zero().value(); inner_row.len()];
             let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
-            let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_own };
-            O::reverse(field, (parameters, &own, &moving(h, f)), &seed, &mut of_start, inner);
+            let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_inner_row };
+            O::reverse(field, (parameters, &inner_row, &moving(h, f)), &seed, &mut of_start, inner);
             add_tangents(&of_start, of_h);
             add(of_f, of_start.iter().map(|g| g.value));
-            for (to, from) in places(of.row.len(), d, j).zip(of_own) {
+            for (to, from) in places(of.row.len(), d, j).zip(of_inner_row) {
                 of.row[to] += from;
             }
         }

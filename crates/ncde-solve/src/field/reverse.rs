@@ -11,7 +11,7 @@ use super::{Network, Reversible, VectorField};
 use crate::scalar::{Dual, Jet, Real};
 
 impl Network {
-    /// The outputs of layer `l` that are asked for, before the activation.
+    /// The requested outputs of layer `l`, before the activation.
     fn affine<N: Jet>(&self, l: usize, outputs: Range<usize>, parameters: &[N::Real], x: &[N]) -> Vec<N> {
         let (weights, biases) = self.place(l);
         let (width, x, mut z) = (biases.len(), Planes::of(x), Planes::zero(N::PARTS, outputs.len()));
@@ -24,7 +24,7 @@ impl Network {
         z.numbers()
     }
 
-    /// Which outputs of layer `l` some channels need: of the last layer their own.
+    /// The outputs of layer `l` that some channels need: of the last layer only their blocks.
     fn needed(&self, l: usize, channels: &Range<usize>) -> Range<usize> {
         let hidden = self.hidden();
         if l + 1 == self.layers().len() { channels.start * hidden..channels.end * hidden } else { 0..self.layers()[l].width }

@@ -38,17 +38,17 @@ pub fn adjoint<T: Real, F: VectorField, D: Drive<T>>(
     // h, a, dL/dtheta, dL/drate of the present piece.
     let mut y = vec![T::ZERO; 2 * hidden + parameters.len() + rates];
     let saves = solution.times.len();
-    let mut turning = Turning { stops: &stops, term, solution, weights, saves, control: &mut gradient.control };
+    let mut observer = BackwardObserver { stops: &stops, term, solution, weights, saves, control: &mut gradient.control };
     if !stops.stretches.is_empty() {
-        turning.meet(&mut y);
+        observer.meet(&mut y);
     }
     // Time runs from -t_n to -t_0.
     let backwards: Vec<Stretch> =
         stops.stretches.iter().rev().map(|stretch| Stretch { start: -stretch.end, end: -stretch.start, ..*stretch }).collect();
     let mut system = Backward { term, parameters, rate: vec![T::ZERO; term.width()], rates, tape: Tape::new() };
-    integrate(&mut system, solver.method, &solver.steps, stops.domain, &backwards, &mut y, &mut turning)?;
+    integrate(&mut system, solver.method, &solver.steps, stops.domain, &backwards, &mut y, &mut observer)?;
     if stops.start == Arrival::Saved {
-        turning.meet(&mut y);
+        observer.meet(&mut y);
     }
     gradient.initial.copy_from_slice(&y[hidden..2 * hidden]);
     gradient.parameters.copy_from_slice(&y[2 * hidden..2 * hidden + parameters.len()]);
@@ -96,8 +96,8 @@ impl<T: Real, F: VectorField, D: Drive<T>> System<T> for Backward<'_, T, F, D> {
     }
 }
 
-/// What happens at stops on the way back.
-struct Turning<'a, T, F, D> {
+/// Handles the stops of the backward solve: saved states and the gradient of the control.
+struct BackwardObserver<'a, T, F, D> {
     stops: &'a Stops,
     term: &'a Term<'a, F, D>,
     solution: &'a Solution<T>,
@@ -107,7 +107,7 @@ struct Turning<'a, T, F, D> {
     control: &'a mut Vec<T>,
 }
 
-impl<T: Real, F: VectorField, D: Drive<T>> Turning<'_, T, F, D> {
+impl<T: Real, F: VectorField, D: Drive<T>> BackwardObserver<'_, T, F, D> {
     /// At a saved time: sets `h`, adds to `a`.
     fn meet(&mut self, y: &mut [T]) {
         let hidden = self.term.field.hidden();
@@ -119,7 +119,7 @@ impl<T: Real, F: VectorField, D: Drive<T>> Turning<'_, T, F, D> {
     }
 }
 
-impl<T: Real, F: VectorField, D: Drive<T>> Observer<T> for Turning<'_, T, F, D> {
+impl<T: Real, F: VectorField, D: Drive<T>> Observer<T> for BackwardObserver<'_, T, F, D> {
     fn step(&mut self, _: Taken, _: &[T]) {}
 
     fn arrive(&mut self, index: usize, y: &mut [T]) -> Changed {

@@ -1,6 +1,6 @@
-//! Gradients of what a loss makes of the states: `dL/dtheta`, `dL/dh_0`, `dL/dX` from `dL/dh_{t_1}, dL/dh_{t_2}, ...`
+//! Gradients of a loss that depends on the states: `dL/dtheta`, `dL/dh_0`, `dL/dX` from `dL/dh_{t_1}, dL/dh_{t_2}, ...`
 //!
-//! | way back | exact for | memory beside one step's tape | work |
+//! | reverse pass | exact for | memory in addition to the tape of one step | work |
 //! | --- | --- | --- | --- |
 //! | [`Recorded::backward`] | the steps that were taken | `O(sqrt n)` states and the times of `n` steps | one more solve, and its reverse |
 //! | [`adjoint`] | the equation, to the solver's accuracy | one state of size `2 H + P` | a solve of that size backwards |

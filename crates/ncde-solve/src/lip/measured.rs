@@ -54,7 +54,7 @@ pub fn measure<F: VectorField>(field: &F, parameters: &[f64], points: &[f64], ga
 }
 
 impl Jets {
-    /// Those of a field.
+    /// The values and derivatives of a field at points.
     ///
     /// # Errors
     /// If the sizes do not fit.

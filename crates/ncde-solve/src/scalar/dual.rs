@@ -149,7 +149,7 @@ impl<N: Scalar> Scalar for Dual<N> {
 
     #[inline]
     fn product_part(self, other: Self) -> Self {
-        if Self::LAYERS == 1 { self * other } else { called(self, other) }
+        if Self::LAYERS == 1 { self * other } else { outlined_product(self, other) }
     }
 
     fn accumulate_part(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
@@ -159,6 +159,6 @@ impl<N: Scalar> Scalar for Dual<N> {
 }
 
 #[inline(never)]
-fn called<N: Scalar>(a: Dual<N>, b: Dual<N>) -> Dual<N> {
+fn outlined_product<N: Scalar>(a: Dual<N>, b: Dual<N>) -> Dual<N> {
     a * b
 }

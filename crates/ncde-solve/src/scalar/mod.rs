@@ -23,7 +23,7 @@ pub use jet::Jet;
 pub use real::Real;
 pub use tape::{Sensitivities, Tape, Var};
 
-/// What an operation leaves behind, beside its result.
+/// Whether an operation leaves a record besides its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
     /// Nothing.
@@ -45,10 +45,10 @@ pub enum Trace {
 pub trait Scalar:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> + AddAssign
 {
-    /// What is left when all derivatives are dropped: `f32` or `f64`.
+    /// The number without derivatives: `f32` or `f64`.
     type Real: Real;
 
-    /// What an operation leaves behind.
+    /// Whether operations are recorded.
     const TRACE: Trace;
 
     /// How many layers of duals it has.

@@ -38,7 +38,7 @@ impl<T: Real> Tape<T> {
         Self { nodes: RefCell::new(Nodes { ends: Vec::new(), parents: Vec::new(), partials: Vec::new() }) }
     }
 
-    /// A number in which derivatives can be asked for.
+    /// A number whose derivative [`backward`](Self::backward) gives.
     pub fn variable(&self, value: T) -> Var<'_, T> {
         self.record(value, &[])
     }
@@ -155,7 +155,7 @@ impl<T: Real> Var<'_, T> {
     }
 
     /// Whether this is the constant 0, which adds and multiplies without a trace.
-    fn is_nothing(self) -> bool {
+    fn is_constant_zero(self) -> bool {
         self.tape.is_none() && self.value == T::ZERO
     }
 }
@@ -164,9 +164,9 @@ impl<T: Real> Add for Var<'_, T> {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        if self.is_nothing() {
+        if self.is_constant_zero() {
             other
-        } else if other.is_nothing() {
+        } else if other.is_constant_zero() {
             self
         } else {
             self.binary(other, self.value + other.value, [T::ONE, T::ONE])
@@ -200,7 +200,7 @@ impl<T: Real> Mul for Var<'_, T> {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        if self.is_nothing() || other.is_nothing() {
+        if self.is_constant_zero() || other.is_constant_zero() {
             // Still 0 times the value, so that infinities and NaN show.
             return Self::constant(self.value * other.value);
         }

@@ -16,7 +16,7 @@ use crate::brackets::{MAX_DEPTH, words};
 use crate::error::check;
 use crate::scalar::Real;
 
-/// Where a state may be asked for.
+/// The times at which a state is meaningful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {
     /// At any time.
@@ -50,7 +50,7 @@ pub trait Drive<T: Real> {
     /// As the path below has them.
     fn rate(&self, k: usize, t: f64, out: &mut [T]) -> Result<(), Error>;
 
-    /// How many numbers the rate is a linear function of, the same throughout a piece, if gradients in them can be asked for; else 0.
+    /// The number of values that the rate depends on linearly, if gradients in them are supported; else 0.
     fn values(&self) -> usize {
         0
     }

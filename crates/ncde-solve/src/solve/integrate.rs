@@ -84,10 +84,10 @@ pub(crate) fn integrate<T: Real, S: System<T>>(
         statistics: Statistics::default(),
     };
     let Some(end) = stretches.last().map(|last| last.end) else { return Ok(run.statistics) };
-    let mut pace = Pace { proposed: None, before: 1.0 };
+    let mut controller = StepController { proposed: None, before: 1.0 };
     for (index, stretch) in stretches.iter().enumerate() {
         match (steps, steps.count(stretch.end - stretch.start, domain)?) {
-            (Steps::Adaptive(adaptive), _) => run.adaptive(adaptive, &mut pace, stretch, end, y, observer)?,
+            (Steps::Adaptive(adaptive), _) => run.adaptive(adaptive, &mut controller, stretch, end, y, observer)?,
             (_, count) => run.fixed(count.unwrap_or(1), stretch, y, observer)?,
         }
         let continues = stretches.get(index + 1).is_some_and(|next| next.piece == stretch.piece);
@@ -109,8 +109,8 @@ struct Run<'a, T, S> {
     statistics: Statistics,
 }
 
-/// What the controller remembers.
-struct Pace {
+/// The state of the step size controller.
+struct StepController {
     proposed: Option<f64>,
     /// The error of the last accepted step.
     before: f64,
@@ -155,7 +155,7 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
     fn adaptive(
         &mut self,
         adaptive: &Adaptive,
-        pace: &mut Pace,
+        controller: &mut StepController,
         stretch: &Stretch,
         end: f64,
         y: &mut Vec<T>,
@@ -163,7 +163,7 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
     ) -> Result<(), Error> {
         let q = self.tableau.order as f64;
         let mut t = stretch.start;
-        let mut proposed = match pace.proposed.or(adaptive.first) {
+        let mut proposed = match controller.proposed.or(adaptive.first) {
             Some(step) => step,
             None => self.first_step(adaptive, stretch, y)?,
         };
@@ -180,11 +180,11 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
                 }
                 return Err(Error::StepTooSmall { time: t, step: proposed, smallest });
             }
-            // Two halves instead of a step and a crumb.
+            // Two halves instead of a full step and a tiny one.
             let dt = if proposed >= left * (1.0 - 1e-9) { left } else { proposed.min(0.5 * left) };
             let taken = Taken { piece: stretch.piece, t, dt };
             self.attempt(taken, y)?;
-            // Once the first stage is known it stays so, however often the step is tried.
+            // A rejected step does not change its first stage.
             self.first = First::Known;
             error = self.measure(adaptive, dt, y);
             if error <= 1.0 {
@@ -192,10 +192,10 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
                 t = if dt == left { stretch.end } else { t + dt };
                 // A perfect step says nothing about the next.
                 error = error.max(1e-10);
-                let factor = (0.9 * error.powf(-0.7 / q) * pace.before.powf(0.4 / q)).clamp(0.2, largest);
+                let factor = (0.9 * error.powf(-0.7 / q) * controller.before.powf(0.4 / q)).clamp(0.2, largest);
                 // A step cut short to land says little about how long steps can be.
                 proposed = if dt < proposed { proposed.max(dt * factor) } else { dt * factor };
-                (pace.before, largest) = (error, 10.0);
+                (controller.before, largest) = (error, 10.0);
             } else {
                 self.statistics.rejected += 1;
                 // Not finite: far too long.
@@ -204,7 +204,7 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
                 largest = 1.0;
             }
         }
-        pace.proposed = Some(proposed);
+        controller.proposed = Some(proposed);
         Ok(())
     }
 

@@ -54,14 +54,14 @@ pub struct Solver {
     pub steps: Steps,
 }
 
-/// States at the times that were asked for.
+/// The states at the requested times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution<T> {
     /// The times.
     pub times: Vec<f64>,
     /// The states, `[times, H]`.
     pub states: Vec<T>,
-    /// What it took.
+    /// The cost of the solve.
     pub statistics: Statistics,
 }
 

@@ -1,4 +1,4 @@
-//! How long a step is: given, shared out, or found from the error.
+//! The choice of step sizes: given, divided over the domain, or from an error estimate.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,10 @@ use crate::Error;
 /// More steps than this come from a slip in units.
 const MAX_STEPS: f64 = 1e9;
 
-/// The choice of step sizes. No step goes across a knot of the control or a time that is asked for.
+/// The choice of step sizes. No step crosses a knot of the control or a requested time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Steps {
     /// Equal steps from stop to stop, as few as are no longer than this.
     AtMost(f64),

@@ -1,4 +1,4 @@
-//! Stretches of time between stops: knots of the control and times that are asked for.
+//! Stretches of time between stops: knots of the control and requested times.
 
 use super::drive::{Between, Drive};
 use crate::Error;

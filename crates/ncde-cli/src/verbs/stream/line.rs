@@ -241,7 +241,7 @@ mod tests {
             r#"{"id": "p1", "end": true}"#,
         ];
         let seeds = seeds.map(|seed| seed.as_bytes().to_vec());
-        let (good, bad) = ncde_fuzz::mutants(&seeds, 2_000, |text| {
+        let (good, bad) = ncde_reference::mutation::mutants(&seeds, 2_000, |text| {
             let mut taken = false;
             for schema in &schemas {
                 let mut reader = Reader::new(schema.clone(), ReadOptions::default());

@@ -1,6 +1,6 @@
 //! Block-diagonal structures, one series of the batch at a time, in chunks of time.
 //!
-//! Everything but the steps themselves is a matrix product over a chunk:
+//! Except for the steps themselves, everything is a matrix product over a chunk:
 //!
 //! ```text
 //! Omega = lambda A,   dlambda = dOmega A^T,   dA += lambda^T dOmega
@@ -21,14 +21,14 @@ use crate::pool;
 use crate::product::Panels;
 use crate::structure::Field;
 
-/// Generators of a chunk take about so much memory: the first-level cache. With many coefficients chunks are longer, since each of
-/// them reads and writes `dA`; but never longer than so many steps.
+/// The generators of a chunk take about this many bytes, so that they stay in the first-level cache. With many coefficients chunks are longer,
+/// since each chunk reads and writes all of `dA`, up to the two limits below.
 const CHUNK_BYTES: usize = 48 << 10;
-const CHUNK_STEPS: usize = 60;
-const LARGEST_CHUNK: usize = 3 << 17;
+const MAX_CHUNK_STEPS: usize = 60;
+const MAX_CHUNK_BYTES: usize = 3 << 17;
 
-/// So many steps fill whole tiles of all products.
-const TILES: usize = 12;
+/// A multiple of this many steps fills whole tiles in all products.
+const TILE_STEPS: usize = 12;
 
 /// The parameters, rearranged once for a call.
 #[derive(Debug)]
@@ -71,11 +71,11 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
     /// The steps of a chunk.
     fn chunk_steps(&self) -> usize {
         let row = (self.layout.padded * size_of::<R>()).max(1);
-        let most = (CHUNK_BYTES / row).max(self.field.channels()).min(CHUNK_STEPS).min((LARGEST_CHUNK / row).max(1));
-        if most < TILES { most } else { most / TILES * TILES }
+        let most = (CHUNK_BYTES / row).max(self.field.channels()).min(MAX_CHUNK_STEPS).min((MAX_CHUNK_BYTES / row).max(1));
+        if most < TILE_STEPS { most } else { most / TILE_STEPS * TILE_STEPS }
     }
 
-    /// How many terms the steps of `lambda` need, as far as the norms of the matrices tell.
+    /// The terms that the steps of `lambda` need, from the norms of the matrices.
     fn series(&self, lambda: &[T], need: Need, norms: &mut Vec<f64>, series: &mut Vec<Series>) {
         norms.clear();
         series.clear();
@@ -87,7 +87,7 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
     }
 }
 
-/// What the kernels of a chunk read.
+/// The inputs of the kernels of a chunk.
 pub(crate) struct Chunk<'a, R> {
     /// `[steps, padded]`.
     pub(crate) omega: &'a [R],
@@ -107,10 +107,10 @@ pub(crate) struct Chunk<'a, R> {
 }
 
 impl<R> Chunk<'_, R> {
-    /// Whether it pays to look at the norm of the generator itself.
+    /// Whether computing the norm of the generator itself is worth its cost.
     #[inline(always)]
     pub(crate) fn is_rough(&self, series: Series) -> bool {
-        series.terms > taylor::FEW || series.stages > 1
+        series.terms > taylor::SINGLE_STAGE_TERMS || series.stages > 1
     }
 
     /// The series of step `t`, knowing the norm of its generator.
@@ -119,14 +119,14 @@ impl<R> Chunk<'_, R> {
         self.degrees.series(norm.min(self.norms[t]), self.need)
     }
 
-    /// The same, knowing `||Omega||^2 ||Omega^2||^2`: an even number of terms.
+    /// The series of step `t` with an even number of terms, knowing `||Omega||^2 ||Omega^2||^2`.
     #[inline(always)]
     pub(crate) fn refine_even(&self, t: usize, product: f64) -> Series {
         self.degrees.even(self.norms[t], product, self.need)
     }
 }
 
-/// What the kernels of the reverse pass work on.
+/// The arrays of the reverse pass.
 #[derive(Debug)]
 pub(crate) struct Reverse<R> {
     /// States before every step, `[steps, columns, states]`, and the gradient that arrives at the states after them.
@@ -176,8 +176,8 @@ impl<R: Number> Default for Buffers<R> {
     }
 }
 
-/// Room for `n` registers; what is there is kept.
-fn room<R: Number>(buffer: &mut Vec<R>, n: usize) -> &mut [R] {
+/// The first `n` registers of a buffer, which grows if needed.
+fn at_least<R: Number>(buffer: &mut Vec<R>, n: usize) -> &mut [R] {
     if buffer.len() < n {
         buffer.resize(n, R::ZEROS);
     }
@@ -199,26 +199,26 @@ impl<'a, T> Piece<'a, T> {
     /// Steps `first` to `end` of series `b`.
     pub(crate) fn new(input: &Input<'a, T>, width: usize, hidden: usize, b: usize, first: usize, end: usize) -> Self {
         let (from, to) = (b * input.length + first, b * input.length + end);
-        let each = input.columns * hidden;
+        let state_len = input.columns * hidden;
         Self {
             steps: end - first,
             columns: input.columns,
             lambda: &input.coefficients[from * width..to * width],
-            beta: input.affine.map(|affine| &affine[from * each..to * each]),
+            beta: input.affine.map(|affine| &affine[from * state_len..to * state_len]),
         }
     }
 
-    fn part(&self, width: usize, each: usize, first: usize, end: usize) -> Self {
+    fn part(&self, width: usize, state_len: usize, first: usize, end: usize) -> Self {
         Self {
             steps: end - first,
             columns: self.columns,
             lambda: &self.lambda[first * width..end * width],
-            beta: self.beta.map(|beta| &beta[first * each..end * each]),
+            beta: self.beta.map(|beta| &beta[first * state_len..end * state_len]),
         }
     }
 }
 
-/// Forms the generators of a chunk and reads its affine input.
+/// Computes the generators of a chunk and loads its affine input.
 struct Generate<'a, T, R: Number> {
     prepared: &'a Prepared<R>,
     piece: Piece<'a, T>,
@@ -232,10 +232,10 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
     fn run<S: Simd>(self, simd: S) {
         let Self { prepared, piece, need, buffers } = self;
         let layout = &prepared.layout;
-        let packed = room(&mut buffers.packed, piece.steps * layout.packed);
+        let packed = at_least(&mut buffers.packed, piece.steps * layout.packed);
         prepared.panels.multiply(simd, piece.lambda, packed);
         if !layout.is_direct() {
-            layout.spread(packed, room(&mut buffers.padded, piece.steps * layout.padded));
+            layout.spread(packed, at_least(&mut buffers.padded, piece.steps * layout.padded));
         }
         if let Some(beta) = piece.beta {
             load_rows(simd, layout, beta, prepared.field.hidden(), &mut buffers.beta);
@@ -247,11 +247,11 @@ impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
 /// States by rows of `hidden` numbers into rows of registers.
 #[inline(always)]
 fn load_rows<S: Simd, T: Float, R: Number<Real = T>>(simd: S, layout: &Layout, states: &[T], hidden: usize, out: &mut Vec<R>) {
-    let registers = room(out, states.len() / hidden * layout.states);
+    let registers = at_least(out, states.len() / hidden * layout.states);
     call(simd, Load { layout, states, hidden, registers });
 }
 
-/// Makes a [`Chunk`] of what has been generated.
+/// Makes a [`Chunk`] of the generators in the buffers.
 macro_rules! chunk {
     ($prepared:expr, $piece:expr, $need:expr, $buffers:expr) => {{
         let layout = &$prepared.layout;
@@ -271,7 +271,7 @@ macro_rules! chunk {
     }};
 }
 
-// Behind the macro, so that it is known there.
+// After the macro, which this module uses.
 mod reverse;
 
 pub(crate) use reverse::{Past, RunBack, Sums, Transposed, backward, total, zeros};
@@ -295,22 +295,22 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
         let Self { prepared, piece, buffers, state, mut states } = self;
         let mut finite = true;
         let (layout, hidden) = (&prepared.layout, prepared.field.hidden());
-        let (each, registers) = (piece.columns * hidden, piece.columns * layout.states);
+        let (state_len, registers) = (piece.columns * hidden, piece.columns * layout.states);
         let need = Need { derivatives: false, affine: piece.beta.is_some() && prepared.inside() };
         let most = prepared.chunk_steps();
         load_rows(simd, layout, state, hidden, &mut buffers.h);
         let mut first = 0;
         while first < piece.steps {
             let end = piece.steps.min(first + most);
-            let part = piece.part(prepared.field.channels(), each, first, end);
+            let part = piece.part(prepared.field.channels(), state_len, first, end);
             call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
-            room(&mut buffers.h, (part.steps + 1) * registers);
+            at_least(&mut buffers.h, (part.steps + 1) * registers);
             let chunk = chunk!(prepared, part, need, buffers);
             for class in &layout.classes {
                 forward_class(simd, prepared, &chunk, class, &mut buffers.h, &mut buffers.reverse.trail);
             }
             if let Some(states) = &mut states {
-                let out = &mut states[first * each..end * each];
+                let out = &mut states[first * state_len..end * state_len];
                 call(simd, Store { layout, registers: &buffers.h[registers..], hidden, states: &mut *out });
                 finite &= row_is_finite(out);
             }
@@ -346,16 +346,16 @@ fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
 pub(crate) fn forward<T: Float>(recurrence: &Recurrence, input: &Input<'_, T>, states: &mut [T]) -> bool {
     let prepared = Prepared::<T::Register>::new(recurrence, input.a);
     let (hidden, width) = (recurrence.field().hidden(), recurrence.coefficients());
-    let each = input.columns * hidden;
+    let state_len = input.columns * hidden;
     let series = |(b, states): (usize, &mut [T])| {
         let buffers = &mut *pool::borrow::<Buffers<T::Register>>();
         let steps = input.steps(b);
         let piece = Piece::new(input, width, hidden, b, 0, steps);
-        let mut state = input.initial[b * each..(b + 1) * each].to_vec();
-        let (own, rest) = states.split_at_mut(steps * each);
-        let finite = dispatch_for::<T, _>(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(own) });
-        rest.chunks_exact_mut(each).for_each(|row| row.copy_from_slice(&state));
+        let mut state = input.initial[b * state_len..(b + 1) * state_len].to_vec();
+        let (used, rest) = states.split_at_mut(steps * state_len);
+        let finite = dispatch_for::<T, _>(Run { prepared: &prepared, piece, buffers, state: &mut state, states: Some(used) });
+        rest.chunks_exact_mut(state_len).for_each(|row| row.copy_from_slice(&state));
         finite
     };
-    states.par_chunks_exact_mut(input.length * each).enumerate().map(series).reduce(|| true, |a, b| a & b)
+    states.par_chunks_exact_mut(input.length * state_len).enumerate().map(series).reduce(|| true, |a, b| a & b)
 }

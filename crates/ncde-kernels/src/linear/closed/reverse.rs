@@ -1,8 +1,8 @@
-//! The way back through block-diagonal structures: chunks from the last to the first, each with its generators formed again.
+//! The reverse pass of block-diagonal structures: chunks from the last to the first, each with its generators formed again.
 
 use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch_for};
 
-use super::{Buffers, Chunk, Generate, Piece, Prepared, Reverse, load_rows, room};
+use super::{Buffers, Chunk, Generate, Piece, Prepared, Reverse, at_least, load_rows};
 use crate::error::row_is_finite;
 use crate::linear::layout::{Class, Kind, Layout, Load, Store};
 use crate::linear::plan::{self, Rows, Shard};
@@ -10,12 +10,13 @@ use crate::linear::taylor::Need;
 use crate::linear::{Controls, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
 use crate::pool::{self, Loan};
 use crate::product::{self, Dots, Panels};
+use crate::shards::shards;
 use crate::structure::Field;
 
-/// Up to so many coefficients their gradient is made of dot products.
+/// Up to this many coefficients, their gradient is computed by dot products.
 const FEW_COEFFICIENTS: usize = product::MAX_COLUMNS;
 
-/// What the reverse pass through a piece reads.
+/// The inputs of the reverse pass through a piece.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Past<'a, T> {
     /// The state before the piece, `[columns, H]`, and after each of its steps, `[steps, columns, H]`.
@@ -25,7 +26,7 @@ pub(crate) struct Past<'a, T> {
     pub(crate) gradient: &'a [T],
 }
 
-/// What the reverse pass through a piece writes.
+/// The outputs of the reverse pass through a piece.
 pub(crate) struct Sums<'a, T, R> {
     /// `[steps, K]` and `[steps, columns, H]`, or nothing where they are not wanted.
     pub(crate) lambda: Option<&'a mut [T]>,
@@ -77,32 +78,32 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
     fn run<S: Simd>(self, simd: S) {
         let Self { prepared, transposed, piece, past, buffers, carry, mut sums } = self;
         let (layout, hidden, channels) = (&prepared.layout, prepared.field.hidden(), prepared.field.channels());
-        let each = piece.columns * hidden;
+        let state_len = piece.columns * hidden;
         let need = Need { derivatives: true, affine: piece.beta.is_some() && prepared.inside() };
         let most = prepared.chunk_steps();
         load_rows(simd, layout, carry, hidden, &mut buffers.reverse.carry);
         let mut end = piece.steps;
         while end > 0 {
             let first = (end - 1) / most * most;
-            let part = piece.part(channels, each, first, end);
+            let part = piece.part(channels, state_len, first, end);
             call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
             let reverse = &mut buffers.reverse;
             if first == 0 {
                 load_rows(simd, layout, past.before, hidden, &mut reverse.h);
-                let rest = &past.states[..(end - 1) * each];
-                room(&mut reverse.h, part.steps * piece.columns * layout.states);
+                let rest = &past.states[..(end - 1) * state_len];
+                at_least(&mut reverse.h, part.steps * piece.columns * layout.states);
                 let registers = &mut reverse.h[piece.columns * layout.states..];
                 call(simd, Load { layout, states: rest, hidden, registers });
             } else {
-                load_rows(simd, layout, &past.states[(first - 1) * each..(end - 1) * each], hidden, &mut reverse.h);
+                load_rows(simd, layout, &past.states[(first - 1) * state_len..(end - 1) * state_len], hidden, &mut reverse.h);
             }
-            load_rows(simd, layout, &past.gradient[first * each..end * each], hidden, &mut reverse.gradient);
-            room(&mut reverse.d_omega, part.steps * layout.padded);
+            load_rows(simd, layout, &past.gradient[first * state_len..end * state_len], hidden, &mut reverse.gradient);
+            at_least(&mut reverse.d_omega, part.steps * layout.padded);
             for row in reverse.d_omega.chunks_exact_mut(layout.padded).take(part.steps) {
                 row[layout.entries..].fill(R::ZEROS);
             }
             if part.beta.is_some() {
-                room(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
+                at_least(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
             }
             let chunk = chunk!(prepared, part, need, buffers);
             for class in &layout.classes {
@@ -113,7 +114,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
                 call(simd, Collect { prepared, transposed, piece: part, buffers: &mut *buffers, lambda, da });
             }
             if let Some(beta) = &mut sums.beta {
-                let states = &mut beta[first * each..end * each];
+                let states = &mut beta[first * state_len..end * state_len];
                 call(simd, Store { layout, registers: &buffers.reverse.d_beta, hidden, states });
             }
             end = first;
@@ -142,7 +143,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
         let d = if layout.is_direct() {
             &buffers.reverse.d_omega[..steps * width]
         } else {
-            let packed = room(&mut buffers.packed, steps * width);
+            let packed = at_least(&mut buffers.packed, steps * width);
             layout.compact(&buffers.reverse.d_omega, packed);
             packed
         };
@@ -158,7 +159,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
                 for (numbers, d) in numbers.chunks_exact_mut(R::WIDTH).zip(d) {
                     d.write(numbers);
                 }
-                let rows = room(&mut buffers.rows, steps * transposed.width);
+                let rows = at_least(&mut buffers.rows, steps * transposed.width);
                 transposed.panels.multiply(simd, numbers, rows);
                 for (out, row) in lambda.chunks_exact_mut(channels).zip(rows.chunks_exact(transposed.width)) {
                     for (out, register) in out.chunks_mut(R::WIDTH).zip(row) {
@@ -224,23 +225,23 @@ pub(crate) fn backward<T: Float>(
     let transposed = if recurrence.controls() == Controls::Variable { prepared.transposed() } else { None };
     let field = recurrence.field();
     let (hidden, width) = (field.hidden(), recurrence.coefficients());
-    let each = input.columns * hidden;
-    let shards = plan::shards(input.batch, size_of_val(input.a));
+    let state_len = input.columns * hidden;
+    let shards = shards(input.batch, size_of_val(input.a));
     let mut sums = plan::rows(recurrence, input, &shards, gradients, &|Shard { first, rows }| {
         let mut buffers = pool::borrow::<Buffers<T::Register>>();
         let mut packed = zeros::<T::Register>(prepared.packed.len());
         for (i, Rows { coefficients, initial, affine }) in rows.into_iter().enumerate() {
             let b = first + i;
             let steps = input.steps(b);
-            let own = b * input.length * each..(b * input.length + steps) * each;
+            let used = b * input.length * state_len..(b * input.length + steps) * state_len;
             let past = Past {
-                before: &input.initial[b * each..(b + 1) * each],
-                states: &states[own.clone()],
-                gradient: &gradient[own.clone()],
+                before: &input.initial[b * state_len..(b + 1) * state_len],
+                states: &states[used.clone()],
+                gradient: &gradient[used.clone()],
             };
-            // What arrives past the end belongs to the last state.
+            // The gradients past the end of a series belong to its last state.
             initial.fill(T::ZERO);
-            for row in gradient[own.end..(b + 1) * input.length * each].chunks_exact(each) {
+            for row in gradient[used.end..(b + 1) * input.length * state_len].chunks_exact(state_len) {
                 initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
             }
             let lambda = coefficients.map(|coefficients| &mut coefficients[..steps * width]);

@@ -1,17 +1,17 @@
-//! What the structures that hold one path at a time ([`super::Online`], [`super::Rolling`], [`super::Index`]) do with states.
+//! One step at a time, for the structures that hold a single path ([`super::OnlineSignature`], [`super::Rolling`], [`super::Index`]).
 
 use crate::algebra::basis::want;
 use crate::signature::Signature;
-use crate::signature::buffer::Buffer;
 use crate::signature::emit::Emitter;
 use crate::signature::step as kernel;
 use crate::signature::transform::no_overflow;
 use crate::{Error, Float};
+use ncde_simd::Buffer;
 use ncde_simd::{Kernel, Simd, dispatch};
 
-/// Steps, products and outputs of states in the usual layout, with their memory.
+/// Steps and outputs of a state, with their working memory.
 #[derive(Debug)]
-pub struct Tools<T> {
+pub struct Stepper<T> {
     scratch: Buffer<T>,
     chain: Buffer<T>,
     emitter: Emitter<T>,
@@ -20,7 +20,7 @@ pub struct Tools<T> {
     pub(crate) steps: usize,
 }
 
-impl<T: Float> Tools<T> {
+impl<T: Float> Stepper<T> {
     pub(crate) fn new(signature: &Signature) -> Self {
         let shape = signature.shape();
         Self {
@@ -47,18 +47,18 @@ impl<T: Float> Tools<T> {
     }
 }
 
-/// Behind [`Tools::step`].
-pub(crate) fn step<T: Float>(tools: &mut Tools<T>, signature: &Signature, state: &mut [T], x: &[T]) {
-    dispatch(Step { signature, state, x, tools });
+/// Behind [`Stepper::step`].
+pub(crate) fn step<T: Float>(stepper: &mut Stepper<T>, signature: &Signature, state: &mut [T], x: &[T]) {
+    dispatch(Step { signature, state, x, stepper });
 }
 
-/// Behind [`Tools::read`].
-pub(crate) fn read<T: Float>(tools: &mut Tools<T>, signature: &Signature, state: &[T]) -> Vec<T> {
-    dispatch(Read { signature, state, emitter: &mut tools.emitter });
-    tools.emitter.out.clone()
+/// Behind [`Stepper::read`].
+pub(crate) fn read<T: Float>(stepper: &mut Stepper<T>, signature: &Signature, state: &[T]) -> Vec<T> {
+    dispatch(Read { signature, state, emitter: &mut stepper.emitter });
+    stepper.emitter.out.clone()
 }
 
-/// The right number of finite values.
+/// Checks that an observation has the right number of finite values.
 pub(crate) fn check_observation<T: Float>(signature: &Signature, observation: &[T]) -> Result<(), Error> {
     want("push of an observation", "the observation", observation.len(), signature.shape().width())?;
     match observation.iter().position(|x| !x.is_finite()) {
@@ -76,14 +76,14 @@ struct Step<'a, T> {
     signature: &'a Signature,
     state: &'a mut [T],
     x: &'a [T],
-    tools: &'a mut Tools<T>,
+    stepper: &'a mut Stepper<T>,
 }
 
 impl<T: Float> Kernel for Step<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Tools { scratch, chain, .. } = self.tools;
+        let Stepper { scratch, chain, .. } = self.stepper;
         kernel::forward(simd, self.signature.shape(), self.state, self.x, scratch, chain);
     }
 }

@@ -1,12 +1,12 @@
-//! Broken copies of good files, for the tests of readers: whatever the bytes are, a reader gives something sound or an error.
+//! Broken copies of good files, for the tests of readers: for any bytes a reader returns valid data or an error.
 //!
-//! By default the mutants are a function of a seed, so that a failure comes back. With `FUZZ_SECONDS=600` they go on for so
-//! long, from another seed each time, and mutants that a reader takes are mutated again, so that changes add up. The mutant at
-//! which a test fails is printed as a Rust literal, to become a test of its own.
+//! By default the mutants follow from a fixed seed, so that a failure can be repeated. With `FUZZ_SECONDS=600` the test runs for that
+//! time with a new seed, and accepted mutants are mutated again, so that changes accumulate. The mutant at which a test fails is
+//! printed as a Rust literal, to become a test of its own.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A counter, mixed: the generator `SplitMix64`.
+/// The counter-based generator `SplitMix64`.
 #[derive(Debug)]
 pub struct Random(pub u64);
 
@@ -26,8 +26,8 @@ impl Random {
     }
 }
 
-/// Pieces that mean something to one format or another.
-const PIECES: &[&[u8]] = &[
+/// Byte strings that have a meaning in one of the file formats.
+const TOKENS: &[&[u8]] = &[
     b",",
     b":",
     b"\n",
@@ -71,7 +71,7 @@ const PIECES: &[&[u8]] = &[
     b"\xe2\x80\xa8",
 ];
 
-/// A copy with one to four changes: cut, dropped, put in, put over, doubled or flipped.
+/// A copy with one to four changes: truncation, deletion, insertion, replacement, duplication, or one changed byte.
 pub fn mutated(seed: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..=random.below(4) {
@@ -80,8 +80,8 @@ pub fn mutated(seed: &[u8], random: &mut Random) -> Vec<u8> {
         match random.below(7) {
             0 => bytes.truncate(at),
             1 => drop(bytes.drain(at..end)),
-            2 => drop(bytes.splice(at..at, PIECES[random.below(PIECES.len())].iter().copied())),
-            3 => drop(bytes.splice(at..end, PIECES[random.below(PIECES.len())].iter().copied())),
+            2 => drop(bytes.splice(at..at, TOKENS[random.below(TOKENS.len())].iter().copied())),
+            3 => drop(bytes.splice(at..end, TOKENS[random.below(TOKENS.len())].iter().copied())),
             4 => {
                 let copy = bytes[at..end].to_vec();
                 let to = random.below(bytes.len());
@@ -94,90 +94,89 @@ pub fn mutated(seed: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// How long to go on, if the environment says.
-fn asked() -> Option<Duration> {
+/// The time to run for, from the environment variable `FUZZ_SECONDS`.
+fn requested_time() -> Option<Duration> {
     std::env::var("FUZZ_SECONDS").ok()?.parse().ok().map(Duration::from_secs)
 }
 
-/// A mutant may take so much time of a processor: more is a reader that does not end.
-const LONGEST: Duration = Duration::from_secs(10);
+/// The most processor time that one mutant may take; beyond it the reader is taken not to end.
+const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// How long this thread has run, where Linux says so: other programs may keep it waiting for as long as they like.
-fn on_a_processor() -> Option<Duration> {
+/// The processor time of this thread, where Linux reports it: wall time would count waiting for other programs.
+fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// The most mutants that are mutated again, and how large they may be.
-const KEPT: usize = 1 << 12;
-const LARGEST: usize = 1 << 12;
+/// The most accepted mutants that are mutated again, and the most bytes of each.
+const MAX_PARENTS: usize = 1 << 12;
+const MAX_PARENT_BYTES: usize = 1 << 12;
 
-/// Calls `takes` with mutants of the seeds: `rounds` of each, or for as long as `FUZZ_SECONDS` says. It returns whether the
-/// mutant was taken; how many were, and how many were not.
+/// Calls `accepts` with mutants of the seeds, `rounds` of each or for `FUZZ_SECONDS`, and counts those accepted and those refused.
 ///
 /// ```
-/// let (good, bad) = ncde_fuzz::mutants(&[b"12,34".to_vec()], 100, |text| text.iter().all(u8::is_ascii));
+/// let (good, bad) = ncde_reference::mutation::mutants(&[b"12,34".to_vec()], 100, |text| text.iter().all(u8::is_ascii));
 /// assert!(good > 0 && bad > 0);
 /// ```
 ///
 /// # Panics
 /// If a mutant takes more than 10 seconds of a processor.
 #[allow(clippy::print_stderr, reason = "the mutant at which a test fails is what the test is for")]
-pub fn mutants(seeds: &[Vec<u8>], rounds: usize, mut takes: impl FnMut(&[u8]) -> bool) -> (u64, u64) {
+pub fn mutants(seeds: &[Vec<u8>], rounds: usize, mut accepts: impl FnMut(&[u8]) -> bool) -> (u64, u64) {
     let mut count = (0, 0);
-    let mut shown = |bytes: &[u8]| {
-        let guard = Shown(bytes);
-        let begun = (Instant::now(), on_a_processor());
-        let taken = takes(bytes);
-        let spent = begun.1.zip(on_a_processor()).map_or_else(|| begun.0.elapsed(), |(begun, end)| end.saturating_sub(begun));
-        assert!(spent < LONGEST, "a mutant took {spent:?}");
+    let mut test = |bytes: &[u8]| {
+        let guard = PrintOnPanic(bytes);
+        let start = (Instant::now(), processor_time());
+        let accepted = accepts(bytes);
+        let spent = start.1.zip(processor_time()).map_or_else(|| start.0.elapsed(), |(start, end)| end.saturating_sub(start));
+        assert!(spent < MAX_TIME, "a mutant took {spent:?}");
         std::mem::forget(guard);
-        *(if taken { &mut count.0 } else { &mut count.1 }) += 1;
-        taken
+        *(if accepted { &mut count.0 } else { &mut count.1 }) += 1;
+        accepted
     };
-    match asked() {
+    match requested_time() {
         None => {
             let mut random = Random(7);
             for seed in seeds {
                 for _ in 0..rounds {
-                    shown(&mutated(seed, &mut random));
+                    test(&mutated(seed, &mut random));
                 }
             }
         }
         Some(time) => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let mut random = Random(now.as_nanos() as u64);
-            let mut kept = seeds.to_vec();
-            let begun = Instant::now();
-            while begun.elapsed() < time {
-                let parent = random.below(kept.len());
-                let mut mutant = mutated(&kept[parent], &mut random);
+            let mut parents = seeds.to_vec();
+            let start = Instant::now();
+            while start.elapsed() < time {
+                let parent = random.below(parents.len());
+                let mut mutant = mutated(&parents[parent], &mut random);
                 if random.below(16) == 0 {
-                    // The end of another.
-                    let other = &kept[random.below(kept.len())];
+                    // Crossover: the end of another parent.
+                    let other = &parents[random.below(parents.len())];
                     let (at, from) = (random.below(mutant.len()), random.below(other.len()));
                     mutant.truncate(at);
                     mutant.extend_from_slice(&other[from..]);
                 }
-                if shown(&mutant) && mutant.len() <= LARGEST {
-                    if kept.len() < KEPT {
-                        kept.push(mutant);
+                if test(&mutant) && mutant.len() <= MAX_PARENT_BYTES {
+                    if parents.len() < MAX_PARENTS {
+                        parents.push(mutant);
                     } else {
-                        let place = seeds.len() + random.below(kept.len() - seeds.len());
-                        kept[place] = mutant;
+                        let replaced = seeds.len() + random.below(parents.len() - seeds.len());
+                        parents[replaced] = mutant;
                     }
                 }
             }
-            eprintln!("{} mutants taken, {} refused in {:.0} s", count.0, count.1, begun.elapsed().as_secs_f64());
+            eprintln!("{} mutants accepted, {} refused in {:.0} s", count.0, count.1, start.elapsed().as_secs_f64());
         }
     }
     count
 }
 
-/// Bytes that are printed where a panic passes.
-struct Shown<'a>(&'a [u8]);
+/// Prints the mutant when the test panics.
+struct PrintOnPanic<'a>(&'a [u8]);
 
-impl Drop for Shown<'_> {
+impl Drop for PrintOnPanic<'_> {
     #[allow(clippy::print_stderr, reason = "the mutant at which a test fails is what the test is for")]
     fn drop(&mut self) {
         eprintln!("the mutant: b\"{}\"", self.0.escape_ascii());
