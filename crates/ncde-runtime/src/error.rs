@@ -60,6 +60,21 @@ pub enum Error {
         problem: String,
     },
 
+    /// More or fewer values than the observations have.
+    #[error("{seen} values for {times} observations of {channels} channels; {} are wanted, a missing one as NaN", times.saturating_mul(*channels))]
+    ValueCount {
+        /// How many there are.
+        seen: usize,
+        /// How many times there are.
+        times: usize,
+        /// How many channels the model has.
+        channels: usize,
+    },
+
+    /// A prediction for a series without observations.
+    #[error("there is no observation yet, so there is no prediction; push one first")]
+    NoObservation,
+
     /// The saved state of a series that does not belong to the model.
     #[error("the state of a series: {0}; was it saved by another model?")]
     State(String),
