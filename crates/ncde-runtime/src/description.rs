@@ -53,9 +53,8 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<ModelSpec, Error> {
     let text = std::str::from_utf8(bytes).map_err(|e| corrupt(format!("not UTF-8 text: {e}")))?;
     let unread = |e: serde_json::Error| corrupt(format!("not the description of a model: {e}"));
     // Serde takes a list for an object, value by value; a description has objects by name alone.
-    let no_object = |place: &str| {
-        corrupt(format!("not the description of a model: {place} is a list or a value, but an object is wanted"))
-    };
+    let no_object =
+        |place: &str| corrupt(format!("not the description of a model: {place} is a list or a value, but an object is wanted"));
     let value: serde_json::Value = serde_json::from_str(text).map_err(unread)?;
     if !value.is_object() {
         return Err(no_object("it"));

@@ -321,7 +321,10 @@ impl Model {
             return Err(Error::State("an open window of a layer that the model does not have".into()));
         }
         if series.track.observations as u64 > MAX_OBSERVATIONS {
-            return Err(Error::State(format!("{} observations; at most {MAX_OBSERVATIONS} are possible", series.track.observations)));
+            return Err(Error::State(format!(
+                "{} observations; at most {MAX_OBSERVATIONS} are possible",
+                series.track.observations
+            )));
         }
         Ok(())
     }
