@@ -30,7 +30,7 @@ pub enum Error {
     },
 
     /// A file that is not what it should be.
-    #[error("`{}`: {problem}", path.display())]
+    #[error("`{}`: {}", path.display(), printable(problem))]
     Corrupt {
         /// Which one.
         path: PathBuf,
@@ -40,7 +40,8 @@ pub enum Error {
 
     /// A weight of the wrong shape, or none.
     #[error(
-        "weight `{name}` {seen}, but the settings of the model ask for {wanted:?}; the files of the model do not belong together"
+        "weight `{}` {seen}, but the settings of the model ask for {wanted:?}; the files of the model do not belong together",
+        printable(name)
     )]
     Weight {
         /// Its name.
@@ -88,6 +89,17 @@ pub enum Error {
         problem: String,
     },
 
+    /// A layer that asks for more weights, memory or work than a model may have: see `docs/model-format.md`.
+    #[error("`{layer}`: its settings ask for {asked}, but {allowed}")]
+    TooLarge {
+        /// Its place and name.
+        layer: String,
+        /// How much of what.
+        asked: String,
+        /// How much there may be.
+        allowed: String,
+    },
+
     /// A number that is none: a state has overflowed.
     #[error(
         "number {place} of the outputs or of a state is {value}: a state has overflowed; the series is unlike those of training, or the model is unstable"
@@ -128,6 +140,7 @@ impl Error {
             Self::Setting { setting, problem } => {
                 Self::Layer { layer: format!("{place} ({name})"), problem: format!("`{setting}` is {problem}") }
             }
+            Self::TooLarge { asked, allowed, .. } => Self::TooLarge { layer: format!("{place} ({name})"), asked, allowed },
             // A layer inside another has been named already.
             Self::Layer { layer, problem } if layer.contains('(') => Self::Layer { layer: format!("{place}.{layer}"), problem },
             Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
@@ -151,4 +164,13 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Text of a file, without characters that would break a line or command a terminal.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
 }

@@ -17,6 +17,7 @@
 //! | --- | --- |
 //! | [`layer`] | the layers: specs, weights, and one row at a time |
 //! | `spec`, `weights` | what a saved model is: `model.json` and `model.safetensors` |
+//! | `budget` | how much memory and work a model may ask for |
 //! | `prepare` | from observations to knots of a path: scaling, gaps, time |
 //! | `extent` | how far training went, and what lies beyond it |
 //! | `model` | [`Model`], [`Series`], [`Prediction`] |
@@ -34,6 +35,7 @@
 //! processor: some 40 seconds on two cores with all dependencies, against six minutes with every kernel. The feature `avx512` adds that instruction set, where the machine
 //! has it (a prediction after every observation, 64 states in blocks of 4: 1.7 to 1.5 microseconds). See the feature `precompiled` of `ncde-kernels`.
 
+mod budget;
 mod description;
 mod error;
 mod extent;

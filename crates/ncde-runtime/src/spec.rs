@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::forecast::Forecast;
-use crate::layer::{Chain, LayerSpec, Room, Rows, Signal, Weight, weights};
+use crate::layer::{Chain, LayerSpec, Rows, Signal, Weight, weights};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
 use crate::{Error, Extent};
@@ -151,7 +152,7 @@ impl ModelSpec {
 
     /// The layers with their weights, every size checked.
     pub(crate) fn chain(&self, weights: &mut Weights) -> Result<Chain, Error> {
-        self.check_within(Room::in_file(weights.numbers()))?;
+        self.check_within(Budget::in_file(weights.numbers()))?;
         Chain::new(&self.layers, &self.signal(), "layers.", weights)
     }
 
@@ -160,11 +161,11 @@ impl ModelSpec {
     /// # Errors
     /// If something does not.
     pub fn check(&self) -> Result<(), Error> {
-        self.check_within(Room::MAX)
+        self.check_within(Budget::without_file())
     }
 
-    /// The same of a model with so many weights at most.
-    fn check_within(&self, room: Room) -> Result<(), Error> {
+    /// The same, within a budget.
+    fn check_within(&self, budget: Budget) -> Result<(), Error> {
         let corrupt = |problem: String| Err(Error::Corrupt { path: crate::SPEC.into(), problem });
         let channels = self.channels.len();
         let counts = [
@@ -214,7 +215,7 @@ impl ModelSpec {
         if self.layers.is_empty() {
             return corrupt("no layers".into());
         }
-        let output = crate::layer::output_within(&self.layers, &self.signal(), room)?;
+        let output = crate::layer::output_within(&self.layers, &self.signal(), budget)?;
         let (at, last) = (self.task.at(), self.layers.len() - 1);
         let problem = match (at, output.pooled) {
             (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{all, feed, model, numbers, observations};
-use ncde_runtime::{Error, Model, Series};
+use ncde_runtime::{Error, Model, NamedWeight, Series, Weights};
 use serde_json::json;
 
 #[test]
@@ -291,4 +291,56 @@ fn tokens_are_whole_numbers_below_their_count() {
         assert!(message.contains("the model knows tokens 0 to 2"), "{message}");
     }
     assert_eq!(series.observations(), 1);
+}
+
+/// The example of a reservoir in `docs/model-format.md`.
+#[test]
+fn the_worked_example_of_a_reservoir_is_what_the_library_computes() {
+    let reservoir = json!({
+        "layer": "reservoir", "horizon": 2.0,
+        "responses": {"order": 2, "spans": [0.5], "delay": 0.0, "families": [{"groups": 1, "pools": ["share", "mean", "longest", "place"]}]},
+        "summary": {"order": 2, "spans": [1.0], "memories": true, "moments": true, "areas": 1, "windows": 2},
+    });
+    let features = 4 * 64 + 3 + 8 + 1 + 2;
+    let mut spec = common::json(&json!([reservoir, {"layer": "linear", "outputs": features}]));
+    spec["channels"] = json!(["x"]);
+    spec["statics"] = json!([]);
+    spec["task"] = json!({"kind": "forecast", "from": 1, "horizon": features});
+    spec["preparation"] = json!({
+        "channels": [{"shift": 0.0, "factor": 1.0}], "statics": [], "time": null, "missing": {"kind": "refuse"},
+    });
+    let spec = common::spec(spec);
+    let value = |name: &str, i: usize| match name {
+        "layers.0.mix" => 1.0,
+        // The response is the first number of the memory, and a tenth of the second.
+        "layers.0.taps" => [1.0, 0.1, 0.0][i / 16],
+        "layers.0.cuts" => (i / 16) as f32,
+        "layers.1.weight" => f32::from(u8::from(i / features == i % features)),
+        _ => 0.0,
+    };
+    let weights = spec.all_weights().unwrap().into_iter().map(|weight| {
+        let values = (0..weight.count()).map(|i| value(&weight.name, i)).collect();
+        NamedWeight { name: weight.name, shape: weight.shape, values }
+    });
+    let model = Model::new(spec.clone(), Weights::of(weights.collect())).unwrap();
+    let mut series = model.session(&[]).unwrap();
+    for (time, x) in [(0.0, 1.0), (0.5, 3.0), (1.5, 2.0), (2.5, 4.0)] {
+        series.push(time, &[x]).unwrap();
+    }
+    let row = numbers(series.predict().unwrap());
+    let (responses, summary) = row.split_at(4 * 64);
+    let close = |seen: &[f64], wanted: &[f64]| {
+        assert!(seen.len() == wanted.len() && seen.iter().zip(wanted).all(|(x, y)| (x - y).abs() < 1e-6), "{seen:?} {wanted:?}");
+    };
+    let pools = [
+        [1.0, 1.0, 0.833333, 0.0],
+        [2.544290, 1.544290, 0.756571, 0.0],
+        [1.0, 1.0, 0.833333, 0.0],
+        [0.666667, 0.666667, 0.8, 0.0],
+    ];
+    // All 16 lanes are alike.
+    close(responses, &pools.concat().into_iter().flat_map(|x| [x; 16]).collect::<Vec<_>>());
+    let memories = [2.669256, -0.806697, 4.0];
+    let moments = [2.226446, -0.676337, 3.166667, 0.897528, 4.0, 4.0, 1.722222, 1.0];
+    close(summary, &[&memories[..], &moments, &[3.0], &[1.5, 0.5]].concat());
 }

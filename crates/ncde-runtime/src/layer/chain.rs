@@ -2,8 +2,9 @@
 
 use super::dropout::Identity;
 use super::linear::{Linear, MANY_INPUTS};
-use super::{LayerSpec, Room, Row, Share, Signal, Size, Step, Values, Weight};
+use super::{Cost, LayerSpec, Row, Share, Signal, Size, Step, Values, Weight};
 use crate::Error;
+use crate::budget::Budget;
 use crate::weights::Weights;
 
 /// Where a row ended.
@@ -28,25 +29,28 @@ pub(crate) fn signals(layers: &[LayerSpec], input: &Signal, place: &str) -> Resu
     Ok(signals)
 }
 
-/// What comes out of a list of layers whose weights fit into the room there is. Every size is looked at before a layer is asked what it makes of it.
+/// What comes out of a list of layers that stay within the budget. Every size is looked at before a layer is asked what it makes of it.
 ///
 /// # Errors
 /// If a layer asks for more, or cannot take what the one before it hands on; the place is named.
-pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, room: &mut Room) -> Result<Signal, Error> {
+pub(crate) fn fits(layers: &[LayerSpec], input: &Signal, place: &str, budget: &mut Budget) -> Result<Signal, Error> {
     let mut signal = input.clone();
     for (i, spec) in layers.iter().enumerate() {
         let (layer, place) = (spec.layer(), format!("{place}{i}"));
         let named = |e: Error| e.at(&place, &spec.name());
-        room.take(layer.demand(&signal)).map_err(named)?;
+        budget.take(layer.demand(&signal), layer.cost(&signal)).map_err(named)?;
         let lists = layer.inside();
         for (l, list) in lists.iter().enumerate() {
-            match fits(list, &signal, &place_inside(&place, l, lists.len()), room) {
-                Err(error) if room.exceeded => return Err(error),
+            match fits(list, &signal, &place_inside(&place, l, lists.len()), budget) {
+                Err(error) if budget.exceeded => return Err(error),
                 // What else is wrong inside is told by the layer, as it sees it.
                 _ => {}
             }
         }
         signal = layer.output(&signal).map_err(named)?;
+        let width = signal.width();
+        let row = Cost { bytes: width.saturating_mul(2 * size_of::<f64>()), work: width };
+        budget.take(0, row).map_err(named)?;
     }
     Ok(signal)
 }
@@ -61,7 +65,7 @@ pub fn place_inside(layer: &str, list: usize, lists: usize) -> String {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn weights(layers: &[LayerSpec], input: &Signal, place: &str) -> Result<Vec<Weight>, Error> {
-    fits(layers, input, place, &mut { Room::MAX })?;
+    fits(layers, input, place, &mut Budget::without_file())?;
     let signals = signals(layers, input, place)?;
     let mut all = Vec::new();
     for (i, (spec, signal)) in layers.iter().zip(&signals).enumerate() {

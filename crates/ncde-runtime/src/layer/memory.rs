@@ -12,8 +12,8 @@
 use ncde_reservoir::{Changes, ChangesScratch, Turns, TurnsScratch, legendre};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MAX_NUMBERS, refuse};
-use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
+use super::signal::{MAX_NUMBERS, product, refuse};
+use super::{Chain, Cost, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// Memories of changes.
@@ -61,6 +61,11 @@ impl Layer for Memory {
             return refuse("spans", format!("so many that rows have {numbers} numbers; at most {MAX_NUMBERS} are possible"));
         }
         Ok(input.with_width(features * width + if self.values { width + input.statics } else { 0 }))
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        let numbers = product(&[input.width(), self.order.saturating_add(1), self.spans.len() + self.turns.len() + 16]);
+        Cost { bytes: numbers.saturating_mul(8), work: numbers }
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {

@@ -91,7 +91,7 @@ pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends};
 
 use crate::Error;
-pub(crate) use signal::Room;
+use crate::budget::Budget;
 
 /// A row on its way through the layers.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +102,15 @@ pub struct Row<'a> {
     pub values: &'a [f64],
     /// The static covariates of the series, scaled.
     pub statics: &'a [f64],
+}
+
+/// What a layer needs beside its weights, about; `usize::MAX` is more than can be counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes of tables, and of what it remembers of a series.
+    pub bytes: usize,
+    /// Multiplications for one row. What is made once, before the first row, counts an eighth.
+    pub work: usize,
 }
 
 /// What a layer is.
@@ -115,6 +124,12 @@ pub trait Layer: Debug {
     /// How many weights it has at least, those of layers inside it aside: from its settings alone, before memory is asked for.
     fn demand(&self, _input: &Signal) -> usize {
         0
+    }
+
+    /// What else it needs, layers inside it aside: from its settings alone, before memory is asked for. Rows that it hands on are counted already, and a
+    /// multiplication for each weight.
+    fn cost(&self, _input: &Signal) -> Cost {
+        Cost::default()
     }
 
     /// Its own weights, those of layers inside it aside.
@@ -183,12 +198,12 @@ pub trait Step: Debug + Send + Sync {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn output(layers: &[LayerSpec], input: &Signal) -> Result<Signal, Error> {
-    output_within(layers, input, Room::MAX)
+    output_within(layers, input, Budget::without_file())
 }
 
-/// The same, if so many weights are enough: sizes are looked at before memory is asked for.
-pub(crate) fn output_within(layers: &[LayerSpec], input: &Signal, mut room: Room) -> Result<Signal, Error> {
-    chain::fits(layers, input, "layers.", &mut room)
+/// The same, within a budget: sizes are looked at before memory is asked for.
+pub(crate) fn output_within(layers: &[LayerSpec], input: &Signal, mut budget: Budget) -> Result<Signal, Error> {
+    chain::fits(layers, input, "layers.", &mut budget)
 }
 
 /// Declares the layers: the enum that files hold, by name, and the way from it to the trait.

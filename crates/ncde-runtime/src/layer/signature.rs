@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ncde_signature::{Memory, Online, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::check_depth;
-use super::{Chain, Layer, Row, Share, Signal, Size, Step, Values};
+use super::signal::{check_depth, signature_sizes};
+use super::{Chain, Cost, Layer, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
 /// The signature of the path so far.
@@ -35,6 +35,11 @@ impl Layer for SignatureFeatures {
     fn output(&self, input: &Signal) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
         Ok(input.with_width(input.width() + input.statics + transform.len()))
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        let words = signature_sizes(input.width(), self.depth).map_or(0, |sizes| sizes.words);
+        Cost { bytes: 32 * words, work: 2 * words }
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<Chain>) -> Result<Box<dyn Step>, Error> {
