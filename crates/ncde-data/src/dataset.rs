@@ -3,9 +3,11 @@
 //! Case `k` has observations `(t_i, x_i)`, `t_0 < t_1 < ...`, `x_i` in `R^channels`, where any entry may be missing
 //! (NaN). Lengths may differ between cases. `statics` are numbers of the case as a whole, such as an age.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::Schema;
+use crate::{Error, Schema};
 
 /// One series.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,6 +182,181 @@ impl Dataset {
             cases: indices.iter().map(|&i| self.cases[i].clone()).collect(),
             targets: self.targets.subset(indices),
             vocabulary: self.vocabulary.clone(),
+        }
+    }
+}
+
+/// What is wrong with a dataset that was made by hand.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// A case has more or fewer numbers than it should.
+    Length {
+        /// Of what: `values`, `static covariates`, `targets`.
+        what: &'static str,
+        /// How many it has.
+        seen: usize,
+        /// How many it should have.
+        wanted: usize,
+    },
+    /// A time that is not finite, or not after the one before it.
+    Time {
+        /// The observation, from 0.
+        observation: usize,
+        /// Its time.
+        seen: f64,
+        /// The time before it, if there is one.
+        before: Option<f64>,
+    },
+    /// A value, static covariate or target that is infinite.
+    Infinite {
+        /// Of what: `values`, `static covariates`, `targets`.
+        what: &'static str,
+        /// Its place in that list, from 0.
+        place: usize,
+    },
+    /// The number to be predicted of a whole case is not finite.
+    Target {
+        /// What it is.
+        seen: f64,
+    },
+    /// A class that has no name.
+    Class {
+        /// The observation, from 0, if each has a class.
+        observation: Option<usize>,
+        /// The class.
+        seen: usize,
+        /// How many there are.
+        classes: usize,
+    },
+    /// A value that is no number of a token.
+    Token {
+        /// The observation, from 0.
+        observation: usize,
+        /// The value.
+        seen: f64,
+        /// How many tokens there are.
+        tokens: usize,
+    },
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { what, seen, wanted } => write!(f, "{seen} {what}, wanted {wanted}"),
+            Self::Time { observation, seen, before: Some(before) } => {
+                write!(f, "observation {observation} has the time {seen}, which is not a finite time after {before}")
+            }
+            Self::Time { observation, seen, before: None } => {
+                write!(f, "observation {observation} has the time {seen}, wanted a finite one")
+            }
+            Self::Infinite { what, place } => write!(f, "number {place} of its {what} is infinite; a missing one is NaN"),
+            Self::Target { seen } => write!(f, "its target is {seen}, wanted a finite number"),
+            Self::Class { observation, seen, classes } => {
+                let at = observation.map_or_else(String::new, |i| format!(" at observation {i}"));
+                write!(f, "class {seen}{at}, but there are {classes} classes, counted from 0")
+            }
+            Self::Token { observation, seen, tokens } => {
+                write!(f, "observation {observation} is {seen}, wanted the number of a token, a whole one below {tokens}")
+            }
+        }
+    }
+}
+
+impl Dataset {
+    /// Whether all parts fit together: what a dataset that was made by hand, and not read from a file, has to hold before anything is trained on it.
+    ///
+    /// Every case has at least one observation, increasing finite times, a value for each time and channel, as many static covariates as there are names, a target
+    /// (of targets at each observation, one for each), and classes that have names. Numbers are finite, or NaN where they are missing; the target of a whole case is there.
+    ///
+    /// ```
+    /// use ncde_data::{Case, Clock, Dataset, Targets};
+    /// let mut data = Dataset {
+    ///     name: "one".into(),
+    ///     channels: vec!["x".into(), "y".into()],
+    ///     statics: vec![],
+    ///     times: Clock::Numbers,
+    ///     cases: vec![Case { id: "a".into(), times: vec![0.0, 0.5], values: vec![1.0, 2.0, f64::NAN, 4.0], statics: vec![] }],
+    ///     targets: Targets::Values { name: "z".into(), of: vec![10.0] },
+    ///     vocabulary: None,
+    /// };
+    /// data.check()?;
+    /// data.cases[0].values.pop();
+    /// assert_eq!(data.check().unwrap_err().to_string(), "case `a` of `one`: 3 values, wanted 4");
+    /// # Ok::<(), ncde_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] with the case and its [`Flaw`], or [`Error::TargetCount`].
+    pub fn check(&self) -> Result<(), Error> {
+        let targets = match &self.targets {
+            Targets::None => self.cases.len(),
+            Targets::Classes { of, .. } => of.len(),
+            Targets::Values { of, .. } => of.len(),
+            Targets::ClassSteps { of, .. } => of.len(),
+            Targets::ValueSteps { of, .. } => of.len(),
+        };
+        if targets != self.cases.len() {
+            return Err(Error::TargetCount { name: self.name.clone(), seen: targets, wanted: self.cases.len() });
+        }
+        for (i, case) in self.cases.iter().enumerate() {
+            if let Some(flaw) = self.flaw_of_case(case).or_else(|| self.targets.flaw(i, case.len())) {
+                return Err(Error::Malformed { name: self.name.clone(), case: case.id.clone(), flaw });
+            }
+        }
+        Ok(())
+    }
+
+    fn flaw_of_case(&self, case: &Case) -> Option<Flaw> {
+        let lengths = [
+            ("observations", case.len(), case.len().max(1)),
+            ("values", case.values.len(), case.len().saturating_mul(self.channels.len())),
+            ("static covariates", case.statics.len(), self.statics.len()),
+        ];
+        if let Some((what, seen, wanted)) = lengths.into_iter().find(|(_, seen, wanted)| seen != wanted) {
+            return Some(Flaw::Length { what, seen, wanted });
+        }
+        let mut before = None;
+        for (observation, &seen) in case.times.iter().enumerate() {
+            if !seen.is_finite() || before.is_some_and(|before| seen <= before) {
+                return Some(Flaw::Time { observation, seen, before });
+            }
+            before = Some(seen);
+        }
+        let tokens = self.vocabulary.as_ref().map(Vec::len);
+        let is_token = |x: f64, tokens: usize| x >= 0.0 && x.fract() == 0.0 && x < tokens as f64;
+        if let Some(tokens) = tokens
+            && let Some(place) = case.values.iter().position(|&x| !is_token(x, tokens))
+        {
+            let observation = place / self.channels.len().max(1);
+            return Some(Flaw::Token { observation, seen: case.values[place], tokens });
+        }
+        infinite("values", &case.values).or_else(|| infinite("static covariates", &case.statics))
+    }
+}
+
+/// The first number of a list that is infinite.
+fn infinite(what: &'static str, numbers: &[f64]) -> Option<Flaw> {
+    numbers.iter().position(|x| x.is_infinite()).map(|place| Flaw::Infinite { what, place })
+}
+
+impl Targets {
+    /// What is wrong with the target of a case of so many observations.
+    fn flaw(&self, case: usize, length: usize) -> Option<Flaw> {
+        let steps = |seen: usize| (seen != length).then_some(Flaw::Length { what: "targets", seen, wanted: length });
+        match self {
+            Self::None => None,
+            Self::Classes { names, of } => {
+                let (seen, classes) = (of[case], names.len());
+                (seen >= classes).then_some(Flaw::Class { observation: None, seen, classes })
+            }
+            Self::Values { of, .. } => (!of[case].is_finite()).then_some(Flaw::Target { seen: of[case] }),
+            Self::ClassSteps { names, of } => steps(of[case].len()).or_else(|| {
+                let classes = names.len();
+                let (i, seen) = of[case].iter().enumerate().find_map(|(i, own)| own.filter(|c| *c >= classes).map(|c| (i, c)))?;
+                Some(Flaw::Class { observation: Some(i), seen, classes })
+            }),
+            Self::ValueSteps { of, .. } => steps(of[case].len()).or_else(|| infinite("targets", &of[case])),
         }
     }
 }

@@ -5,7 +5,7 @@ mod words;
 
 use std::io;
 
-use crate::npy;
+use crate::{Flaw, npy};
 pub use place::Place;
 pub(crate) use words::{closest, hint, listed, more, shown};
 
@@ -405,6 +405,26 @@ pub enum Error {
         seen: usize,
         /// How many there should be.
         wanted: usize,
+    },
+    /// A dataset with more or fewer targets than cases.
+    #[error("`{name}` has {seen} targets, but {wanted} cases; give each case its target")]
+    TargetCount {
+        /// The dataset.
+        name: String,
+        /// How many targets it has.
+        seen: usize,
+        /// How many cases it has.
+        wanted: usize,
+    },
+    /// A case whose parts do not fit together.
+    #[error("case `{case}` of `{name}`: {flaw}")]
+    Malformed {
+        /// The dataset.
+        name: String,
+        /// The case.
+        case: String,
+        /// What is wrong with it.
+        flaw: Flaw,
     },
     /// Two datasets that do not go together.
     #[error("cannot join `{first}` and `{second}`: {what} are {seen} and {other}; bring both into one form first")]

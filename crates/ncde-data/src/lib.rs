@@ -54,7 +54,7 @@ mod text;
 mod vocabulary;
 mod write;
 
-pub use dataset::{Case, Clock, Dataset, Targets};
+pub use dataset::{Case, Clock, Dataset, Flaw, Targets};
 pub use error::{Error, Place};
 pub use label::Task;
 pub use read::{Format, Given, Line, LineReader, Loaded, ReadOptions, load, load_bytes, read, read_bytes};

@@ -2,6 +2,7 @@
 
 mod align;
 mod bad;
+mod check;
 mod columnar;
 mod formats;
 mod mutations;

@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let expected = &outputs[outputs.len() - CHANNELS..];
 
         // One by one, with a break in the middle.
-        let mut model = Model::new(spec, Weights::of(network.values()))?;
+        let model = Model::new(spec, Weights::of(network.values()))?;
         let mut series = model.start(&[])?;
         let rows = values.chunks_exact(CHANNELS).map(|row| row.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
         let mut observations = times.iter().zip(rows);

@@ -30,7 +30,7 @@ pub enum Error {
     },
 
     /// A file that is not what it should be.
-    #[error("`{}`: {problem}", path.display())]
+    #[error("`{}`: {}", path.display(), printable(problem))]
     Corrupt {
         /// Which one.
         path: PathBuf,
@@ -40,7 +40,8 @@ pub enum Error {
 
     /// A weight of the wrong shape, or none.
     #[error(
-        "weight `{name}` {seen}, but the settings of the model ask for {wanted:?}; the files of the model do not belong together"
+        "weight `{}` {seen}, but the settings of the model ask for {wanted:?}; the files of the model do not belong together",
+        printable(name)
     )]
     Weight {
         /// Its name.
@@ -60,6 +61,21 @@ pub enum Error {
         problem: String,
     },
 
+    /// More or fewer values than the observations have.
+    #[error("{seen} values for {times} observations of {channels} channels; {} are wanted, a missing one as NaN", times.saturating_mul(*channels))]
+    ValueCount {
+        /// How many there are.
+        seen: usize,
+        /// How many times there are.
+        times: usize,
+        /// How many channels the model has.
+        channels: usize,
+    },
+
+    /// A prediction for a series without observations.
+    #[error("there is no observation yet, so there is no prediction; push one first")]
+    NoObservation,
+
     /// The saved state of a series that does not belong to the model.
     #[error("the state of a series: {0}; was it saved by another model?")]
     State(String),
@@ -71,6 +87,17 @@ pub enum Error {
         layer: String,
         /// What was seen, wanted, and what to try.
         problem: String,
+    },
+
+    /// A layer that asks for more weights, memory or work than a model may have: see `docs/model-format.md`.
+    #[error("`{layer}`: its settings ask for {asked}, but {allowed}")]
+    TooLarge {
+        /// Its place and name.
+        layer: String,
+        /// How much of what.
+        asked: String,
+        /// How much there may be.
+        allowed: String,
     },
 
     /// A number that is none: a state has overflowed.
@@ -113,6 +140,7 @@ impl Error {
             Self::Setting { setting, problem } => {
                 Self::Layer { layer: format!("{place} ({name})"), problem: format!("`{setting}` is {problem}") }
             }
+            Self::TooLarge { asked, allowed, .. } => Self::TooLarge { layer: format!("{place} ({name})"), asked, allowed },
             Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
             Self::Kernel(_) | Self::Signature(_) | Self::Solve(_) => {
                 Self::Layer { layer: format!("{place} ({name})"), problem: self.to_string() }
@@ -134,4 +162,13 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Text of a file, without characters that would break a line or command a terminal.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
 }

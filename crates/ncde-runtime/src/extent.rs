@@ -60,16 +60,16 @@ impl Extent {
 
     /// Where the last observation of a series of so many, after so much time, lies beyond it. A NaN is a missing value.
     pub fn beyond(&self, observations: usize, duration: f64, values: &[f64]) -> Beyond {
-        let outside = |i: &usize| {
-            let (low, high) = (self.low[*i], self.high[*i]);
+        let ranges = self.low.iter().zip(&self.high);
+        let outside = |((low, high), value): ((&f64, &f64), &f64)| {
             let margin = MARGIN * (high - low);
-            values[*i] < low - margin || values[*i] > high + margin
+            *value < low - margin || *value > high + margin
         };
         Beyond {
             length: observations > self.length,
             // Sums of gaps round.
             duration: duration > self.duration * (1.0 + 1e-9),
-            channels: (0..self.low.len().min(values.len())).filter(outside).collect(),
+            channels: ranges.zip(values).enumerate().filter_map(|(i, own)| outside(own).then_some(i)).collect(),
         }
     }
 

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::prepare::{Preparation, Track};
+use crate::prepare::{Preparation, Scaling, Track};
 
 /// What is forecast, and how sure that is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,13 +105,9 @@ impl Forecast {
 
     /// From outputs after an observation to values, `[horizons, channels]`.
     pub(crate) fn values(&self, outputs: &[f64], preparation: &Preparation, track: &Track) -> Vec<f64> {
-        let channels = preparation.channels.len();
         let last = preparation.last(track);
-        let value = |(i, &y): (usize, &f64)| {
-            let c = i % channels.max(1);
-            preparation.channels[c].undo(if self.relative { last[c] + y } else { y })
-        };
-        outputs.iter().enumerate().map(value).collect()
+        let value = |(y, (scaling, last)): (&f64, (&Scaling, &f64))| scaling.undo(if self.relative { last + y } else { *y });
+        outputs.iter().zip(preparation.channels.iter().zip(last).cycle()).map(value).collect()
     }
 
     /// What makes no sense, for so many channels.

@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! use ncde_runtime::{Model, Prediction};
-//! let mut model = Model::load("runs/heart".as_ref())?;
-//! let mut series = model.start(&[])?;
+//! let model = Model::load("runs/heart")?;
+//! let mut series = model.session(&[])?;
 //! for (time, values) in [(0.0, [0.1, 0.2]), (0.7, [0.3, f64::NAN])] {
-//!     model.push(&mut series, time, &values)?;
-//!     if let Prediction::Class { class, probabilities } = model.predict(&series)? {
+//!     series.push(time, &values)?;
+//!     if let Prediction::Class { class, probabilities } = series.predict()? {
 //!         // act on it
 //!     }
 //! }
@@ -17,10 +17,16 @@
 //! | --- | --- |
 //! | [`layer`] | the layers: specs, weights, and one row at a time |
 //! | `spec`, `weights` | what a saved model is: `model.json` and `model.safetensors` |
+//! | `budget` | how much memory and work a model may ask for |
 //! | `prepare` | from observations to knots of a path: scaling, gaps, time |
 //! | `extent` | how far training went, and what lies beyond it |
 //! | `model` | [`Model`], [`Series`], [`Prediction`] |
+//! | `session` | [`Session`]: a model and one series |
+//! | `description` | reading `model.json` |
 //! | [`random`] | the counter-based random numbers that everything is drawn from |
+//!
+//! A [`Model`] is shared: clones are cheap, all its methods take `&self`, and any number of threads may use it at once. Whoever keeps the
+//! states of series elsewhere uses [`Model::push`] and [`Model::predict`] with a [`Series`]; a [`Session`] keeps both together.
 //!
 //! A prediction after `n` observations is the prediction of the series cut there. A series takes constant memory; it can be saved
 //! (with serde) and resumed to the same bits.
@@ -29,6 +35,8 @@
 //! processor: some 40 seconds on two cores with all dependencies, against six minutes with every kernel. The feature `avx512` adds that instruction set, where the machine
 //! has it (a prediction after every observation, 64 states in blocks of 4: 1.7 to 1.5 microseconds). See the feature `precompiled` of `ncde-kernels`.
 
+mod budget;
+mod description;
 mod error;
 mod extent;
 mod forecast;
@@ -36,6 +44,7 @@ pub mod layer;
 mod model;
 mod prepare;
 pub mod random;
+mod session;
 mod spec;
 mod weights;
 
@@ -45,5 +54,6 @@ pub use forecast::{Baseline, Forecast, Intervals};
 pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, mean_of_members, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
+pub use session::Session;
 pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

@@ -3,32 +3,58 @@
 //! ```text
 //! observation -> knot -> layer after layer -> outputs -> prediction
 //! ```
+//!
+//! A [`Model`] never changes and is shared between threads; a [`Series`] is what changes, one for each time series. [`Session`](crate::Session) is both together.
 
+use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
-use crate::layer::{Ended, Kept, Row, StepChain};
+use crate::layer::{Ended, Kept, Row, Size, StepChain};
 use crate::prepare::Track;
 use crate::random::Stream;
-use crate::spec::{FORMAT, ModelSpec, Task};
+use crate::spec::{ModelSpec, Task};
 use crate::weights::{NamedWeight, WEIGHTS, Weights};
 use crate::{Beyond, Error};
 
 /// The name of the description in the directory of a model.
 pub const SPEC: &str = "model.json";
 
-/// A model with its weights and its working memory. Series are apart from it: any number of them share one model.
-#[derive(Debug)]
+/// A model with its weights. Clones are cheap and share them; every method takes `&self`, so that one model serves many threads and any number of series.
+#[derive(Debug, Clone)]
 pub struct Model {
+    parts: Arc<Parts>,
+}
+
+/// What clones share.
+#[derive(Debug)]
+struct Parts {
     spec: ModelSpec,
-    weights: Arc<[NamedWeight]>,
+    weights: Vec<NamedWeight>,
+    /// How many numbers layers remember of a series.
+    memory: Size,
+    /// How many numbers come out of the last layer.
+    outputs: usize,
+    /// Layers with working memory, for as many threads as have computed at once. Each thread has a slot of its own, so that locks are free.
+    workers: Box<[Mutex<Option<Worker>>]>,
+}
+
+/// More threads than this at once share slots, and wait for each other.
+const SLOTS: usize = 128;
+
+/// The layers with their working memory, for one thread at a time.
+#[derive(Debug)]
+struct Worker {
     chain: StepChain,
-    /// What a push works on: a series changes only if it succeeds.
-    scratch: Kept,
-    /// What a look at an open window works on.
-    ahead: Kept,
+    /// The state after an observation. A series takes it over only if all of the observation could be taken.
+    state: Kept,
+    /// A copy of a state, used up by closing its open window for a prediction.
+    closed: Kept,
+    /// Where the series stands after the observation.
+    track: Track,
 }
 
 /// All that is remembered of one series, constant in size. It can be written to a file and read again in another process.
@@ -57,7 +83,7 @@ impl Series {
     }
 }
 
-/// What a model says of a series.
+/// What a model predicts for a series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Prediction {
@@ -78,39 +104,70 @@ impl Model {
     /// Reads the directory of a model. Nothing in it is executed.
     ///
     /// # Errors
-    /// If a file is missing, damaged, of another version, or does not belong to the others.
-    pub fn load(directory: &Path) -> Result<Self, Error> {
-        let spec = read_spec(&directory.join(SPEC))?;
-        let weights = Weights::read(&directory.join(WEIGHTS), &spec.weights)?;
+    /// If a file is missing, damaged, of another version, or does not belong to the others, or the model asks for more memory or work than is allowed.
+    pub fn load(directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let directory = directory.as_ref();
+        let spec = ModelSpec::read(directory.join(SPEC))?;
+        let weights = Weights::read(directory.join(WEIGHTS), &spec.weights)?;
         Self::new(spec, weights)
+    }
+
+    /// From the contents of the two files of a model, `model.json` and `model.safetensors`: for models inside a program, a database or an archive.
+    ///
+    /// ```
+    /// # use ncde_runtime::{Model, ModelSpec};
+    /// # let spec = include_bytes!("../tests/fixtures/slice/model.json");
+    /// # let weights = include_bytes!("../tests/fixtures/slice/model.safetensors");
+    /// let model = Model::from_bytes(spec, weights)?;
+    /// let (again, same) = model.to_bytes()?;
+    /// assert_eq!(Model::from_bytes(&again, &same)?.weights(), model.weights());
+    /// # Ok::<(), ncde_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn from_bytes(spec: &[u8], weights: &[u8]) -> Result<Self, Error> {
+        let spec = ModelSpec::from_bytes(spec)?;
+        let weights = Weights::from_bytes(weights, &spec.weights)?;
+        Self::new(spec, weights)
+    }
+
+    /// The contents of `model.json` and of `model.safetensors`, in this order.
+    ///
+    /// # Errors
+    /// If they cannot be written as such.
+    pub fn to_bytes(&self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let (weights, file) = crate::to_bytes(self.weights())?;
+        let spec = ModelSpec { weights: file, ..self.spec().clone() };
+        let mut text = serde_json::to_vec_pretty(&spec)
+            .map_err(|e| Error::Corrupt { path: SPEC.into(), problem: format!("cannot be written: {e}") })?;
+        text.push(b'\n');
+        Ok((text, weights))
     }
 
     /// From its parts.
     ///
     /// # Errors
     /// If they do not fit together.
-    pub fn new(spec: ModelSpec, weights: Weights) -> Result<Self, Error> {
-        let all = weights.all().into();
-        Self::with(spec, weights, all)
-    }
-
-    fn with(spec: ModelSpec, mut weights: Weights, all: Arc<[NamedWeight]>) -> Result<Self, Error> {
+    pub fn new(spec: ModelSpec, mut weights: Weights) -> Result<Self, Error> {
+        let all = weights.all();
         let chain = spec.chain(&mut weights)?;
         weights.finish()?;
-        Ok(Self { scratch: Kept::new(chain.memory()), ahead: Kept::new(chain.memory()), weights: all, spec, chain })
-    }
-
-    /// The same model with working memory of its own, for another thread.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
-    pub fn twin(&self) -> Result<Self, Error> {
-        Self::with(self.spec.clone(), Weights::of(self.weights.to_vec()), self.weights.clone())
+        let parts = Parts {
+            weights: all,
+            memory: chain.memory(),
+            outputs: spec.members() * spec.task.outputs(spec.channels.len()),
+            workers: (0..SLOTS).map(|_| Mutex::new(None)).collect(),
+            spec,
+        };
+        let first = parts.worker(chain);
+        *lock(&parts.workers[slot()]) = Some(first);
+        Ok(Self { parts: Arc::new(parts) })
     }
 
     /// The weights by name, with their values.
     pub fn weights(&self) -> &[NamedWeight] {
-        &self.weights
+        &self.parts.weights
     }
 
     /// A model whose weights are drawn from a seed and not trained.
@@ -130,7 +187,7 @@ impl Model {
 
     /// What the model is.
     pub fn spec(&self) -> &ModelSpec {
-        &self.spec
+        &self.parts.spec
     }
 
     /// A new series with these static covariates; a NaN is a missing one.
@@ -139,9 +196,9 @@ impl Model {
     /// If there are more or fewer than the model has.
     pub fn start(&self, statics: &[f64]) -> Result<Series, Error> {
         Ok(Series {
-            track: self.spec.preparation.start(),
-            statics: self.spec.preparation.statics(statics)?,
-            memory: Kept::new(self.chain.memory()),
+            track: self.spec().preparation.start(),
+            statics: self.spec().preparation.statics(statics)?,
+            memory: Kept::new(self.parts.memory),
             open: None,
             outputs: Vec::new(),
         })
@@ -150,47 +207,202 @@ impl Model {
     /// Takes the next observation of a series; a NaN is a missing value.
     ///
     /// # Errors
-    /// If it cannot be taken, or a state overflows: the series is then as it was.
-    pub fn push(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<(), Error> {
-        let (track, ended) = self.advance(series, time, values)?;
-        self.keep(series, track, ended);
+    /// If it cannot be taken, a state overflows, or the series is one of another model: the series is then as it was.
+    pub fn push(&self, series: &mut Series, time: f64, values: &[f64]) -> Result<(), Error> {
+        self.check_sizes(series)?;
+        self.parts.compute(|worker| worker.take(self.spec(), series, time, values))
+    }
+
+    /// Takes the next observation, and returns what [`predict`](Self::predict) would after it.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push), and if there is no finite prediction: the series is then as it was.
+    pub fn step(&self, series: &mut Series, time: f64, values: &[f64]) -> Result<Prediction, Error> {
+        self.check_sizes(series)?;
+        self.parts.compute(|worker| {
+            let ended = worker.advance(self.spec(), series, time, values)?;
+            if let Ended::At(layer) = ended {
+                worker.closed.copy_from(&worker.state);
+                let row = Row { time: self.spec().preparation.clock(&worker.track), values: &[], statics: &series.statics };
+                worker.close(layer, row)?;
+            }
+            let prediction = self.spec().prediction(worker.chain.last(), &worker.track);
+            worker.hand_over(series, ended);
+            Ok(prediction)
+        })
+    }
+
+    /// Takes the next observations of a series, `[times, channels]`, as [`push`](Self::push) would one after the other, but faster where the model allows it.
+    ///
+    /// # Errors
+    /// If there are not as many values as times and channels ask for, one observation cannot be taken, or a state overflows: the series is then as it was.
+    pub fn push_all(&self, series: &mut Series, times: &[f64], values: &[f64]) -> Result<(), Error> {
+        self.check_sizes(series)?;
+        let preparation = &self.spec().preparation;
+        let channels = preparation.channels.len();
+        if Some(values.len()) != times.len().checked_mul(channels) {
+            return Err(Error::ValueCount { seen: values.len(), times: times.len(), channels });
+        }
+        let row = |i: usize| &values[i * channels..(i + 1) * channels];
+        let Some((&time, before)) = times.split_last() else { return Ok(()) };
+        let mut after = series.clone();
+        self.parts.compute(|worker| {
+            if worker.chain.may_pass() {
+                let (mut knots, mut clocks) = (Vec::new(), Vec::new());
+                for (i, &time) in before.iter().enumerate() {
+                    preparation.push(&mut after.track, time, row(i))?;
+                    knots.extend_from_slice(&after.track.knot);
+                    clocks.push(preparation.clock(&after.track));
+                }
+                let rows = knots.chunks_exact(preparation.width().max(1)).zip(&clocks);
+                let rows: Vec<Row<'_>> = rows.map(|(values, &time)| Row { time, values, statics: &after.statics }).collect();
+                worker.chain.pass(after.memory.share(), &rows)?;
+            } else {
+                before.iter().enumerate().try_for_each(|(i, &time)| worker.take(self.spec(), &mut after, time, row(i)))?;
+            }
+            worker.take(self.spec(), &mut after, time, row(before.len()))
+        })?;
+        *series = after;
         Ok(())
     }
 
-    /// Takes the next observation, and says what [`predict`](Self::predict) would after it.
+    /// The prediction for the series as it is now, as if it ended here.
     ///
     /// # Errors
-    /// If the observation cannot be taken, or there is no finite prediction after it: the series is then as it was.
-    pub fn step(&mut self, series: &mut Series, time: f64, values: &[f64]) -> Result<Prediction, Error> {
-        let (track, ended) = self.advance(series, time, values)?;
-        let prediction = match ended {
-            Ended::Out => self.spec.prediction(self.chain.last(), &track),
-            Ended::At(layer) => {
-                self.ahead.copy_from(&self.scratch);
-                self.look(layer, &track, &series.statics)?
-            }
-        };
-        self.keep(series, track, ended);
-        Ok(prediction)
+    /// If there was no observation yet, a state overflows, or the series is one of another model.
+    pub fn predict(&self, series: &Series) -> Result<Prediction, Error> {
+        self.check_sizes(series)?;
+        if series.track.observations == 0 {
+            return Err(Error::NoObservation);
+        }
+        let Some(layer) = series.open else { return Ok(self.spec().prediction(&series.outputs, &series.track)) };
+        self.parts.compute(|worker| {
+            worker.closed.copy_from(&series.memory);
+            let row = Row { time: self.spec().preparation.clock(&series.track), values: &[], statics: &series.statics };
+            worker.close(layer, row)?;
+            Ok(self.spec().prediction(worker.chain.last(), &series.track))
+        })
     }
 
-    /// Where a series would stand after an observation; what it would remember is in `scratch`.
-    fn advance(&mut self, series: &Series, time: f64, values: &[f64]) -> Result<(Track, Ended), Error> {
-        let track = self.spec.preparation.pushed(&series.track, time, values)?;
-        self.scratch.copy_from(&series.memory);
-        let row = Row { time: self.spec.preparation.clock(&track), values: &track.knot, statics: &series.statics };
-        let ended = self.chain.push(0, self.scratch.share(), row)?;
+    /// Where the last observation of a series, with these values, lies beyond what was seen in training.
+    pub fn beyond(&self, series: &Series, values: &[f64]) -> Beyond {
+        let duration = series.track.time - series.track.start;
+        let trained = self.spec().trained.as_ref();
+        trained.map_or_else(Beyond::default, |extent| extent.beyond(series.track.observations, duration, values))
+    }
+
+    /// Whether a series that was saved can be one of this model: sizes, which every method looks at, and that all its numbers are finite.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check(&self, series: &Series) -> Result<(), Error> {
+        self.check_sizes(series)?;
+        if !series.track.is_finite() || series.outputs.iter().any(|y| !y.is_finite()) || series.memory.overflow().is_some() {
+            return Err(Error::State("a number that is not finite".into()));
+        }
+        Ok(())
+    }
+
+    /// Whether nothing of a series lies outside of what layers look at.
+    fn check_sizes(&self, series: &Series) -> Result<(), Error> {
+        let Parts { spec, memory, outputs, .. } = &*self.parts;
+        let came_out = series.track.observations > 0 && series.open.is_none();
+        let sizes = [
+            ("channels", series.track.knot.len(), spec.preparation.width()),
+            ("static covariates", series.statics.len(), spec.statics.len()),
+            ("numbers remembered", series.memory.wide.len(), memory.wide),
+            ("numbers remembered in single precision", series.memory.narrow.len(), memory.narrow),
+            ("outputs", if came_out { series.outputs.len() } else { *outputs }, *outputs),
+        ];
+        if let Some((what, seen, wanted)) = sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
+            return Err(Error::State(format!("{seen} {what}, but the model has {wanted}")));
+        }
+        if series.open.is_some_and(|layer| layer >= spec.layers.len()) {
+            return Err(Error::State("an open window of a layer that the model does not have".into()));
+        }
+        if series.track.observations as u64 > MAX_OBSERVATIONS {
+            return Err(Error::State(format!(
+                "{} observations; at most {MAX_OBSERVATIONS} are possible",
+                series.track.observations
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// All counts up to it are exact as numbers, too.
+const MAX_OBSERVATIONS: u64 = 1 << 53;
+
+/// The slot of this thread. Threads are counted as they come.
+fn slot() -> usize {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static SLOT: Cell<usize> = Cell::new(THREADS.fetch_add(1, Ordering::Relaxed) % SLOTS);
+    }
+    SLOT.get()
+}
+
+/// Locks a slot. A worker that was left in the middle of something by a panic is dropped.
+fn lock(slot: &Mutex<Option<Worker>>) -> MutexGuard<'_, Option<Worker>> {
+    slot.lock().unwrap_or_else(|poisoned| {
+        slot.clear_poison();
+        let mut left = poisoned.into_inner();
+        *left = None;
+        left
+    })
+}
+
+impl Parts {
+    /// Computes something with the worker of this thread: its own, one that is idle elsewhere, or a new one.
+    fn compute<T>(&self, run: impl FnOnce(&mut Worker) -> Result<T, Error>) -> Result<T, Error> {
+        let own = slot();
+        let mut slot = lock(&self.workers[own]);
+        let worker = match &mut *slot {
+            Some(worker) => worker,
+            empty => {
+                let idle = self.workers.iter().find_map(|other| other.try_lock().ok()?.take());
+                empty.insert(idle.map_or_else(|| self.new_worker(), Ok)?)
+            }
+        };
+        run(worker)
+    }
+
+    fn new_worker(&self) -> Result<Worker, Error> {
+        Ok(self.worker(self.spec.chain(&mut Weights::of(self.weights.clone()))?))
+    }
+
+    fn worker(&self, chain: StepChain) -> Worker {
+        let (state, closed) = (Kept::new(self.memory), Kept::new(self.memory));
+        Worker { chain, state, closed, track: self.spec.preparation.start() }
+    }
+}
+
+impl Worker {
+    /// Takes an observation into a series.
+    fn take(&mut self, spec: &ModelSpec, series: &mut Series, time: f64, values: &[f64]) -> Result<(), Error> {
+        let ended = self.advance(spec, series, time, values)?;
+        self.hand_over(series, ended);
+        Ok(())
+    }
+
+    /// Where a series would stand after an observation: `track` and `state`.
+    fn advance(&mut self, spec: &ModelSpec, series: &Series, time: f64, values: &[f64]) -> Result<Ended, Error> {
+        self.track.copy_from(&series.track);
+        spec.preparation.push(&mut self.track, time, values)?;
+        self.state.copy_from(&series.memory);
+        let row = Row { time: spec.preparation.clock(&self.track), values: &self.track.knot, statics: &series.statics };
+        let ended = self.chain.push(0, self.state.share(), row)?;
         finite(self.chain.last())?;
-        if let Some((place, value)) = self.scratch.overflow() {
+        if let Some((place, value)) = self.state.overflow() {
             return Err(Error::Overflow { place, value });
         }
-        Ok((track, ended))
+        Ok(ended)
     }
 
     /// Makes a series what [`advance`](Self::advance) found.
-    fn keep(&mut self, series: &mut Series, track: Track, ended: Ended) {
-        std::mem::swap(&mut self.scratch, &mut series.memory);
-        series.track = track;
+    fn hand_over(&mut self, series: &mut Series, ended: Ended) {
+        std::mem::swap(&mut self.state, &mut series.memory);
+        std::mem::swap(&mut self.track, &mut series.track);
         match ended {
             Ended::Out => {
                 series.open = None;
@@ -201,93 +413,12 @@ impl Model {
         }
     }
 
-    /// The prediction if the open window of a layer ended here; what is remembered is in `ahead`, and used up.
-    fn look(&mut self, layer: usize, track: &Track, statics: &[f64]) -> Result<Prediction, Error> {
-        let row = Row { time: self.spec.preparation.clock(track), values: &[], statics };
-        self.chain.open(layer, self.ahead.share(), row)?;
-        finite(self.chain.last())?;
-        Ok(self.spec.prediction(self.chain.last(), track))
-    }
-
-    /// Takes the next observations of a series, `[times, channels]`, as [`push`](Self::push) would one after the other, but faster where the model allows it.
-    ///
-    /// # Errors
-    /// If one cannot be taken, or a state overflows: the series is then as it was.
-    pub fn push_all(&mut self, series: &mut Series, times: &[f64], values: &[f64]) -> Result<(), Error> {
-        let channels = self.spec.preparation.channels.len();
-        let row = |i: usize| values.get(i * channels..(i + 1) * channels).unwrap_or_default();
-        let Some((&time, before)) = times.split_last() else { return Ok(()) };
-        let mut own = series.clone();
-        if self.chain.may_pass() {
-            let (mut knots, mut clocks) = (Vec::new(), Vec::new());
-            for (i, &time) in before.iter().enumerate() {
-                self.spec.preparation.push(&mut own.track, time, row(i))?;
-                knots.extend_from_slice(&own.track.knot);
-                clocks.push(self.spec.preparation.clock(&own.track));
-            }
-            let rows = knots.chunks_exact(self.spec.preparation.width().max(1)).zip(&clocks);
-            let rows: Vec<Row<'_>> = rows.map(|(values, &time)| Row { time, values, statics: &own.statics }).collect();
-            self.chain.pass(own.memory.share(), &rows)?;
-        } else {
-            before.iter().enumerate().try_for_each(|(i, &time)| self.push(&mut own, time, row(i)))?;
-        }
-        self.push(&mut own, time, row(before.len()))?;
-        *series = own;
-        Ok(())
-    }
-
-    /// What the model says of the series as it is now: what it would say if the series ended here.
-    ///
-    /// # Errors
-    /// If there was no observation yet, or a state overflows.
-    pub fn predict(&mut self, series: &Series) -> Result<Prediction, Error> {
-        if series.track.observations == 0 {
-            return Err(Error::State("there is no observation yet".into()));
-        }
-        let Some(layer) = series.open else { return Ok(self.spec.prediction(&series.outputs, &series.track)) };
-        self.ahead.copy_from(&series.memory);
-        self.look(layer, &series.track, &series.statics)
-    }
-
-    /// Where the last observation of a series, with these values, lies beyond what was seen in training.
-    pub fn beyond(&self, series: &Series, values: &[f64]) -> Beyond {
-        let duration = series.track.time - series.track.start;
-        let trained = self.spec.trained.as_ref();
-        trained.map_or_else(Beyond::default, |extent| extent.beyond(series.track.observations, duration, values))
-    }
-
-    /// A series that was saved, if it is one of this model.
-    ///
-    /// # Errors
-    /// If it is not.
-    pub fn check(&self, series: &Series) -> Result<(), Error> {
-        let outputs = self.spec.members() * self.spec.task.outputs(self.spec.channels.len());
-        let came_out = series.track.observations > 0 && series.open.is_none();
-        let sizes = [
-            ("channels", series.track.knot.len(), self.spec.preparation.width()),
-            ("static covariates", series.statics.len(), self.spec.statics.len()),
-            ("numbers remembered", series.memory.wide.len(), self.chain.memory().wide),
-            ("numbers remembered in single precision", series.memory.narrow.len(), self.chain.memory().narrow),
-            ("outputs", if came_out { series.outputs.len() } else { outputs }, outputs),
-        ];
-        match sizes.into_iter().find(|(_, seen, wanted)| seen != wanted) {
-            Some((what, seen, wanted)) => Err(Error::State(format!("{seen} {what}, but the model has {wanted}"))),
-            None if series.open.is_some_and(|layer| layer >= self.spec.layers.len()) => {
-                Err(Error::State("an open window of a layer that the model does not have".into()))
-            }
-            None if series.track.observations > MAX_OBSERVATIONS || !series.track.is_finite() => {
-                Err(Error::State("observations that nobody can have made".into()))
-            }
-            None if !(series.memory.wide.iter().all(|x| x.is_finite()) && series.memory.narrow.iter().all(|x| x.is_finite())) => {
-                Err(Error::State("a number that is not finite".into()))
-            }
-            None => Ok(()),
-        }
+    /// What comes out if the open window of a layer ends here: the state in `closed` is used up.
+    fn close(&mut self, layer: usize, row: Row<'_>) -> Result<(), Error> {
+        self.chain.open(layer, self.closed.share(), row)?;
+        finite(self.chain.last())
     }
 }
-
-/// Counted one by one, nobody gets further: all counts below it are exact as numbers, too.
-const MAX_OBSERVATIONS: usize = 1 << 53;
 
 /// Refuses numbers that are not finite.
 fn finite(values: &[f64]) -> Result<(), Error> {
@@ -298,14 +429,15 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
-    /// From the outputs of the last layer to what they say of a series that stands there.
+    /// From the outputs of the last layer to the prediction for a series that stands there.
     pub fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
-        let each = outputs.chunks_exact((outputs.len() / self.members()).max(1));
+        let members = self.members().max(1);
+        let each = outputs.chunks_exact((outputs.len() / members).max(1));
         match &self.task {
             Task::Classification { .. } => {
                 let probabilities = mean_of_members(each.map(softmax));
                 // Of one member the outputs decide: probabilities may round to the same.
-                let scores = if self.members() == 1 { outputs } else { &probabilities };
+                let scores = if members == 1 { outputs } else { &probabilities };
                 let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
                 Prediction::Class { class, probabilities }
             }
@@ -320,15 +452,15 @@ impl ModelSpec {
     }
 }
 
-/// The mean of what members of a model say; that of one is what it says, to the last bit.
-pub fn mean_of_members(each: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
+/// The mean of the outputs of the members of a model; that of one is its output, to the last bit.
+pub fn mean_of_members(members: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
     let (mut count, mut sum) = (0.0, Vec::new());
-    for own in each {
+    for outputs in members {
         count += 1.0;
         if sum.is_empty() {
-            sum = own;
+            sum = outputs;
         } else {
-            sum.iter_mut().zip(own).for_each(|(sum, y)| *sum += y);
+            sum.iter_mut().zip(outputs).for_each(|(sum, y)| *sum += y);
         }
     }
     sum.iter_mut().for_each(|sum| *sum /= count);
@@ -341,49 +473,4 @@ pub fn softmax(outputs: &[f64]) -> Vec<f64> {
     let powers: Vec<f64> = outputs.iter().map(|&y| (y - most).exp()).collect();
     let sum: f64 = powers.iter().sum();
     powers.into_iter().map(|p| p / sum).collect()
-}
-
-/// Reads `model.json`. The format is looked at first: another one may hold anything else.
-fn read_spec(path: &Path) -> Result<ModelSpec, Error> {
-    #[derive(Deserialize)]
-    struct Head {
-        format: u32,
-        #[serde(default)]
-        ncde: String,
-    }
-    let failed = |problem: String| Error::File { path: path.into(), problem };
-    let bytes = ncde_files::read_plain(path).map_err(|e| failed(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed("it is no text".into()))?;
-    let corrupt =
-        |e: serde_json::Error| Error::Corrupt { path: path.into(), problem: format!("not the description of a model: {e}") };
-    // Serde takes a list for an object, value by value; a description has objects by name alone.
-    let no_object = |place: &str| {
-        let problem = format!("not the description of a model: {place} is a list or a value, but an object is wanted");
-        Error::Corrupt { path: path.into(), problem }
-    };
-    let value: serde_json::Value = serde_json::from_str(&text).map_err(corrupt)?;
-    if !value.is_object() {
-        return Err(no_object("it"));
-    }
-    let head = Head::deserialize(&value).map_err(corrupt)?;
-    if head.format != FORMAT {
-        return Err(Error::Format { path: path.into(), seen: head.format, known: FORMAT, writer: head.ncde });
-    }
-    let spec: ModelSpec = serde_json::from_str(&text).map_err(corrupt)?;
-    match serde_json::to_value(&spec).ok().and_then(|again| list_for_object(&value, &again)) {
-        None => Ok(spec),
-        Some(place) => Err(no_object(&format!("`{}`", place.trim_end_matches('/')))),
-    }
-}
-
-/// Where a list stands in `read` that is an object in `wanted`.
-fn list_for_object(read: &serde_json::Value, wanted: &serde_json::Value) -> Option<String> {
-    use serde_json::Value::{Array, Object};
-    let below = |key: String, read, wanted| list_for_object(read, wanted).map(|rest| format!("{key}/{rest}"));
-    match (read, wanted) {
-        (Array(_), Object(_)) => Some(String::new()),
-        (Array(read), Array(wanted)) => read.iter().zip(wanted).enumerate().find_map(|(i, (r, w))| below(i.to_string(), r, w)),
-        (Object(read), Object(wanted)) => read.iter().find_map(|(key, r)| below(key.clone(), r, wanted.get(key)?)),
-        _ => None,
-    }
 }

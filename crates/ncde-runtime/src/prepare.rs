@@ -81,6 +81,12 @@ pub struct Track {
 }
 
 impl Track {
+    /// Becomes another, without asking for memory.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        (self.observations, self.start, self.time) = (other.observations, other.start, other.time);
+        self.knot.clone_from(&other.knot);
+    }
+
     /// Whether its times and its knot are numbers.
     pub(crate) fn is_finite(&self) -> bool {
         self.start.is_finite() && self.time.is_finite() && self.knot.iter().all(|x| x.is_finite())
@@ -99,39 +105,29 @@ impl Preparation {
         Track { observations: 0, start: 0.0, time: 0.0, knot: vec![0.0; self.width()] }
     }
 
-    /// Where a series stands after an observation; a NaN is a missing value.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
-    pub fn pushed(&self, track: &Track, time: f64, values: &[f64]) -> Result<Track, Error> {
-        let mut track = track.clone();
-        self.push(&mut track, time, values)?;
-        Ok(track)
-    }
-
     /// The time since the first observation, in the unit of the model: that of the channel of time, where there is one.
     pub fn clock(&self, track: &Track) -> f64 {
         self.time.map_or(1.0, |scaling| scaling.factor) * (track.time - track.start)
     }
 
-    /// The last known value of each channel, scaled; 0 before the first one.
+    /// The last known value of each channel, scaled; 0 before the first one. Empty if the knot is one of another model.
     pub fn last<'a>(&self, track: &'a Track) -> &'a [f64] {
         let first = usize::from(self.time.is_some());
-        &track.knot[first..first + self.channels.len()]
+        track.knot.get(first..first + self.channels.len()).unwrap_or_default()
     }
 
     /// Takes an observation; a NaN is a missing value. The new knot is [`Track::knot`].
     ///
     /// # Errors
     /// If the time does not increase, there are more or fewer values than channels, one is infinite, or one is missing where that
-    /// is refused; nothing has changed then.
+    /// is refused, or the knot is one of another model; nothing has changed then.
     pub fn push(&self, track: &mut Track, time: f64, values: &[f64]) -> Result<(), Error> {
         self.check(track, time, values)?;
         if track.observations == 0 {
             track.start = time;
         }
         track.time = time;
-        track.observations += 1;
+        track.observations = track.observations.saturating_add(1);
         let (head, rest) = track.knot.split_at_mut(usize::from(self.time.is_some()));
         if let (Some(scaling), [first]) = (self.time, head) {
             *first = scaling.apply(time - track.start);
@@ -154,6 +150,9 @@ impl Preparation {
 
     fn check(&self, track: &Track, time: f64, values: &[f64]) -> Result<(), Error> {
         let refuse = |problem: String| Err(Error::Observation { index: track.observations, problem });
+        if track.knot.len() != self.width() {
+            return Err(Error::State(format!("{} channels, but the model has {}", track.knot.len(), self.width())));
+        }
         if values.len() != self.channels.len() {
             return refuse(format!("{} values, but the model has {} channels", values.len(), self.channels.len()));
         }

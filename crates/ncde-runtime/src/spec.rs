@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::forecast::Forecast;
-use crate::layer::{LayerSpec, Resolved, Room, Rows, Signal, StepChain, Weight};
+use crate::layer::{LayerSpec, Resolved, Rows, Signal, StepChain, Weight};
 use crate::prepare::{Missing, Preparation, Scaling};
 use crate::weights::Weights;
 use crate::{Error, Extent};
@@ -159,7 +160,7 @@ impl ModelSpec {
 
     /// The layers with their weights, every size checked.
     pub(crate) fn chain(&self, weights: &mut Weights) -> Result<StepChain, Error> {
-        StepChain::new(&self.check_within(Room::in_file(weights.numbers()))?.weighed()?, weights)
+        StepChain::new(&self.check_within(Budget::in_file(weights.numbers()))?.weighed()?, weights)
     }
 
     /// Everything fits together: channels and scalings, the layers, and what comes out of them with what is predicted.
@@ -167,11 +168,11 @@ impl ModelSpec {
     /// # Errors
     /// If something does not.
     pub fn check(&self) -> Result<(), Error> {
-        self.check_within(Room::MAX).map(|_| ())
+        self.check_within(Budget::without_file()).map(|_| ())
     }
 
-    /// The same of a model with so many weights at most; the layers come back without their weights.
-    fn check_within(&self, room: Room) -> Result<Resolved<'_>, Error> {
+    /// The same within a budget; the layers come back without their weights.
+    fn check_within(&self, budget: Budget) -> Result<Resolved<'_>, Error> {
         let corrupt = |problem: String| Err(Error::Corrupt { path: crate::SPEC.into(), problem });
         let channels = self.channels.len();
         let counts = [
@@ -221,7 +222,7 @@ impl ModelSpec {
         if self.layers.is_empty() {
             return corrupt("no layers".into());
         }
-        let resolved = Resolved::within((&self.layers).into(), &self.signal(), room)?;
+        let resolved = Resolved::within((&self.layers).into(), &self.signal(), budget)?;
         let output = resolved.output();
         let (at, last) = (self.task.at(), self.layers.len() - 1);
         let problem = match (at, output.pooled) {

@@ -49,23 +49,29 @@ impl Weights {
     ///
     /// # Errors
     /// If it cannot be read, is another one or a damaged one, or holds a number that is not finite.
-    pub fn read(path: &Path, spec: &WeightsSpec) -> Result<Self, Error> {
+    pub fn read(path: impl AsRef<Path>, spec: &WeightsSpec) -> Result<Self, Error> {
+        let path = path.as_ref();
         let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
-        let corrupt = |problem: String| Error::Corrupt { path: path.into(), problem };
-        let other = |seen: u64| corrupt(format!("{seen} bytes, but `model.json` says {}; copy the model again", spec.bytes));
         ncde_files::check_plain(path).map_err(failed)?;
-        let seen = std::fs::metadata(path).map_err(failed)?.len();
-        if seen != spec.bytes {
-            return Err(other(seen));
-        }
-        let bytes = ncde_files::read_plain(path).map_err(failed)?;
-        if bytes.len() as u64 != spec.bytes {
-            return Err(other(bytes.len() as u64));
-        }
-        if crc32fast::hash(&bytes) != spec.crc32 {
+        check_size(path, std::fs::metadata(path).map_err(failed)?.len(), spec)?;
+        Self::parse(path, &ncde_files::read_plain(path).map_err(failed)?, spec)
+    }
+
+    /// From the contents of a file.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn from_bytes(bytes: &[u8], spec: &WeightsSpec) -> Result<Self, Error> {
+        Self::parse(WEIGHTS.as_ref(), bytes, spec)
+    }
+
+    fn parse(path: &Path, bytes: &[u8], spec: &WeightsSpec) -> Result<Self, Error> {
+        let corrupt = |problem: String| Error::Corrupt { path: path.into(), problem };
+        check_size(path, bytes.len() as u64, spec)?;
+        if crc32fast::hash(bytes) != spec.crc32 {
             return Err(corrupt("its checksum is not the one in `model.json`: the file is damaged or of another model".into()));
         }
-        let file = SafeTensors::deserialize(&bytes).map_err(|e| corrupt(format!("not a safetensors file: {e}")))?;
+        let file = SafeTensors::deserialize(bytes).map_err(|e| corrupt(format!("not a safetensors file: {e}")))?;
         let mut all = HashMap::new();
         for (name, view) in file.tensors() {
             if view.dtype() != Dtype::F32 {
@@ -118,4 +124,13 @@ impl Weights {
             Some(name) => Err(Error::Corrupt { path: self.path, problem: format!("weight `{name}` is not one of the model's") }),
         }
     }
+}
+
+/// The file is as long as the description remembers.
+fn check_size(path: &Path, seen: u64, spec: &WeightsSpec) -> Result<(), Error> {
+    if seen == spec.bytes {
+        return Ok(());
+    }
+    let problem = format!("{seen} bytes, but `model.json` says {}; copy the model again", spec.bytes);
+    Err(Error::Corrupt { path: path.into(), problem })
 }

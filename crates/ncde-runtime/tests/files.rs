@@ -419,3 +419,27 @@ fn masks_are_different_places_of_the_matrix() {
         wanted(&mask(&|mask| mask[1] = place).unwrap_err(), &["layers.1 (linear-cde)", "`mask` is", "8 x 8"]);
     }
 }
+
+/// As the specification has it: nothing inside `schema` has an effect on predictions.
+#[test]
+fn any_keys_are_taken_inside_the_schema_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = slice();
+    write(folder.path(), spec.clone(), &weights(&spec));
+    let text = std::fs::read_to_string(folder.path().join(SPEC)).unwrap();
+    let inside = text.replacen('{', r#"{"schema": {"what": 1, "what": {"ever": []}},"#, 1);
+    std::fs::write(folder.path().join(SPEC), inside).unwrap();
+    Model::load(folder.path()).unwrap();
+    std::fs::write(folder.path().join(SPEC), text.replacen('{', r#"{"name": "twice","#, 1)).unwrap();
+    let message = Model::load(folder.path()).map(|_| ()).unwrap_err().to_string();
+    wanted(&message, &["duplicate field `name`"]);
+}
+
+#[test]
+fn what_a_file_says_breaks_no_line_of_a_message() {
+    let escape = "a\n\u{1b}[31m";
+    let message = edited(|spec| spec["layers"][0]["layer"] = escape.into());
+    wanted(&message, &[r"unknown variant `a\n\u{1b}[31m`"]);
+    assert!(!message.chars().any(char::is_control));
+    wanted(&edited(|spec| spec["channels"] = json!([escape, escape])), &[r"two channels are called `a\n\u{1b}[31m`"]);
+}

@@ -176,7 +176,7 @@ fn cases(spec: &ModelSpec) -> Vec<Case> {
 }
 
 /// What the model predicts after each observation.
-fn predictions(model: &mut Model, case: &Case) -> Vec<Vec<f64>> {
+fn predictions(model: &Model, case: &Case) -> Vec<Vec<f64>> {
     let plain = |values: &[Option<f64>]| values.iter().map(|x| x.unwrap_or(f64::NAN)).collect::<Vec<_>>();
     let mut series = model.start(&plain(&case.statics)).unwrap();
     let push = |(time, values): &(f64, Vec<Option<f64>>)| {
@@ -190,10 +190,10 @@ fn make() {
     for (name, spec) in models() {
         std::fs::create_dir_all(folder(name)).unwrap();
         write(&folder(name), spec.clone(), &weights(&spec));
-        let mut model = Model::load(&folder(name)).unwrap();
+        let model = Model::load(&folder(name)).unwrap();
         let mut cases = cases(&spec);
         for case in &mut cases {
-            case.predictions = predictions(&mut model, case);
+            case.predictions = predictions(&model, case);
             // Seven digits are more than is compared.
             case.predictions.iter_mut().flatten().for_each(|y| *y = (*y * 1e7).round() / 1e7);
         }
@@ -208,13 +208,13 @@ fn saved_models_predict_what_they_always_did() {
         make();
     }
     for (name, spec) in models() {
-        let mut model = Model::load(&folder(name)).unwrap();
+        let model = Model::load(&folder(name)).unwrap();
         assert_eq!(model.spec(), &ModelSpec { weights: model.spec().weights.clone(), ..spec }, "{name}");
         let cases: Vec<Case> =
             serde_json::from_str(&std::fs::read_to_string(folder(name).join("expected.json")).unwrap()).unwrap();
         assert_eq!(cases.len(), 2);
         for case in cases {
-            let ours = predictions(&mut model, &case);
+            let ours = predictions(&model, &case);
             assert_eq!(ours.len(), case.predictions.len());
             for (n, (ours, wanted)) in ours.iter().flatten().zip(case.predictions.iter().flatten()).enumerate() {
                 assert!(

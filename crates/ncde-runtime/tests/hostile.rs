@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ncde_reference::mutation::mutants;
-use ncde_runtime::{Model, SPEC, Series, WEIGHTS};
+use ncde_runtime::{Error, Model, ModelSpec, SPEC, Series, WEIGHTS};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -113,7 +113,7 @@ fn take(spec: &[u8], weights: &[u8]) {
     std::fs::write(folder.path().join(SPEC), spec).unwrap();
     std::fs::write(folder.path().join(WEIGHTS), weights).unwrap();
     let begun = Instant::now();
-    if let Ok(mut model) = Model::load(folder.path()) {
+    if let Ok(model) = Model::load(folder.path()) {
         let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
         if let Ok(mut series) = model.start(&vec![0.5; statics]) {
             for t in 0..4 {
@@ -202,7 +202,7 @@ fn changed_models_are_refused_or_predict() {
 #[test]
 fn counts_of_a_saved_series_are_not_believed() {
     for folder in fixtures() {
-        let mut model = Model::load(&folder).unwrap();
+        let model = Model::load(&folder).unwrap();
         let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
         let mut series = model.start(&vec![0.5; statics]).unwrap();
         for t in 0..3 {
@@ -212,7 +212,7 @@ fn counts_of_a_saved_series_are_not_believed() {
         let mut huge = saved.clone();
         huge["track"]["observations"] = u64::MAX.into();
         let message = model.check(&serde_json::from_value(huge).unwrap()).unwrap_err().to_string();
-        assert!(message.contains("observations that nobody can have made"), "{message}");
+        assert!(message.contains("observations; at most 9007199254740992 are possible"), "{message}");
         let numbers = saved["memory"]["wide"].as_array().map_or(0, Vec::len);
         for i in 0..numbers.min(12) {
             let mut changed = saved.clone();
@@ -228,9 +228,9 @@ fn counts_of_a_saved_series_are_not_believed() {
 /// Saved series, as `ncde stream --state` keeps them: refused, or gone on with.
 #[test]
 fn changed_series_are_refused_or_go_on() {
-    let mut models: Vec<Model> = fixtures().iter().map(|folder| Model::load(folder).unwrap()).collect();
+    let models: Vec<Model> = fixtures().iter().map(|folder| Model::load(folder).unwrap()).collect();
     let mut seeds = Vec::new();
-    for model in &mut models {
+    for model in &models {
         let (channels, statics) = (model.spec().channels.len(), model.spec().statics.len());
         let mut series = model.start(&vec![0.5; statics]).unwrap();
         for t in 0..3 {
@@ -245,7 +245,7 @@ fn changed_series_are_refused_or_go_on() {
     let (good, bad) = mutants(&seeds, 200, |text| {
         let Ok(series) = serde_json::from_slice::<Series>(text) else { return false };
         let mut taken = false;
-        for model in &mut models {
+        for model in &models {
             let mut series = series.clone();
             if let Err(error) = model.check(&series) {
                 assert!(!error.to_string().contains('\n'));
@@ -299,8 +299,87 @@ fn sizes_are_held_against_the_file_of_weights() {
         64.into(),
         &["weight `layers.", "has shape", "do not belong together"],
     );
+    told(
+        "ncde",
+        &format!("{}/steps", find("ncde", "neural-cde")),
+        (1 << 20).into(),
+        &["(neural-cde)", "multiplications for a row", "8589934592"],
+    );
     let families = format!("{}/responses/families/0/groups", find("reservoir", "reservoir"));
     told("reservoir", &families, (1_u64 << 11).into(), &["do not belong together"]);
+}
+
+/// A model of `channels` channels with these layers before its head.
+fn described(channels: usize, layers: &[Value]) -> ModelSpec {
+    let head = [json!({"layer": "pool", "over": "last"}), json!({"layer": "linear", "outputs": 2})];
+    let spec = json!({
+        "format": 2, "ncde": "0.1.0", "name": "layers", "weights": {"bytes": 0, "crc32": 0}, "statics": [],
+        "channels": (0..channels).map(|i| format!("x{i}")).collect::<Vec<_>>(),
+        "task": {"kind": "classification", "classes": ["a", "b"], "at": "end"},
+        "preparation": {
+            "channels": vec![json!({"shift": 0.0, "factor": 1.0}); channels], "statics": [], "time": null, "missing": {"kind": "forward"},
+        },
+        "layers": Value::from([layers, &head].concat()),
+    });
+    serde_json::from_value(spec).unwrap()
+}
+
+/// What is computed from the settings alone, whatever the file of weights holds: tables of brackets, steps of a solver, wide rows.
+#[test]
+fn memory_and_work_are_counted_before_anything_is_computed() {
+    let windows = |form: Value| json!({"layer": "windows", "window": 4, "form": form});
+    let log = |depth: usize, basis: &str| windows(json!({"kind": "log-signature", "depth": depth, "basis": basis}));
+    let cde = |hidden: usize, structure: &str| {
+        json!({
+            "layer": "linear-cde", "hidden": hidden, "structure": {"kind": structure}, "drive": {"kind": "windows"}, "initial": "first",
+        })
+    };
+    let neural = |kind: &str, steps: usize| {
+        json!({
+            "layer": "neural-cde", "kind": kind, "hidden": 4, "width": 4, "layers": 1, "activation": "silu", "before_last": "silu",
+            "last": "tanh", "solver": "rk4", "steps": steps, "init": 1.0,
+        })
+    };
+    let memory = json!({"layer": "memory", "order": 12, "spans": vec![1.0; 256], "values": false});
+    let wide = json!({"layer": "memory", "order": 12, "spans": vec![1.0; 80], "values": false});
+    let bytes = "bytes of memory, but a model has at most 1073741824";
+    let work = "multiplications for a row, but a model has at most 8589934592";
+    let weights = "weights, but a model has at most 268435456";
+    let cases = [
+        (5, vec![log(6, "lyndon"), cde(256, "dense")], "`layers.1 (linear-cde)`", bytes),
+        (20, vec![log(5, "expanded"), cde(256, "walsh-hadamard")], "`layers.1 (linear-cde)`", work),
+        (2, vec![windows(json!({"kind": "increments"})), cde(400, "dense")], "`layers.1 (linear-cde)`", bytes),
+        (2, vec![log(21, "lyndon")], "`layers.0 (windows)`", bytes),
+        (2, vec![windows(json!({"kind": "hermite"}))], "`layers.0 (windows)`", "has one step in each"),
+        (3, vec![log(3, "lyndon"), neural("log-ncde", 1 << 20)], "`layers.1 (neural-cde)`", work),
+        (3, vec![log(2, "lyndon"), neural("nrde", 1 << 20)], "`layers.1 (neural-cde)`", work),
+        (1000, vec![json!({"layer": "parallel", "layers": vec![vec![memory]; 200]})], "`layers.0.layers.", bytes),
+        (1000, vec![wide, json!({"layer": "random-features", "count": 1 << 20})], "`layers.1 (random-features)`", weights),
+    ];
+    for (channels, layers, place, told) in cases {
+        let begun = Instant::now();
+        let spec = described(channels, &layers);
+        let errors = [spec.check().unwrap_err(), spec.all_weights().unwrap_err(), Model::drawn(spec, 0).map(|_| ()).unwrap_err()];
+        for error in errors {
+            let message = error.to_string();
+            assert!(message.starts_with(place) && message.contains(told), "{message}");
+            assert_eq!(matches!(error, Error::TooLarge { .. }), told.contains("a model has"), "{message}");
+        }
+        assert!(begun.elapsed().as_secs() < 5, "{place} {told}");
+    }
+}
+
+#[test]
+fn a_description_has_a_largest_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read(fixtures()[0].join(SPEC)).unwrap();
+    let padded = [&text[..], &vec![b' '; (1 << 25) + 1 - text.len()]].concat();
+    std::fs::write(folder.path().join(SPEC), &padded).unwrap();
+    let from_file = Model::load(folder.path()).map(|_| ()).unwrap_err().to_string();
+    let from_bytes = Model::from_bytes(&padded, &[]).map(|_| ()).unwrap_err().to_string();
+    for message in [from_file, from_bytes] {
+        assert!(message.contains("33554433 bytes; the description of a model has at most 33554432"), "{message}");
+    }
 }
 
 #[cfg(unix)]

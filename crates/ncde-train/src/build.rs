@@ -17,8 +17,10 @@ impl Run {
     /// From a configuration and data; `test` is the file to test on.
     ///
     /// # Errors
-    /// If the settings make no sense for the data, or the test data has other channels or classes.
+    /// If the settings make no sense for the data, the parts of a dataset do not fit together, or the test data has other channels or classes.
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
+        train.check()?;
+        test.as_ref().map_or(Ok(()), Dataset::check)?;
         let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
         // Where others have drawn the parts, places in the file count; everywhere else only ids do.
         let by_place = config.data.parts.is_some() || config.data.split.is_some_and(|split| split.thesis().is_some());

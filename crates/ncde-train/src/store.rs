@@ -45,7 +45,7 @@ pub struct Answered {
 /// # Errors
 /// If an observation cannot be taken; the case is named.
 pub fn predict_all(model: &Model, data: &Dataset) -> Result<Answered, Error> {
-    answered(data, predict_each(model, data, model.spec().task.at())?)
+    answered(data, predict_each(model, data, model.spec().task.at()))
 }
 
 /// What a model says at the end of every case: one prediction each.
@@ -53,11 +53,11 @@ pub fn predict_all(model: &Model, data: &Dataset) -> Result<Answered, Error> {
 /// # Errors
 /// If an observation cannot be taken; the case is named.
 pub fn predict_ends(model: &Model, data: &Dataset) -> Result<Answered, Error> {
-    answered(data, predict_each(model, data, At::End)?)
+    answered(data, predict_each(model, data, At::End))
 }
 
 /// Predictions, and the cases that overflow apart.
-fn answered(data: &Dataset, answers: Vec<Answers>) -> Result<Answered, Error> {
+fn answered(data: &Dataset, answers: Vec<CasePredictions>) -> Result<Answered, Error> {
     let mut all = Answered { predictions: Vec::with_capacity(data.cases.len()), overflowed: Vec::new() };
     for (i, (own, error)) in answers.into_iter().enumerate() {
         all.overflowed.extend(overflows(&data.cases[i], error)?.then_some(i));
@@ -76,35 +76,29 @@ pub(super) fn overflows(case: &Case, error: Option<ncde_runtime::Error>) -> Resu
 }
 
 /// The predictions of a case, and why there are no more.
-type Answers = (Vec<Prediction>, Option<ncde_runtime::Error>);
+type CasePredictions = (Vec<Prediction>, Option<ncde_runtime::Error>);
 
 /// What a model says of every case, as far as it can say something.
-fn predict_each(model: &Model, data: &Dataset, at: At) -> Result<Vec<Answers>, Error> {
-    let steps = at == At::Steps;
-    let predict = |model: &mut Model, case: &ncde_data::Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
-        let mut series = model.start(&case.statics)?;
-        if !steps {
-            model.push_all(&mut series, &case.times, &case.values)?;
-            into.push(model.predict(&series)?);
+fn predict_each(model: &Model, data: &Dataset, at: At) -> Vec<CasePredictions> {
+    let predict = |case: &Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
+        let mut series = model.session(&case.statics)?;
+        if at == At::End {
+            series.push_all(&case.times, &case.values)?;
+            into.push(series.predict()?);
             return Ok(());
         }
         into.reserve(case.len());
         for (i, &time) in case.times.iter().enumerate() {
-            into.push(model.step(&mut series, time, case.row(i, data.channels.len()))?);
+            into.push(series.step(time, case.row(i, data.channels.len()))?);
         }
         Ok(())
     };
-    let each = |model: &mut Result<Model, ncde_runtime::Error>, case: &ncde_data::Case| {
-        let model = model.as_mut().map_err(|e| Error::Runtime(e.clone()))?;
-        let mut own = Vec::new();
-        let error = predict(model, case, &mut own).err();
-        Ok((own, error))
+    let each = |case: &Case| {
+        let mut predictions = Vec::new();
+        let error = predict(case, &mut predictions).err();
+        (predictions, error)
     };
-    // One model for each piece of the work: a model has working memory.
-    let pieces = data.cases.len().div_ceil(rayon::current_num_threads()).max(1);
-    let all: Vec<Result<Answers, Error>> =
-        data.cases.par_iter().with_min_len(pieces.min(64)).map_init(|| model.twin(), each).collect();
-    all.into_iter().collect()
+    data.cases.par_iter().map(each).collect()
 }
 
 /// The most numbers that are kept of what is said of one range.
@@ -116,11 +110,10 @@ const AT_ONCE: usize = 1 << 12;
 type InRanges = ([Said; 2], Option<ncde_runtime::Error>);
 
 /// What a model says in ranges of observations, in order, of each case, with all that came before seen: at every observation, or evenly spaced if that is too much to keep.
-pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usize>; 2]]) -> Result<Vec<InRanges>, Error> {
+pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usize>; 2]]) -> Vec<InRanges> {
     let channels = data.channels.len();
     let outputs = model.spec().task.outputs(channels).max(1);
     let each = |(case, ranges): (&Case, &[Range<usize>; 2])| {
-        let mut model = model.twin()?;
         let said = |range: &Range<usize>| Said {
             first: range.start,
             every: (range.len() * outputs).div_ceil(MAX_NUMBERS).max(1),
@@ -129,22 +122,22 @@ pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usi
         };
         let mut all = ranges.each_ref().map(said);
         let mut go = || -> Result<(), ncde_runtime::Error> {
-            let mut series = model.start(&case.statics)?;
+            let mut series = model.session(&case.statics)?;
             let mut next = 0;
             for (own, range) in all.iter_mut().zip(ranges) {
                 for t in range.clone().step_by(own.every) {
                     while next <= t {
                         let to = (next + AT_ONCE).min(t + 1);
-                        model.push_all(&mut series, &case.times[next..to], &case.values[next * channels..to * channels])?;
+                        series.push_all(&case.times[next..to], &case.values[next * channels..to * channels])?;
                         next = to;
                     }
-                    own.predictions.push(model.predict(&series)?);
+                    own.predictions.push(series.predict()?);
                 }
             }
             Ok(())
         };
         let error = go().err();
-        Ok((all, error))
+        (all, error)
     };
     data.cases.par_iter().zip(ranges).map(each).collect()
 }

@@ -104,7 +104,7 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
     assert!(sample.interval.len() == 24 && !sample.truth.is_empty() && sample.seen.len() > 19);
 
     // What was tested had seen all that came before: the same numbers come from the whole series.
-    let mut model = Model::load(folder.path()).unwrap();
+    let model = Model::load(folder.path()).unwrap();
     assert!(model.spec().task.forecast().unwrap().intervals.is_some());
     let mut series = model.start(&[]).unwrap();
     let t = length - 25;

@@ -69,7 +69,7 @@ fn early_and_late(errors: &[f64]) -> [f64; 2] {
 
 /// One observation after the other to a new series: `error` of each prediction.
 fn streamed(
-    model: &mut Model,
+    model: &Model,
     count: usize,
     level: impl Fn(usize) -> f64,
     mut error: impl FnMut(&Prediction, [f64; 2], bool) -> f64,
@@ -109,8 +109,8 @@ fn wrong(prediction: &Prediction, _: [f64; 2], fast: bool) -> f64 {
 #[test]
 fn a_forecast_holds_for_a_million_observations() {
     // Fewer random functions than by default, which would take six times as long.
-    let mut model = trained(&["task=forecast", "horizon=1", "random=100"]);
-    let [early, late] = early_and_late(&streamed(&mut model, 1_000_000, |_| 0.0, squared()));
+    let model = trained(&["task=forecast", "horizon=1", "random=100"]);
+    let [early, late] = early_and_late(&streamed(&model, 1_000_000, |_| 0.0, squared()));
     // Two channels whose noise has the deviation 0.05, seen twice: now and next.
     assert!(early < 0.015 && late < 1.05 * early, "{early} {late}");
 }
@@ -123,7 +123,7 @@ fn labels_hold_for_a_hundred_thousand_observations() {
 
 #[test]
 fn a_slice_holds_for_a_million_observations() {
-    let mut model = trained(&["model.name=slice", "hidden=16", "steps=150"]);
-    let [early, late] = early_and_late(&streamed(&mut model, 1_000_000, |_| 0.0, wrong));
+    let model = trained(&["model.name=slice", "hidden=16", "steps=150"]);
+    let [early, late] = early_and_late(&streamed(&model, 1_000_000, |_| 0.0, wrong));
     assert!(early < 0.3 && late < early + 0.03, "{early} {late}");
 }

@@ -124,7 +124,7 @@ fn numbers(prediction: &Prediction) -> Vec<f64> {
 
 /// What a saved model says after each observation, pushed one by one, is what it says of the series cut there and pushed at once.
 fn streams(folder: &Path, data: &Dataset) {
-    let mut model = Model::load(folder).unwrap();
+    let model = Model::load(folder).unwrap();
     let channels = data.channels.len();
     for case in data.cases.iter().take(2) {
         let mut series = model.start(&case.statics).unwrap();

@@ -86,6 +86,16 @@ fn members_have_the_same_matrices() {
 }
 
 /// The same walks, seen in many channels.
+#[test]
+fn a_dataset_whose_parts_do_not_fit_together_is_refused() {
+    let mut data = small();
+    data.cases[3].values.pop();
+    let refused = |train, test| Run::new(&config(&[]), train, test).map(|_| ()).unwrap_err().to_string();
+    let message = refused(data.clone(), None);
+    assert!(message.contains("values, wanted"), "{message}");
+    assert_eq!(refused(small(), Some(data)), message);
+}
+
 fn wide() -> Dataset {
     let mut data = small();
     let channels = data.channels.len();

@@ -137,7 +137,7 @@ fn a_layer_and_an_optimizer_of_another_crate_train_are_saved_loaded_and_stream()
     assert!(accuracy > 0.9, "{accuracy}: {:?}", record.history);
 
     // It was saved by its name, and says the same of a series one observation at a time.
-    let mut model = Model::load(folder.path()).unwrap();
+    let model = Model::load(folder.path()).unwrap();
     assert!(model.spec().detail().starts_with("leaky, linear, activation, leaky"));
     let wave = &waves(4).cases[3];
     let mut series = model.start(&[]).unwrap();

@@ -102,7 +102,7 @@ impl Loaded {
 /// # Errors
 ///
 /// Any [`Error`] about a file: it cannot be read, or what it holds is not what its format asks for.
-pub fn read(path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset, Error> {
     load(path, options).map(|loaded| loaded.data)
 }
 
@@ -122,7 +122,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Dataset, Error> {
 /// # Errors
 ///
 /// As of [`read`].
-pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, Error> {
+    let path = path.as_ref();
     if path.is_dir() {
         return folder::read(path, options);
     }

@@ -41,7 +41,8 @@ use crate::{Dataset, Error, Format};
 /// # Errors
 ///
 /// [`Error::CannotHold`] if the format has no place for something, [`Error::Write`] if writing fails.
-pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
+pub fn write(data: &Dataset, path: impl AsRef<Path>, format: Format) -> Result<(), Error> {
+    let path = path.as_ref();
     check_tokens(data, format)?;
     match format {
         Format::Csv => csv::check(data)?,

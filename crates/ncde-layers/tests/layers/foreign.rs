@@ -129,7 +129,7 @@ fn a_layer_of_another_crate_is_saved_loaded_and_streams() {
     let spec = ModelSpec { weights: remembered, ..spec(&all) };
     std::fs::write(folder.path().join(WEIGHTS), bytes).unwrap();
     std::fs::write(folder.path().join(SPEC), serde_json::to_string(&spec).unwrap()).unwrap();
-    let mut saved = Model::load(folder.path()).unwrap();
+    let saved = Model::load(folder.path()).unwrap();
     assert_eq!(saved.spec(), &spec);
     let wanted = own_rows(&network.forward(data.batch::<Flex>(6, 0.0, DType::F32), &Context::predict()).unwrap());
     let mut series = saved.start(&[]).unwrap();

@@ -122,7 +122,7 @@ fn spec(sample: &Sample) -> ModelSpec {
 }
 
 /// What a model says after each observation of each series.
-fn predictions(model: &mut Model, data: &Data) -> Vec<Prediction> {
+fn predictions(model: &Model, data: &Data) -> Vec<Prediction> {
     let mut all = Vec::new();
     for b in 0..data.rows.len() {
         let mut series = model.start(&data.statics[b]).unwrap();
@@ -148,9 +148,9 @@ fn a_file_changes_no_bit() {
             assert_eq!(bits(&read.take(name, shape).unwrap()), bits(values), "{}", sample.name);
         }
         read.finish().unwrap();
-        let mut loaded = Model::load(directory.path()).unwrap();
+        let loaded = Model::load(directory.path()).unwrap();
         assert_eq!(loaded.spec(), &spec);
-        let mut kept = Model::new(spec, Weights::of(weights)).unwrap();
-        assert_eq!(predictions(&mut loaded, &data), predictions(&mut kept, &data), "{}", sample.name);
+        let kept = Model::new(spec, Weights::of(weights)).unwrap();
+        assert_eq!(predictions(&loaded, &data), predictions(&kept, &data), "{}", sample.name);
     }
 }

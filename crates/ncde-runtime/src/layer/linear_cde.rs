@@ -24,9 +24,9 @@ use ncde_signature::Basis;
 use serde::{Deserialize, Serialize};
 
 use super::flow::LinearStep;
-use super::signal::{at_least_one, misplaced, product, refuse};
+use super::signal::{at_least_one, misplaced, product, refuse, signature_sizes};
 use super::{
-    Contractive, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StepChain,
+    Contractive, Cost, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StepChain,
     StructureSpec, Values, Weight,
 };
 use crate::Error;
@@ -241,6 +241,9 @@ impl LinearCde {
     }
 }
 
+/// What a bracket in the table of a plan takes as long as, in multiplications for a row.
+const BRACKET: usize = 1 << 12;
+
 /// The most numbers of a generator: its steps see each as a channel of its own.
 const MAX_NUMBERS: usize = 256;
 
@@ -263,6 +266,39 @@ impl Layer for LinearCde {
     fn demand(&self, input: &Signal) -> usize {
         let channels = self.sizes(input).map_or(1, |(channels, ..)| channels);
         product(&[channels, self.structure.demand(self.hidden)])
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        let (Drive::Windows {}, Ok((channels, _, form, window))) = (self.drive, input.windows("linear-cde")) else {
+            return Cost::default();
+        };
+        let matrix = self.structure.demand(self.hidden);
+        let diagonal = matches!(self.structure, StructureSpec::Diagonal {});
+        match *form {
+            // A matrix for each bracket, made once from two products.
+            Form::LogSignature { depth: depth @ 2.., basis: Basis::Lyndon | Basis::Hall } if !diagonal => {
+                let brackets = signature_sizes(channels, depth).map_or(0, |sizes| sizes.brackets);
+                let numbers = product(&[brackets, matrix]);
+                let made = product(&[numbers, self.structure.side(self.hidden)]) / 4;
+                let table = product(&[brackets, BRACKET]);
+                Cost { bytes: numbers.saturating_mul(8), work: numbers.saturating_add(made).saturating_add(table) }
+            }
+            // A product with a state for each word, and a table of all words.
+            Form::LogSignature { depth: depth @ 2.., basis: Basis::Expanded } if !diagonal => {
+                let words = signature_sizes(channels, depth).map_or(0, |sizes| sizes.words);
+                let vectors = if self.input == InputTerm::None { 0 } else { product(&[words, 4, self.hidden]) };
+                Cost {
+                    bytes: product(&[words, 128]).saturating_add(vectors),
+                    work: product(&[words, matrix.saturating_add(256), 8]),
+                }
+            }
+            // Every number of a generator is a channel of a recurrence.
+            Form::Increments {} => Cost {
+                bytes: product(&[matrix, matrix, 16]).saturating_add(product(&[window, matrix, 8])),
+                work: product(&[matrix, matrix]).saturating_add(product(&[window, channels, matrix])),
+            },
+            _ => Cost::default(),
+        }
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

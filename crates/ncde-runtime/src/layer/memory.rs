@@ -12,8 +12,8 @@
 use ncde_reservoir::{Changes, ChangesScratch, FourierScratch, SlidingFourier, legendre};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{MAX_NUMBERS, refuse};
-use super::{Layer, Row, Share, Signal, Size, Step, StepChain, Values};
+use super::signal::{MAX_NUMBERS, product, refuse};
+use super::{Cost, Layer, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// Memories of changes.
@@ -74,6 +74,11 @@ impl Layer for Memory {
 
     fn is_differentiable(&self) -> bool {
         false
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        let numbers = product(&[input.width(), self.order.saturating_add(1), self.spans.len() + self.turns.len() + 16]);
+        Cost { bytes: numbers.saturating_mul(8), work: numbers }
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {

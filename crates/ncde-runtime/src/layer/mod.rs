@@ -78,7 +78,7 @@ pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends};
 
 use crate::Error;
-pub(crate) use signal::Room;
+use crate::budget::Budget;
 
 /// A row on its way through the layers.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +89,15 @@ pub struct Row<'a> {
     pub values: &'a [f64],
     /// The static covariates of the series, scaled.
     pub statics: &'a [f64],
+}
+
+/// What a layer needs beside its weights, about; `usize::MAX` is more than can be counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes of tables, and of what it remembers of a series.
+    pub bytes: usize,
+    /// Multiplications for one row. What is made once, before the first row, counts an eighth.
+    pub work: usize,
 }
 
 /// What a layer is.
@@ -118,6 +127,12 @@ pub trait Layer: Debug + Send + Sync {
     /// How many weights it has at least, those of layers inside it aside: from its settings alone, before memory is asked for.
     fn demand(&self, _input: &Signal) -> usize {
         0
+    }
+
+    /// What else it needs, layers inside it aside: from its settings alone, before memory is asked for. Rows that it hands on are counted already, and a
+    /// multiplication for each weight.
+    fn cost(&self, _input: &Signal) -> Cost {
+        Cost::default()
     }
 
     /// Its own weights, those of layers inside it aside.
@@ -208,7 +223,7 @@ pub trait Step: Debug + Send + Sync {
 /// # Errors
 /// If a layer cannot take what the one before it hands on; the place is named.
 pub fn output<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Signal, Error> {
-    Ok(Resolved::within(layers.into(), input, Room::MAX)?.output().clone())
+    Ok(Resolved::within(layers.into(), input, Budget::without_file())?.output().clone())
 }
 
 /// All weights of a list of layers in order, by their names in the model: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.

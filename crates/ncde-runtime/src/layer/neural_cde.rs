@@ -27,12 +27,16 @@ use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
-use super::signal::{at_least_one, counted, misplaced, product, refuse};
-use super::{Form, Init, Layer, LipBound, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
+use super::signal::{at_least_one, counted, misplaced, product, refuse, signature_sizes};
+use super::{Cost, Form, Init, Layer, LipBound, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// The most hidden layers of a network.
 const MAX_LAYERS: usize = 1 << 10;
+
+/// What the smallest network takes as long as, in multiplications: by the kernel, and by the generic solver.
+const EVALUATION: usize = 1 << 12;
+const GENERIC: usize = 1 << 14;
 
 /// The most rows of a control in a step.
 const MAX_ROWS: usize = 64;
@@ -196,6 +200,29 @@ impl Layer for NeuralCde {
                 let inner = product(&[self.width, self.width, layers - 1]);
                 inner.saturating_add(product(&[self.width, self.hidden.saturating_add(outputs)]))
             }
+        }
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        let Ok((channels, depth, _)) = self.sizes(input) else { return Cost::default() };
+        let stages = product(&[self.steps, self.solver.nodes().len()]);
+        let network = self.demand(input);
+        // Brackets are derivatives along fields, one for each word that is shorter by a letter. The kernel for depth 2 needs one field of each.
+        let (brackets, evaluation) = match (self.kind, depth) {
+            (NeuralKind::LogNcde, 2) => {
+                let inner = product(&[self.width, self.width, self.layers.saturating_sub(1)]);
+                (product(&[channels, inner.saturating_add(product(&[2, self.width.max(1), self.hidden]))]), EVALUATION)
+            }
+            (NeuralKind::LogNcde, 3..) => {
+                let words = signature_sizes(channels, depth - 1).map_or(usize::MAX, |sizes| sizes.words);
+                (product(&[network.saturating_add(GENERIC), words]), GENERIC)
+            }
+            _ => (0, EVALUATION),
+        };
+        let rows = if self.kind == NeuralKind::Ncde { product(&[self.steps, self.grid(), channels]) } else { 0 };
+        Cost {
+            bytes: stages.saturating_add(rows).saturating_mul(16),
+            work: product(&[stages, network.saturating_add(brackets).saturating_add(evaluation)]),
         }
     }
 

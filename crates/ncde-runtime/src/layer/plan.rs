@@ -181,16 +181,11 @@ fn lyndon(width: usize, depth: usize) -> Result<Vec<Bracket>, Error> {
 fn nested(channels: usize, shape: &Shape) -> (Vec<Bracket>, Vec<usize>) {
     let mut table: Vec<Bracket> = (0..2 * channels).map(Bracket::Letter).collect();
     let mut elements: Vec<usize> = (0..channels).chain(0..channels).collect();
-    let mut place = std::collections::HashMap::new();
-    for (i, word) in words::all(shape).enumerate() {
-        if let [letter] = word[..] {
-            place.insert(word.clone(), channels + letter - 1);
-            continue;
-        }
-        let (prefix, last) = word.split_at(word.len() - 1);
-        place.insert(word.clone(), table.len());
-        table.push(Bracket::Pair(place[prefix], last[0] - 1));
-        elements.push(i);
+    for level in 2..=shape.depth() {
+        let (before, words) = (shape.level(level - 1), shape.level(level));
+        // Words of a level are in order, so that those with one prefix follow each other; word `w` stands at `channels + w` of the table.
+        table.extend((0..words.len()).map(|k| Bracket::Pair(channels + before.start + k / channels, k % channels)));
+        elements.extend(words);
     }
     (table, elements)
 }

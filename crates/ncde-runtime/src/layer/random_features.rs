@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
-use super::signal::at_least_one;
+use super::signal::{at_least_one, product};
 use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -27,6 +27,10 @@ impl Layer for RandomFeatures {
         let inputs = input.numbers("random-features")?;
         at_least_one(&[("count", self.count)])?;
         Ok(input.with_width(inputs + self.count))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        product(&[input.width(), self.count])
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

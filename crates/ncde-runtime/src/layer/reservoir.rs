@@ -12,7 +12,7 @@ use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MAX_NUMBERS, MAX_SIZE, product, refuse};
-use super::{Columns, Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
+use super::{Columns, Cost, Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// A reservoir.
@@ -76,6 +76,21 @@ impl Reservoir {
         })
     }
 
+    /// How many numbers are worked on: memories of both kinds, pools, mixtures, features.
+    fn sizes(&self, input: &Signal) -> [usize; 5] {
+        let (spans, groups, width) = (self.responses.spans.len(), self.responses.groups(), input.width());
+        let memories = |order: usize, signals: usize, spans: usize| {
+            (order + 1).saturating_mul(signals.next_multiple_of(LANES)).saturating_mul(spans + AT_ONCE)
+        };
+        [
+            memories(self.responses.order, groups, spans),
+            memories(self.summary.order, width, self.summary.spans.len()),
+            groups.saturating_mul(spans).saturating_mul(LANES * CUTS * 5),
+            groups.saturating_mul(spans).saturating_mul(width),
+            self.features(input),
+        ]
+    }
+
     fn check(&self, input: &Signal) -> Result<(), Error> {
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if !positive(self.horizon) {
@@ -103,7 +118,7 @@ impl Reservoir {
         if families.len() > 256 || families.iter().any(|family| family.groups > MAX_SIZE || family.pools.len() > 4) {
             return refuse("responses.families", "too many families, groups or ways of pooling");
         }
-        let (spans, groups, width) = (self.responses.spans.len(), self.responses.groups(), input.width());
+        let width = input.width();
         if self.summary.areas > width.min(MAX_AREAS) {
             return refuse(
                 "summary.areas",
@@ -113,17 +128,7 @@ impl Reservoir {
         if self.summary.windows > MAX_WINDOWS {
             return refuse("summary.windows", format!("{}; at most {MAX_WINDOWS} are possible", self.summary.windows));
         }
-        let memories = |order: usize, signals: usize, spans: usize| {
-            (order + 1).saturating_mul(signals.next_multiple_of(LANES)).saturating_mul(spans + AT_ONCE)
-        };
-        let sizes = [
-            memories(self.responses.order, groups, spans),
-            memories(self.summary.order, width, self.summary.spans.len()),
-            groups.saturating_mul(spans).saturating_mul(LANES * CUTS * 5),
-            groups.saturating_mul(spans).saturating_mul(width),
-            self.features(input),
-        ];
-        match sizes.into_iter().max() {
+        match self.sizes(input).into_iter().max() {
             Some(most) if most > MAX_NUMBERS => refuse(
                 "responses.families",
                 format!("so large that {most} numbers are worked on; at most {MAX_NUMBERS} are possible"),
@@ -156,6 +161,12 @@ impl Layer for Reservoir {
         // What makes no sense is refused elsewhere.
         let groups = self.check(input).map_or(0, |()| self.responses.groups());
         product(&[self.responses.spans.len(), groups, input.width() + LANES * CUTS])
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        // What makes no sense is refused elsewhere.
+        let numbers = self.check(input).map_or(0, |()| self.sizes(input).iter().sum());
+        Cost { bytes: 8 * numbers, work: numbers }
     }
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {

@@ -6,8 +6,9 @@
 //!
 //! Whatever walks over layers (weights, steps, batches, checks, `ncde inspect`) reads this tree, so that no layer is asked twice what it hands on.
 
-use super::{LayerSpec, Room, Signal, Values, Weight};
+use super::{Cost, LayerSpec, Signal, Values, Weight};
 use crate::Error;
+use crate::budget::Budget;
 
 /// Layers that follow each other in a model.
 #[derive(Debug, Clone, Copy)]
@@ -75,28 +76,31 @@ impl<'a> Resolved<'a> {
     /// # Errors
     /// If a layer cannot take what the one before it hands on, or there would be too many weights; the place is named.
     pub fn new(list: impl Into<LayerList<'a>>, input: &Signal) -> Result<Self, Error> {
-        Self::within(list.into(), input, Room::MAX)?.weighed()
+        Self::within(list.into(), input, Budget::without_file())?.weighed()
     }
 
-    /// Without the weights, of which there may be so many: sizes are looked at before memory is asked for.
-    pub(crate) fn within(list: LayerList<'a>, input: &Signal, mut room: Room) -> Result<Self, Error> {
-        Self::resolve(list, "layers.", input, &mut room)
+    /// Without the weights, within a budget: sizes are looked at before memory is asked for.
+    pub(crate) fn within(list: LayerList<'a>, input: &Signal, mut budget: Budget) -> Result<Self, Error> {
+        Self::resolve(list, "layers.", input, &mut budget)
     }
 
-    fn resolve(list: LayerList<'a>, place: &str, input: &Signal, room: &mut Room) -> Result<Self, Error> {
+    fn resolve(list: LayerList<'a>, place: &str, input: &Signal, budget: &mut Budget) -> Result<Self, Error> {
         let (mut nodes, mut signal) = (Vec::with_capacity(list.layers.len()), input.clone());
         for (i, spec) in list.layers.iter().enumerate() {
             let (layer, place) = (spec.layer(), format!("{place}{}", list.first + i));
             let named = |e: Error| e.at(&place, spec.name());
-            room.take(layer.demand(&signal)).and_then(|()| layer.takes(&signal)).map_err(named)?;
+            budget.take(layer.demand(&signal), layer.cost(&signal)).and_then(|()| layer.takes(&signal)).map_err(named)?;
             let lists = layer.inside();
             let mut inside = Vec::with_capacity(lists.len());
             for (l, &list) in lists.iter().enumerate() {
                 let place = if lists.len() == 1 { format!("{place}.layers.") } else { format!("{place}.layers.{l}.") };
-                inside.push(Self::resolve(list.into(), &place, &signal, room)?);
+                inside.push(Self::resolve(list.into(), &place, &signal, budget)?);
             }
             let made: Vec<Signal> = inside.iter().map(|list| list.output().clone()).collect();
             let output = layer.output(&signal, &made).map_err(named)?;
+            let width = output.width();
+            let row = Cost { bytes: width.saturating_mul(2 * size_of::<f64>()), work: width };
+            budget.take(0, row).map_err(named)?;
             let input = std::mem::replace(&mut signal, output.clone());
             nodes.push(Node { spec, place, input, output, weights: Vec::new(), inside });
         }

@@ -1,5 +1,7 @@
 //! What the rows between two layers are: how many numbers, and what they mean.
 
+use ncde_signature::algebra::words;
+
 use crate::Error;
 
 /// Rows between two layers.
@@ -122,17 +124,38 @@ const MAX_WORDS: u128 = 1 << 22;
 /// The deepest signature.
 const MAX_DEPTH: usize = 32;
 
-/// Refuses a signature that is too large to compute, before anything is made for it: `channels + channels^2 + ... + channels^depth` words.
+/// `channels + channels^2 + ... + channels^depth`.
+fn count_words(channels: usize, depth: usize) -> u128 {
+    (1..=depth as u32).fold(0, |words, level| words.saturating_add((channels as u128).saturating_pow(level)))
+}
+
+/// What signatures and log-signatures of a path need.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignatureSizes {
+    pub(crate) words: usize,
+    /// The elements of a basis of brackets.
+    pub(crate) brackets: usize,
+    /// The most entries of the tables that take words to brackets: an element of `n` letters is a sum of at most `2^(n-1)` words.
+    pub(crate) entries: usize,
+}
+
+/// The sizes of signatures that are not refused: see [`check_depth`].
+pub(crate) fn signature_sizes(channels: usize, depth: usize) -> Option<SignatureSizes> {
+    check_depth("", channels, depth).ok()?;
+    let brackets = |depth: usize| words::lie_dimension(channels, depth).map_or(usize::MAX, |n| n as usize);
+    let level = |n: usize| brackets(n).saturating_sub(brackets(n - 1));
+    let entries = (1..=depth).fold(0, |sum: usize, n| sum.saturating_add(level(n).saturating_mul(level(n).min(1 << (n - 1)))));
+    Some(SignatureSizes { words: count_words(channels, depth) as usize, brackets: brackets(depth), entries })
+}
+
+/// Refuses a signature that is too large to compute, before anything is made for it.
 pub(crate) fn check_depth(layer: &'static str, channels: usize, depth: usize) -> Result<(), Error> {
     if depth > MAX_DEPTH {
         return refuse("depth", format!("{depth}; at most {MAX_DEPTH} is possible"));
     }
-    let mut words = 0_u128;
-    for level in 1..=depth as u32 {
-        words = words.saturating_add((channels as u128).saturating_pow(level));
-    }
+    let words = count_words(channels, depth);
     if words > MAX_WORDS {
-        let brackets = ncde_signature::algebra::words::lie_dimension(channels, depth);
+        let brackets = words::lie_dimension(channels, depth);
         let brackets = brackets.map_or(String::new(), |count| format!(", and a log-signature {count} coordinates"));
         let problem = format!(
             "a signature of {channels} channels to depth {depth} has {words} coordinates{brackets}; at most {MAX_WORDS} are possible: \
@@ -141,51 +164,6 @@ pub(crate) fn check_depth(layer: &'static str, channels: usize, depth: usize) ->
         return Err(misplaced(layer, problem));
     }
     Ok(())
-}
-
-/// How many weights there may be.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
-    left: usize,
-    /// How many a file holds, if they are in one.
-    in_file: Option<usize>,
-}
-
-/// A few too many are told by name and shape, when they are looked for in the file.
-const FEW: usize = 1 << 20;
-
-impl Room {
-    /// The most weights of a model: 1 GiB.
-    pub(crate) const MAX: Self = Self { left: 1 << 28, in_file: None };
-
-    /// What a file with so many numbers has.
-    pub(crate) fn in_file(numbers: usize) -> Self {
-        Self { left: numbers.saturating_mul(2).max(FEW), in_file: Some(numbers) }
-    }
-
-    /// Takes so many, if there are as many.
-    pub(crate) fn take(&mut self, weights: usize) -> Result<(), Error> {
-        match self.left.checked_sub(weights) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                let count = if weights == usize::MAX {
-                    "more weights than can be counted".to_owned()
-                } else {
-                    format!("{weights} weights")
-                };
-                let room = match self.in_file {
-                    Some(all) => {
-                        format!("`{}` holds {all} in all: the files of the model do not belong together", crate::WEIGHTS)
-                    }
-                    None => format!("at most {} are possible", self.left),
-                };
-                Err(misplaced("", format!("its settings ask for {count}, but {room}")))
-            }
-        }
-    }
 }
 
 /// A product of sizes; as large as can be where it is larger.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ncde_signature::{OnlineSignature, SeriesState, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::check_depth;
-use super::{Layer, Row, Share, Signal, Size, Step, StepChain, Values};
+use super::signal::{check_depth, signature_sizes};
+use super::{Cost, Layer, Row, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// The signature of the path so far.
@@ -39,6 +39,11 @@ impl Layer for SignatureFeatures {
     fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
         let transform = self.transform(input)?;
         Ok(input.with_width(input.width() + input.statics + transform.len()))
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        let words = signature_sizes(input.width(), self.depth).map_or(0, |sizes| sizes.words);
+        Cost { bytes: 32 * words, work: 2 * words }
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {

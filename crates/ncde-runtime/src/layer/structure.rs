@@ -183,6 +183,15 @@ impl StructureSpec {
         }
     }
 
+    /// How many rows the largest block has.
+    pub(super) fn side(&self, hidden: usize) -> usize {
+        match self {
+            Self::Block { block } | Self::DiagonalDense { block } => *block,
+            Self::Blocks { sizes } => sizes.iter().copied().max().unwrap_or(1),
+            _ => hidden,
+        }
+    }
+
     /// The field with `hidden` states and `channels` driving channels; `mask` holds the places `row H + column` of the entries of sparse matrices.
     ///
     /// # Errors

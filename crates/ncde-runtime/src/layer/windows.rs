@@ -11,16 +11,20 @@
 
 use std::sync::Arc;
 
+use ncde_signature::algebra::{Shape, words::lie_dimension};
 use ncde_signature::{Basis, OnlineSignature, Signature};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{check_depth, counted, misplaced, refuse};
+use super::signal::{check_depth, counted, misplaced, product, refuse, signature_sizes};
 use super::signature::{advance, value};
-use super::{Layer, Row, Rows, Share, Signal, Size, Step, StepChain, Values};
+use super::{Cost, Layer, Row, Rows, Share, Signal, Size, Step, StepChain, Values};
 use crate::Error;
 
 /// The most numbers of a window: 32 MiB.
 const MAX_WINDOW: usize = 1 << 22;
+
+/// What a bracket in the tables of a basis takes as long as, in multiplications for a row.
+const BRACKET: usize = 1 << 11;
 
 /// Log-ODE windows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,11 +64,13 @@ impl Form {
     /// # Errors
     /// If there is no log-signature of that depth.
     pub fn coordinates(&self, channels: usize, window: usize) -> Result<usize, Error> {
-        if let Self::LogSignature { depth, .. } = *self {
-            check_depth("windows", channels, depth)?;
-        }
         let coordinates = match *self {
-            Self::LogSignature { depth, basis } => Signature::log(channels, depth, basis)?.len(),
+            Self::LogSignature { depth, basis } => {
+                check_depth("windows", channels, depth)?;
+                let words = Shape::new(channels, depth)?.len();
+                let brackets = || lie_dimension(channels, depth).map_or(usize::MAX, |count| count as usize);
+                if basis == Basis::Expanded { words } else { brackets() }
+            }
             Self::Increments {} => window.saturating_add(1).saturating_mul(channels),
             Self::Hermite {} => 2 * channels,
         };
@@ -103,6 +109,27 @@ impl Layer for Windows {
 
     fn is_row_for_row(&self) -> bool {
         false
+    }
+
+    fn cost(&self, input: &Signal) -> Cost {
+        match self.form {
+            Form::LogSignature { depth, basis } if depth > 1 => {
+                signature_sizes(input.width(), depth).map_or_else(Cost::default, |sizes| {
+                    let (brackets, entries) = match basis {
+                        Basis::Expanded => (0, 0),
+                        Basis::Lyndon => (sizes.brackets, sizes.entries),
+                        Basis::Hall => (sizes.brackets, sizes.entries.saturating_mul(2)),
+                    };
+                    let words = product(&[sizes.words, depth]);
+                    Cost {
+                        bytes: product(&[8, words]).saturating_add(product(&[16, entries])),
+                        work: words.saturating_add(entries).saturating_add(product(&[brackets, BRACKET])),
+                    }
+                })
+            }
+            Form::Increments {} => Cost { bytes: product(&[16, self.window, input.width()]), work: 0 },
+            _ => Cost::default(),
+        }
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {

@@ -167,7 +167,7 @@ pub(crate) fn numbers(prediction: Prediction) -> Vec<f64> {
 }
 
 /// The series after these observations.
-pub(crate) fn feed(model: &mut Model, rows: &[(f64, [f64; 2])]) -> Series {
+pub(crate) fn feed(model: &Model, rows: &[(f64, [f64; 2])]) -> Series {
     let mut series = model.start(&[61.0]).unwrap();
     for (time, values) in rows {
         model.push(&mut series, *time, values).unwrap();

@@ -48,7 +48,7 @@ fn weights(spec: &ModelSpec, seed: u64, dice: &mut Dice) -> Vec<NamedWeight> {
 }
 
 /// What the library predicts after each observation.
-fn library(model: &mut Model, statics: &[Option<f64>], series: &[Observation]) -> Vec<Vec<f64>> {
+fn library(model: &Model, statics: &[Option<f64>], series: &[Observation]) -> Vec<Vec<f64>> {
     let plain = |values: &[Option<f64>]| values.iter().map(|x| x.unwrap_or(f64::NAN)).collect::<Vec<_>>();
     let mut state = model.start(&plain(statics)).unwrap();
     let mut all = Vec::new();
@@ -154,11 +154,11 @@ fn drawn(seeds: impl Iterator<Item = u64>) -> Drawn {
         let weights = weights(&spec, seed, dice);
         let wide = |weight: &NamedWeight| (weight.name.clone(), weight.values.iter().map(|&x| f64::from(x)).collect());
         let named: reader::Weights = weights.iter().map(wide).collect();
-        let mut model = Model::new(spec, Weights::of(weights)).unwrap_or_else(|e| panic!("model {seed}: {e}\n{text}"));
+        let model = Model::new(spec, Weights::of(weights)).unwrap_or_else(|e| panic!("model {seed}: {e}\n{text}"));
         for _ in 0..2 {
             let (statics, series) = draw::series(dice, &json);
             let theirs = reader::predictions(&text, &named, &statics, &series);
-            let ours = library(&mut model, &statics, &series);
+            let ours = library(&model, &statics, &series);
             cut += usize::from(ours.len() < theirs.len());
             let distance = distance(&ours, &theirs[..ours.len()]);
             // Where a state explodes, the rounding of a weight moves predictions far; the rounding in between may move them as far.
