@@ -72,3 +72,38 @@ pub(crate) fn begin(
     }
     value
 }
+
+/// One block of one column of a chunk, in reverse. Entries are those of the block's first state.
+#[derive(CubeType)]
+pub(crate) struct Column {
+    pub(crate) block: usize,
+    /// Counted over all series.
+    pub(crate) chunk: usize,
+    /// In the states at the beginning of the series, and from step to step.
+    pub(crate) base: usize,
+    pub(crate) stride: usize,
+    /// In the initial states.
+    pub(crate) initial: usize,
+    /// In the gradients at the ends of chunks.
+    pub(crate) end: usize,
+    /// The first step.
+    pub(crate) t_0: usize,
+    /// Of the series.
+    pub(crate) length: usize,
+}
+
+/// That of number `own` of `[batch, chunks, blocks]`.
+#[cube]
+pub(crate) fn column_of(own: usize, column: usize, lengths: &Array<u32>, sizes: &Sizes, #[comptime] b: usize) -> Column {
+    let block = own % sizes.count;
+    let chunk = own / sizes.count;
+    let series = chunk / sizes.chunks;
+    let stride = sizes.columns * sizes.hidden;
+    let within = column * sizes.hidden + sizes.at + block * b;
+    let base = series * sizes.length * stride + within;
+    let initial = series * stride + within;
+    let end = ((chunk * sizes.columns + column) * sizes.count + block) * b;
+    let t_0 = chunk % sizes.chunks * sizes.chunk + sizes.first;
+    let length = lengths[series] as usize;
+    Column { block, chunk, base, stride, initial, end, t_0, length }
+}

@@ -10,6 +10,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::cube_number;
+
 /// Units along each side of a cube.
 pub(crate) const UNITS: usize = 16;
 /// Rows or columns of a part of a tile: four for each unit.
@@ -49,7 +51,7 @@ pub(crate) fn multiply<N: Size>(
     #[comptime] a_by_rows: bool,
     #[comptime] b_by_rows: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let across = (of.columns + comptime!(PART * broad - 1)) / comptime!(PART * broad);
     let top = cube / across * comptime!(PART * tall);
     let first = cube % across * comptime!(PART * broad);

@@ -11,6 +11,7 @@ use cubecl::cmma::{Matrix, MatrixIdent, MatrixLayout};
 use cubecl::prelude::*;
 
 use super::product::{PART, Product};
+use crate::kernel::unit::cube_number;
 
 /// Units of a cube.
 pub(crate) const UNITS: usize = 256;
@@ -43,7 +44,7 @@ pub(crate) fn multiply<E: Float>(
 ) {
     let rows = comptime!(PART * tall);
     let columns = comptime!(PART * broad);
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let across = (of.columns + comptime!(PART * broad - 1)) / columns;
     let top = cube / across * rows;
     let first = cube % across * columns;

@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::cube_below;
+
 /// Units of a cube.
 pub(crate) const UNITS: usize = 256;
 
@@ -22,10 +24,7 @@ pub(crate) fn generators(
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= cubes {
-        terminate!();
-    }
+    let cube = cube_below(cubes);
     let unit = UNIT_POS as usize;
     let count = comptime!(count(b, vectors));
     let own = comptime!(count.div_ceil(UNITS));
@@ -109,10 +108,7 @@ pub(crate) fn reverse(
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= cubes {
-        terminate!();
-    }
+    let cube = cube_below(cubes);
     let unit = UNIT_POS as usize;
     let count = comptime!(count(b, vectors));
     let own = comptime!(count.div_ceil(UNITS));

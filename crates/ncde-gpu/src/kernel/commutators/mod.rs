@@ -10,6 +10,8 @@ pub(crate) mod large;
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// Units: `[windows, blocks]`.
 #[cube(launch_unchecked)]
 pub(crate) fn generators(
@@ -22,10 +24,7 @@ pub(crate) fn generators(
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let size = comptime!(b * b);
     let count = comptime!(b * b + if vectors { b } else { 0 });
     let row = blocks * count;
@@ -82,10 +81,7 @@ pub(crate) fn reverse(
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let size = comptime!(b * b);
     let count = comptime!(b * b + if vectors { b } else { 0 });
     let row = blocks * count;

@@ -12,6 +12,7 @@
 use cubecl::prelude::*;
 
 use super::diagonal::{entry, entry_back, span};
+use crate::kernel::unit::{cube_below, fill};
 use crate::permutation::{OneHot, PermutationDiagonal};
 
 /// States after each step. Cubes: one for each series.
@@ -29,10 +30,7 @@ pub(crate) fn states(
     #[comptime] units: usize,
     #[comptime] timed: bool,
 ) {
-    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if series >= batch {
-        terminate!();
-    }
+    let series = cube_below(batch);
     let unit = UNIT_POS as usize;
     let each = comptime!(of.hidden.div_ceil(units));
     let complex = comptime!(of.parts() == 2);
@@ -155,10 +153,7 @@ pub(crate) fn adjoints(
     #[comptime] units: usize,
     #[comptime] timed: bool,
 ) {
-    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if series >= batch {
-        terminate!();
-    }
+    let series = cube_below(batch);
     let unit = UNIT_POS as usize;
     let each = comptime!(of.hidden.div_ceil(units));
     let complex = comptime!(of.parts() == 2);
@@ -170,10 +165,7 @@ pub(crate) fn adjoints(
     // Gradients that are fetched; or what is sent, and where to.
     let mut g = SharedMemory::<f32>::new(comptime!(2 * width));
     let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
-    #[unroll]
-    for e in 0..comptime!(each * of.parts()) {
-        r[e] = f32::new(0.0);
-    }
+    fill(&mut r, f32::new(0.0), comptime!(each * of.parts()));
     let steps = lengths[series] as usize;
     for t in steps..length {
         let row = series * length + t;

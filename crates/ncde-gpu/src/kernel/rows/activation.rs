@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// What becomes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Activation {
@@ -77,10 +79,7 @@ fn slope(x: f32, #[comptime] function: Activation) -> f32 {
 /// Units: one for each number that comes out; rows of it have `width` numbers.
 #[cube(launch_unchecked)]
 pub(crate) fn apply(x: &Array<f32>, y: &mut Array<f32>, width: usize, units: usize, #[comptime] function: Activation) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     if comptime!(function == Activation::Glu) {
         let at = unit / width * 2 * width + unit % width;
         y[unit] = x[at] * sigmoid(x[at + width]);
@@ -99,10 +98,7 @@ pub(crate) fn reverse(
     units: usize,
     #[comptime] function: Activation,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     if comptime!(function == Activation::Glu) {
         let at = unit / width * 2 * width + unit % width;
         let s = sigmoid(x[at + width]);

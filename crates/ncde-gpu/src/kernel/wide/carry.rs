@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 
 use super::WALKERS;
+use crate::kernel::unit::cube_below;
 use crate::sizes::Sizes;
 
 /// From chunk to chunk: the state at the beginning of every chunk, or in reverse the gradient at the end of every chunk, in place of what the
@@ -20,10 +21,7 @@ pub(crate) fn carry(
     #[comptime] back: bool,
     #[comptime] turned: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let block = cube % sizes.count;
     let column = cube / sizes.count % sizes.columns;

@@ -2,9 +2,10 @@
 
 use cubecl::prelude::*;
 
-use super::{DEEP, SIDE, overflow, stages};
+use super::{DEEP, SIDE, norm, stages};
 use crate::flow::Flow;
-use crate::kernel::step::{SMALL, TERMS};
+use crate::kernel::step::{SMALL, TERMS, overflow};
+use crate::kernel::unit::{cube_below, fill};
 use crate::sizes::{Sizes, row_of};
 
 /// `acc = M X` for the entries of a unit: rows `row + 16 i`, columns `column + 16 j`.
@@ -23,10 +24,7 @@ fn multiply_columns(
     let row = unit / SIDE;
     let tall = comptime!(b.div_ceil(SIDE));
     let broad = comptime!(columns / SIDE);
-    #[unroll]
-    for i in 0..comptime!(tall * broad) {
-        acc[i] = f32::new(0.0);
-    }
+    fill(acc, f32::new(0.0), comptime!(tall * broad));
     let padded = comptime!(tall * SIDE);
     for turn in 0..comptime!(b.div_ceil(DEEP)) {
         let first = turn * DEEP;
@@ -93,10 +91,7 @@ pub(crate) fn products(
     #[comptime] back: bool,
     #[comptime] all: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let tall = comptime!(b.div_ceil(SIDE));
     let broad = comptime!(columns / SIDE);
@@ -154,7 +149,7 @@ pub(crate) fn products(
                 }
                 sync_cube();
             } else {
-                let norm = norm_of_columns(m, at, &mut parts, b);
+                let norm = norm(m, at, &mut parts, b, comptime!(SIDE * SIDE));
                 let stages = stages(norm);
                 let part = 1.0 / f32::cast_from(stages);
                 for _ in 0..stages {
@@ -219,10 +214,7 @@ pub(crate) fn products_by_fours<N: Size>(
     #[comptime] back: bool,
     #[comptime] all: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let tall = comptime!(b / 64);
     let broad = comptime!(columns / 64);
@@ -325,30 +317,4 @@ pub(crate) fn products_by_fours<N: Size>(
             }
         }
     }
-}
-
-/// As [`norm`](super::norm), with the units of [`products`].
-#[cube]
-fn norm_of_columns(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[comptime] b: usize) -> f32 {
-    let unit = UNIT_POS as usize;
-    let mut most = f32::new(0.0);
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(SIDE * SIDE)) {
-        let out = unit + comptime!(i * SIDE * SIDE);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += f32::abs(m[at + k * b + out]);
-            }
-            most = max(most, sum);
-        }
-    }
-    parts[unit] = most;
-    sync_cube();
-    let mut all = f32::new(0.0);
-    for i in 0..comptime!(SIDE * SIDE) {
-        all = max(all, parts[i]);
-    }
-    sync_cube();
-    all
 }

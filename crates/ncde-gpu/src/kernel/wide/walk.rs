@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use super::{Purpose, WALKERS, advance};
 use crate::flow::Flow;
 use crate::kernel::place::{begin, place_of};
+use crate::kernel::unit::cube_below;
 use crate::sizes::{Sizes, row_of};
 
 /// A walk through a slab of every chunk.
@@ -24,10 +25,7 @@ pub(crate) fn walk(
     #[comptime] flow: Flow,
     #[comptime] purpose: Purpose,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let at = place_of(cube, lengths, sizes, b, purpose);
     let stride = sizes.columns * sizes.hidden;
