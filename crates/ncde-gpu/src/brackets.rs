@@ -140,8 +140,8 @@ impl Brackets {
         for &run in &self.runs {
             let units = self.elements * run.entries();
             launch!(gpu, kernel::pair_matrices, each units;
-                array(a, self.channels * self.parameters), self.matrices_arg(&out), self.table_arg(&table), self.brackets().first,
-                self.channels, self.place(run, units), run.b);
+                array(a, self.channels * self.parameters), self.matrices_arg(&out), self.table_arg(&table),
+                self.place(run, self.brackets(), units), run.b);
         }
         Ok(out)
     }
@@ -164,7 +164,7 @@ impl Brackets {
             let units = self.channels * run.entries();
             launch!(gpu, kernel::pair_matrices_back, each units;
                 array(a, of_channels), self.matrices_arg(gradient), array(&out, of_channels), self.table_arg(&table),
-                self.all_uses.first, self.place(run, units), run.b);
+                self.place(run, self.all_uses, units), run.b);
         }
         Ok(out)
     }
@@ -185,7 +185,7 @@ impl Brackets {
             let units = self.elements * run.b * run.count;
             launch!(gpu, kernel::pair_vectors, each units;
                 array(a, self.channels * self.parameters), array(b, self.channels * self.hidden), self.vectors_arg(&out),
-                self.table_arg(&table), self.brackets().first, self.channels, self.place(run, units), run.b);
+                self.table_arg(&table), self.place(run, self.brackets(), units), run.b);
         }
         Ok(out)
     }
@@ -212,7 +212,7 @@ impl Brackets {
                 let units = self.channels * run.b * run.count;
                 launch!(gpu, kernel::pair_vectors_back, each units;
                     array(a, of_matrices), self.vectors_arg(gradient), array(&db, of_vectors), self.table_arg(&table),
-                    self.all_uses.first, self.place(run, units), run.b);
+                    self.place(run, self.all_uses, units), run.b);
             }
             return Ok([self.outer(gpu, (b, self.channels), gradient, &table), db]);
         }
@@ -223,8 +223,7 @@ impl Brackets {
             for &run in &self.runs {
                 let units = level.count * run.b * run.count;
                 launch!(gpu, kernel::vectors_back, each units;
-                    self.matrices_arg(&all), self.vectors_arg(&g), self.table_arg(&table), level.first, self.place(run, units),
-                    run.b);
+                    self.matrices_arg(&all), self.vectors_arg(&g), self.table_arg(&table), self.place(run, level, units), run.b);
             }
         }
         let of_elements = self.outer(gpu, (&vectors, self.elements), &g, &table);
@@ -239,7 +238,7 @@ impl Brackets {
             let units = count * run.entries();
             launch!(gpu, kernel::outer, each units;
                 array(vectors, count * self.hidden), self.vectors_arg(gradient), array(&out, count * self.parameters),
-                self.table_arg(table), self.all_uses.first, self.place(run, units), run.b);
+                self.table_arg(table), self.place(run, self.all_uses, units), run.b);
         }
         out
     }
@@ -255,7 +254,7 @@ impl Brackets {
             for &run in &self.runs {
                 let units = level.count * run.entries();
                 launch!(gpu, kernel::matrices, each units;
-                    self.matrices_arg(&all), self.table_arg(table), level.first, self.place(run, units), run.b);
+                    self.matrices_arg(&all), self.table_arg(table), self.place(run, level, units), run.b);
             }
         }
         all
@@ -267,8 +266,7 @@ impl Brackets {
             for &run in &self.runs {
                 let units = level.count * run.entries();
                 launch!(gpu, kernel::matrices_back, each units;
-                    self.matrices_arg(all), self.matrices_arg(g), self.table_arg(table), level.first, self.place(run, units),
-                    run.b);
+                    self.matrices_arg(all), self.matrices_arg(g), self.table_arg(table), self.place(run, level, units), run.b);
             }
         }
         self.copied(gpu, g, self.parameters, table, true)
@@ -280,8 +278,8 @@ impl Brackets {
             for &run in &self.runs {
                 let units = level.count * run.b * run.count;
                 launch!(gpu, kernel::vectors, each units;
-                    self.matrices_arg(all), self.vectors_arg(&vectors), self.table_arg(table), level.first,
-                    self.place(run, units), run.b);
+                    self.matrices_arg(all), self.vectors_arg(&vectors), self.table_arg(table), self.place(run, level, units),
+                    run.b);
             }
         }
         vectors
@@ -297,8 +295,9 @@ impl Brackets {
         to
     }
 
-    fn place<R: Runtime>(&self, run: Run, units: usize) -> PlaceLaunch<R> {
-        PlaceLaunch::new(run.entry, run.entries(), run.at, run.b * run.count, self.parameters, self.hidden, units)
+    fn place<R: Runtime>(&self, run: Run, part: Part, units: usize) -> PlaceLaunch<R> {
+        let (states, &Self { parameters, hidden, channels, .. }) = (run.b * run.count, self);
+        PlaceLaunch::new(run.entry, run.entries(), run.at, states, parameters, hidden, channels, part.first, units)
     }
 
     fn matrices_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {

@@ -5,7 +5,7 @@ use cubecl::server::Handle;
 
 use crate::device::{Gpu, array, launch};
 use crate::error::Error;
-use crate::kernel::commutators::{self as kernel, large};
+use crate::kernel::commutators::{self as kernel, SizesLaunch, large};
 use crate::recurrence::want;
 
 /// What is computed, see `ncde_kernels::Commutators`.
@@ -43,13 +43,11 @@ impl Commutators {
         want("the increments", each, windows * self.steps * numbers)?;
         let (out, units) = (gpu.floats(windows * numbers), windows * self.blocks(numbers));
         let (increments, to) = (array(each, windows * self.steps * numbers), array(&out, windows * numbers));
-        let (blocks, factor) = (self.blocks(numbers), self.factor as f32);
+        let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
         if self.is_small() {
-            launch!(gpu, kernel::generators, each units;
-                increments, to, self.steps, blocks, factor, units, self.block, self.vectors);
+            launch!(gpu, kernel::generators, each units; increments, to, sizes, self.block, self.vectors);
         } else {
-            launch!(gpu, large::generators, gpu.spread(units), large::UNITS;
-                increments, to, self.steps, blocks, factor, units, self.block, self.vectors);
+            launch!(gpu, large::generators, gpu.spread(units), large::UNITS; increments, to, sizes, self.block, self.vectors);
         }
         Ok(out)
     }
@@ -71,13 +69,11 @@ impl Commutators {
         want("the gradient", gradient, windows * numbers)?;
         let (out, units) = (gpu.floats(all), windows * self.blocks(numbers));
         let (increments, g, to) = (array(each, all), array(gradient, windows * numbers), array(&out, all));
-        let (blocks, factor) = (self.blocks(numbers), self.factor as f32);
+        let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
         if self.is_small() {
-            launch!(gpu, kernel::reverse, each units;
-                increments, g, to, self.steps, blocks, factor, units, self.block, self.vectors);
+            launch!(gpu, kernel::reverse, each units; increments, g, to, sizes, self.block, self.vectors);
         } else {
-            launch!(gpu, large::reverse, gpu.spread(units), large::UNITS;
-                increments, g, to, self.steps, blocks, factor, units, self.block, self.vectors);
+            launch!(gpu, large::reverse, gpu.spread(units), large::UNITS; increments, g, to, sizes, self.block, self.vectors);
         }
         Ok(out)
     }

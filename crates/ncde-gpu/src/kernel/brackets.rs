@@ -12,8 +12,6 @@
 //! | `(m, p, q)` | element `m` is the bracket of `p` and `q` |
 //! | `(X, first, end)` | the uses of element `X` |
 //! | `(m, Y, is plus)` | a use: the parts of bracket `m` are `X` and `Y`; plus where `X` is the right one |
-//!
-//! `first` is where the records of a launch begin in the table.
 
 use cubecl::prelude::*;
 
@@ -31,6 +29,9 @@ pub(crate) struct Place {
     /// Numbers of a whole matrix, and of a whole vector.
     pub(crate) parameters: usize,
     pub(crate) hidden: usize,
+    /// Elements that are channels, and where the records of a launch begin in the table.
+    pub(crate) channels: usize,
+    pub(crate) first: usize,
     pub(crate) units: usize,
 }
 
@@ -38,11 +39,15 @@ pub(crate) struct Place {
 #[derive(CubeType)]
 struct Entry {
     item: usize,
+    /// The record of the item, where each has one.
+    record: usize,
     at: usize,
     /// The first entry of its block, and its row and column there.
     block: usize,
     r: usize,
     c: usize,
+    /// Numbers of a whole matrix.
+    parameters: usize,
     /// The first state of its block.
     state: usize,
 }
@@ -55,23 +60,29 @@ fn entry_of(place: &Place, #[comptime] b: usize) -> Entry {
     let size = comptime!(b * b);
     let item = unit / place.entries;
     let at = place.entry + e;
+    let record = place.first + item * 3;
+    let parameters = place.parameters;
     let block = place.entry + e / size * size;
     let r = e % size / b;
     let c = e % b;
     let state = place.at + e / size * b;
-    Entry { item, at, block, r, c, state }
+    Entry { item, record, at, block, r, c, parameters, state }
 }
 
 /// An entry of a vector of one of several items.
 #[derive(CubeType)]
 struct State {
     item: usize,
+    record: usize,
     at: usize,
     /// The first state of its block.
     block: usize,
     /// The first entries of its row and of its column in the matrix.
     row: usize,
     column: usize,
+    /// Numbers of a whole matrix, and of a whole vector.
+    parameters: usize,
+    hidden: usize,
 }
 
 /// That of this unit, of `[items, states]`.
@@ -81,10 +92,13 @@ fn state_of(place: &Place, #[comptime] b: usize) -> State {
     let s = unit % place.states;
     let item = unit / place.states;
     let at = place.at + s;
+    let record = place.first + item * 3;
+    let parameters = place.parameters;
+    let hidden = place.hidden;
     let block = place.at + s / b * b;
     let row = place.entry + s / b * comptime!(b * b) + s % b * b;
     let column = place.entry + s / b * comptime!(b * b) + s % b;
-    State { item, at, block, row, column }
+    State { item, record, at, block, row, column, parameters, hidden }
 }
 
 /// `total + value`, or less it.
@@ -101,9 +115,9 @@ fn add(total: f32, value: f32, plus: bool) -> f32 {
 
 /// The entry of `A_q A_p - A_p A_q` for the bracket of a record.
 #[cube]
-fn commutator(all: &Array<f32>, table: &Array<u32>, record: usize, own: &Entry, place: &Place, #[comptime] b: usize) -> f32 {
-    let p = table[record + 1] as usize * place.parameters + own.block;
-    let q = table[record + 2] as usize * place.parameters + own.block;
+fn commutator(all: &Array<f32>, table: &Array<u32>, record: usize, own: &Entry, #[comptime] b: usize) -> f32 {
+    let p = table[record + 1] as usize * own.parameters + own.block;
+    let q = table[record + 2] as usize * own.parameters + own.block;
     let mut sum = f32::new(0.0);
     for k in 0..b {
         sum += all[q + own.r * b + k] * all[p + k * b + own.c];
@@ -120,14 +134,13 @@ fn commutator_back(
     table: &Array<u32>,
     record: usize,
     own: &Entry,
-    place: &Place,
     #[comptime] b: usize,
 ) -> f32 {
-    let mut total = g[table[record] as usize * place.parameters + own.at];
+    let mut total = g[table[record] as usize * own.parameters + own.at];
     for using in table[record + 1]..table[record + 2] {
         let at = using as usize * 3;
-        let m = table[at] as usize * place.parameters + own.block;
-        let y = table[at + 1] as usize * place.parameters + own.block;
+        let m = table[at] as usize * own.parameters + own.block;
+        let y = table[at + 1] as usize * own.parameters + own.block;
         let mut sum = f32::new(0.0);
         for k in 0..b {
             sum += g[m + own.r * b + k] * all[y + own.c * b + k];
@@ -140,41 +153,25 @@ fn commutator_back(
 
 /// The entry of `A_q v_p - A_p v_q` for the bracket of a record.
 #[cube]
-fn vector(
-    all: &Array<f32>,
-    v: &Array<f32>,
-    table: &Array<u32>,
-    record: usize,
-    own: &State,
-    place: &Place,
-    #[comptime] b: usize,
-) -> f32 {
+fn vector(all: &Array<f32>, v: &Array<f32>, table: &Array<u32>, record: usize, own: &State, #[comptime] b: usize) -> f32 {
     let p = table[record + 1] as usize;
     let q = table[record + 2] as usize;
     let mut sum = f32::new(0.0);
     for k in 0..b {
-        sum += all[q * place.parameters + own.row + k] * v[p * place.hidden + own.block + k];
-        sum -= all[p * place.parameters + own.row + k] * v[q * place.hidden + own.block + k];
+        sum += all[q * own.parameters + own.row + k] * v[p * own.hidden + own.block + k];
+        sum -= all[p * own.parameters + own.row + k] * v[q * own.hidden + own.block + k];
     }
     sum
 }
 
 /// The entry of `g_X + sum sign A_Y^T g_m` over the uses of the element of a record; the sign is the other one of [`commutator_back`].
 #[cube]
-fn vector_back(
-    all: &Array<f32>,
-    g: &Array<f32>,
-    table: &Array<u32>,
-    record: usize,
-    own: &State,
-    place: &Place,
-    #[comptime] b: usize,
-) -> f32 {
-    let mut total = g[table[record] as usize * place.hidden + own.at];
+fn vector_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, record: usize, own: &State, #[comptime] b: usize) -> f32 {
+    let mut total = g[table[record] as usize * own.hidden + own.at];
     for using in table[record + 1]..table[record + 2] {
         let at = using as usize * 3;
-        let m = table[at] as usize * place.hidden + own.block;
-        let y = table[at + 1] as usize * place.parameters + own.column;
+        let m = table[at] as usize * own.hidden + own.block;
+        let y = table[at + 1] as usize * own.parameters + own.column;
         let mut sum = f32::new(0.0);
         for k in 0..b {
             sum += all[y + k * b] * g[m + k];
@@ -196,48 +193,31 @@ pub(crate) fn copy(from: &Array<f32>, to: &mut Array<f32>, table: &Array<u32>, f
 
 /// The matrices of a level. Units: `[brackets, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn matrices(all: &mut Array<f32>, table: &Array<u32>, first: usize, place: &Place, #[comptime] b: usize) {
+pub(crate) fn matrices(all: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let own = entry_of(place, b);
-    let record = first + own.item * 3;
-    let value = commutator(all, table, record, &own, place, b);
-    let at = table[record] as usize * place.parameters + own.at;
+    let value = commutator(all, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.parameters + own.at;
     all[at] = value;
 }
 
 /// All matrices from those of channels. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn pair_matrices(
-    a: &Array<f32>,
-    out: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    channels: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
+pub(crate) fn pair_matrices(a: &Array<f32>, out: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let own = entry_of(place, b);
     let to = own.item * place.parameters + own.at;
-    if own.item < channels {
+    if own.item < place.channels {
         out[to] = a[to];
     } else {
-        out[to] = commutator(a, table, first + (own.item - channels) * 3, &own, place, b);
+        out[to] = commutator(a, table, place.first + (own.item - place.channels) * 3, &own, b);
     }
 }
 
 /// The gradient in the matrices of elements, with the uses of a level. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn matrices_back(
-    all: &Array<f32>,
-    g: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
+pub(crate) fn matrices_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let own = entry_of(place, b);
-    let record = first + own.item * 3;
-    let total = commutator_back(all, g, table, record, &own, place, b);
-    let at = table[record] as usize * place.parameters + own.at;
+    let total = commutator_back(all, g, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.parameters + own.at;
     g[at] = total;
 }
 
@@ -248,28 +228,19 @@ pub(crate) fn pair_matrices_back(
     g: &Array<f32>,
     out: &mut Array<f32>,
     table: &Array<u32>,
-    first: usize,
     place: &Place,
     #[comptime] b: usize,
 ) {
     let own = entry_of(place, b);
-    out[own.item * place.parameters + own.at] = commutator_back(a, g, table, first + own.item * 3, &own, place, b);
+    out[own.item * place.parameters + own.at] = commutator_back(a, g, table, own.record, &own, b);
 }
 
 /// The vectors of a level. Units: `[brackets, states]`.
 #[cube(launch_unchecked)]
-pub(crate) fn vectors(
-    all: &Array<f32>,
-    v: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
+pub(crate) fn vectors(all: &Array<f32>, v: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let own = state_of(place, b);
-    let record = first + own.item * 3;
-    let value = vector(all, v, table, record, &own, place, b);
-    let at = table[record] as usize * place.hidden + own.at;
+    let value = vector(all, v, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.hidden + own.at;
     v[at] = value;
 }
 
@@ -280,34 +251,24 @@ pub(crate) fn pair_vectors(
     v: &Array<f32>,
     out: &mut Array<f32>,
     table: &Array<u32>,
-    first: usize,
-    channels: usize,
     place: &Place,
     #[comptime] b: usize,
 ) {
     let own = state_of(place, b);
     let to = own.item * place.hidden + own.at;
-    if own.item < channels {
+    if own.item < place.channels {
         out[to] = v[to];
     } else {
-        out[to] = vector(a, v, table, first + (own.item - channels) * 3, &own, place, b);
+        out[to] = vector(a, v, table, place.first + (own.item - place.channels) * 3, &own, b);
     }
 }
 
 /// The gradient in the vectors of elements, with the uses of a level. Units: `[elements, states]`.
 #[cube(launch_unchecked)]
-pub(crate) fn vectors_back(
-    all: &Array<f32>,
-    g: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
+pub(crate) fn vectors_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let own = state_of(place, b);
-    let record = first + own.item * 3;
-    let total = vector_back(all, g, table, record, &own, place, b);
-    let at = table[record] as usize * place.hidden + own.at;
+    let total = vector_back(all, g, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.hidden + own.at;
     g[at] = total;
 }
 
@@ -318,12 +279,11 @@ pub(crate) fn pair_vectors_back(
     g: &Array<f32>,
     out: &mut Array<f32>,
     table: &Array<u32>,
-    first: usize,
     place: &Place,
     #[comptime] b: usize,
 ) {
     let own = state_of(place, b);
-    out[own.item * place.hidden + own.at] = vector_back(a, g, table, first + own.item * 3, &own, place, b);
+    out[own.item * place.hidden + own.at] = vector_back(a, g, table, own.record, &own, b);
 }
 
 /// The gradient in matrices of that in vectors, with all uses at once: `sum sign g_m v_Y^T`; 0 for elements that are part of nothing. Units: `[elements, entries]`.
@@ -333,19 +293,17 @@ pub(crate) fn outer(
     g: &Array<f32>,
     out: &mut Array<f32>,
     table: &Array<u32>,
-    first: usize,
     place: &Place,
     #[comptime] b: usize,
 ) {
     let own = entry_of(place, b);
-    let record = first + own.item * 3;
     let mut total = f32::new(0.0);
-    for using in table[record + 1]..table[record + 2] {
+    for using in table[own.record + 1]..table[own.record + 2] {
         let at = using as usize * 3;
         let m = table[at] as usize * place.hidden + own.state;
         let y = table[at + 1] as usize * place.hidden + own.state;
         total = add(total, g[m + own.r] * v[y + own.c], table[at + 2] == 1u32);
     }
-    let at = table[record] as usize * place.parameters + own.at;
+    let at = table[own.record] as usize * place.parameters + own.at;
     out[at] = total;
 }

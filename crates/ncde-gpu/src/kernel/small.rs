@@ -6,9 +6,10 @@
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::place::column_of;
+use crate::kernel::place::{column_of, place_of};
 use crate::kernel::step::{advance, reverse};
 use crate::kernel::unit::{add, fetch, fill, put, unit_below, zeros};
+use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
 
 /// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
@@ -150,40 +151,34 @@ pub(crate) fn replay(
     #[comptime] few: usize,
 ) {
     let unit = unit_below(sizes.units);
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let place = unit / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
+    let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Replay));
     let stride = sizes.columns * sizes.hidden;
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
     let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    keep(a, block, sizes.count, &mut kept, few, b);
+    keep(a, of.block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
-    if t_0 < sizes.length {
+    if of.t_0 < sizes.length {
         if sizes.first == 0 {
-            fetch(starts, unit * b, &mut x, b);
+            fetch(starts, of.end, &mut x, b);
         } else {
-            fetch(states, base + (t_0 - 1) * stride, &mut x, b);
+            fetch(states, of.base + (of.t_0 - 1) * stride, &mut x, b);
         }
-        let length = lengths[series] as usize;
-        let end = min(t_0 + sizes.steps, sizes.length);
+        let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
+        let end = min(of.t_0 + sizes.steps, sizes.length);
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
-        read(source, row_of(place, sizes), series * sizes.length + t_0, block, sizes.count, &mut next, few, b);
-        for t in t_0..end {
+        read(source, row_of(of.chunk, sizes), step, of.block, sizes.count, &mut next, few, b);
+        for t in of.t_0..end {
             build(&next, &kept, &mut m, few, b);
             let then = min(t + 1, end - 1);
-            read(source, row_of(place, sizes) + then - t_0, series * sizes.length + then, block, sizes.count, &mut next, few, b);
-            if t < length {
+            read(source, row_of(of.chunk, sizes) + then - of.t_0, step + then - of.t_0, of.block, sizes.count, &mut next, few, b);
+            if t < of.length {
                 if comptime!(flow.is_affine()) {
-                    fetch(beta, base + t * stride, &mut added, b);
+                    fetch(beta, of.base + t * stride, &mut added, b);
                 }
                 advance(&m, &mut x, &added, b, flow);
             }
-            put(&x, states, base + t * stride, b);
+            put(&x, states, of.base + t * stride, b);
         }
     }
 }
@@ -204,15 +199,10 @@ pub(crate) fn pull(
     #[comptime] few: usize,
 ) {
     let unit = unit_below(sizes.units);
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let place = unit / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
+    let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Pull));
     let stride = sizes.columns * sizes.hidden;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
     let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    keep(a, block, sizes.count, &mut kept, few, b);
+    keep(a, of.block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut back = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
@@ -220,26 +210,24 @@ pub(crate) fn pull(
     if sizes.first + sizes.steps == sizes.chunk {
         fill(&mut l, f32::new(0.0), b);
     } else {
-        fetch(lambda, unit * b, &mut l, b);
+        fetch(lambda, of.end, &mut l, b);
     }
-    let length = lengths[series] as usize;
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    if t_0 < sizes.length {
-        let steps = min(sizes.steps, sizes.length - t_0);
-        let row = row_of(place, sizes);
-        let step = series * sizes.length + t_0;
+    if of.t_0 < sizes.length {
+        let steps = min(sizes.steps, sizes.length - of.t_0);
+        let row = row_of(of.chunk, sizes);
+        let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
         let mut next_own = Array::<f32>::new(b);
-        read(source, row + steps - 1, step + steps - 1, block, sizes.count, &mut next, few, b);
-        fetch(gradient, base + (t_0 + steps - 1) * stride, &mut next_own, b);
+        read(source, row + steps - 1, step + steps - 1, of.block, sizes.count, &mut next, few, b);
+        fetch(gradient, of.base + (of.t_0 + steps - 1) * stride, &mut next_own, b);
         for k in 0..steps {
             let s = steps - 1 - k;
             build(&next, &kept, &mut m, few, b);
             add(&mut l, &next_own, b);
             let then = max(s, 1) - 1;
-            read(source, row + then, step + then, block, sizes.count, &mut next, few, b);
-            fetch(gradient, base + (t_0 + then) * stride, &mut next_own, b);
-            if t_0 + s < length {
+            read(source, row + then, step + then, of.block, sizes.count, &mut next, few, b);
+            fetch(gradient, of.base + (of.t_0 + then) * stride, &mut next_own, b);
+            if of.t_0 + s < of.length {
                 #[unroll]
                 for r in 0..b {
                     #[unroll]
@@ -252,7 +240,7 @@ pub(crate) fn pull(
             }
         }
     }
-    put(&l, lambda, unit * b, b);
+    put(&l, lambda, of.end, b);
 }
 
 /// The gradients in generators and affine inputs of one column of the state, from those at the end of each chunk.
