@@ -137,11 +137,9 @@ impl Brackets {
             return Ok(self.all_matrices(gpu, a, &table));
         }
         let out = gpu.floats(self.elements * self.parameters);
-        for &run in &self.runs {
-            let units = self.elements * run.entries();
+        for (run, units, place) in self.launches([Part { count: self.elements, ..self.brackets() }], true) {
             launch!(gpu, kernel::pair_matrices, each units;
-                array(a, self.channels * self.parameters), self.matrices_arg(&out), self.table_arg(&table),
-                self.place(run, self.brackets(), units), run.b);
+                array(a, self.channels * self.parameters), self.matrices_arg(&out), self.table_arg(&table), place, run.b);
         }
         Ok(out)
     }
@@ -160,11 +158,10 @@ impl Brackets {
             return Ok(self.channel_gradient(gpu, &all, &gpu.scaled(gradient, 1.0), &table));
         }
         let out = gpu.floats(of_channels);
-        for &run in &self.runs {
-            let units = self.channels * run.entries();
+        for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], true) {
             launch!(gpu, kernel::pair_matrices_back, each units;
-                array(a, of_channels), self.matrices_arg(gradient), array(&out, of_channels), self.table_arg(&table),
-                self.place(run, self.all_uses, units), run.b);
+                array(a, of_channels), self.matrices_arg(gradient), array(&out, of_channels), self.table_arg(&table), place,
+                run.b);
         }
         Ok(out)
     }
@@ -181,11 +178,10 @@ impl Brackets {
             return Ok(self.all_vectors(gpu, &self.all_matrices(gpu, a, &table), b, &table));
         }
         let out = gpu.floats(self.elements * self.hidden);
-        for &run in &self.runs {
-            let units = self.elements * run.b * run.count;
+        for (run, units, place) in self.launches([Part { count: self.elements, ..self.brackets() }], false) {
             launch!(gpu, kernel::pair_vectors, each units;
                 array(a, self.channels * self.parameters), array(b, self.channels * self.hidden), self.vectors_arg(&out),
-                self.table_arg(&table), self.place(run, self.brackets(), units), run.b);
+                self.table_arg(&table), place, run.b);
         }
         Ok(out)
     }
@@ -208,23 +204,19 @@ impl Brackets {
         let table = gpu.indices(&self.table);
         if self.is_direct {
             let db = gpu.floats(of_vectors);
-            for &run in &self.runs {
-                let units = self.channels * run.b * run.count;
+            for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], false) {
                 launch!(gpu, kernel::pair_vectors_back, each units;
-                    array(a, of_matrices), self.vectors_arg(gradient), array(&db, of_vectors), self.table_arg(&table),
-                    self.place(run, self.all_uses, units), run.b);
+                    array(a, of_matrices), self.vectors_arg(gradient), array(&db, of_vectors), self.table_arg(&table), place,
+                    run.b);
             }
             return Ok([self.outer(gpu, (b, self.channels), gradient, &table), db]);
         }
         let all = self.all_matrices(gpu, a, &table);
         let vectors = self.all_vectors(gpu, &all, b, &table);
         let g = gpu.scaled(gradient, 1.0);
-        for &level in self.uses.iter().rev() {
-            for &run in &self.runs {
-                let units = level.count * run.b * run.count;
-                launch!(gpu, kernel::vectors_back, each units;
-                    self.matrices_arg(&all), self.vectors_arg(&g), self.table_arg(&table), self.place(run, level, units), run.b);
-            }
+        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), false) {
+            launch!(gpu, kernel::vectors_back, each units;
+                self.matrices_arg(&all), self.vectors_arg(&g), self.table_arg(&table), place, run.b);
         }
         let of_elements = self.outer(gpu, (&vectors, self.elements), &g, &table);
         let db = self.copied(gpu, &g, self.hidden, &table, true);
@@ -234,11 +226,10 @@ impl Brackets {
     /// The gradient of vectors in the matrices of the first so many elements, with their vectors.
     fn outer<R: Runtime>(&self, gpu: &Gpu<R>, (vectors, count): (&Handle, usize), gradient: &Handle, table: &Handle) -> Handle {
         let out = gpu.floats(count * self.parameters);
-        for &run in &self.runs {
-            let units = count * run.entries();
+        for (run, units, place) in self.launches([Part { count, ..self.all_uses }], true) {
             launch!(gpu, kernel::outer, each units;
                 array(vectors, count * self.hidden), self.vectors_arg(gradient), array(&out, count * self.parameters),
-                self.table_arg(table), self.place(run, self.all_uses, units), run.b);
+                self.table_arg(table), place, run.b);
         }
         out
     }
@@ -250,37 +241,26 @@ impl Brackets {
 
     fn all_matrices<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, table: &Handle) -> Handle {
         let all = self.copied(gpu, a, self.parameters, table, false);
-        for &level in &self.levels {
-            for &run in &self.runs {
-                let units = level.count * run.entries();
-                launch!(gpu, kernel::matrices, each units;
-                    self.matrices_arg(&all), self.table_arg(table), self.place(run, level, units), run.b);
-            }
+        for (run, units, place) in self.launches(self.levels.iter().copied(), true) {
+            launch!(gpu, kernel::matrices, each units; self.matrices_arg(&all), self.table_arg(table), place, run.b);
         }
         all
     }
 
     /// The gradient in the matrices of channels from that in all, which is used up.
     fn channel_gradient<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, g: &Handle, table: &Handle) -> Handle {
-        for &level in self.uses.iter().rev() {
-            for &run in &self.runs {
-                let units = level.count * run.entries();
-                launch!(gpu, kernel::matrices_back, each units;
-                    self.matrices_arg(all), self.matrices_arg(g), self.table_arg(table), self.place(run, level, units), run.b);
-            }
+        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), true) {
+            launch!(gpu, kernel::matrices_back, each units;
+                self.matrices_arg(all), self.matrices_arg(g), self.table_arg(table), place, run.b);
         }
         self.copied(gpu, g, self.parameters, table, true)
     }
 
     fn all_vectors<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, b: &Handle, table: &Handle) -> Handle {
         let vectors = self.copied(gpu, b, self.hidden, table, false);
-        for &level in &self.levels {
-            for &run in &self.runs {
-                let units = level.count * run.b * run.count;
-                launch!(gpu, kernel::vectors, each units;
-                    self.matrices_arg(all), self.vectors_arg(&vectors), self.table_arg(table), self.place(run, level, units),
-                    run.b);
-            }
+        for (run, units, place) in self.launches(self.levels.iter().copied(), false) {
+            launch!(gpu, kernel::vectors, each units;
+                self.matrices_arg(all), self.vectors_arg(&vectors), self.table_arg(table), place, run.b);
         }
         vectors
     }
@@ -295,9 +275,21 @@ impl Brackets {
         to
     }
 
-    fn place<R: Runtime>(&self, run: Run, part: Part, units: usize) -> PlaceLaunch<R> {
-        let (states, &Self { parameters, hidden, channels, .. }) = (run.b * run.count, self);
-        PlaceLaunch::new(run.entry, run.entries(), run.at, states, parameters, hidden, channels, part.first, units)
+    /// For each part of the table and each run of blocks, how many units a launch has for the entries (else the states) of all items, and its sizes.
+    fn launches<R: Runtime>(
+        &self,
+        parts: impl IntoIterator<Item = Part>,
+        by_entries: bool,
+    ) -> impl Iterator<Item = (Run, usize, PlaceLaunch<R>)> {
+        let &Self { parameters, hidden, channels, .. } = self;
+        parts.into_iter().flat_map(move |part| {
+            self.runs.iter().map(move |run| {
+                let (entries, states) = (run.entries(), run.b * run.count);
+                let units = part.count * if by_entries { entries } else { states };
+                let place = PlaceLaunch::new(run.entry, entries, run.at, states, parameters, hidden, channels, part.first, units);
+                (*run, units, place)
+            })
+        })
     }
 
     fn matrices_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {

@@ -61,7 +61,7 @@ impl<R: Runtime> Work<'_, R> {
                 }
             }
             if flow.is_affine() && self.owner() != Owner::Unit {
-                self.walk(slab, Purpose::Sum, self.product_array(&out), &self.call.arrays.initial);
+                self.walk(slab, Purpose::Sum, self.product_array(&out), &self.call.arrays.initial, None);
             }
             then(slab);
         }
@@ -84,13 +84,8 @@ impl<R: Runtime> Work<'_, R> {
         !self.flow.exact && self.host.run.b.is_multiple_of(64)
     }
 
-    /// A walk through a slab, of blocks of more than one unit.
-    pub(crate) fn walk(&self, slab: (usize, usize), purpose: Purpose, ends: ArrayArg<R>, rows: &Handle) {
-        self.walk_to(slab, purpose, ends, rows, None);
-    }
-
-    /// The same with a buffer for adjoints, which are of blocks that a cube has.
-    pub(crate) fn walk_to(
+    /// A walk through a slab, of blocks of more than one unit; with a buffer for adjoints, of those that a cube has.
+    pub(crate) fn walk(
         &self,
         slab: (usize, usize),
         purpose: Purpose,
@@ -192,7 +187,7 @@ impl<R: Runtime> Work<'_, R> {
     /// The states of a slab.
     pub(crate) fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
         if self.owner() != Owner::Unit {
-            return self.walk(slab, Purpose::Replay, self.end_array(starts), states);
+            return self.walk(slab, Purpose::Replay, self.end_array(starts), states, None);
         }
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;

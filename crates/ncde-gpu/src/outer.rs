@@ -34,7 +34,7 @@ impl<R: Runtime> Work<'_, R> {
         // The gradient in what is added is that in the state after it.
         let v = out.affine.clone().unwrap_or_else(|| self.gpu.floats(self.call.state_count()));
         for slab in plan.slabs().rev() {
-            self.walk_to(slab, Purpose::Adjoints, self.end_array(lambda), gradient, Some(&v));
+            self.walk(slab, Purpose::Adjoints, self.end_array(lambda), gradient, Some(&v));
         }
         let all = batch * length * columns;
         // Whole steps, so that columns of one share their coefficients' gradient.

@@ -37,7 +37,7 @@ impl<R: Runtime> Work<'_, R> {
         }
         let pull = |slab| {
             if self.owner() != Owner::Unit {
-                return self.walk(slab, Purpose::Pull, self.end_array(&lambda), gradient);
+                return self.walk(slab, Purpose::Pull, self.end_array(&lambda), gradient, None);
             }
             let units = shapes.batch * plan.chunks * shapes.columns * run.count;
             launch!(self.gpu, small::pull, each units;

@@ -152,7 +152,7 @@ pub(crate) fn replay(
 ) {
     let unit = unit_below(sizes.units);
     let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Replay));
-    let stride = sizes.columns * sizes.hidden;
+    let stride = of.stride;
     let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
     keep(a, of.block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
@@ -200,7 +200,7 @@ pub(crate) fn pull(
 ) {
     let unit = unit_below(sizes.units);
     let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Pull));
-    let stride = sizes.columns * sizes.hidden;
+    let stride = of.stride;
     let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
     keep(a, of.block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));

@@ -29,7 +29,7 @@ pub(crate) fn walk(
     let r = own.row;
     let is_there = own.is_there;
     let at = place_of(own.team, lengths, sizes, b, purpose);
-    let stride = sizes.columns * sizes.hidden;
+    let stride = at.stride;
     let base = at.base + r;
     let mut x = f32::new(0.0);
     if is_there {

@@ -33,8 +33,9 @@ pub(crate) fn softplus(x: f32) -> f32 {
     max(x, 0.0) + f32::log1p(f32::exp(-f32::abs(x)))
 }
 
+/// `s(x)` of the functions of one number.
 #[cube]
-fn value(x: f32, #[comptime] function: Activation) -> f32 {
+pub(crate) fn value(x: f32, #[comptime] function: Activation) -> f32 {
     let mut y = x;
     if comptime!(function == Activation::Silu) {
         y = x * sigmoid(x);
@@ -54,8 +55,9 @@ fn value(x: f32, #[comptime] function: Activation) -> f32 {
     y
 }
 
+/// `s'(x)`.
 #[cube]
-fn slope(x: f32, #[comptime] function: Activation) -> f32 {
+pub(crate) fn slope(x: f32, #[comptime] function: Activation) -> f32 {
     let mut y = f32::new(1.0);
     if comptime!(function == Activation::Silu) {
         let s = sigmoid(x);

@@ -68,7 +68,7 @@ pub(crate) fn walk_ahead(
     let out = unit % b;
     let first_row = unit / b * each;
     let at = place_of(cube, lengths, sizes, b, purpose);
-    let stride = sizes.columns * sizes.hidden;
+    let stride = at.stride;
     let base = at.base + out;
     let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.each));
     let mut parts = SharedMemory::<f32>::new(comptime!(of.b * of.pieces));

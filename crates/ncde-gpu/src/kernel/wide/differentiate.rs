@@ -33,7 +33,6 @@ pub(crate) fn differentiate(
 ) {
     let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
-    let each = comptime!(b.div_ceil(WALKERS));
     let of = column_of(cube, column, lengths, sizes, b);
     let base = of.base;
     let stride = of.stride;
@@ -47,15 +46,11 @@ pub(crate) fn differentiate(
     let mut added = SharedMemory::<f32>::new(b);
     let mut scratch = SharedMemory::<f32>::new(comptime!(2 * b));
     let mut parts = SharedMemory::<f32>::new(WALKERS);
-    #[unroll]
-    for i in 0..each {
-        let r = unit + comptime!(i * WALKERS);
-        if r < b {
-            l[r] = lambda[of.end + r];
-            // Nothing comes after the only chunk.
-            if sizes.chunks == 1 && sizes.first + sizes.steps == sizes.chunk {
-                l[r] = f32::new(0.0);
-            }
+    for r in range_stepped(unit, b, WALKERS) {
+        l[r] = lambda[of.end + r];
+        // Nothing comes after the only chunk.
+        if sizes.chunks == 1 && sizes.first + sizes.steps == sizes.chunk {
+            l[r] = f32::new(0.0);
         }
     }
     sync_cube();
@@ -64,26 +59,22 @@ pub(crate) fn differentiate(
         let t = of.t_0 + s;
         let at = ((row_of(of.chunk, sizes) + s) * sizes.count + of.block) * comptime!(b * b);
         if t < sizes.length {
-            #[unroll]
-            for i in 0..each {
-                let r = unit + comptime!(i * WALKERS);
-                if r < b {
-                    l[r] += gradient[base + t * stride + r];
-                    if t == 0 {
-                        h[r] = initial[of.initial + r];
-                    } else {
-                        h[r] = states[base + (t - 1) * stride + r];
+            for r in range_stepped(unit, b, WALKERS) {
+                l[r] += gradient[base + t * stride + r];
+                if t == 0 {
+                    h[r] = initial[of.initial + r];
+                } else {
+                    h[r] = states[base + (t - 1) * stride + r];
+                }
+                if comptime!(flow.is_inside()) {
+                    added[r] = beta[base + t * stride + r];
+                }
+                if comptime!(flow.is_affine()) {
+                    let mut value = f32::new(0.0);
+                    if t < length && comptime!(!flow.is_inside()) {
+                        value = l[r];
                     }
-                    if comptime!(flow.is_inside()) {
-                        added[r] = beta[base + t * stride + r];
-                    }
-                    if comptime!(flow.is_affine()) {
-                        let mut value = f32::new(0.0);
-                        if t < length && comptime!(!flow.is_inside()) {
-                            value = l[r];
-                        }
-                        d_beta[base + t * stride + r] = value;
-                    }
+                    d_beta[base + t * stride + r] = value;
                 }
             }
             sync_cube();
@@ -109,17 +100,13 @@ pub(crate) fn differentiate(
                             let j = k + 1;
                             let to = j % 2 * b;
                             multiply(m, at, &mut scratch, b - to, to, part / f32::cast_from(j as u32), b);
-                            #[unroll]
-                            for i in 0..each {
-                                let r = unit + comptime!(i * WALKERS);
-                                if r < b {
-                                    if comptime!(flow.is_inside()) {
-                                        if j == 1 {
-                                            scratch[to + r] += part * added[r];
-                                        }
+                            for r in range_stepped(unit, b, WALKERS) {
+                                if comptime!(flow.is_inside()) {
+                                    if j == 1 {
+                                        scratch[to + r] += part * added[r];
                                     }
-                                    w[r] += scratch[to + r];
                                 }
+                                w[r] += scratch[to + r];
                             }
                             sync_cube();
                         }
@@ -132,12 +119,8 @@ pub(crate) fn differentiate(
                         multiply(m, at, &mut w, (j - 1) * b, j * b, factor, b);
                         if comptime!(flow.is_inside()) {
                             if j == 1 {
-                                #[unroll]
-                                for i in 0..each {
-                                    let r = unit + comptime!(i * WALKERS);
-                                    if r < b {
-                                        w[b + r] += part * added[r];
-                                    }
+                                for r in range_stepped(unit, b, WALKERS) {
+                                    w[b + r] += part * added[r];
                                 }
                             }
                         }
@@ -155,55 +138,39 @@ pub(crate) fn differentiate(
                 for k in 0..terms {
                     let j = terms - k;
                     multiply(rows_of, at, &mut v, j * b, (j - 1) * b, part / f32::cast_from(j as u32), b);
-                    #[unroll]
-                    for i in 0..each {
-                        let r = unit + comptime!(i * WALKERS);
-                        if r < b {
-                            v[(j - 1) * b + r] += l[r];
-                        }
+                    for r in range_stepped(unit, b, WALKERS) {
+                        v[(j - 1) * b + r] += l[r];
                     }
                     sync_cube();
                 }
                 // dOmega += sum_j v_j w_{j-1}^T / j.
-                #[unroll]
-                for i in 0..each {
-                    let c = unit + comptime!(i * WALKERS);
-                    if c < b {
-                        for r in 0..b {
-                            let mut sum = f32::new(0.0);
-                            for k in 0..terms {
-                                sum += part / f32::cast_from(k as u32 + 1) * v[(k + 1) * b + r] * w[k * b + c];
-                            }
-                            if stage > 0 || column > 0 {
-                                sum += d_omega[at + r * b + c];
-                            }
-                            d_omega[at + r * b + c] = sum + overflow(most);
+                for c in range_stepped(unit, b, WALKERS) {
+                    for r in 0..b {
+                        let mut sum = f32::new(0.0);
+                        for k in 0..terms {
+                            sum += part / f32::cast_from(k as u32 + 1) * v[(k + 1) * b + r] * w[k * b + c];
                         }
-                        if comptime!(flow.is_inside()) {
-                            d_beta[base + t * stride + c] += part * v[b + c];
+                        if stage > 0 || column > 0 {
+                            sum += d_omega[at + r * b + c];
                         }
+                        d_omega[at + r * b + c] = sum + overflow(most);
+                    }
+                    if comptime!(flow.is_inside()) {
+                        d_beta[base + t * stride + c] += part * v[b + c];
                     }
                 }
                 sync_cube();
                 copy(&v, &mut l, 0usize, b);
             }
         } else if column == 0 && t < sizes.length {
-            #[unroll]
-            for i in 0..each {
-                let c = unit + comptime!(i * WALKERS);
-                if c < b {
-                    for r in 0..b {
-                        d_omega[at + r * b + c] = f32::new(0.0);
-                    }
+            for c in range_stepped(unit, b, WALKERS) {
+                for r in 0..b {
+                    d_omega[at + r * b + c] = f32::new(0.0);
                 }
             }
         }
     }
-    #[unroll]
-    for i in 0..each {
-        let r = unit + comptime!(i * WALKERS);
-        if r < b {
-            lambda[of.end + r] = l[r];
-        }
+    for r in range_stepped(unit, b, WALKERS) {
+        lambda[of.end + r] = l[r];
     }
 }

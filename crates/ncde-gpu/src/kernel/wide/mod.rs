@@ -52,28 +52,20 @@ impl Purpose {
 #[cube]
 pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
     let unit = UNIT_POS as usize;
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let out = unit + comptime!(i * WALKERS);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += m[at + k * b + out] * x[k];
-            }
-            y[out] = sum;
+    for out in range_stepped(unit, b, WALKERS) {
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += m[at + k * b + out] * x[k];
         }
+        y[out] = sum;
     }
 }
 
 /// A vector in shared memory to a place of another array there. Units wait for each other afterwards.
 #[cube]
 pub(super) fn copy(from: &SharedMemory<f32>, to: &mut SharedMemory<f32>, at: usize, #[comptime] b: usize) {
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let r = UNIT_POS as usize + comptime!(i * WALKERS);
-        if r < b {
-            to[at + r] = from[r];
-        }
+    for r in range_stepped(UNIT_POS as usize, b, WALKERS) {
+        to[at + r] = from[r];
     }
     sync_cube();
 }
@@ -89,16 +81,12 @@ pub(super) fn norm(
 ) -> f32 {
     let unit = UNIT_POS as usize;
     let mut most = f32::new(0.0);
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(units)) {
-        let out = unit + comptime!(i * units);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += f32::abs(m[at + k * b + out]);
-            }
-            most = max(most, sum);
+    for out in range_stepped(unit, b, units) {
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += f32::abs(m[at + k * b + out]);
         }
+        most = max(most, sum);
     }
     sync_cube();
     parts[unit] = most;
@@ -137,12 +125,8 @@ pub(super) fn advance(
     if comptime!(!flow.exact) {
         apply(m, at, x, w, b);
         sync_cube();
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let out = unit + comptime!(i * WALKERS);
-            if out < b {
-                x[out] += w[out];
-            }
+        for out in range_stepped(unit, b, WALKERS) {
+            x[out] += w[out];
         }
     } else {
         let norm = norm(m, at, parts, b, WALKERS);
@@ -157,17 +141,13 @@ pub(super) fn advance(
                 let factor = part / f32::cast_from(j as u32);
                 let to = j % 2 * b;
                 multiply(m, at, w, b - to, to, factor, b);
-                #[unroll]
-                for i in 0..comptime!(b.div_ceil(WALKERS)) {
-                    let out = unit + comptime!(i * WALKERS);
-                    if out < b {
-                        if comptime!(flow.is_inside()) {
-                            if j == 1 {
-                                w[to + out] += part * beta[out];
-                            }
+                for out in range_stepped(unit, b, WALKERS) {
+                    if comptime!(flow.is_inside()) {
+                        if j == 1 {
+                            w[to + out] += part * beta[out];
                         }
-                        x[out] += w[to + out];
                     }
+                    x[out] += w[to + out];
                 }
                 sync_cube();
                 left = shrunk(left, factor * norm, j == 1, comptime!(flow.is_inside()));
@@ -179,12 +159,8 @@ pub(super) fn advance(
         }
     }
     if comptime!(flow.is_affine() && !flow.is_inside()) {
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let out = unit + comptime!(i * WALKERS);
-            if out < b {
-                x[out] += beta[out];
-            }
+        for out in range_stepped(unit, b, WALKERS) {
+            x[out] += beta[out];
         }
     }
     sync_cube();
@@ -202,15 +178,11 @@ pub(super) fn multiply(
     #[comptime] b: usize,
 ) {
     let unit = UNIT_POS as usize;
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let out = unit + comptime!(i * WALKERS);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += m[at + k * b + out] * w[from + k];
-            }
-            w[to + out] = factor * sum;
+    for out in range_stepped(unit, b, WALKERS) {
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += m[at + k * b + out] * w[from + k];
         }
+        w[to + out] = factor * sum;
     }
 }
