@@ -3,13 +3,11 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::brackets::{self as kernel, PlaceLaunch};
-use crate::pairs::Pairs;
 use crate::plan::Run;
 use crate::recurrence::want;
-use crate::sizes::CUBE;
 
 /// A letter, or the bracket of two elements before it, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +34,8 @@ pub struct Brackets {
     levels: Vec<Part>,
     /// The same: `(X, first use, end)`.
     uses: Vec<Part>,
-    /// How launches go where no bracket has more than two letters.
-    pairs: Option<Pairs>,
+    /// Whether the first elements are the channels, in order, and all others brackets of two of them: one launch for all elements.
+    is_direct: bool,
     /// Of all levels: `(X, first use, end)`, an empty range for elements that are part of nothing.
     all_uses: Part,
 }
@@ -58,26 +56,23 @@ impl Brackets {
         let wrong = |what| Error::Empty { what };
         let mut level = Vec::with_capacity(elements.len());
         let mut letters = vec![None; channels];
+        let mut pairs: Vec<(usize, [usize; 3])> = Vec::new();
         for (m, element) in elements.iter().enumerate() {
-            level.push(match *element {
+            match *element {
                 Element::Letter(k) => {
-                    let own = letters.get_mut(k).filter(|own| own.is_none()).ok_or_else(|| wrong("a letter of its own"))?;
-                    *own = Some(m);
-                    1_usize
+                    let letter =
+                        letters.get_mut(k).filter(|letter| letter.is_none()).ok_or_else(|| wrong("a letter of its own"))?;
+                    *letter = Some(m);
+                    level.push(1_usize);
                 }
-                Element::Pair(p, q) if p < m && q < m => level[p] + level[q],
+                Element::Pair(p, q) if p < m && q < m => {
+                    level.push(level[p] + level[q]);
+                    pairs.push((level[m], [m, p, q]));
+                }
                 Element::Pair(..) => return Err(wrong("an element before its bracket")),
-            });
+            }
         }
         let letters: Vec<usize> = letters.into_iter().collect::<Option<_>>().ok_or_else(|| wrong("the letter of a channel"))?;
-        let pairs: Vec<(usize, [usize; 3])> = elements
-            .iter()
-            .enumerate()
-            .filter_map(|(m, element)| match *element {
-                Element::Pair(p, q) => Some((level[m], [m, p, q])),
-                Element::Letter(_) => None,
-            })
-            .collect();
         let deepest = level.iter().copied().max().unwrap_or(1);
         // Uses come first, so that their places in threes are known.
         let mut table: Vec<u32> = Vec::new();
@@ -114,7 +109,10 @@ impl Brackets {
         let pair = |turned: bool| letters.iter().enumerate().flat_map(move |(k, &m)| if turned { [k, m] } else { [m, k] });
         let letters = [false, true].map(|turned| part(pair(turned).map(|i| i as u32).collect(), 2));
         Ok(Self {
-            pairs: Pairs::new(blocks, channels, elements),
+            is_direct: elements.iter().enumerate().all(|(m, element)| match *element {
+                Element::Letter(k) => m == k,
+                Element::Pair(p, q) => p < channels && q < channels && m >= channels,
+            }),
             runs: Run::of(blocks),
             hidden: blocks.iter().sum(),
             parameters: blocks.iter().map(|b| b * b).sum(),
@@ -133,11 +131,17 @@ impl Brackets {
     /// # Errors
     /// If the buffer is too small.
     pub fn matrices<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle) -> Result<Handle, Error> {
-        if let Some(pairs) = &self.pairs {
-            return pairs.matrices(gpu, a);
-        }
         want("A", a, self.channels * self.parameters)?;
-        Ok(self.formed(gpu, a, &self.on(gpu)))
+        let table = gpu.indices(&self.table);
+        if !self.is_direct {
+            return Ok(self.all_matrices(gpu, a, &table));
+        }
+        let out = gpu.floats(self.elements * self.parameters);
+        for (run, units, place) in self.launches([Part { count: self.elements, ..self.brackets() }], true) {
+            launch!(gpu, kernel::pair_matrices, each units;
+                array(a, self.channels * self.parameters), self.matrices_arg(&out), self.table_arg(&table), place, run.b);
+        }
+        Ok(out)
     }
 
     /// The gradient in the matrices of the channels.
@@ -145,14 +149,21 @@ impl Brackets {
     /// # Errors
     /// If a buffer is too small.
     pub fn matrices_backward<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, gradient: &Handle) -> Result<Handle, Error> {
-        if let Some(pairs) = &self.pairs {
-            return pairs.matrices_backward(gpu, a, gradient);
-        }
-        want("A", a, self.channels * self.parameters)?;
+        let of_channels = self.channels * self.parameters;
+        want("A", a, of_channels)?;
         want("the gradient", gradient, self.elements * self.parameters)?;
-        let table = self.on(gpu);
-        let all = self.formed(gpu, a, &table);
-        Ok(self.reversed(gpu, &all, &gpu.scaled(gradient, 1.0), &table))
+        let table = gpu.indices(&self.table);
+        if !self.is_direct {
+            let all = self.all_matrices(gpu, a, &table);
+            return Ok(self.channel_gradient(gpu, &all, &gpu.scaled(gradient, 1.0), &table));
+        }
+        let out = gpu.floats(of_channels);
+        for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], true) {
+            launch!(gpu, kernel::pair_matrices_back, each units;
+                array(a, of_channels), self.matrices_arg(gradient), array(&out, of_channels), self.table_arg(&table), place,
+                run.b);
+        }
+        Ok(out)
     }
 
     /// `c_P` of every element, `[elements, H]`, from the vectors of the channels.
@@ -160,14 +171,19 @@ impl Brackets {
     /// # Errors
     /// If a buffer is too small.
     pub fn vectors<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, b: &Handle) -> Result<Handle, Error> {
-        if let Some(pairs) = &self.pairs {
-            return pairs.vectors(gpu, a, b);
-        }
         want("A", a, self.channels * self.parameters)?;
         want("B", b, self.channels * self.hidden)?;
-        let table = self.on(gpu);
-        let all = self.formed(gpu, a, &table);
-        Ok(self.moved(gpu, &all, b, &table))
+        let table = gpu.indices(&self.table);
+        if !self.is_direct {
+            return Ok(self.all_vectors(gpu, &self.all_matrices(gpu, a, &table), b, &table));
+        }
+        let out = gpu.floats(self.elements * self.hidden);
+        for (run, units, place) in self.launches([Part { count: self.elements, ..self.brackets() }], false) {
+            launch!(gpu, kernel::pair_vectors, each units;
+                array(a, self.channels * self.parameters), array(b, self.channels * self.hidden), self.vectors_arg(&out),
+                self.table_arg(&table), place, run.b);
+        }
+        Ok(out)
     }
 
     /// The gradients in the matrices and in the vectors of the channels.
@@ -181,196 +197,110 @@ impl Brackets {
         b: &Handle,
         gradient: &Handle,
     ) -> Result<[Handle; 2], Error> {
-        if let Some(pairs) = &self.pairs {
-            return pairs.vectors_backward(gpu, a, b, gradient);
-        }
-        want("A", a, self.channels * self.parameters)?;
-        want("B", b, self.channels * self.hidden)?;
+        let (of_matrices, of_vectors) = (self.channels * self.parameters, self.channels * self.hidden);
+        want("A", a, of_matrices)?;
+        want("B", b, of_vectors)?;
         want("the gradient", gradient, self.elements * self.hidden)?;
-        let table = self.on(gpu);
-        let all = self.formed(gpu, a, &table);
-        let of = self.moved(gpu, &all, b, &table);
+        let table = gpu.indices(&self.table);
+        if self.is_direct {
+            let db = gpu.floats(of_vectors);
+            for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], false) {
+                launch!(gpu, kernel::pair_vectors_back, each units;
+                    array(a, of_matrices), self.vectors_arg(gradient), array(&db, of_vectors), self.table_arg(&table), place,
+                    run.b);
+            }
+            return Ok([self.outer(gpu, (b, self.channels), gradient, &table), db]);
+        }
+        let all = self.all_matrices(gpu, a, &table);
+        let vectors = self.all_vectors(gpu, &all, b, &table);
         let g = gpu.scaled(gradient, 1.0);
-        for &level in self.uses.iter().rev() {
-            for &run in &self.runs {
-                let units = level.count * run.b * run.count;
-                // SAFETY: every buffer has the size given here.
-                unsafe {
-                    kernel::vectors_back::launch_unchecked::<R>(
-                        gpu.client(),
-                        gpu.cubes(units),
-                        CubeDim::new_1d(CUBE),
-                        self.matrices_arg(&all),
-                        self.vectors_arg(&g),
-                        self.table_arg(&table),
-                        level.first,
-                        self.place(run, units),
-                        run.b,
-                    );
-                }
-            }
+        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), false) {
+            launch!(gpu, kernel::vectors_back, each units;
+                self.matrices_arg(&all), self.vectors_arg(&g), self.table_arg(&table), place, run.b);
         }
-        let of_matrices = gpu.floats(self.elements * self.parameters);
-        for &run in &self.runs {
-            let units = self.all_uses.count * run.entries();
-            // SAFETY: every buffer has the size given here.
-            unsafe {
-                kernel::outer::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    self.vectors_arg(&of),
-                    self.vectors_arg(&g),
-                    self.matrices_arg(&of_matrices),
-                    self.table_arg(&table),
-                    self.all_uses.first,
-                    self.place(run, units),
-                    run.b,
-                );
-            }
-        }
-        let db = self.copied(
-            gpu,
-            (&g, self.elements),
-            (gpu.floats(self.channels * self.hidden), self.channels),
-            1,
-            self.hidden,
-            &table,
-        );
-        Ok([self.reversed(gpu, &all, &of_matrices, &table), db])
+        let of_elements = self.outer(gpu, (&vectors, self.elements), &g, &table);
+        let db = self.copied(gpu, &g, self.hidden, &table, true);
+        Ok([self.channel_gradient(gpu, &all, &of_elements, &table), db])
     }
 
-    /// The table on the device.
-    fn on<R: Runtime>(&self, gpu: &Gpu<R>) -> Handle {
-        gpu.client().create_from_slice(bytemuck::cast_slice(&self.table))
+    /// The gradient of vectors in the matrices of the first so many elements, with their vectors.
+    fn outer<R: Runtime>(&self, gpu: &Gpu<R>, (vectors, count): (&Handle, usize), gradient: &Handle, table: &Handle) -> Handle {
+        let out = gpu.floats(count * self.parameters);
+        for (run, units, place) in self.launches([Part { count, ..self.all_uses }], true) {
+            launch!(gpu, kernel::outer, each units;
+                array(vectors, count * self.hidden), self.vectors_arg(gradient), array(&out, count * self.parameters),
+                self.table_arg(table), place, run.b);
+        }
+        out
     }
 
-    /// All matrices.
-    fn formed<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, table: &Handle) -> Handle {
-        let room = gpu.floats(self.elements * self.parameters);
-        let all = self.copied(gpu, (a, self.channels), (room, self.elements), 0, self.parameters, table);
-        for &level in &self.levels {
-            for &run in &self.runs {
-                let units = level.count * run.entries();
-                // SAFETY: every buffer has the size given here.
-                unsafe {
-                    kernel::matrices::launch_unchecked::<R>(
-                        gpu.client(),
-                        gpu.cubes(units),
-                        CubeDim::new_1d(CUBE),
-                        self.matrices_arg(&all),
-                        self.table_arg(table),
-                        level.first,
-                        self.place(run, units),
-                        run.b,
-                    );
-                }
-            }
+    /// The brackets of two letters.
+    fn brackets(&self) -> Part {
+        self.levels.first().copied().unwrap_or_default()
+    }
+
+    fn all_matrices<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, table: &Handle) -> Handle {
+        let all = self.copied(gpu, a, self.parameters, table, false);
+        for (run, units, place) in self.launches(self.levels.iter().copied(), true) {
+            launch!(gpu, kernel::matrices, each units; self.matrices_arg(&all), self.table_arg(table), place, run.b);
         }
         all
     }
 
     /// The gradient in the matrices of channels from that in all, which is used up.
-    fn reversed<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, g: &Handle, table: &Handle) -> Handle {
-        for &level in self.uses.iter().rev() {
-            for &run in &self.runs {
-                let units = level.count * run.entries();
-                // SAFETY: every buffer has the size given here.
-                unsafe {
-                    kernel::matrices_back::launch_unchecked::<R>(
-                        gpu.client(),
-                        gpu.cubes(units),
-                        CubeDim::new_1d(CUBE),
-                        self.matrices_arg(all),
-                        self.matrices_arg(g),
-                        self.table_arg(table),
-                        level.first,
-                        self.place(run, units),
-                        run.b,
-                    );
-                }
-            }
+    fn channel_gradient<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, g: &Handle, table: &Handle) -> Handle {
+        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), true) {
+            launch!(gpu, kernel::matrices_back, each units;
+                self.matrices_arg(all), self.matrices_arg(g), self.table_arg(table), place, run.b);
         }
-        self.copied(
-            gpu,
-            (g, self.elements),
-            (gpu.floats(self.channels * self.parameters), self.channels),
-            1,
-            self.parameters,
-            table,
-        )
+        self.copied(gpu, g, self.parameters, table, true)
     }
 
-    /// All vectors.
-    fn moved<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, b: &Handle, table: &Handle) -> Handle {
-        let room = gpu.floats(self.elements * self.hidden);
-        let of = self.copied(gpu, (b, self.channels), (room, self.elements), 0, self.hidden, table);
-        for &level in &self.levels {
-            for &run in &self.runs {
-                let units = level.count * run.b * run.count;
-                // SAFETY: every buffer has the size given here.
-                unsafe {
-                    kernel::vectors::launch_unchecked::<R>(
-                        gpu.client(),
-                        gpu.cubes(units),
-                        CubeDim::new_1d(CUBE),
-                        self.matrices_arg(all),
-                        self.vectors_arg(&of),
-                        self.table_arg(table),
-                        level.first,
-                        self.place(run, units),
-                        run.b,
-                    );
-                }
-            }
+    fn all_vectors<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, b: &Handle, table: &Handle) -> Handle {
+        let vectors = self.copied(gpu, b, self.hidden, table, false);
+        for (run, units, place) in self.launches(self.levels.iter().copied(), false) {
+            launch!(gpu, kernel::vectors, each units;
+                self.matrices_arg(all), self.vectors_arg(&vectors), self.table_arg(table), place, run.b);
         }
-        of
+        vectors
     }
 
-    /// Rows of channels to rows of elements, or the way back.
-    fn copied<R: Runtime>(
-        &self,
-        gpu: &Gpu<R>,
-        (from, rows): (&Handle, usize),
-        (to, own): (Handle, usize),
-        way: usize,
-        width: usize,
-        table: &Handle,
-    ) -> Handle {
-        let (letters, units) = (self.letters[way], self.letters[way].count * width);
-        // SAFETY: every buffer has the size given here.
-        unsafe {
-            kernel::copy::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(from, rows * width),
-                array(&to, own * width),
-                self.table_arg(table),
-                letters.first,
-                width,
-                units,
-            );
-        }
+    /// Rows of channels in room for those of elements, or the way back.
+    fn copied<R: Runtime>(&self, gpu: &Gpu<R>, from: &Handle, width: usize, table: &Handle, back: bool) -> Handle {
+        let (rows, to_rows) = if back { (self.elements, self.channels) } else { (self.channels, self.elements) };
+        let letters = self.letters[usize::from(back)];
+        let (to, units) = (gpu.floats(to_rows * width), letters.count * width);
+        launch!(gpu, kernel::copy, each units;
+            array(from, rows * width), array(&to, to_rows * width), self.table_arg(table), letters.first, width, units);
         to
     }
 
-    fn place<R: Runtime>(&self, run: Run, units: usize) -> PlaceLaunch<R> {
-        PlaceLaunch::new(run.entry, run.entries(), run.at, run.b * run.count, self.parameters, self.hidden, units)
+    /// For each part of the table and each run of blocks, how many units a launch has for the entries (else the states) of all items, and its sizes.
+    fn launches<R: Runtime>(
+        &self,
+        parts: impl IntoIterator<Item = Part>,
+        by_entries: bool,
+    ) -> impl Iterator<Item = (Run, usize, PlaceLaunch<R>)> {
+        let &Self { parameters, hidden, channels, .. } = self;
+        parts.into_iter().flat_map(move |part| {
+            self.runs.iter().map(move |run| {
+                let (entries, states) = (run.entries(), run.b * run.count);
+                let units = part.count * if by_entries { entries } else { states };
+                let place = PlaceLaunch::new(run.entry, entries, run.at, states, parameters, hidden, channels, part.first, units);
+                (*run, units, place)
+            })
+        })
     }
 
-    unsafe fn matrices_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
-        // SAFETY: callers give buffers of this size.
-        unsafe { array(handle, self.elements * self.parameters) }
+    fn matrices_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
+        array(handle, self.elements * self.parameters)
     }
 
-    unsafe fn vectors_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
-        // SAFETY: callers give buffers of this size.
-        unsafe { array(handle, self.elements * self.hidden) }
+    fn vectors_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
+        array(handle, self.elements * self.hidden)
     }
 
-    unsafe fn table_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
-        // SAFETY: made from the table.
-        unsafe { array(handle, self.table.len()) }
+    fn table_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
+        array(handle, self.table.len())
     }
 }

@@ -3,11 +3,10 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
-use crate::kernel::commutators::{self as kernel, large};
+use crate::kernel::commutators::{self as kernel, SizesLaunch, large};
 use crate::recurrence::want;
-use crate::sizes::CUBE;
 
 /// What is computed, see `ncde_kernels::Commutators`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,15 +35,6 @@ impl Commutators {
         self.block <= Self::SMALL
     }
 
-    /// So many blocks of windows: a unit each, or a cube.
-    fn spread<R: Runtime>(&self, gpu: &Gpu<R>, blocks: usize) -> (CubeCount, CubeDim) {
-        if self.is_small() {
-            (gpu.cubes(blocks), CubeDim::new_1d(CUBE))
-        } else {
-            (gpu.spread(blocks), CubeDim::new_1d(large::UNITS as u32))
-        }
-    }
-
     /// `[windows, steps, numbers]` to `[windows, numbers]`.
     ///
     /// # Errors
@@ -52,24 +42,12 @@ impl Commutators {
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, each: &Handle, windows: usize, numbers: usize) -> Result<Handle, Error> {
         want("the increments", each, windows * self.steps * numbers)?;
         let (out, units) = (gpu.floats(windows * numbers), windows * self.blocks(numbers));
-        let launch =
-            if self.is_small() { kernel::generators::launch_unchecked::<R> } else { large::generators::launch_unchecked::<R> };
-        let (cubes, dim) = self.spread(gpu, units);
-        // SAFETY: checked above.
-        unsafe {
-            launch(
-                gpu.client(),
-                cubes,
-                dim,
-                array(each, windows * self.steps * numbers),
-                array(&out, windows * numbers),
-                self.steps,
-                self.blocks(numbers),
-                self.factor as f32,
-                units,
-                self.block,
-                self.vectors,
-            );
+        let (increments, to) = (array(each, windows * self.steps * numbers), array(&out, windows * numbers));
+        let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
+        if self.is_small() {
+            launch!(gpu, kernel::generators, each units; increments, to, sizes, self.block, self.vectors);
+        } else {
+            launch!(gpu, large::generators, gpu.spread(units), large::UNITS; increments, to, sizes, self.block, self.vectors);
         }
         Ok(out)
     }
@@ -90,24 +68,12 @@ impl Commutators {
         want("the increments", each, all)?;
         want("the gradient", gradient, windows * numbers)?;
         let (out, units) = (gpu.floats(all), windows * self.blocks(numbers));
-        let launch = if self.is_small() { kernel::reverse::launch_unchecked::<R> } else { large::reverse::launch_unchecked::<R> };
-        let (cubes, dim) = self.spread(gpu, units);
-        // SAFETY: checked above.
-        unsafe {
-            launch(
-                gpu.client(),
-                cubes,
-                dim,
-                array(each, all),
-                array(gradient, windows * numbers),
-                array(&out, all),
-                self.steps,
-                self.blocks(numbers),
-                self.factor as f32,
-                units,
-                self.block,
-                self.vectors,
-            );
+        let (increments, g, to) = (array(each, all), array(gradient, windows * numbers), array(&out, all));
+        let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
+        if self.is_small() {
+            launch!(gpu, kernel::reverse, each units; increments, g, to, sizes, self.block, self.vectors);
+        } else {
+            launch!(gpu, large::reverse, gpu.spread(units), large::UNITS; increments, g, to, sizes, self.block, self.vectors);
         }
         Ok(out)
     }

@@ -13,6 +13,7 @@ use crate::guard::looked_for;
 use crate::kept;
 use crate::kernel::{few, scale};
 use crate::plan::{Limits, Owner, Run, Shapes};
+use crate::recurrence::want_list;
 use crate::rounding::Rounding;
 use crate::sizes::CUBE;
 
@@ -197,12 +198,7 @@ impl<R: Runtime> Gpu<R> {
         let out = self.floats(numbers);
         let wide = if numbers.is_multiple_of(4) { 4 } else { 1 };
         let units = numbers / wide;
-        // SAFETY: both buffers have so many numbers.
-        unsafe {
-            let (from, to) = (array(x, numbers), array(&out, numbers));
-            let (count, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            scale::scale::launch_unchecked::<R>(&self.client, count, dim, wide, from, to, factor, units);
-        }
+        launch!(self, scale::scale, each units; wide, array(x, numbers), array(&out, numbers), factor, units);
         out
     }
 
@@ -212,19 +208,19 @@ impl<R: Runtime> Gpu<R> {
             return Err(Error::Length { series, length: lengths[series], longest });
         }
         let lengths: Vec<u32> = lengths.iter().map(|&own| own as u32).collect();
-        Ok(self.client.create_from_slice(bytemuck::cast_slice(&lengths)))
+        Ok(self.indices(&lengths))
     }
 
     /// One length for each series of a batch: the longest, where none are given.
     pub(crate) fn lengths_of(&self, lengths: Option<&[usize]>, batch: usize, longest: usize) -> Result<Handle, Error> {
-        match lengths {
-            None => self.lengths(&vec![longest; batch], longest),
-            Some(lengths) if lengths.len() == batch => self.lengths(lengths, longest),
-            Some(lengths) => {
-                let [seen, wanted] = [lengths.len(), batch].map(|count| (size_of::<u32>() * count) as u64);
-                Err(Error::Size { what: "the list of lengths", seen, wanted })
-            }
-        }
+        let Some(lengths) = lengths else { return self.lengths(&vec![longest; batch], longest) };
+        want_list("the list of lengths", lengths.len(), batch)?;
+        self.lengths(lengths, longest)
+    }
+
+    /// Indices to the device. A buffer has at least one.
+    pub(crate) fn indices(&self, indices: &[u32]) -> Handle {
+        self.client.create_from_slice(bytemuck::cast_slice(if indices.is_empty() { &[0] } else { indices }))
     }
 
     /// Room for so many numbers.
@@ -246,11 +242,7 @@ impl<R: Runtime> Gpu<R> {
     /// `sum + own` of so many numbers, in the place of the sum where there is one.
     pub(crate) fn add(&self, sum: Option<Handle>, own: Handle, count: usize) -> Handle {
         let Some(sum) = sum else { return own };
-        // SAFETY: callers made both with this size.
-        unsafe {
-            let (to, from) = (array(&sum, count), array(&own, count));
-            scale::add::launch_unchecked::<R>(&self.client, self.cubes(count), CubeDim::new_1d(CUBE), to, from, count);
-        }
+        launch!(self, scale::add, each count; array(&sum, count), array(&own, count), count);
         sum
     }
 
@@ -277,11 +269,26 @@ impl<R: Runtime> Gpu<R> {
     }
 }
 
-/// A buffer of numbers as the argument of a launch.
-///
-/// # Safety
-/// The buffer holds at least so many numbers.
-pub(crate) unsafe fn array<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
-    // SAFETY: as above.
+/// A buffer of so many numbers as the argument of a launch.
+pub(crate) fn array<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
+    debug_assert!(
+        (count * size_of::<f32>()) as u64 <= handle.size_in_used(),
+        "{count} numbers in {} bytes",
+        handle.size_in_used()
+    );
+    // SAFETY: callers made the buffer with at least this count, or checked that it has it (`want`).
     unsafe { ArrayArg::from_raw_parts(handle.clone(), count) }
 }
+
+/// Launches a kernel with `each units`, a unit for each item, or with so many cubes of so many units; then come the kernel's arguments.
+macro_rules! launch {
+    ($gpu:expr, $($kernel:ident)::+ $(<$number:ty>)?, each $units:expr; $($argument:expr),*) => {
+        launch!($gpu, $($kernel)::+ $(<$number>)?, $gpu.cubes($units), $crate::sizes::CUBE; $($argument),*)
+    };
+    ($gpu:expr, $($kernel:ident)::+ $(<$number:ty>)?, $cubes:expr, $units:expr; $($argument:expr),*) => {{
+        let (client, cubes, units) = ($gpu.client(), $cubes, cubecl::prelude::CubeDim::new_1d($units as u32));
+        // SAFETY: a kernel stays within its arrays as its sizes and their counts come from the same shapes, which were checked before the first launch.
+        unsafe { $($kernel)::+::launch_unchecked::<$($number,)? R>(client, cubes, units, $($argument),*) }
+    }};
+}
+pub(crate) use launch;

@@ -3,13 +3,13 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::array;
+use crate::device::{array, launch};
 use crate::flow::Flow;
 use crate::kernel::wide::Purpose;
 use crate::kernel::wide::ahead::Pieces;
 use crate::kernel::{carry, few, middle, small, wide};
 use crate::plan::Owner;
-use crate::sizes::{CUBE, Host};
+use crate::sizes::Host;
 use crate::work::Work;
 
 impl<R: Runtime> Work<'_, R> {
@@ -23,106 +23,45 @@ impl<R: Runtime> Work<'_, R> {
             let own = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits().units { run.b } else { 1 };
             let columns = run.b / own + if flow.is_affine() { shapes.columns } else { 0 };
             let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                few::products::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(&self.arrays.coefficients, self.coefficient_count()),
-                    self.a(),
-                    self.beta(),
-                    self.lengths(),
-                    array(&out, self.product_count()),
-                    self.host.launch(units),
-                    run.b,
-                    flow,
-                    self.few,
-                    own,
-                );
-            }
+            launch!(self.gpu, few::products, each units;
+                self.call.coefficient_array(), self.a(), self.call.beta(), self.call.lengths(), self.product_array(&out),
+                self.host.launch(units), run.b, flow, self.few, own);
             return out;
         }
         let is_reversed = back && self.owner() != Owner::Unit;
         let slabs: Vec<_> = if is_reversed { plan.slabs().rev().collect() } else { plan.slabs().collect() };
         for slab in slabs {
-            let (host, client) = (self.at(slab), self.gpu.client());
+            let host = self.at(slab);
             let omega = self.omega(slab, &self.formed[0]);
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                match self.owner() {
-                    Owner::Unit => {
-                        let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
-                        let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
-                        small::products::launch_unchecked::<R>(
-                            client,
-                            self.gpu.cubes(units),
-                            CubeDim::new_1d(CUBE),
-                            omega,
-                            self.beta(),
-                            self.lengths(),
-                            array(&out, self.product_count()),
-                            host.launch(units),
-                            run.b,
-                            flow,
-                        );
-                    }
-                    Owner::Team => {
-                        let units = shapes.batch * (plan.chunks - 1) * run.count;
-                        middle::products::products::launch_unchecked::<R>(
-                            client,
-                            self.gpu.spread(units.div_ceil(middle::products::BLOCKS)),
-                            CubeDim::new_1d(middle::CUBE as u32),
-                            4,
-                            omega,
-                            self.lengths(),
-                            array(&out, self.product_count()),
-                            host.launch(units),
-                            run.b,
-                            flow,
-                            back,
-                        );
-                    }
-                    Owner::Cube => {
-                        let columns = self.columns();
-                        let chunks = plan.chunks - usize::from(!all);
-                        let units = shapes.batch * chunks * run.count * run.b.div_ceil(columns);
-                        if self.is_by_fours() && columns >= 64 {
-                            wide::products::products_by_fours::launch_unchecked::<R>(
-                                client,
-                                self.gpu.spread(units),
-                                CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
-                                4,
-                                omega,
-                                self.lengths(),
-                                array(&out, self.product_count()),
-                                host.launch(units),
-                                run.b,
-                                columns,
-                                back,
-                                all,
-                            );
-                        } else {
-                            wide::products::products::launch_unchecked::<R>(
-                                client,
-                                self.gpu.spread(units),
-                                CubeDim::new_1d((wide::SIDE * wide::SIDE) as u32),
-                                omega,
-                                self.lengths(),
-                                array(&out, self.product_count()),
-                                host.launch(units),
-                                run.b,
-                                columns,
-                                flow,
-                                back,
-                                all,
-                            );
-                        }
+            match self.owner() {
+                Owner::Unit => {
+                    let columns = run.b + if flow.is_affine() { shapes.columns } else { 0 };
+                    let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
+                    launch!(self.gpu, small::products, each units;
+                        omega, self.call.beta(), self.call.lengths(), self.product_array(&out), host.launch(units), run.b, flow);
+                }
+                Owner::Team => {
+                    let units = shapes.batch * (plan.chunks - 1) * run.count;
+                    launch!(self.gpu, middle::products::products, self.gpu.spread(units.div_ceil(middle::products::BLOCKS)), middle::CUBE;
+                        4, omega, self.call.lengths(), self.product_array(&out), host.launch(units), run.b, flow, back);
+                }
+                Owner::Cube => {
+                    let columns = self.columns();
+                    let chunks = plan.chunks - usize::from(!all);
+                    let units = shapes.batch * chunks * run.count * run.b.div_ceil(columns);
+                    if self.is_by_fours() && columns >= 64 {
+                        launch!(self.gpu, wide::products::products_by_fours, self.gpu.spread(units), wide::SIDE * wide::SIDE;
+                            4, omega, self.call.lengths(), self.product_array(&out), host.launch(units), run.b, columns, back,
+                            all);
+                    } else {
+                        launch!(self.gpu, wide::products::products, self.gpu.spread(units), wide::SIDE * wide::SIDE;
+                            omega, self.call.lengths(), self.product_array(&out), host.launch(units), run.b, columns, flow, back,
+                            all);
                     }
                 }
             }
             if flow.is_affine() && self.owner() != Owner::Unit {
-                self.walk(slab, Purpose::Sum, (&out, self.product_count()), &self.arrays.initial);
+                self.walk(slab, Purpose::Sum, self.product_array(&out), &self.call.arrays.initial, None);
             }
             then(slab);
         }
@@ -145,51 +84,37 @@ impl<R: Runtime> Work<'_, R> {
         !self.flow.exact && self.host.run.b.is_multiple_of(64)
     }
 
-    /// A walk through a slab, of blocks of more than one unit.
-    pub(crate) fn walk(&self, slab: (usize, usize), purpose: Purpose, ends: (&Handle, usize), rows: &Handle) {
-        self.walk_to(slab, purpose, ends, rows, None);
-    }
-
-    /// The same with a buffer for adjoints, which are of blocks that a cube has.
-    pub(crate) fn walk_to(
+    /// A walk through a slab, of blocks of more than one unit; with a buffer for adjoints, of those that a cube has.
+    pub(crate) fn walk(
         &self,
         slab: (usize, usize),
         purpose: Purpose,
-        (ends, end_count): (&Handle, usize),
+        ends: ArrayArg<R>,
         rows: &Handle,
         adjoints: Option<&Handle>,
     ) {
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;
         let flow = if purpose.is_back() { self.flow.without_affine() } else { self.flow };
-        let row_count = if purpose == Purpose::Sum { self.initial_count() } else { self.state_count() };
-        let (client, gpu, sizes) = (self.gpu.client(), self.gpu, self.at(slab).launch(units));
+        let row_count = if purpose == Purpose::Sum { self.call.initial_count() } else { self.call.state_count() };
+        let (gpu, sizes) = (self.gpu, self.at(slab).launch(units));
         let omega = self.omega(slab, &self.formed[0]);
-        // SAFETY: every buffer was made or checked with the size given here; a sum does not touch its rows.
-        unsafe {
-            let (ends, rows) = (array(ends, end_count), array(rows, row_count));
-            let (beta, lengths) = (self.beta(), self.lengths());
-            if self.owner() == Owner::Team {
-                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::TEAMS)), CubeDim::new_1d(middle::CUBE as u32));
-                middle::walk::walk::launch_unchecked::<R>(
-                    client, cubes, dim, omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose,
-                );
+        // A sum does not touch its rows.
+        let (rows, beta, lengths) = (array(rows, row_count), self.call.beta(), self.call.lengths());
+        if self.owner() == Owner::Team {
+            launch!(gpu, middle::walk::walk, gpu.spread(units.div_ceil(middle::TEAMS)), middle::CUBE;
+                omega, beta, lengths, ends, rows, sizes, run.b, flow, purpose);
+        } else {
+            let cubes = gpu.spread(units);
+            // A buffer that no other argument is: `WebGPU` refuses one that is written under two names.
+            let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |own| self.call.state_array(own));
+            let most = gpu.client().properties().hardware.max_units_per_cube as usize;
+            if let Some(of) = Pieces::of(run.b, most).filter(|_| !flow.exact) {
+                launch!(gpu, wide::ahead::walk_ahead, cubes, of.units();
+                    omega, beta, lengths, ends, rows, adjoints, sizes, of, flow, purpose);
             } else {
-                let cubes = gpu.spread(units);
-                // A buffer that no other argument is: `WebGPU` refuses one that is written under two names.
-                let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |own| array(own, self.state_count()));
-                let most = client.properties().hardware.max_units_per_cube as usize;
-                if let Some(of) = Pieces::of(run.b, most).filter(|_| !flow.exact) {
-                    let dim = CubeDim::new_1d(of.units() as u32);
-                    wide::ahead::walk_ahead::launch_unchecked::<R>(
-                        client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, of, flow, purpose,
-                    );
-                } else {
-                    let dim = CubeDim::new_1d(wide::WALKERS as u32);
-                    wide::walk::walk::launch_unchecked::<R>(
-                        client, cubes, dim, omega, beta, lengths, ends, rows, adjoints, sizes, run.b, flow, purpose,
-                    );
-                }
+                launch!(gpu, wide::walk::walk, cubes, wide::WALKERS;
+                    omega, beta, lengths, ends, rows, adjoints, sizes, run.b, flow, purpose);
             }
         }
     }
@@ -222,119 +147,52 @@ impl<R: Runtime> Work<'_, R> {
     pub(crate) fn carry_large(&self, products: &Handle, ends: &Handle, affine: bool, back: bool, turned: bool) {
         let Host { run, shapes, .. } = self.host;
         let units = shapes.batch * shapes.columns * run.count;
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            let products = array(products, self.product_count());
-            let initial = array(&self.arrays.initial, self.initial_count());
-            let ends = array(ends, self.end_count());
-            let sizes = self.host.launch(units);
-            let (client, gpu) = (self.gpu.client(), self.gpu);
-            if self.owner() == Owner::Team {
-                let (cubes, dim) = (gpu.spread(units.div_ceil(middle::TEAMS)), CubeDim::new_1d(middle::CUBE as u32));
-                middle::carry::carry::launch_unchecked::<R>(
-                    client, cubes, dim, products, initial, ends, sizes, run.b, affine, back,
-                );
-            } else {
-                let (cubes, dim) = (gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
-                wide::carry::carry::launch_unchecked::<R>(
-                    client, cubes, dim, products, initial, ends, sizes, run.b, affine, back, turned,
-                );
-            }
+        let products = self.product_array(products);
+        let initial = self.call.initial();
+        let ends = self.end_array(ends);
+        let sizes = self.host.launch(units);
+        let gpu = self.gpu;
+        if self.owner() == Owner::Team {
+            launch!(gpu, middle::carry::carry, gpu.spread(units.div_ceil(middle::TEAMS)), middle::CUBE;
+                products, initial, ends, sizes, run.b, affine, back);
+        } else {
+            launch!(gpu, wide::carry::carry, gpu.spread(units), wide::WALKERS;
+                products, initial, ends, sizes, run.b, affine, back, turned);
         }
     }
 
     /// Small blocks, from chunk to chunk: through groups of chunks where there are many.
     pub(crate) fn carry(&self, products: &Handle, starts: &Handle) {
-        let (client, dim, b, affine) = (self.gpu.client(), CubeDim::new_1d(CUBE), self.host.run.b, self.flow.is_affine());
-        let group = self.host.plan.group();
+        let (b, affine, group) = (self.host.run.b, self.flow.is_affine(), self.host.plan.group());
         let groups = self.grouped(group);
         let (units, columns) = (groups.ends(), if affine { self.host.shapes.columns } else { 0 });
-        let products = |count| unsafe { array(products, count) };
-        let initial = || unsafe { array(&self.arrays.initial, self.initial_count()) };
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            let out = array(starts, self.end_count());
-            let own = products(self.product_count());
-            if groups.plan.chunks == 1 {
-                let sizes = self.host.launch(units);
-                carry::carry::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(units),
-                    dim,
-                    own,
-                    initial(),
-                    out,
-                    group,
-                    sizes,
-                    b,
-                    affine,
-                    false,
-                );
-                return;
-            }
-            let folded = self.gpu.floats(groups.products());
-            let count = groups.ends() / self.host.shapes.columns * (b + columns);
-            let folded_of = || array(&folded, groups.products());
-            let own_again = products(self.product_count());
-            carry::fold::launch_unchecked::<R>(
-                client,
-                self.gpu.cubes(count),
-                dim,
-                own,
-                folded_of(),
-                group,
-                self.host.launch(count),
-                b,
-                affine,
-            );
-            let begins = self.gpu.floats(groups.ends() * b);
-            let begins_of = || array(&begins, groups.ends() * b);
-            let (top, all) = (groups.ends() / groups.plan.chunks, groups.plan.chunks);
-            let sizes = groups.launch(top);
-            let count = self.gpu.cubes(top);
-            carry::carry::launch_unchecked::<R>(
-                client,
-                count,
-                dim,
-                folded_of(),
-                initial(),
-                begins_of(),
-                all,
-                sizes,
-                b,
-                affine,
-                false,
-            );
-            let sizes = self.host.launch(units);
-            let count = self.gpu.cubes(units);
-            carry::carry::launch_unchecked::<R>(client, count, dim, own_again, begins_of(), out, group, sizes, b, affine, true);
+        let sizes = self.host.launch(units);
+        let (chunks, out) = (|| self.product_array(products), self.end_array(starts));
+        if groups.plan.chunks == 1 {
+            launch!(self.gpu, carry::carry, each units; chunks(), self.call.initial(), out, group, sizes, b, affine, false);
+            return;
         }
+        let folded = self.gpu.floats(groups.products());
+        let folded = || array(&folded, groups.products());
+        let count = units / self.host.shapes.columns * (b + columns);
+        launch!(self.gpu, carry::fold, each count; chunks(), folded(), group, self.host.launch(count), b, affine);
+        let begins = self.gpu.floats(units * b);
+        let begins = || array(&begins, units * b);
+        let (top, all) = (units / groups.plan.chunks, groups.plan.chunks);
+        launch!(self.gpu, carry::carry, each top;
+            folded(), self.call.initial(), begins(), all, groups.launch(top), b, affine, false);
+        launch!(self.gpu, carry::carry, each units; chunks(), begins(), out, group, sizes, b, affine, true);
     }
 
     /// The states of a slab.
     pub(crate) fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
         if self.owner() != Owner::Unit {
-            return self.walk(slab, Purpose::Replay, (starts, self.end_count()), states);
+            return self.walk(slab, Purpose::Replay, self.end_array(starts), states, None);
         }
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            small::replay::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                self.source(slab),
-                self.a(),
-                self.beta(),
-                self.lengths(),
-                array(starts, self.end_count()),
-                array(states, self.state_count()),
-                self.at(slab).launch(units),
-                run.b,
-                self.flow,
-                self.few,
-            );
-        }
+        launch!(self.gpu, small::replay, each units;
+            self.source(slab), self.a(), self.call.beta(), self.call.lengths(), self.end_array(starts),
+            self.call.state_array(states), self.at(slab).launch(units), run.b, self.flow, self.few);
     }
 }

@@ -21,6 +21,8 @@ pub mod action;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod brackets;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod call;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod commutators;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod device;
@@ -36,8 +38,6 @@ mod kernel;
 pub mod neural;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod outer;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod pairs;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod permutation;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -7,13 +7,13 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::array;
+use crate::device::{array, launch};
 use crate::error::Error;
 use crate::kernel::wide::{Purpose, adjoints};
 use crate::plan::{Owner, Shapes};
 use crate::product::Matrix;
-use crate::recurrence::Gradients;
-use crate::sizes::{CUBE, Host};
+use crate::reverse::Reverse;
+use crate::sizes::Host;
 use crate::work::Work;
 
 /// The most numbers of the rows that are worked on at once: 64 MiB.
@@ -27,20 +27,14 @@ impl<R: Runtime> Work<'_, R> {
     }
 
     /// All gradients but that in the initial state. `dA`, as one part.
-    pub(crate) fn differentiate_outer(
-        &self,
-        states: &Handle,
-        gradient: &Handle,
-        lambda: &Handle,
-        out: &Gradients,
-        add: bool,
-    ) -> Result<(Handle, usize), Error> {
+    pub(crate) fn differentiate_outer(&self, reverse: &Reverse<'_>) -> Result<(Handle, usize), Error> {
+        let &Reverse { states, gradient, lambda, out, add } = reverse;
         let Host { run, shapes, plan, .. } = self.host;
         let (b, Shapes { batch, length, columns, coefficients }) = (run.b, shapes);
         // The gradient in what is added is that in the state after it.
-        let v = out.affine.clone().unwrap_or_else(|| self.gpu.floats(self.state_count()));
+        let v = out.affine.clone().unwrap_or_else(|| self.gpu.floats(self.call.state_count()));
         for slab in plan.slabs().rev() {
-            self.walk_to(slab, Purpose::Adjoints, (lambda, self.end_count()), gradient, Some(&v));
+            self.walk(slab, Purpose::Adjoints, self.end_array(lambda), gradient, Some(&v));
         }
         let all = batch * length * columns;
         // Whole steps, so that columns of one share their coefficients' gradient.
@@ -49,36 +43,15 @@ impl<R: Runtime> Work<'_, R> {
         let (pieces, width) = (all.div_ceil(rows), coefficients * b * b);
         let mut sum: Option<Handle> = None;
         let (h, wide) = (self.gpu.floats(rows * b), self.gpu.floats(rows * coefficients * b));
-        let (client, dim) = (self.gpu.client(), CubeDim::new_1d(CUBE));
         for piece in 0..pieces {
             let first = piece * rows;
             let own = rows.min(all - first);
             let numbers = own * coefficients * b;
-            // SAFETY: every buffer was made or checked with the size given here, and rows end with the states.
-            unsafe {
-                adjoints::before::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(own * b),
-                    dim,
-                    array(&self.arrays.initial, self.initial_count()),
-                    array(states, self.state_count()),
-                    array(&h, own * b),
-                    first,
-                    self.host.launch(own * b),
-                    b,
-                );
-                adjoints::weighted::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(numbers),
-                    dim,
-                    array(&self.arrays.coefficients, self.coefficient_count()),
-                    array(&v, self.state_count()),
-                    array(&wide, numbers),
-                    first,
-                    self.host.launch(numbers),
-                    b,
-                );
-            }
+            launch!(self.gpu, adjoints::before, each own * b;
+                self.call.initial(), self.call.state_array(states), array(&h, own * b), first, self.host.launch(own * b), b);
+            launch!(self.gpu, adjoints::weighted, each numbers;
+                self.call.coefficient_array(), self.call.state_array(&v), array(&wide, numbers), first, self.host.launch(numbers),
+                b);
             let (before, a) = (Matrix::new(&h, own, b), Matrix::new(&self.formed[0].a, coefficients * b, b));
             let weighted = Matrix::new(&wide, own, coefficients * b);
             let part = self.gpu.product(weighted.transposed(), before, None)?;
@@ -86,21 +59,9 @@ impl<R: Runtime> Work<'_, R> {
             let Some(d_coefficients) = &out.coefficients else { continue };
             self.gpu.product_into(before, a.transposed(), None, &wide)?;
             let units = own / columns * coefficients;
-            // SAFETY: as above.
-            unsafe {
-                adjoints::along::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(units),
-                    dim,
-                    array(&wide, numbers),
-                    array(&v, self.state_count()),
-                    array(d_coefficients, self.coefficient_count()),
-                    first,
-                    u32::from(add),
-                    self.host.launch(units),
-                    b,
-                );
-            }
+            launch!(self.gpu, adjoints::along, each units;
+                array(&wide, numbers), self.call.state_array(&v), array(d_coefficients, self.call.coefficient_count()), first,
+                u32::from(add), self.host.launch(units), b);
         }
         Ok((sum.ok_or(Error::Empty { what: "the batch" })?, 1))
     }

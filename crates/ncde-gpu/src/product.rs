@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::product::{self, PART, ProductLaunch, UNITS};
 use crate::kernel::tensor;
@@ -183,60 +183,19 @@ impl<R: Runtime> Gpu<R> {
         let cubes = CubeCount::Static(x, y, cut.splits as u32);
         let of =
             ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0));
-        let flags = (own_bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
-        // SAFETY: sizes were checked above; without a bias its buffer is not read.
-        let [a, b, bias, out] = unsafe {
-            [
-                array(a.numbers, a.rows * a.columns),
-                array(b.numbers, b.rows * b.columns),
-                array(own_bias.unwrap_or(b.numbers), own_bias.map_or(b.rows * b.columns, |_| columns)),
-                array(parts, cut.splits * numbers),
-            ]
-        };
-        // SAFETY: as above.
-        unsafe {
-            match self.rounding() {
-                Rounding::None => product::multiply::launch_unchecked::<R>(
-                    self.client(),
-                    cubes,
-                    CubeDim::new_1d((UNITS * UNITS) as u32),
-                    4,
-                    a,
-                    b,
-                    bias,
-                    out,
-                    of,
-                    tall,
-                    broad,
-                    flags.0,
-                    flags.1,
-                    flags.2,
-                    flags.3,
-                ),
-                rounding => {
-                    let launch = match rounding {
-                        Rounding::Bf16 => tensor::multiply::launch_unchecked::<half::bf16, R>,
-                        _ => tensor::multiply::launch_unchecked::<tf32, R>,
-                    };
-                    launch(
-                        self.client(),
-                        cubes,
-                        CubeDim::new_1d(tensor::UNITS as u32),
-                        a,
-                        b,
-                        bias,
-                        out,
-                        of,
-                        tall,
-                        broad,
-                        rounding.step(),
-                        flags.0,
-                        flags.1,
-                        flags.2,
-                        flags.3,
-                    );
-                }
-            }
+        let (has_bias, has_sums, a_by_rows, b_by_rows) = (own_bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
+        let (left, right) = (array(a.numbers, a.rows * a.columns), array(b.numbers, b.rows * b.columns));
+        // Without a bias its buffer is not read.
+        let bias = own_bias.map_or_else(|| array(b.numbers, b.rows * b.columns), |bias| array(bias, columns));
+        let out = array(parts, cut.splits * numbers);
+        let step = self.rounding().step();
+        match self.rounding() {
+            Rounding::None => launch!(self, product::multiply, cubes, UNITS * UNITS;
+                4, left, right, bias, out, of, tall, broad, has_bias, has_sums, a_by_rows, b_by_rows),
+            Rounding::Bf16 => launch!(self, tensor::multiply<half::bf16>, cubes, tensor::UNITS;
+                left, right, bias, out, of, tall, broad, step, has_bias, has_sums, a_by_rows, b_by_rows),
+            Rounding::Tf32 => launch!(self, tensor::multiply<tf32>, cubes, tensor::UNITS;
+                left, right, bias, out, of, tall, broad, step, has_bias, has_sums, a_by_rows, b_by_rows),
         }
     }
 }

@@ -3,10 +3,12 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::call::Call;
 use crate::device::Gpu;
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::plan::{Owner, Run, Shapes};
+use crate::reverse::Reverse;
 use crate::work::Work;
 
 /// What is computed: blocks along the diagonal and how their generators become flows.
@@ -107,11 +109,11 @@ impl Recurrence {
         arrays: &Arrays,
         keep: bool,
     ) -> Result<(Handle, Option<Handle>), Error> {
-        let lengths = check(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)?;
-        let states = gpu.floats(shapes.batch * shapes.length * shapes.columns * self.hidden());
+        let call = self.call(gpu, shapes, arrays)?;
+        let states = gpu.floats(call.state_count());
         let (runs, mut kept) = (Run::of(&self.blocks), None);
         for &run in &runs {
-            let work = Work::new(gpu, run, self, shapes, arrays, &lengths, false);
+            let work = Work::new(&call, run, self.parameters(), false);
             let (starts, products) = work.starts(keep && self.is_kept(run, &runs));
             kept = kept.or(products);
             for slab in work.host.plan.slabs() {
@@ -119,6 +121,10 @@ impl Recurrence {
             }
         }
         Ok((states, kept))
+    }
+
+    fn call<'a, R: Runtime>(&self, gpu: &'a Gpu<R>, shapes: Shapes, arrays: &'a Arrays) -> Result<Call<'a, R>, Error> {
+        Call::new(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)
     }
 
     /// Whether it is the products of this run that are kept: those of the only one with large blocks.
@@ -140,69 +146,44 @@ impl Recurrence {
         kept: Option<&Handle>,
         of_coefficients: bool,
     ) -> Result<Gradients, Error> {
-        let lengths = check(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)?;
-        let Shapes { batch, length, columns, coefficients } = shapes;
-        let numbers = batch * length * columns * self.hidden();
-        want("the states", states, numbers)?;
-        want("the gradient", gradient, numbers)?;
-        let out = Gradients {
-            a: gpu.floats(coefficients * self.parameters()),
-            coefficients: of_coefficients.then(|| gpu.floats(batch * length * coefficients)),
-            initial: gpu.floats(batch * columns * self.hidden()),
-            affine: self.flow.is_affine().then(|| gpu.floats(numbers)),
-        };
+        let call = self.call(gpu, shapes, arrays)?;
+        want("the states", states, call.state_count())?;
+        want("the gradient", gradient, call.state_count())?;
+        let a = gpu.floats(shapes.coefficients * self.parameters());
+        let out = Gradients { a, ..call.gradients(of_coefficients) };
         let runs = Run::of(&self.blocks);
         for (i, &run) in runs.iter().enumerate() {
-            let work = Work::new(gpu, run, self, shapes, arrays, &lengths, true);
+            let work = Work::new(&call, run, self.parameters(), true);
             let kept = kept.filter(|_| work.keeps() && self.is_kept(run, &runs));
             if let Some(kept) = kept {
                 want("what was kept", kept, work.product_count())?;
             }
             let lambda = work.ends(gradient, kept);
-            work.differentiate(states, gradient, &lambda, &out, i > 0)?;
+            work.differentiate(&Reverse { states, gradient, lambda: &lambda, out: &out, add: i > 0 })?;
         }
         Ok(out)
     }
-}
-
-/// Checks all sizes of a call, on which every launch relies; the lengths, on the device. `parameters` are those of all channels.
-pub(crate) fn check<R: Runtime>(
-    gpu: &Gpu<R>,
-    shapes: Shapes,
-    arrays: &Arrays,
-    hidden: usize,
-    parameters: usize,
-    flow: Flow,
-) -> Result<Handle, Error> {
-    let Shapes { batch, length, columns, coefficients } = shapes;
-    let sizes = [
-        ("the batch", batch),
-        ("the length", length),
-        ("the number of columns", columns),
-        ("the number of channels", coefficients),
-    ];
-    if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
-        return Err(Error::Empty { what });
-    }
-    let states = batch * length * columns * hidden;
-    let largest = states.max(batch * length * coefficients).max(parameters);
-    if largest > u32::MAX as usize {
-        let fix = "take a smaller batch or shorter series";
-        return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
-    }
-    want("A", &arrays.a, parameters)?;
-    want("the buffer of coefficients", &arrays.coefficients, batch * length * coefficients)?;
-    want("the initial state", &arrays.initial, batch * columns * hidden)?;
-    match &arrays.affine {
-        Some(affine) => want("the affine input", affine, states)?,
-        None if flow.is_affine() => return Err(Error::Empty { what: "the affine input" }),
-        None => {}
-    }
-    gpu.lengths_of(arrays.lengths.as_deref(), batch, length)
 }
 
 /// Refuses a buffer that is too small.
 pub(crate) fn want(what: &'static str, handle: &Handle, numbers: usize) -> Result<(), Error> {
     let (seen, wanted) = (handle.size_in_used(), (numbers * size_of::<f32>()) as u64);
     if seen < wanted { Err(Error::Size { what, seen, wanted }) } else { Ok(()) }
+}
+
+/// Refuses a size of 0.
+pub(crate) fn want_some(sizes: &[(&'static str, usize)]) -> Result<(), Error> {
+    sizes.iter().find(|&&(_, size)| size == 0).map_or(Ok(()), |&(what, _)| Err(Error::Empty { what }))
+}
+
+/// Refuses an array with more numbers than kernels can count.
+pub(crate) fn want_countable(seen: usize) -> Result<(), Error> {
+    let (most, fix) = (u32::MAX as usize, "take a smaller batch or shorter series");
+    if seen > most { Err(Error::TooLarge { what: "an array", seen, most, fix }) } else { Ok(()) }
+}
+
+/// Refuses a list of another length.
+pub(crate) fn want_list(what: &'static str, seen: usize, wanted: usize) -> Result<(), Error> {
+    let bytes = |count: usize| (size_of::<u32>() * count) as u64;
+    if seen == wanted { Ok(()) } else { Err(Error::Size { what, seen: bytes(seen), wanted: bytes(wanted) }) }
 }

@@ -3,18 +3,29 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::array;
+use crate::device::{array, launch};
 use crate::error::Error;
 use crate::kernel::wide::Purpose;
 use crate::kernel::{carry, few, generators, middle, small, wide};
 use crate::plan::Owner;
 use crate::product::Matrix;
 use crate::recurrence::Gradients;
-use crate::sizes::{CUBE, Host};
+use crate::sizes::Host;
 use crate::work::Work;
 
 /// The most parts that sums over all chunks are cut into.
 const SPLITS: usize = 256;
+
+/// What the gradients of one run are computed from, and where they go.
+pub(crate) struct Reverse<'a> {
+    pub(crate) states: &'a Handle,
+    pub(crate) gradient: &'a Handle,
+    /// The gradient at the end of every chunk.
+    pub(crate) lambda: &'a Handle,
+    pub(crate) out: &'a Gradients,
+    /// Whether gradients in the coefficients are added to those of the runs before.
+    pub(crate) add: bool,
+}
 
 impl<R: Runtime> Work<'_, R> {
     /// The gradient at the end of every chunk, with the products of all chunks where the forward pass kept them.
@@ -26,26 +37,12 @@ impl<R: Runtime> Work<'_, R> {
         }
         let pull = |slab| {
             if self.owner() != Owner::Unit {
-                return self.walk(slab, Purpose::Pull, (&lambda, self.end_count()), gradient);
+                return self.walk(slab, Purpose::Pull, self.end_array(&lambda), gradient, None);
             }
             let units = shapes.batch * plan.chunks * shapes.columns * run.count;
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                small::pull::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    self.source(slab),
-                    self.a(),
-                    array(gradient, self.state_count()),
-                    self.lengths(),
-                    array(&lambda, self.end_count()),
-                    self.at(slab).launch(units),
-                    run.b,
-                    self.flow,
-                    self.few,
-                );
-            }
+            launch!(self.gpu, small::pull, each units;
+                self.source(slab), self.a(), self.call.state_array(gradient), self.call.lengths(), self.end_array(&lambda),
+                self.at(slab).launch(units), run.b, self.flow, self.few);
         };
         let flow = self.flow.without_affine();
         match kept {
@@ -68,64 +65,31 @@ impl<R: Runtime> Work<'_, R> {
         lambda
     }
 
-    /// All gradients, slab by slab from the end. `add` to those in the coefficients, which other runs have part in.
-    pub(crate) fn differentiate(
-        &self,
-        states: &Handle,
-        gradient: &Handle,
-        lambda: &Handle,
-        out: &Gradients,
-        add: bool,
-    ) -> Result<(), Error> {
+    /// All gradients, slab by slab from the end.
+    pub(crate) fn differentiate(&self, reverse: &Reverse<'_>) -> Result<(), Error> {
         let (parts, splits) = if self.few > 0 {
-            self.differentiate_few(states, gradient, lambda, out, add)
+            self.differentiate_few(reverse)
         } else if self.is_outer() {
-            self.differentiate_outer(states, gradient, lambda, out, add)?
+            self.differentiate_outer(reverse)?
         } else {
-            self.differentiate_slabs(states, gradient, lambda, out, add)
+            self.differentiate_slabs(reverse)
         };
         let Host { run, shapes, .. } = self.host;
         let width = shapes.coefficients * run.entries();
         let units = shapes.batch * shapes.columns * run.count;
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            generators::collect::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.spread(width.div_ceil(generators::SUMS)),
-                CubeDim::new_1d((generators::SUMS * generators::LANES) as u32),
-                array(&parts, splits * width),
-                array(&out.a, shapes.coefficients * self.parameters),
-                splits,
-                run.entry,
-                self.parameters,
-                self.host.launch(width),
-                run.b,
-                self.formed[0].order,
-            );
-            carry::first::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(lambda, self.end_count()),
-                array(&out.initial, self.initial_count()),
-                self.host.launch(units),
-                run.b,
-            );
-        }
+        launch!(self.gpu, generators::collect, self.gpu.spread(width.div_ceil(generators::SUMS)), generators::SUMS * generators::LANES;
+            array(&parts, splits * width), array(&reverse.out.a, shapes.coefficients * self.parameters), splits, run.entry,
+            self.parameters, self.host.launch(width), run.b, self.formed[0].order);
+        launch!(self.gpu, carry::first, each units;
+            self.end_array(reverse.lambda), array(&reverse.out.initial, self.call.initial_count()), self.host.launch(units),
+            run.b);
         Ok(())
     }
 
     /// Few channels: everything at once. The parts of `dA`, and how many.
-    pub(crate) fn differentiate_few(
-        &self,
-        states: &Handle,
-        gradient: &Handle,
-        lambda: &Handle,
-        out: &Gradients,
-        add: bool,
-    ) -> (Handle, usize) {
+    pub(crate) fn differentiate_few(&self, reverse: &Reverse<'_>) -> (Handle, usize) {
+        let &Reverse { states, gradient, lambda, out, add } = reverse;
         let Host { run, shapes, plan, .. } = self.host;
-        let client = self.gpu.client();
         // Several chunks a unit, or there would be as many parts of dA as chunks.
         let is_full = self.host.places() * run.count * 2 >= self.gpu.limits().units;
         let each = if run.b > 1 && is_full { 2 } else { 1 };
@@ -133,78 +97,30 @@ impl<R: Runtime> Work<'_, R> {
         let parts = self.gpu.floats(splits * shapes.coefficients * run.entries());
         let plane = self.gpu.plane();
         let planes = run.count / plane;
-        let numbers = self.coefficient_count();
+        let numbers = self.call.coefficient_count();
         let of_coefficients = out.coefficients.is_some();
         let d_coefficients = self.gpu.floats(if of_coefficients { numbers * planes } else { 1 });
         let units = splits * run.count;
         for column in 0..shapes.columns {
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                few::differentiate::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(&self.arrays.coefficients, numbers),
-                    self.a(),
-                    self.beta(),
-                    self.lengths(),
-                    array(&self.arrays.initial, self.initial_count()),
-                    array(states, self.state_count()),
-                    array(gradient, self.state_count()),
-                    array(lambda, self.end_count()),
-                    array(&d_coefficients, if of_coefficients { numbers * planes } else { 1 }),
-                    array(&parts, splits * shapes.coefficients * run.entries()),
-                    self.d_beta(out, lambda),
-                    column,
-                    each,
-                    self.host.launch(units),
-                    run.b,
-                    self.flow,
-                    self.few,
-                    of_coefficients,
-                    plane,
-                );
-            }
+            launch!(self.gpu, few::differentiate, each units;
+                array(&self.call.arrays.coefficients, numbers), self.a(), self.call.beta(), self.call.lengths(),
+                self.call.initial(), self.call.state_array(states), self.call.state_array(gradient), self.end_array(lambda),
+                array(&d_coefficients, if of_coefficients { numbers * planes } else { 1 }),
+                array(&parts, splits * shapes.coefficients * run.entries()), self.call.d_beta(out), column, each,
+                self.host.launch(units), run.b, self.flow, self.few, of_coefficients, plane);
         }
         if let Some(coefficients) = &out.coefficients {
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                few::join::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(numbers),
-                    CubeDim::new_1d(CUBE),
-                    array(&d_coefficients, numbers * planes),
-                    array(coefficients, numbers),
-                    planes,
-                    u32::from(add),
-                    numbers,
-                );
-            }
+            launch!(self.gpu, few::join, each numbers;
+                array(&d_coefficients, numbers * planes), array(coefficients, numbers), planes, u32::from(add), numbers);
         }
         (parts, splits)
     }
 
-    /// Where gradients of affine inputs go.
-    pub(crate) fn d_beta(&self, out: &Gradients, other: &Handle) -> ArrayArg<R> {
-        match &out.affine {
-            // SAFETY: made with the size of the states.
-            Some(affine) => unsafe { array(affine, self.state_count()) },
-            // SAFETY: not written where the flow has no affine input.
-            None => unsafe { array(other, self.end_count()) },
-        }
-    }
-
     /// Slab by slab from the end. The parts of `dA`, and how many.
-    pub(crate) fn differentiate_slabs(
-        &self,
-        states: &Handle,
-        gradient: &Handle,
-        lambda: &Handle,
-        out: &Gradients,
-        add: bool,
-    ) -> (Handle, usize) {
+    pub(crate) fn differentiate_slabs(&self, reverse: &Reverse<'_>) -> (Handle, usize) {
+        let &Reverse { states, gradient, lambda, out, add } = reverse;
         let Host { run, shapes, plan, .. } = self.host;
-        let (client, places) = (self.gpu.client(), self.host.places());
+        let places = self.host.places();
         let d_omega = self.gpu.slab(self.slab_count());
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
         let each = places.div_ceil(SPLITS);
@@ -216,39 +132,28 @@ impl<R: Runtime> Work<'_, R> {
             let host = self.at(slab);
             let units = shapes.batch * plan.chunks * run.count;
             for column in 0..shapes.columns {
-                // SAFETY: every buffer was made or checked with the size given here.
-                unsafe {
-                    let omega = self.omega(slab, rows_of);
-                    let initial = array(&self.arrays.initial, self.initial_count());
-                    let (states, gradient) = (array(states, self.state_count()), array(gradient, self.state_count()));
-                    let (lambda_out, d_omega) = (array(lambda, self.end_count()), array(&d_omega, self.slab_count()));
-                    let (beta, lengths, d_beta) = (self.beta(), self.lengths(), self.d_beta(out, lambda));
-                    let (b, flow, sizes) = (run.b, self.flow, host.launch(units));
-                    match self.owner() {
-                        Owner::Unit => {
-                            let (cubes, dim) = (self.gpu.cubes(units), CubeDim::new_1d(CUBE));
-                            small::differentiate::launch_unchecked::<R>(
-                                client, cubes, dim, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta,
-                                column, sizes, b, flow,
-                            );
-                        }
-                        Owner::Team => {
-                            let cubes = self.gpu.spread(units.div_ceil(middle::TEAMS));
-                            let dim = CubeDim::new_1d(middle::CUBE as u32);
-                            middle::differentiate::differentiate::launch_unchecked::<R>(
-                                client, cubes, dim, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta,
-                                column, sizes, b, flow,
-                            );
-                        }
-                        Owner::Cube => {
-                            // Columns are read by exact flows alone.
-                            let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
-                            let (cubes, dim) = (self.gpu.spread(units), CubeDim::new_1d(wide::WALKERS as u32));
-                            wide::differentiate::differentiate::launch_unchecked::<R>(
-                                client, cubes, dim, columns_of, omega, beta, lengths, initial, states, gradient, lambda_out,
-                                d_omega, d_beta, column, sizes, b, flow,
-                            );
-                        }
+                let omega = self.omega(slab, rows_of);
+                let initial = self.call.initial();
+                let (states, gradient) = (self.call.state_array(states), self.call.state_array(gradient));
+                let (lambda_out, d_omega) = (self.end_array(lambda), self.slab_array(&d_omega));
+                let (beta, lengths, d_beta) = (self.call.beta(), self.call.lengths(), self.call.d_beta(out));
+                let (b, flow, sizes) = (run.b, self.flow, host.launch(units));
+                match self.owner() {
+                    Owner::Unit => {
+                        launch!(self.gpu, small::differentiate, each units;
+                            omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta, column, sizes, b, flow);
+                    }
+                    Owner::Team => {
+                        let cubes = self.gpu.spread(units.div_ceil(middle::TEAMS));
+                        launch!(self.gpu, middle::differentiate::differentiate, cubes, middle::CUBE;
+                            omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta, column, sizes, b, flow);
+                    }
+                    Owner::Cube => {
+                        // Columns are read by exact flows alone.
+                        let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
+                        launch!(self.gpu, wide::differentiate::differentiate, self.gpu.spread(units), wide::WALKERS;
+                            columns_of, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta, column,
+                            sizes, b, flow);
                     }
                 }
             }
@@ -259,37 +164,16 @@ impl<R: Runtime> Work<'_, R> {
             {
                 return (parts, 1);
             }
-            // SAFETY: every buffer was made or checked with the size given here.
-            unsafe {
-                let units = places * slab.1.div_ceil(generators::TALL);
-                if let (Some(coefficients), CubeCount::Static(x, y, _)) = (&out.coefficients, self.gpu.spread(units)) {
-                    generators::contract::launch_unchecked::<R>(
-                        client,
-                        CubeCount::Static(x, y, groups as u32),
-                        CubeDim::new_1d(generators::TEAM as u32),
-                        array(&d_omega, self.slab_count()),
-                        array(&rows_of.a, width),
-                        array(coefficients, self.coefficient_count()),
-                        u32::from(add),
-                        host.launch(units),
-                        run.b,
-                    );
-                }
-                let units = splits * groups * run.entries();
-                generators::gather::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(&self.arrays.coefficients, self.coefficient_count()),
-                    array(&d_omega, self.slab_count()),
-                    array(&parts, splits * width),
-                    places,
-                    each,
-                    u32::from(i > 0),
-                    host.launch(units),
-                    run.b,
-                );
+            let units = places * slab.1.div_ceil(generators::TALL);
+            if let (Some(coefficients), CubeCount::Static(x, y, _)) = (&out.coefficients, self.gpu.spread(units)) {
+                launch!(self.gpu, generators::contract, CubeCount::Static(x, y, groups as u32), generators::TEAM;
+                    self.slab_array(&d_omega), array(&rows_of.a, width), array(coefficients, self.call.coefficient_count()),
+                    u32::from(add), host.launch(units), run.b);
             }
+            let units = splits * groups * run.entries();
+            launch!(self.gpu, generators::gather, each units;
+                self.call.coefficient_array(), self.slab_array(&d_omega), array(&parts, splits * width), places, each,
+                u32::from(i > 0), host.launch(units), run.b);
         }
         (parts, splits)
     }
@@ -303,89 +187,32 @@ impl<R: Runtime> Work<'_, R> {
             let a = Matrix::new(&self.formed[0].a, shapes.coefficients, run.entries());
             self.gpu.product_into(d_omega, a.transposed(), None, coefficients)?;
         }
-        let lambda = Matrix::new(&self.arrays.coefficients, rows, shapes.coefficients);
+        let lambda = Matrix::new(&self.call.arrays.coefficients, rows, shapes.coefficients);
         self.gpu.product(lambda.transposed(), d_omega, None)
     }
 
     /// The same for gradients, from the end.
     pub(crate) fn carry_back(&self, products: &Handle, lambda: &Handle) {
-        let (client, dim, b) = (self.gpu.client(), CubeDim::new_1d(CUBE), self.host.run.b);
+        let b = self.host.run.b;
         let group = self.host.plan.group();
         let groups = self.grouped(group);
         let units = groups.ends();
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            let own = || array(products, self.product_count());
-            let lambda_of = || array(lambda, self.end_count());
-            let sizes = self.host.launch(units);
-            if groups.plan.chunks == 1 {
-                let ends = lambda_of();
-                carry::carry_back::launch_unchecked::<R>(
-                    client,
-                    self.gpu.cubes(units),
-                    dim,
-                    own(),
-                    ends,
-                    lambda_of(),
-                    group,
-                    sizes,
-                    b,
-                    false,
-                );
-                return;
-            }
-            let folded = self.gpu.floats(groups.products());
-            let folded_of = || array(&folded, groups.products());
-            let count = units / self.host.shapes.columns * b;
-            carry::fold::launch_unchecked::<R>(
-                client,
-                self.gpu.cubes(count),
-                dim,
-                own(),
-                folded_of(),
-                group,
-                self.host.launch(count),
-                b,
-                false,
-            );
-            let ends = self.gpu.floats(units * b);
-            let ends_of = || array(&ends, units * b);
-            carry::fold_back::launch_unchecked::<R>(
-                client,
-                self.gpu.cubes(units),
-                dim,
-                own(),
-                lambda_of(),
-                ends_of(),
-                group,
-                sizes,
-                b,
-            );
-            let (top, all) = (units / groups.plan.chunks, groups.plan.chunks);
-            carry::carry_back::launch_unchecked::<R>(
-                client,
-                self.gpu.cubes(top),
-                dim,
-                folded_of(),
-                ends_of(),
-                ends_of(),
-                all,
-                groups.launch(top),
-                b,
-                false,
-            );
-            carry::carry_back::launch_unchecked::<R>(
-                client,
-                self.gpu.cubes(units),
-                dim,
-                own(),
-                ends_of(),
-                lambda_of(),
-                group,
-                self.host.launch(units),
-                b,
-                true,
-            );
+        let own = || self.product_array(products);
+        let lambda_of = || self.end_array(lambda);
+        let sizes = self.host.launch(units);
+        if groups.plan.chunks == 1 {
+            launch!(self.gpu, carry::carry_back, each units; own(), lambda_of(), lambda_of(), group, sizes, b, false);
+            return;
         }
+        let folded = self.gpu.floats(groups.products());
+        let folded_of = || array(&folded, groups.products());
+        let count = units / self.host.shapes.columns * b;
+        launch!(self.gpu, carry::fold, each count; own(), folded_of(), group, self.host.launch(count), b, false);
+        let ends = self.gpu.floats(units * b);
+        let ends_of = || array(&ends, units * b);
+        launch!(self.gpu, carry::fold_back, each units; own(), lambda_of(), ends_of(), group, sizes, b);
+        let (top, all) = (units / groups.plan.chunks, groups.plan.chunks);
+        launch!(self.gpu, carry::carry_back, each top; folded_of(), ends_of(), ends_of(), all, groups.launch(top), b, false);
+        launch!(self.gpu, carry::carry_back, each units; own(), ends_of(), lambda_of(), group, self.host.launch(units), b, true);
     }
 }

@@ -9,12 +9,11 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
-use crate::kernel::scan as kernel;
+use crate::kernel::scan::{self as kernel, SizesLaunch};
 use crate::plan::{Plan, Run, Shapes};
-use crate::recurrence::want;
-use crate::sizes::CUBE;
+use crate::recurrence::{want, want_countable, want_some};
 
 /// What is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,24 +69,9 @@ impl Scan {
         let (numbers, starts) = (arrays.batch * arrays.length * self.row(), arrays.batch * plan.chunks * self.row());
         let (begins, out) = (self.begins(gpu, arrays, &arrays.b, plan, false), gpu.floats(numbers));
         let units = arrays.batch * plan.chunks * self.width;
-        // SAFETY: sizes were checked by `plan`.
-        unsafe {
-            kernel::states::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(&arrays.a, numbers),
-                array(&arrays.b, numbers),
-                array(&begins, starts),
-                array(&out, numbers),
-                arrays.length,
-                self.width,
-                plan.chunk,
-                plan.chunks,
-                units,
-                self.parts(),
-            );
-        }
+        launch!(gpu, kernel::states, each units;
+            array(&arrays.a, numbers), array(&arrays.b, numbers), array(&begins, starts), array(&out, numbers),
+            self.sizes(arrays, plan, units), self.parts());
         Ok(out)
     }
 
@@ -110,75 +94,34 @@ impl Scan {
         let initial = arrays.batch * self.row();
         let of = Gradients { a: gpu.floats(numbers), b: gpu.floats(numbers), initial: gpu.floats(initial) };
         let units = arrays.batch * plan.chunks * self.width;
-        // SAFETY: sizes were checked by `plan` and above.
-        unsafe {
-            kernel::gradients::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(&arrays.a, numbers),
-                array(states, numbers),
-                array(gradient, numbers),
-                array(&arrays.initial, initial),
-                array(&begins, starts),
-                array(&of.a, numbers),
-                array(&of.b, numbers),
-                array(&of.initial, initial),
-                arrays.length,
-                self.width,
-                plan.chunk,
-                plan.chunks,
-                units,
-                self.parts(),
-            );
-        }
+        launch!(gpu, kernel::gradients, each units;
+            array(&arrays.a, numbers), array(states, numbers), array(gradient, numbers), array(&arrays.initial, initial),
+            array(&begins, starts), array(&of.a, numbers), array(&of.b, numbers), array(&of.initial, initial),
+            self.sizes(arrays, plan, units), self.parts());
         Ok(of)
+    }
+
+    fn sizes<R: Runtime>(&self, arrays: &Arrays, plan: Plan, units: usize) -> SizesLaunch<R> {
+        SizesLaunch::new(arrays.length, self.width, plan.chunk, plan.chunks, units)
     }
 
     /// What each chunk begins with, `[batch, chunks, row]`; in reverse, what comes to it from behind.
     fn begins<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays, added: &Handle, plan: Plan, back: bool) -> Handle {
         let &Arrays { batch, length, .. } = arrays;
-        let Plan { chunk, chunks, .. } = plan;
-        let (row, parts) = (self.row(), self.parts());
+        let (row, parts, chunks) = (self.row(), self.parts(), plan.chunks);
         if chunks == 1 {
             return if back { gpu.put(&vec![0.0; batch * row]) } else { arrays.initial.clone() };
         }
         let (numbers, starts) = (batch * length * row, batch * chunks * row);
         let (products, ends) = (gpu.floats(starts), gpu.floats(starts));
         let units = batch * chunks * self.width;
-        // SAFETY: sizes were checked by `plan` and its callers.
-        unsafe {
-            kernel::ends::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(&arrays.a, numbers),
-                array(added, numbers),
-                array(&products, starts),
-                array(&ends, starts),
-                length,
-                self.width,
-                chunk,
-                chunks,
-                units,
-                parts,
-                back,
-            );
-            let units = batch * self.width;
-            kernel::carry::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(&products, starts),
-                array(&ends, starts),
-                array(&arrays.initial, batch * row),
-                self.width,
-                chunks,
-                units,
-                parts,
-                back,
-            );
-        }
+        launch!(gpu, kernel::ends, each units;
+            array(&arrays.a, numbers), array(added, numbers), array(&products, starts), array(&ends, starts),
+            self.sizes(arrays, plan, units), parts, back);
+        let units = batch * self.width;
+        launch!(gpu, kernel::carry, each units;
+            array(&products, starts), array(&ends, starts), array(&arrays.initial, batch * row), self.sizes(arrays, plan, units),
+            parts, back);
         ends
     }
 
@@ -186,14 +129,9 @@ impl Scan {
     fn plan<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays) -> Result<Plan, Error> {
         let &Arrays { batch, length, .. } = arrays;
         let sizes = [("the batch", batch), ("the length", length), ("the width", self.width)];
-        if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
-            return Err(Error::Empty { what });
-        }
+        want_some(&sizes)?;
         let numbers = batch * length * self.row();
-        if numbers > u32::MAX as usize {
-            let fix = "take a smaller batch or shorter series";
-            return Err(Error::TooLarge { what: "an array", seen: numbers, most: u32::MAX as usize, fix });
-        }
+        want_countable(numbers)?;
         want("a", &arrays.a, numbers)?;
         want("b", &arrays.b, numbers)?;
         want("the initial state", &arrays.initial, batch * self.row())?;

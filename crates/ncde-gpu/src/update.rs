@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::rows::adam::{self, ConstantsLaunch};
 use crate::kernel::rows::sums;
@@ -31,19 +31,8 @@ impl<R: Runtime> Gpu<R> {
     pub fn limit(&self, loss: &Handle, gradients: &[(&Handle, usize)], most: f64) -> Handle {
         let (squares, out, count) = (self.squares(gradients), self.floats(3), gradients.len() * sums::SHARED);
         self.count();
-        // SAFETY: a loss has a number, and there are so many parts of squares.
-        unsafe {
-            sums::limit::launch_unchecked::<R>(
-                self.client(),
-                CubeCount::Static(1, 1, 1),
-                CubeDim::new_1d(sums::TEAM as u32),
-                array(loss, 1),
-                array(&squares, count.max(1)),
-                array(&out, 3),
-                count,
-                most as f32,
-            );
-        }
+        launch!(self, sums::limit, CubeCount::Static(1, 1, 1), sums::TEAM;
+            array(loss, 1), array(&squares, count.max(1)), array(&out, 3), count, most as f32);
         out
     }
 
@@ -53,19 +42,9 @@ impl<R: Runtime> Gpu<R> {
         let out = self.floats(of.len() * sums::SHARED);
         for (i, part) in of.chunks(some).enumerate() {
             self.count();
-            // SAFETY: callers give the sizes of their buffers.
-            unsafe {
-                let x = part.iter().map(|&(numbers, count)| array(numbers, count)).collect();
-                sums::squares::launch_unchecked::<R>(
-                    self.client(),
-                    CubeCount::Static(sums::SHARED as u32, part.len() as u32, 1),
-                    CubeDim::new_1d(sums::TEAM as u32),
-                    x,
-                    array(&out, of.len() * sums::SHARED),
-                    i * some,
-                    part.len(),
-                );
-            }
+            let x = part.iter().map(|&(numbers, count)| array(numbers, count)).collect();
+            launch!(self, sums::squares, CubeCount::Static(sums::SHARED as u32, part.len() as u32, 1), sums::TEAM;
+                x, array(&out, of.len() * sums::SHARED), i * some, part.len());
         }
         out
     }
@@ -87,32 +66,12 @@ impl<R: Runtime> Gpu<R> {
             let most = some.iter().map(|&(_, numbers)| numbers).max().unwrap_or(0);
             let out = self.floats(3 * all);
             self.count();
-            // SAFETY: checked above.
-            unsafe {
-                let [weights, means, squares, gradients] =
-                    [0, 1, 2, 3].map(|k| some.iter().map(|&(handles, numbers)| array(handles[k], numbers)).collect());
-                adam::update::launch_unchecked::<R>(
-                    self.client(),
-                    CubeCount::Static((most as u32).div_ceil(CUBE), some.len() as u32, 1),
-                    CubeDim::new_1d(CUBE),
-                    weights,
-                    means,
-                    squares,
-                    gradients,
-                    array(limit, 1),
-                    array(&out, 3 * all),
-                    all,
-                    ConstantsLaunch::new(
-                        with.beta[0] as f32,
-                        with.beta[1] as f32,
-                        with.rate as f32,
-                        with.correction as f32,
-                        with.keep as f32,
-                        with.epsilon as f32,
-                    ),
-                    some.len(),
-                );
-            }
+            let [weights, means, squares, gradients] =
+                [0, 1, 2, 3].map(|k| some.iter().map(|&(handles, numbers)| array(handles[k], numbers)).collect());
+            launch!(self, adam::update, CubeCount::Static((most as u32).div_ceil(CUBE), some.len() as u32, 1), CUBE;
+                weights, means, squares, gradients, array(limit, 1), array(&out, 3 * all), all,
+                ConstantsLaunch::new(with.beta[0] as f32, with.beta[1] as f32, with.rate as f32, with.correction as f32, with.keep as f32, with.epsilon as f32),
+                some.len());
             let (mut first, whole) = (0, 3 * all);
             for &(_, numbers) in some {
                 let part = |from: usize| {

@@ -5,14 +5,14 @@ use std::cell::Cell;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::call::Call;
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::kernel::generators::{self, Order};
-use crate::plan::{Limits, Owner, Plan, Run, Shapes};
+use crate::plan::{Limits, Owner, Plan, Run};
 use crate::product::Matrix;
-use crate::recurrence::{Arrays, Recurrence};
-use crate::sizes::{CUBE, Host};
+use crate::sizes::Host;
 
 /// Generators in one order of entries: `A`, and those of the slab that was formed last.
 pub(crate) struct Formed {
@@ -25,72 +25,38 @@ pub(crate) struct Formed {
 /// One run of blocks in one call.
 pub(crate) struct Work<'a, R: Runtime> {
     pub(crate) gpu: &'a Gpu<R>,
+    pub(crate) call: &'a Call<'a, R>,
     pub(crate) host: Host,
     pub(crate) parameters: usize,
     pub(crate) flow: Flow,
-    pub(crate) arrays: &'a Arrays,
-    lengths: &'a Handle,
     pub(crate) formed: Vec<Formed>,
     /// Channels, where they are so few that generators are made on the way; else 0.
     pub(crate) few: usize,
 }
 
 impl<'a, R: Runtime> Work<'a, R> {
-    pub(crate) fn new(
-        gpu: &'a Gpu<R>,
-        run: Run,
-        of: &Recurrence,
-        shapes: Shapes,
-        arrays: &'a Arrays,
-        lengths: &'a Handle,
-        back: bool,
-    ) -> Self {
-        let (flow, parameters) = (of.flow(), of.parameters());
+    /// A channel has so many parameters.
+    pub(crate) fn new(call: &'a Call<'a, R>, run: Run, parameters: usize, back: bool) -> Self {
+        let &Call { gpu, hidden, flow, shapes, arrays, .. } = call;
         let few = gpu.few(run, shapes);
         let plan = Plan::new(run, shapes, if few > 0 { Limits { slab: usize::MAX, ..gpu.limits() } } else { gpu.limits() });
-        let host = Host { run, shapes, plan, hidden: of.hidden(), slab: (0, plan.slab) };
+        let host = Host { run, shapes, plan, hidden, slab: (0, plan.slab) };
         let count = shapes.coefficients * run.entries();
         let formed = |&order: &Order| {
             let a = gpu.floats(count);
-            // SAFETY: `a` has `count` numbers, and the parameters of a field are `coefficients * parameters`.
-            unsafe {
-                generators::permute::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(count),
-                    CubeDim::new_1d(CUBE),
-                    array(&arrays.a, shapes.coefficients * parameters),
-                    array(&a, count),
-                    run.entry,
-                    parameters,
-                    host.launch(count),
-                    run.b,
-                    order,
-                );
-            }
+            launch!(gpu, generators::permute, each count;
+                array(&arrays.a, shapes.coefficients * parameters), array(&a, count), run.entry, parameters, host.launch(count),
+                run.b, order);
             let rows = if few > 0 { 0 } else { plan.rows(shapes.batch) };
             Formed { order, a, omega: gpu.slab(rows * run.entries()), slab: Cell::new(None) }
         };
         let formed = orders(run, flow, back).iter().map(formed).collect();
-        Self { gpu, host, parameters, flow, arrays, lengths, formed, few }
+        Self { gpu, call, host, parameters, flow, formed, few }
     }
 
     /// Who has a block.
     pub(crate) fn owner(&self) -> Owner {
         self.host.plan.owner
-    }
-
-    pub(crate) fn state_count(&self) -> usize {
-        let Shapes { batch, length, columns, .. } = self.host.shapes;
-        batch * length * columns * self.host.hidden
-    }
-
-    pub(crate) fn coefficient_count(&self) -> usize {
-        let Shapes { batch, length, coefficients, .. } = self.host.shapes;
-        batch * length * coefficients
-    }
-
-    pub(crate) fn initial_count(&self) -> usize {
-        self.host.shapes.batch * self.host.shapes.columns * self.host.hidden
     }
 
     pub(crate) fn end_count(&self) -> usize {
@@ -105,34 +71,26 @@ impl<'a, R: Runtime> Work<'a, R> {
         self.host.plan.rows(self.host.shapes.batch) * self.host.run.entries()
     }
 
-    pub(crate) fn beta(&self) -> ArrayArg<R> {
-        match &self.arrays.affine {
-            // SAFETY: the affine input has the shape of the states.
-            Some(affine) => unsafe { array(affine, self.state_count()) },
-            // SAFETY: not read where the flow has no affine input.
-            None => unsafe { array(&self.arrays.initial, self.initial_count()) },
-        }
+    pub(crate) fn end_array(&self, handle: &Handle) -> ArrayArg<R> {
+        array(handle, self.end_count())
     }
 
-    pub(crate) fn lengths(&self) -> ArrayArg<R> {
-        // SAFETY: one number for each series.
-        unsafe { array(self.lengths, self.host.shapes.batch) }
+    pub(crate) fn product_array(&self, handle: &Handle) -> ArrayArg<R> {
+        array(handle, self.product_count())
+    }
+
+    pub(crate) fn slab_array(&self, handle: &Handle) -> ArrayArg<R> {
+        array(handle, self.slab_count())
     }
 
     /// `A` in the first order.
     pub(crate) fn a(&self) -> ArrayArg<R> {
-        // SAFETY: made with this size.
-        unsafe { array(&self.formed[0].a, self.host.shapes.coefficients * self.host.run.entries()) }
+        array(&self.formed[0].a, self.host.shapes.coefficients * self.host.run.entries())
     }
 
     /// What small blocks read their generators from.
     pub(crate) fn source(&self, slab: (usize, usize)) -> ArrayArg<R> {
-        // SAFETY: the coefficients were checked to have this size.
-        if self.few > 0 {
-            unsafe { array(&self.arrays.coefficients, self.coefficient_count()) }
-        } else {
-            self.omega(slab, &self.formed[0])
-        }
+        if self.few > 0 { self.call.coefficient_array() } else { self.omega(slab, &self.formed[0]) }
     }
 
     /// The sizes with a slab.
@@ -147,43 +105,24 @@ impl<'a, R: Runtime> Work<'a, R> {
         let is_there = formed.slab.replace(Some(slab)) == Some(slab);
         // Many channels are a product of matrices like any other.
         let is_formed = is_there || (host.is_product() && self.product_of(host, formed).is_ok());
-        // SAFETY: every buffer was made or checked with the size given here.
-        unsafe {
-            if !is_formed {
-                generators::form::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(&self.arrays.coefficients, self.coefficient_count()),
-                    array(&formed.a, host.shapes.coefficients * host.run.entries()),
-                    array(&formed.omega, self.slab_count()),
-                    host.launch(units),
-                    host.run.b,
-                );
-            }
-            array(&formed.omega, self.slab_count())
+        if !is_formed {
+            launch!(self.gpu, generators::form, each units;
+                self.call.coefficient_array(), array(&formed.a, host.shapes.coefficients * host.run.entries()),
+                self.slab_array(&formed.omega), host.launch(units), host.run.b);
         }
+        self.slab_array(&formed.omega)
     }
 
     /// `Omega = lambda A` for all rows of a slab.
     fn product_of(&self, host: Host, formed: &Formed) -> Result<(), Error> {
         let (width, entries) = (host.shapes.coefficients, host.run.entries());
         let rows = host.shapes.batch * host.rows();
-        let mut own = self.arrays.coefficients.clone();
+        let mut own = self.call.arrays.coefficients.clone();
         if !host.is_whole() {
             let units = rows * width;
             own = self.gpu.floats(units);
-            // SAFETY: the coefficients were checked, and the other is made here.
-            unsafe {
-                generators::coefficients_of::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(&self.arrays.coefficients, self.coefficient_count()),
-                    array(&own, units),
-                    host.launch(units),
-                );
-            }
+            launch!(self.gpu, generators::coefficients_of, each units;
+                self.call.coefficient_array(), array(&own, units), host.launch(units));
         }
         let (lambda, a) = (Matrix::new(&own, rows, width), Matrix::new(&formed.a, width, entries));
         self.gpu.product_into(lambda, a, None, &formed.omega)

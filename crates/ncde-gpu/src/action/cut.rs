@@ -1,6 +1,7 @@
 //! How a call is cut: a pure function of shapes and of what the device is.
 
 use super::{Acts, Cube, LowRank};
+use crate::call::Slab;
 
 /// See above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,9 +14,6 @@ pub(crate) struct Cut {
 /// Steps of all series whose numbers are in memory at once: so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Steps(usize);
-
-/// The first step, and how many.
-pub(crate) type Slab = (usize, usize);
 
 impl Steps {
     /// A step of the batch takes so many numbers.

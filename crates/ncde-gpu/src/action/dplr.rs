@@ -10,9 +10,9 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::LowRank;
-use super::call::Call;
-use super::cut::{Slab, Steps};
-use crate::device::array;
+use super::cut::Steps;
+use crate::call::{Call, Slab};
+use crate::device::{array, launch};
 use crate::error::Error;
 use crate::kernel::action::lowrank;
 use crate::kernel::action::parts::{self, ChannelLaunch};
@@ -20,7 +20,6 @@ use crate::kernel::action::walk::WalkLaunch;
 use crate::plan::Shapes;
 use crate::product::Matrix;
 use crate::recurrence::Gradients;
-use crate::sizes::CUBE;
 
 /// The parts of a channel: `D`, the columns of `u`, those of `v`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +61,9 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let (gpu, (first, width)) = (self.call.gpu, self.place(part));
         let count = self.of.channels * width;
         let out = gpu.floats(count);
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            parts::take::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(count),
-                CubeDim::new_1d(CUBE),
-                array(&self.call.arrays.a, self.parameter_count()),
-                array(&out, count),
-                first,
-                width,
-                ChannelLaunch::new(self.of.hidden, self.of.rank, count),
-                by_states,
-            );
-        }
+        launch!(gpu, parts::take, each count;
+            array(&self.call.arrays.a, self.parameter_count()), array(&out, count), first, width,
+            ChannelLaunch::new(self.of.hidden, self.of.rank, count), by_states);
         out
     }
 
@@ -83,19 +71,9 @@ impl<R: Runtime> FirstOrder<'_, R> {
     fn give(&self, part: Part, own: &Handle, all: &Handle) {
         let (gpu, (first, width)) = (self.call.gpu, self.place(part));
         let count = self.of.channels * width;
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            parts::give::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(count),
-                CubeDim::new_1d(CUBE),
-                array(own, count),
-                array(all, self.parameter_count()),
-                first,
-                width,
-                ChannelLaunch::new(self.of.hidden, self.of.rank, count),
-            );
-        }
+        launch!(gpu, parts::give, each count;
+            array(own, count), array(all, self.parameter_count()), first, width,
+            ChannelLaunch::new(self.of.hidden, self.of.rank, count));
     }
 
     fn vectors(&self) -> usize {
@@ -122,27 +100,12 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let states = gpu.floats(call.state_count());
         for slab in self.steps.slabs(call.shapes.length) {
             let rows = call.rows(slab);
-            let lambda = call.coefficients(slab);
+            let lambda = call.slab_coefficients(slab);
             let delta = gpu.product(Matrix::new(&lambda, rows, of.channels), self.diagonals(&d), None)?;
-            // SAFETY: sizes were checked, or are made here.
-            unsafe {
-                lowrank::states::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.spread(self.cubes()),
-                    CubeDim::new_1d(of.units as u32),
-                    array(&delta, rows * of.hidden),
-                    array(&lambda, rows * of.channels),
-                    array(&u, self.vectors()),
-                    array(&v, self.vectors()),
-                    call.beta(),
-                    call.lengths(),
-                    call.initial(),
-                    array(&states, call.state_count()),
-                    self.sizes(slab),
-                    of,
-                    call.flow.is_affine(),
-                );
-            }
+            launch!(gpu, lowrank::states, gpu.spread(self.cubes()), of.units;
+                array(&delta, rows * of.hidden), array(&lambda, rows * of.channels), array(&u, self.vectors()),
+                array(&v, self.vectors()), call.beta(), call.lengths(), call.initial(), call.state_array(&states),
+                self.sizes(slab), of, call.flow.is_affine());
         }
         Ok(states)
     }
@@ -157,7 +120,7 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let [mut d_sum, mut u_sum, mut v_sum] = [const { None }; 3];
         for (i, slab) in self.steps.slabs(call.shapes.length).rev().enumerate() {
             let rows = call.rows(slab);
-            let lambda = call.coefficients(slab);
+            let lambda = call.slab_coefficients(slab);
             let delta = gpu.product(Matrix::new(&lambda, rows, of.channels), self.diagonals(&d), None)?;
             let g = self.walk_back(slab, [&delta, &lambda, &v, &u_by_states], gradient, &out, i == 0);
             let (h, d_delta) = self.slopes(slab, states, &g);
@@ -196,27 +159,10 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let rows = call.rows(slab);
         let count = rows * call.shapes.columns * of.hidden;
         let kept = gpu.floats(count);
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            lowrank::adjoints::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.spread(self.cubes()),
-                CubeDim::new_1d(of.units as u32),
-                array(delta, rows * of.hidden),
-                array(lambda, rows * of.channels),
-                array(v, self.vectors()),
-                array(u, self.vectors()),
-                call.lengths(),
-                array(gradient, call.state_count()),
-                array(&out.initial, call.initial_count()),
-                array(&kept, count),
-                call.d_beta(out),
-                u32::from(is_last),
-                self.sizes(slab),
-                of,
-                call.flow.is_affine(),
-            );
-        }
+        launch!(gpu, lowrank::adjoints, gpu.spread(self.cubes()), of.units;
+            array(delta, rows * of.hidden), array(lambda, rows * of.channels), array(v, self.vectors()), array(u, self.vectors()),
+            call.lengths(), call.state_array(gradient), array(&out.initial, call.initial_count()), array(&kept, count),
+            call.d_beta(out), u32::from(is_last), self.sizes(slab), of, call.flow.is_affine());
         kept
     }
 
@@ -225,22 +171,9 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let (call, gpu, rows) = (&self.call, self.call.gpu, self.call.rows(slab));
         let (units, count) = (rows * self.of.hidden, rows * call.shapes.columns * self.of.hidden);
         let (before, d_delta) = (gpu.floats(count), gpu.floats(units));
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            lowrank::slopes::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                call.initial(),
-                array(states, call.state_count()),
-                array(g, count),
-                array(&before, count),
-                array(&d_delta, units),
-                units,
-                self.sizes(slab),
-                self.of,
-            );
-        }
+        launch!(gpu, lowrank::slopes, each units;
+            call.initial(), call.state_array(states), array(g, count), array(&before, count), array(&d_delta, units), units,
+            self.sizes(slab), self.of);
         (before, d_delta)
     }
 
@@ -249,21 +182,8 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let (gpu, of, columns) = (self.call.gpu, self.of, self.call.shapes.columns);
         let (units, count) = (rows * of.channels, rows * columns * of.coordinates());
         let d_lambda = gpu.floats(units);
-        // SAFETY: sizes are made by the caller and here.
-        unsafe {
-            lowrank::scale::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(lambda, units),
-                array(p, count),
-                array(q, count),
-                array(&d_lambda, units),
-                columns,
-                units,
-                of,
-            );
-        }
+        launch!(gpu, lowrank::scale, each units;
+            array(lambda, units), array(p, count), array(q, count), array(&d_lambda, units), columns, units, of);
         d_lambda
     }
 }

@@ -10,10 +10,9 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::call::Call;
-use super::passes::indices;
 use super::{Acting, Entries};
-use crate::device::array;
+use crate::call::Call;
+use crate::device::{array, launch};
 use crate::error::Error;
 use crate::kernel::action::parts::{self, ChannelLaunch};
 use crate::kernel::action::places;
@@ -21,7 +20,6 @@ use crate::kernel::action::words::{self, LevelLaunch};
 use crate::kernel::wide;
 use crate::plan::Owner;
 use crate::recurrence::{Arrays, Gradients, Recurrence};
-use crate::sizes::CUBE;
 
 /// What all matrices of words may take: 256 MiB.
 const LARGEST: usize = 1 << 28;
@@ -84,35 +82,22 @@ impl<R: Runtime> Full<'_, R> {
     fn letters(&self) -> Handle {
         let (gpu, hidden, (own, full)) = (self.call.gpu, self.call.hidden, self.counts());
         let out = gpu.floats(self.words.count() * hidden * hidden);
-        let dim = CubeDim::new_1d(CUBE);
-        // SAFETY: sizes were checked, or are made here; places lie among full matrices, one for each parameter.
-        unsafe {
-            let (from, to) = (array(&self.call.arrays.a, own), array(&out, full));
-            match self.of {
-                Acting::Dplr { rank, .. } => {
-                    let of = self.channel(*rank, full);
-                    parts::densify::launch_unchecked::<R>(gpu.client(), gpu.cubes(full), dim, from, to, of);
-                }
-                Acting::WalshHadamard { bounded, .. } => {
-                    let factor = self.factor();
-                    words::hadamard::launch_unchecked::<R>(
-                        gpu.client(),
-                        gpu.cubes(full),
-                        dim,
-                        from,
-                        to,
-                        factor,
-                        hidden,
-                        full,
-                        *bounded,
-                    );
-                }
-                Acting::Sparse(entries) => {
-                    places::zero::launch_unchecked::<R>(gpu.client(), gpu.cubes(full), dim, array(&out, full), full);
-                    let places = self.places(entries);
-                    let places = array(&places, own);
-                    places::scatter::launch_unchecked::<R>(gpu.client(), gpu.cubes(own), dim, from, places, to, own);
-                }
+        // Places lie among full matrices, one for each parameter.
+        let (from, to) = (array(&self.call.arrays.a, own), array(&out, full));
+        match self.of {
+            Acting::Dplr { rank, .. } => {
+                let of = self.channel(*rank, full);
+                launch!(gpu, parts::densify, each full; from, to, of);
+            }
+            Acting::WalshHadamard { bounded, .. } => {
+                let factor = self.factor();
+                launch!(gpu, words::hadamard, each full; from, to, factor, hidden, full, *bounded);
+            }
+            Acting::Sparse(entries) => {
+                launch!(gpu, places::zero, each full; array(&out, full), full);
+                let places = self.places(entries);
+                let places = array(&places, own);
+                launch!(gpu, places::scatter, each own; from, places, to, own);
             }
         }
         out
@@ -120,7 +105,7 @@ impl<R: Runtime> Full<'_, R> {
 
     /// Where the parameters of sparse matrices lie in full ones.
     fn places(&self, entries: &Entries) -> Handle {
-        indices(self.call.gpu, &entries.full_places())
+        self.call.gpu.indices(&entries.full_places())
     }
 
     /// Words of `length` letters, and where those with one more begin.
@@ -135,16 +120,8 @@ impl<R: Runtime> Full<'_, R> {
         let (gpu, square, all) = (self.call.gpu, self.call.hidden * self.call.hidden, self.letters());
         for length in 1..self.words.depth {
             let words = self.words.of(length + 1);
-            // SAFETY: sizes were checked, or are made by `letters`; no unit reads what another writes.
-            unsafe {
-                words::longer::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(words * square),
-                    CubeDim::new_1d(CUBE),
-                    array(&all, self.words.count() * square),
-                    self.level(length, words),
-                );
-            }
+            // No unit reads what another writes.
+            launch!(gpu, words::longer, each words * square; array(&all, self.words.count() * square), self.level(length, words));
         }
         all
     }
@@ -156,33 +133,16 @@ impl<R: Runtime> Full<'_, R> {
             return gradient;
         }
         let (gpu, square) = (self.call.gpu, self.call.hidden * self.call.hidden);
-        let (count, dim) = (self.words.count() * square, CubeDim::new_1d(CUBE));
+        let count = self.words.count() * square;
         let out = gpu.floats(letters * square);
         for length in (1..depth).rev() {
             let words = self.words.of(length);
-            // SAFETY: sizes were checked, or are made here; no unit reads what another writes.
-            unsafe {
-                words::shorter::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(words * square),
-                    dim,
-                    array(all, count),
-                    array(&gradient, count),
-                    self.level(length, words),
-                );
-                words::last_letters::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(letters * square),
-                    dim,
-                    array(all, count),
-                    array(&gradient, count),
-                    array(&out, letters * square),
-                    words,
-                    self.level(length, letters),
-                    length + 1 == depth,
-                    length == 1,
-                );
-            }
+            // No unit reads what another writes.
+            launch!(gpu, words::shorter, each words * square;
+                array(all, count), array(&gradient, count), self.level(length, words));
+            launch!(gpu, words::last_letters, each letters * square;
+                array(all, count), array(&gradient, count), array(&out, letters * square), words, self.level(length, letters),
+                length + 1 == depth, length == 1);
         }
         out
     }
@@ -190,32 +150,20 @@ impl<R: Runtime> Full<'_, R> {
     /// The gradient in the parameters from that in the matrices of letters.
     fn of_parameters(&self, gradient: &Handle) -> Handle {
         let (gpu, hidden, (own, full)) = (self.call.gpu, self.call.hidden, self.counts());
-        let (out, dim) = (gpu.floats(own), CubeDim::new_1d(CUBE));
-        // SAFETY: as in `letters`.
-        unsafe {
-            let (a, dense, to) = (array(&self.call.arrays.a, own), array(gradient, full), array(&out, own));
-            match self.of {
-                Acting::Dplr { rank, .. } => {
-                    let of = self.channel(*rank, own);
-                    parts::part::launch_unchecked::<R>(gpu.client(), gpu.cubes(own), dim, a, dense, to, of);
-                }
-                Acting::WalshHadamard { bounded, .. } => words::diagonal::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(own),
-                    dim,
-                    a,
-                    dense,
-                    to,
-                    self.factor(),
-                    hidden,
-                    own,
-                    *bounded,
-                ),
-                Acting::Sparse(entries) => {
-                    let places = self.places(entries);
-                    let places = array(&places, own);
-                    places::gather::launch_unchecked::<R>(gpu.client(), gpu.cubes(own), dim, dense, places, to, own);
-                }
+        let out = gpu.floats(own);
+        let (a, dense, to) = (array(&self.call.arrays.a, own), array(gradient, full), array(&out, own));
+        match self.of {
+            Acting::Dplr { rank, .. } => {
+                let of = self.channel(*rank, own);
+                launch!(gpu, parts::part, each own; a, dense, to, of);
+            }
+            Acting::WalshHadamard { bounded, .. } => {
+                launch!(gpu, words::diagonal, each own; a, dense, to, self.factor(), hidden, own, *bounded);
+            }
+            Acting::Sparse(entries) => {
+                let places = self.places(entries);
+                let places = array(&places, own);
+                launch!(gpu, places::gather, each own; dense, places, to, own);
             }
         }
         out
@@ -223,7 +171,7 @@ impl<R: Runtime> Full<'_, R> {
 
     /// The arrays with full matrices, and without what lies past the ends of series.
     fn arrays(&self, matrices: Handle) -> Arrays {
-        let coefficients = self.call.coefficients((0, self.call.shapes.length));
+        let coefficients = self.call.slab_coefficients((0, self.call.shapes.length));
         Arrays { a: matrices, coefficients, ..self.call.arrays.clone() }
     }
 

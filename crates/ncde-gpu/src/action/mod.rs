@@ -15,7 +15,6 @@
 //!
 //! Coefficients may also be those of words ([`Action::with_words`]), as Log-ODE windows have them; then matrices are made full.
 
-mod call;
 mod cut;
 mod dplr;
 mod full;
@@ -27,12 +26,12 @@ use std::sync::Arc;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::call::Call;
 use crate::device::Gpu;
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::plan::Shapes;
-use crate::recurrence::{Arrays, Gradients, check, want};
-use call::Call;
+use crate::recurrence::{Arrays, Gradients, want, want_list};
 use cut::{Cut, Room, Steps};
 use dplr::FirstOrder;
 use full::{Full, Words};
@@ -272,19 +271,13 @@ impl Action {
         arrays: &'a Arrays,
         back: bool,
     ) -> Result<Ready<'a, R>, Error> {
-        let (hidden, flow) = (self.hidden(), self.flow);
+        let hidden = self.hidden();
         let letters = self.words.map_or(shapes.coefficients, |words| words.letters);
-        let lengths = check(gpu, shapes, arrays, hidden, self.of.parameters(letters), flow)?;
-        let coefficients = match (&self.of, self.words) {
-            (Acting::Sparse(entries), _) if entries.channels != letters => Some((letters, entries.channels)),
-            (_, Some(words)) => Some((shapes.coefficients, words.count())),
-            _ => None,
-        };
-        if let Some((seen, wanted)) = coefficients.filter(|(seen, wanted)| seen != wanted) {
-            let [seen, wanted] = [seen, wanted].map(|count| (size_of::<f32>() * count) as u64);
-            return Err(Error::Size { what: "a row of coefficients", seen, wanted });
+        let call = Call::new(gpu, shapes, arrays, hidden, self.of.parameters(letters), self.flow)?;
+        if let Acting::Sparse(entries) = &self.of {
+            want_list("a row of coefficients", letters, entries.channels)?;
         }
-        let call = Call { gpu, hidden, flow, shapes, arrays, lengths };
+        want_list("a row of coefficients", shapes.coefficients, self.words.map_or(shapes.coefficients, Words::count))?;
         let ready = match (self.full(shapes.coefficients), &self.of) {
             (Some(words), of) => words.fits(hidden, room(gpu).shared).then_some(Ready::Full(Full { call, of, words })),
             (None, Acting::Dplr { rank, .. }) => LowRank::new(hidden, shapes.coefficients, *rank, room(gpu)).map(|of| {

@@ -4,10 +4,10 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::Acting;
-use super::call::Call;
-use super::cut::{Cut, Slab};
+use super::cut::Cut;
 use super::table::Side;
-use crate::device::{Gpu, array};
+use crate::call::{Call, Slab};
+use crate::device::{array, launch};
 use crate::error::Error;
 use crate::kernel::action::walk::{self, WalkLaunch};
 use crate::kernel::action::{back, places, series};
@@ -16,7 +16,6 @@ use crate::plan::Shapes;
 use crate::product::Matrix;
 use crate::recurrence::Gradients;
 use crate::rows::RowsOf;
-use crate::sizes::CUBE;
 
 /// One call.
 pub(super) struct Pass<'a, R: Runtime> {
@@ -35,26 +34,20 @@ struct Channels {
     places: Option<Handle>,
 }
 
-/// Indices on the device.
-pub(super) fn indices<R: Runtime>(gpu: &Gpu<R>, indices: &[u32]) -> Handle {
-    gpu.client().create_from_slice(bytemuck::cast_slice(if indices.is_empty() { &[0] } else { indices }))
-}
-
 impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(call: Call<'a, R>, of: &'a Acting, cut: Cut) -> Self {
         let table = match of.sides() {
             None => (call.lengths.clone(), call.shapes.batch),
             Some(sides) => {
                 let both = sides.map(|side| side.table.as_slice()).concat();
-                (indices(call.gpu, &both), both.len())
+                (call.gpu.indices(&both), both.len())
             }
         };
         Self { call, of, cut, table }
     }
 
     fn table(&self) -> ArrayArg<R> {
-        // SAFETY: made with this size, or one for each series.
-        unsafe { array(&self.table.0, self.table.1) }
+        array(&self.table.0, self.table.1)
     }
 
     fn parameter_count(&self) -> usize {
@@ -78,15 +71,11 @@ impl<'a, R: Runtime> Pass<'a, R> {
             return Ok(Channels { numbers, width, places: None });
         };
         let width = side.deep * self.of.hidden();
-        let (places, numbers) = (indices(gpu, &side.places), gpu.floats(channels * width));
-        // SAFETY: places lie among the numbers, one for each parameter.
-        unsafe {
-            let count = channels * width;
-            let dim = CubeDim::new_1d(CUBE);
-            places::zero::launch_unchecked::<R>(gpu.client(), gpu.cubes(count), dim, array(&numbers, count), count);
-            let (from, to, out) = (array(&self.call.arrays.a, parameters), array(&places, parameters), array(&numbers, count));
-            places::scatter::launch_unchecked::<R>(gpu.client(), gpu.cubes(parameters), dim, from, to, out, parameters);
-        }
+        let (places, numbers) = (gpu.indices(&side.places), gpu.floats(channels * width));
+        let count = channels * width;
+        launch!(gpu, places::zero, each count; array(&numbers, count), count);
+        let (from, to, out) = (array(&self.call.arrays.a, parameters), array(&places, parameters), array(&numbers, count));
+        launch!(gpu, places::scatter, each parameters; from, to, out, parameters);
         Ok(Channels { numbers, width, places: Some(places) })
     }
 
@@ -99,12 +88,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
             return if bounded { gpu.activation_backward(Activation::Tanh, rows, &gradient) } else { Ok(gradient) };
         };
         let out = gpu.floats(count);
-        // SAFETY: as in `channels`.
-        unsafe {
-            let (from, places, to) = (array(&gradient, channels * own.width), array(places, count), array(&out, count));
-            let dim = CubeDim::new_1d(CUBE);
-            places::gather::launch_unchecked::<R>(gpu.client(), gpu.cubes(count), dim, from, places, to, count);
-        }
+        let (from, places, to) = (array(&gradient, channels * own.width), array(places, count), array(&out, count));
+        launch!(gpu, places::gather, each count; from, places, to, count);
         Ok(out)
     }
 
@@ -120,20 +105,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
         }
         let out = self.call.gpu.floats(2 * rows);
         let extra = usize::from(back) + usize::from(self.call.flow.is_inside());
-        // SAFETY: sizes are made here.
-        unsafe {
-            series::series::launch_unchecked::<R>(
-                self.call.gpu.client(),
-                self.call.gpu.spread(rows.div_ceil(series::TEAMS)),
-                CubeDim::new_1d((series::TEAM * series::TEAMS) as u32),
-                array(numbers, rows * width),
-                array(&out, 2 * rows),
-                rows,
-                width,
-                self.cut.cube.acts,
-                extra,
-            );
-        }
+        launch!(self.call.gpu, series::series, self.call.gpu.spread(rows.div_ceil(series::TEAMS)), series::TEAM * series::TEAMS;
+            array(numbers, rows * width), array(&out, 2 * rows), rows, width, self.cut.cube.acts, extra);
         out
     }
 
@@ -148,27 +121,13 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let states = gpu.floats(self.call.state_count());
         for slab in self.cut.steps.slabs(length) {
             let rows = self.call.rows(slab);
-            let lambda = self.call.coefficients(slab);
+            let lambda = self.call.slab_coefficients(slab);
             let numbers = self.numbers(Matrix::new(&lambda, rows, coefficients), &a)?;
             let series = self.series((&numbers, a.width), rows, false);
-            // SAFETY: sizes were checked, or are made here.
-            unsafe {
-                walk::states::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.spread(batch * columns),
-                    CubeDim::new_1d(self.cut.cube.units as u32),
-                    array(&numbers, rows * a.width),
-                    self.table(),
-                    array(&series, self.series_count(rows)),
-                    self.call.beta(),
-                    self.call.lengths(),
-                    self.call.initial(),
-                    array(&states, self.call.state_count()),
-                    self.sizes(slab, batch * columns),
-                    self.cut.cube,
-                    self.call.flow,
-                );
-            }
+            launch!(gpu, walk::states, gpu.spread(batch * columns), self.cut.cube.units;
+                array(&numbers, rows * a.width), self.table(), array(&series, self.series_count(rows)), self.call.beta(),
+                self.call.lengths(), self.call.initial(), self.call.state_array(&states), self.sizes(slab, batch * columns),
+                self.cut.cube, self.call.flow);
         }
         Ok(states)
     }
@@ -184,7 +143,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let mut sum: Option<Handle> = None;
         for (i, slab) in self.cut.steps.slabs(length).rev().enumerate() {
             let rows = self.call.rows(slab);
-            let lambda = self.call.coefficients(slab);
+            let lambda = self.call.slab_coefficients(slab);
             let lambda = Matrix::new(&lambda, rows, coefficients);
             let numbers = self.numbers(lambda, &a)?;
             let forwards = by_rows.as_ref().map(|own| self.numbers(lambda, own)).transpose()?;
@@ -216,31 +175,13 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let series = self.series((forwards, width_forwards), rows, true);
         let d_numbers = gpu.floats(rows * width);
         for column in 0..self.call.shapes.columns {
-            // SAFETY: sizes were checked, or are made here; without an affine input its gradient is not written.
-            unsafe {
-                back::adjoints::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.spread(batch),
-                    CubeDim::new_1d(self.cut.cube.units as u32),
-                    array(forwards, rows * width_forwards),
-                    array(numbers, rows * width),
-                    self.table(),
-                    array(&series, self.series_count(rows)),
-                    self.call.beta(),
-                    self.call.lengths(),
-                    self.call.initial(),
-                    array(states, self.call.state_count()),
-                    array(gradient, self.call.state_count()),
-                    array(&out.initial, self.call.initial_count()),
-                    array(&d_numbers, rows * width),
-                    self.call.d_beta(out),
-                    column,
-                    u32::from(is_last),
-                    self.sizes(slab, batch),
-                    self.cut.cube,
-                    self.call.flow,
-                );
-            }
+            // Without an affine input its gradient is not written.
+            launch!(gpu, back::adjoints, gpu.spread(batch), self.cut.cube.units;
+                array(forwards, rows * width_forwards), array(numbers, rows * width), self.table(),
+                array(&series, self.series_count(rows)), self.call.beta(), self.call.lengths(), self.call.initial(),
+                self.call.state_array(states), self.call.state_array(gradient), array(&out.initial, self.call.initial_count()),
+                array(&d_numbers, rows * width), self.call.d_beta(out), column, u32::from(is_last), self.sizes(slab, batch),
+                self.cut.cube, self.call.flow);
         }
         d_numbers
     }

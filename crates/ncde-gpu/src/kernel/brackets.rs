@@ -4,10 +4,18 @@
 //! A_[P,Q] = A_Q A_P - A_P A_Q,   c_[P,Q] = A_Q c_P - A_P c_Q
 //! ```
 //!
-//! An element reads elements of lower levels, so that a level is a launch. In reverse an element gathers from all brackets of a level that it is part
-//! of: nothing is added to by two units.
+//! An element reads elements of lower levels, so that a level is a launch, in place. Kernels named `pair_...` need one launch for all elements: they are for brackets of two letters at most, and read
+//! the matrices and vectors of channels, which are the first elements, in order. In reverse an element gathers from all brackets that it is part of: nothing is added to by two units.
+//!
+//! | records of the table | meaning |
+//! | --- | --- |
+//! | `(m, p, q)` | element `m` is the bracket of `p` and `q` |
+//! | `(X, first, end)` | the uses of element `X` |
+//! | `(m, Y, is plus)` | a use: the parts of bracket `m` are `X` and `Y`; plus where `X` is the right one |
 
 use cubecl::prelude::*;
+
+use crate::kernel::unit::unit_below;
 
 /// Where a run of blocks lies.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -21,219 +29,281 @@ pub(crate) struct Place {
     /// Numbers of a whole matrix, and of a whole vector.
     pub(crate) parameters: usize,
     pub(crate) hidden: usize,
+    /// Elements that are channels, and where the records of a launch begin in the table.
+    pub(crate) channels: usize,
+    pub(crate) first: usize,
     pub(crate) units: usize,
 }
 
-/// Entry `(r, c)` of `Q P - P Q`, blocks that begin at `p` and `q`.
-#[cube]
-pub(super) fn commutator(all: &Array<f32>, p: usize, q: usize, r: usize, c: usize, #[comptime] b: usize) -> f32 {
-    let mut sum = f32::new(0.0);
-    for k in 0..b {
-        sum += all[q + r * b + k] * all[p + k * b + c];
-        sum -= all[p + r * b + k] * all[q + k * b + c];
-    }
-    sum
-}
-
-/// Entry `(r, c)` of `G Y^T - Y^T G`, blocks that begin at `m` and `y`.
-#[cube]
-pub(super) fn commutator_back(
-    all: &Array<f32>,
-    g: &Array<f32>,
-    m: usize,
-    y: usize,
+/// An entry of a matrix of one of several items.
+#[derive(CubeType)]
+struct Entry {
+    item: usize,
+    /// The record of the item, where each has one.
+    record: usize,
+    at: usize,
+    /// The first entry of its block, and its row and column there.
+    block: usize,
     r: usize,
     c: usize,
-    #[comptime] b: usize,
-) -> f32 {
-    let mut sum = f32::new(0.0);
-    for k in 0..b {
-        sum += g[m + r * b + k] * all[y + c * b + k];
-        sum -= all[y + k * b + r] * g[m + k * b + c];
+    /// Numbers of a whole matrix.
+    parameters: usize,
+    /// The first state of its block.
+    state: usize,
+}
+
+/// That of this unit, of `[items, entries]`.
+#[cube]
+fn entry_of(place: &Place, #[comptime] b: usize) -> Entry {
+    let unit = unit_below(place.units);
+    let e = unit % place.entries;
+    let size = comptime!(b * b);
+    let item = unit / place.entries;
+    let at = place.entry + e;
+    let record = place.first + item * 3;
+    let parameters = place.parameters;
+    let block = place.entry + e / size * size;
+    let r = e % size / b;
+    let c = e % b;
+    let state = place.at + e / size * b;
+    Entry { item, record, at, block, r, c, parameters, state }
+}
+
+/// An entry of a vector of one of several items.
+#[derive(CubeType)]
+struct State {
+    item: usize,
+    record: usize,
+    at: usize,
+    /// The first state of its block.
+    block: usize,
+    /// The first entries of its row and of its column in the matrix.
+    row: usize,
+    column: usize,
+    /// Numbers of a whole matrix, and of a whole vector.
+    parameters: usize,
+    hidden: usize,
+}
+
+/// That of this unit, of `[items, states]`.
+#[cube]
+fn state_of(place: &Place, #[comptime] b: usize) -> State {
+    let unit = unit_below(place.units);
+    let s = unit % place.states;
+    let item = unit / place.states;
+    let at = place.at + s;
+    let record = place.first + item * 3;
+    let parameters = place.parameters;
+    let hidden = place.hidden;
+    let block = place.at + s / b * b;
+    let row = place.entry + s / b * comptime!(b * b) + s % b * b;
+    let column = place.entry + s / b * comptime!(b * b) + s % b;
+    State { item, record, at, block, row, column, parameters, hidden }
+}
+
+/// `total + value`, or less it.
+#[cube]
+fn add(total: f32, value: f32, plus: bool) -> f32 {
+    let mut sum = total;
+    if plus {
+        sum += value;
+    } else {
+        sum -= value;
     }
     sum
 }
 
-/// Entry of `A_Y^T g`: a column of a block that begins at `y`, and `g` from `m` on.
+/// The entry of `A_q A_p - A_p A_q` for the bracket of a record.
 #[cube]
-pub(super) fn transposed(all: &Array<f32>, g: &Array<f32>, y: usize, m: usize, #[comptime] b: usize) -> f32 {
+fn commutator(all: &Array<f32>, table: &Array<u32>, record: usize, own: &Entry, #[comptime] b: usize) -> f32 {
+    let p = table[record + 1] as usize * own.parameters + own.block;
+    let q = table[record + 2] as usize * own.parameters + own.block;
     let mut sum = f32::new(0.0);
     for k in 0..b {
-        sum += all[y + k * b] * g[m + k];
+        sum += all[q + own.r * b + k] * all[p + k * b + own.c];
+        sum -= all[p + own.r * b + k] * all[q + k * b + own.c];
     }
     sum
+}
+
+/// The entry of `g_X + sum sign (G_m Y^T - Y^T G_m)` over the uses of the element of a record.
+#[cube]
+fn commutator_back(
+    all: &Array<f32>,
+    g: &Array<f32>,
+    table: &Array<u32>,
+    record: usize,
+    own: &Entry,
+    #[comptime] b: usize,
+) -> f32 {
+    let mut total = g[table[record] as usize * own.parameters + own.at];
+    for using in table[record + 1]..table[record + 2] {
+        let at = using as usize * 3;
+        let m = table[at] as usize * own.parameters + own.block;
+        let y = table[at + 1] as usize * own.parameters + own.block;
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += g[m + own.r * b + k] * all[y + own.c * b + k];
+            sum -= all[y + k * b + own.r] * g[m + k * b + own.c];
+        }
+        total = add(total, sum, table[at + 2] == 1u32);
+    }
+    total
+}
+
+/// The entry of `A_q v_p - A_p v_q` for the bracket of a record.
+#[cube]
+fn vector(all: &Array<f32>, v: &Array<f32>, table: &Array<u32>, record: usize, own: &State, #[comptime] b: usize) -> f32 {
+    let p = table[record + 1] as usize;
+    let q = table[record + 2] as usize;
+    let mut sum = f32::new(0.0);
+    for k in 0..b {
+        sum += all[q * own.parameters + own.row + k] * v[p * own.hidden + own.block + k];
+        sum -= all[p * own.parameters + own.row + k] * v[q * own.hidden + own.block + k];
+    }
+    sum
+}
+
+/// The entry of `g_X + sum sign A_Y^T g_m` over the uses of the element of a record; the sign is the other one of [`commutator_back`].
+#[cube]
+fn vector_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, record: usize, own: &State, #[comptime] b: usize) -> f32 {
+    let mut total = g[table[record] as usize * own.hidden + own.at];
+    for using in table[record + 1]..table[record + 2] {
+        let at = using as usize * 3;
+        let m = table[at] as usize * own.hidden + own.block;
+        let y = table[at + 1] as usize * own.parameters + own.column;
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += all[y + k * b] * g[m + k];
+        }
+        total = add(total, sum, table[at + 2] != 1u32);
+    }
+    total
 }
 
 /// Rows of `from` to rows of `to`, all of the same width: `table` has pairs `(to, from)`. Units: `[pairs, width]`.
 #[cube(launch_unchecked)]
 pub(crate) fn copy(from: &Array<f32>, to: &mut Array<f32>, table: &Array<u32>, first: usize, width: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let pair = first + unit / width * 2;
     let c = unit % width;
     let row = table[pair] as usize;
     to[row * width + c] = from[table[pair + 1] as usize * width + c];
 }
 
-/// The matrices of a level: `table` has `(m, p, q)`. Units: `[brackets, entries]`.
+/// The matrices of a level. Units: `[brackets, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn matrices(all: &mut Array<f32>, table: &Array<u32>, first: usize, place: &Place, #[comptime] b: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= place.units {
-        terminate!();
-    }
-    let bracket = first + unit / place.entries * 3;
-    let e = unit % place.entries;
-    let size = comptime!(b * b);
-    let base = place.entry + e / size * size;
-    let r = e % size / b;
-    let c = e % b;
-    let p = table[bracket + 1] as usize * place.parameters + base;
-    let q = table[bracket + 2] as usize * place.parameters + base;
-    let sum = commutator(all, p, q, r, c, b);
-    let m = table[bracket] as usize;
-    all[m * place.parameters + place.entry + e] = sum;
+pub(crate) fn matrices(all: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
+    let own = entry_of(place, b);
+    let value = commutator(all, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.parameters + own.at;
+    all[at] = value;
 }
 
-/// `g_X += sum sign (G Y^T - Y^T G)` over the brackets of a level that `X` is part of, `Y` the other part. `table` has `(X, first, end)`, and from there on
-/// uses `(m, Y, is plus)`.
-///
-/// Units: `[elements, entries]`.
+/// All matrices from those of channels. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn matrices_back(
-    all: &Array<f32>,
-    g: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
-    let unit = ABSOLUTE_POS;
-    if unit >= place.units {
-        terminate!();
+pub(crate) fn pair_matrices(a: &Array<f32>, out: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
+    let own = entry_of(place, b);
+    let to = own.item * place.parameters + own.at;
+    if own.item < place.channels {
+        out[to] = a[to];
+    } else {
+        out[to] = commutator(a, table, place.first + (own.item - place.channels) * 3, &own, b);
     }
-    let element = first + unit / place.entries * 3;
-    let e = unit % place.entries;
-    let size = comptime!(b * b);
-    let base = place.entry + e / size * size;
-    let r = e % size / b;
-    let c = e % b;
-    let to = table[element] as usize * place.parameters + place.entry + e;
-    let mut total = g[to];
-    for using in table[element + 1]..table[element + 2] {
-        let at = using as usize * 3;
-        let m = table[at] as usize * place.parameters + base;
-        let y = table[at + 1] as usize * place.parameters + base;
-        let sum = commutator_back(all, g, m, y, r, c, b);
-        if table[at + 2] == 1u32 {
-            total += sum;
-        } else {
-            total -= sum;
-        }
-    }
-    g[to] = total;
 }
 
-/// The vectors of a level: `table` has `(m, p, q)`. Units: `[brackets, states]`.
+/// The gradient in the matrices of elements, with the uses of a level. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn vectors(
-    all: &Array<f32>,
-    of: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
-    let unit = ABSOLUTE_POS;
-    if unit >= place.units {
-        terminate!();
-    }
-    let bracket = first + unit / place.states * 3;
-    let s = unit % place.states;
-    let row = place.entry + s / b * comptime!(b * b) + s % b * b;
-    let state = place.at + s / b * b;
-    let p = table[bracket + 1] as usize;
-    let q = table[bracket + 2] as usize;
-    let mut sum = f32::new(0.0);
-    for k in 0..b {
-        sum += all[q * place.parameters + row + k] * of[p * place.hidden + state + k];
-        sum -= all[p * place.parameters + row + k] * of[q * place.hidden + state + k];
-    }
-    let m = table[bracket] as usize;
-    of[m * place.hidden + place.at + s] = sum;
+pub(crate) fn matrices_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
+    let own = entry_of(place, b);
+    let total = commutator_back(all, g, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.parameters + own.at;
+    g[at] = total;
 }
 
-/// `g_X += sum sign A_Y^T g_m` over the brackets of a level that `X` is part of; the sign is the other one of [`matrices_back`].
-///
-/// Units: `[elements, states]`.
+/// The gradient in the matrices of channels. Units: `[channels, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn vectors_back(
-    all: &Array<f32>,
-    g: &mut Array<f32>,
-    table: &Array<u32>,
-    first: usize,
-    place: &Place,
-    #[comptime] b: usize,
-) {
-    let unit = ABSOLUTE_POS;
-    if unit >= place.units {
-        terminate!();
-    }
-    let element = first + unit / place.states * 3;
-    let s = unit % place.states;
-    let column = place.entry + s / b * comptime!(b * b) + s % b;
-    let state = place.at + s / b * b;
-    let to = table[element] as usize * place.hidden + place.at + s;
-    let mut total = g[to];
-    for using in table[element + 1]..table[element + 2] {
-        let at = using as usize * 3;
-        let m = table[at] as usize * place.hidden + state;
-        let y = table[at + 1] as usize * place.parameters + column;
-        let sum = transposed(all, g, y, m, b);
-        if table[at + 2] == 1u32 {
-            total -= sum;
-        } else {
-            total += sum;
-        }
-    }
-    g[to] = total;
-}
-
-/// The gradient in matrices of that in vectors, over all levels at once: `sum sign g_m c_Y^T`. Elements that are part of nothing have none.
-///
-/// Units: `[elements, entries]`.
-#[cube(launch_unchecked)]
-pub(crate) fn outer(
-    of: &Array<f32>,
+pub(crate) fn pair_matrices_back(
+    a: &Array<f32>,
     g: &Array<f32>,
     out: &mut Array<f32>,
     table: &Array<u32>,
-    first: usize,
     place: &Place,
     #[comptime] b: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= place.units {
-        terminate!();
+    let own = entry_of(place, b);
+    out[own.item * place.parameters + own.at] = commutator_back(a, g, table, own.record, &own, b);
+}
+
+/// The vectors of a level. Units: `[brackets, states]`.
+#[cube(launch_unchecked)]
+pub(crate) fn vectors(all: &Array<f32>, v: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
+    let own = state_of(place, b);
+    let value = vector(all, v, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.hidden + own.at;
+    v[at] = value;
+}
+
+/// All vectors from those of channels. Units: `[elements, states]`.
+#[cube(launch_unchecked)]
+pub(crate) fn pair_vectors(
+    a: &Array<f32>,
+    v: &Array<f32>,
+    out: &mut Array<f32>,
+    table: &Array<u32>,
+    place: &Place,
+    #[comptime] b: usize,
+) {
+    let own = state_of(place, b);
+    let to = own.item * place.hidden + own.at;
+    if own.item < place.channels {
+        out[to] = v[to];
+    } else {
+        out[to] = vector(a, v, table, place.first + (own.item - place.channels) * 3, &own, b);
     }
-    let element = first + unit / place.entries * 3;
-    let e = unit % place.entries;
-    let size = comptime!(b * b);
-    let state = place.at + e / size * b;
-    let r = e % size / b;
-    let c = e % b;
+}
+
+/// The gradient in the vectors of elements, with the uses of a level. Units: `[elements, states]`.
+#[cube(launch_unchecked)]
+pub(crate) fn vectors_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
+    let own = state_of(place, b);
+    let total = vector_back(all, g, table, own.record, &own, b);
+    let at = table[own.record] as usize * place.hidden + own.at;
+    g[at] = total;
+}
+
+/// The gradient in the vectors of channels. Units: `[channels, states]`.
+#[cube(launch_unchecked)]
+pub(crate) fn pair_vectors_back(
+    a: &Array<f32>,
+    g: &Array<f32>,
+    out: &mut Array<f32>,
+    table: &Array<u32>,
+    place: &Place,
+    #[comptime] b: usize,
+) {
+    let own = state_of(place, b);
+    out[own.item * place.hidden + own.at] = vector_back(a, g, table, own.record, &own, b);
+}
+
+/// The gradient in matrices of that in vectors, with all uses at once: `sum sign g_m v_Y^T`; 0 for elements that are part of nothing. Units: `[elements, entries]`.
+#[cube(launch_unchecked)]
+pub(crate) fn outer(
+    v: &Array<f32>,
+    g: &Array<f32>,
+    out: &mut Array<f32>,
+    table: &Array<u32>,
+    place: &Place,
+    #[comptime] b: usize,
+) {
+    let own = entry_of(place, b);
     let mut total = f32::new(0.0);
-    for using in table[element + 1]..table[element + 2] {
+    for using in table[own.record + 1]..table[own.record + 2] {
         let at = using as usize * 3;
-        let own = g[table[at] as usize * place.hidden + state + r] * of[table[at + 1] as usize * place.hidden + state + c];
-        if table[at + 2] == 1u32 {
-            total += own;
-        } else {
-            total -= own;
-        }
+        let m = table[at] as usize * place.hidden + own.state;
+        let y = table[at + 1] as usize * place.hidden + own.state;
+        total = add(total, g[m + own.r] * v[y + own.c], table[at + 2] == 1u32);
     }
-    let x = table[element] as usize;
-    out[x * place.parameters + place.entry + e] = total;
+    let at = table[own.record] as usize * place.parameters + own.at;
+    out[at] = total;
 }

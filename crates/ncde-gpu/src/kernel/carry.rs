@@ -5,7 +5,41 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::{copy, fetch, put, unit_below, zeros};
 use crate::sizes::Sizes;
+
+/// The chunks of one block and column of a series that are one group.
+#[derive(CubeType)]
+struct Group {
+    block: usize,
+    column: usize,
+    /// Counted over all series.
+    number: usize,
+    /// The first chunk of the series, counted over all series.
+    begin: usize,
+    /// The first chunk of the group, and the end, counted within the series.
+    first: usize,
+    end: usize,
+}
+
+/// That of a unit of `[batch, groups, columns, blocks]`.
+#[cube]
+fn group_of(unit: usize, group: usize, columns: usize, sizes: &Sizes) -> Group {
+    let groups = (sizes.chunks + group - 1) / group;
+    let block = unit % sizes.count;
+    let column = unit / sizes.count % columns;
+    let number = unit / (sizes.count * columns);
+    let begin = number / groups * sizes.chunks;
+    let first = number % groups * group;
+    let end = min(first + group, sizes.chunks);
+    Group { block, column, number, begin, first, end }
+}
+
+/// Where a block of a column lies at the end of a chunk.
+#[cube]
+fn end_of(of: &Group, place: usize, sizes: &Sizes, #[comptime] b: usize) -> usize {
+    ((place * sizes.columns + of.column) * sizes.count + of.block) * b
+}
 
 /// How many products a unit reads at once, so that it waits for all of them together.
 const fn deep(b: usize) -> usize {
@@ -60,10 +94,7 @@ fn load_sum(
     #[comptime] b: usize,
 ) {
     let base = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b;
-    #[unroll]
-    for r in 0..b {
-        q[r] = products[base + r];
-    }
+    fetch(products, base, q, b);
 }
 
 /// `h = P h + q` with one of the products that were read.
@@ -78,10 +109,7 @@ fn push(p: &Array<f32>, #[comptime] i: usize, q: &Array<f32>, h: &mut Array<f32>
             next[r] += p[(i * b + c) * b + r] * h[c];
         }
     }
-    #[unroll]
-    for r in 0..b {
-        h[r] = next[r];
-    }
+    copy(&next, h, b);
 }
 
 /// `l = P^T l + r` with one of the products that were read.
@@ -96,10 +124,7 @@ fn pull(p: &Array<f32>, #[comptime] i: usize, own: &Array<f32>, l: &mut Array<f3
             next[c] += p[(i * b + c) * b + r] * l[r];
         }
     }
-    #[unroll]
-    for r in 0..b {
-        l[r] = next[r];
-    }
+    copy(&next, l, b);
 }
 
 /// The products of groups of chunks, and what affine inputs add up to in them. (The last chunk of a series has no product and needs none.)
@@ -114,41 +139,31 @@ pub(crate) fn fold(
     #[comptime] b: usize,
     #[comptime] affine: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let groups = (sizes.chunks + group - 1) / group;
-    let block = unit % sizes.count;
-    let mut wide = b.runtime();
+    let unit = unit_below(sizes.units);
+    let mut columns = b.runtime();
     if comptime!(affine) {
-        wide += sizes.columns;
+        columns += sizes.columns;
     }
-    let column = unit / sizes.count % wide;
-    let own = unit / (sizes.count * wide);
-    let series = own / groups;
-    let first = own % groups * group;
+    let of = group_of(unit, group, columns, sizes);
     let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    let mut q = Array::<f32>::new(b);
-    let mut x = Array::<f32>::new(b);
+    let mut q = zeros(b);
+    let mut x = zeros(b);
     #[unroll]
     for r in 0..b {
-        q[r] = f32::new(0.0);
-        x[r] = f32::new(0.0);
-        if column == r {
+        if of.column == r {
             x[r] = f32::new(1.0);
         }
     }
-    let end = min(first + group, sizes.chunks - 1);
-    let mut chunk = first;
+    let end = min(of.end, sizes.chunks - 1);
+    let mut chunk = of.first;
     while chunk < end {
-        load(products, series * sizes.chunks + chunk, end - chunk, block, sizes, &mut p, b, false);
+        load(products, of.begin + chunk, end - chunk, of.block, sizes, &mut p, b, false);
         #[unroll]
         for i in 0..comptime!(deep(b)) {
             if chunk < end {
                 if comptime!(affine) {
-                    if column >= b {
-                        load_sum(products, series * sizes.chunks + chunk, column - b, block, sizes, &mut q, b);
+                    if of.column >= b {
+                        load_sum(products, of.begin + chunk, of.column - b, of.block, sizes, &mut q, b);
                     }
                 }
                 push(&p, i, &q, &mut x, b);
@@ -156,11 +171,7 @@ pub(crate) fn fold(
             }
         }
     }
-    let to = ((own * (b + sizes.columns) + column) * sizes.count + block) * b;
-    #[unroll]
-    for r in 0..b {
-        out[to + r] = x[r];
-    }
+    put(&x, out, ((of.number * (b + sizes.columns) + of.column) * sizes.count + of.block) * b, b);
 }
 
 /// What the chunks of a group contribute to the gradient at its beginning.
@@ -175,54 +186,31 @@ pub(crate) fn fold_back(
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let groups = (sizes.chunks + group - 1) / group;
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let own = unit / (sizes.count * sizes.columns);
-    let series = own / groups;
-    let first = own % groups * group;
-    let count = min(group, sizes.chunks - first);
+    let unit = unit_below(sizes.units);
+    let of = group_of(unit, group, sizes.columns, sizes);
     let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
     let mut r_c = Array::<f32>::new(b);
-    let mut l = Array::<f32>::new(b);
-    #[unroll]
-    for r in 0..b {
-        l[r] = f32::new(0.0);
-    }
-    let mut left = count;
+    let mut l = zeros(b);
+    let mut left = of.end - of.first;
     while left > 0 {
-        let last = series * sizes.chunks + first + left - 1;
-        load(products, last, left, block, sizes, &mut p, b, true);
+        let last = of.begin + of.first + left - 1;
+        load(products, last, left, of.block, sizes, &mut p, b, true);
         #[unroll]
         for i in 0..comptime!(deep(b)) {
             if left > 0 {
-                let chunk = first + left - 1;
-                let from = (((series * sizes.chunks + chunk) * sizes.columns + column) * sizes.count + block) * b;
-                #[unroll]
-                for r in 0..b {
-                    r_c[r] = lambda[from + r];
-                }
+                let chunk = of.first + left - 1;
+                fetch(lambda, end_of(&of, of.begin + chunk, sizes, b), &mut r_c, b);
                 // Of the last chunk there is no product; nothing comes after it.
                 if chunk + 1 < sizes.chunks {
                     pull(&p, i, &r_c, &mut l, b);
                 } else {
-                    #[unroll]
-                    for r in 0..b {
-                        l[r] = r_c[r];
-                    }
+                    copy(&r_c, &mut l, b);
                 }
                 left -= 1;
             }
         }
     }
-    #[unroll]
-    for r in 0..b {
-        out[unit * b + r] = l[r];
-    }
+    put(&l, out, unit * b, b);
 }
 
 /// The state at the beginning of every chunk, from that at the beginning of its group, or from `h_0`.
@@ -239,44 +227,27 @@ pub(crate) fn carry(
     #[comptime] affine: bool,
     #[comptime] grouped: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let groups = (sizes.chunks + group - 1) / group;
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let own = unit / (sizes.count * sizes.columns);
-    let series = own / groups;
-    let first = own % groups * group;
+    let unit = unit_below(sizes.units);
+    let of = group_of(unit, group, sizes.columns, sizes);
     let mut h = Array::<f32>::new(b);
     let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    let mut q = Array::<f32>::new(b);
+    let mut q = zeros(b);
     let mut from = unit * b;
     if comptime!(!grouped) {
-        from = (series * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
+        from = (of.begin / sizes.chunks * sizes.columns + of.column) * sizes.hidden + sizes.at + of.block * b;
     }
-    #[unroll]
-    for r in 0..b {
-        h[r] = initial[from + r];
-        q[r] = f32::new(0.0);
-    }
-    let end = min(first + group, sizes.chunks);
-    let mut chunk = first;
-    while chunk < end {
-        load(products, series * sizes.chunks + chunk, end - chunk, block, sizes, &mut p, b, false);
+    fetch(initial, from, &mut h, b);
+    let mut chunk = of.first;
+    while chunk < of.end {
+        load(products, of.begin + chunk, of.end - chunk, of.block, sizes, &mut p, b, false);
         #[unroll]
         for i in 0..comptime!(deep(b)) {
-            if chunk < end {
-                let place = series * sizes.chunks + chunk;
-                let to = ((place * sizes.columns + column) * sizes.count + block) * b;
-                #[unroll]
-                for r in 0..b {
-                    starts[to + r] = h[r];
-                }
-                if chunk + 1 < end {
+            if chunk < of.end {
+                let place = of.begin + chunk;
+                put(&h, starts, end_of(&of, place, sizes, b), b);
+                if chunk + 1 < of.end {
                     if comptime!(affine) {
-                        load_sum(products, place, column, block, sizes, &mut q, b);
+                        load_sum(products, place, of.column, of.block, sizes, &mut q, b);
                     }
                     push(&p, i, &q, &mut h, b);
                 }
@@ -299,57 +270,40 @@ pub(crate) fn carry_back(
     #[comptime] b: usize,
     #[comptime] grouped: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let groups = (sizes.chunks + group - 1) / group;
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let own = unit / (sizes.count * sizes.columns);
-    let series = own / groups;
-    let first = own % groups * group;
-    let count = min(group, sizes.chunks - first);
-    let mut l = Array::<f32>::new(b);
+    let unit = unit_below(sizes.units);
+    let of = group_of(unit, group, sizes.columns, sizes);
+    let mut l = zeros(b);
     let mut r_c = Array::<f32>::new(b);
     let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    #[unroll]
-    for r in 0..b {
-        l[r] = f32::new(0.0);
-        if comptime!(grouped) {
-            l[r] = ends[unit * b + r];
-        }
+    if comptime!(grouped) {
+        fetch(ends, unit * b, &mut l, b);
     }
-    let mut left = count;
+    let mut left = of.end - of.first;
     while left > 0 {
-        let last = series * sizes.chunks + first + left - 1;
-        load(products, last, left, block, sizes, &mut p, b, true);
-        let mut own_r = Array::<f32>::new(comptime!(deep(b) * b));
+        let last = of.begin + of.first + left - 1;
+        load(products, last, left, of.block, sizes, &mut p, b, true);
+        let mut contributed = Array::<f32>::new(comptime!(deep(b) * b));
         #[unroll]
         for i in 0..comptime!(deep(b)) {
-            let place = last - min(i.runtime(), left - 1);
+            let from = end_of(&of, last - min(i.runtime(), left - 1), sizes, b);
             #[unroll]
             for r in 0..b {
-                own_r[i * b + r] = lambda[((place * sizes.columns + column) * sizes.count + block) * b + r];
+                contributed[i * b + r] = lambda[from + r];
             }
         }
         #[unroll]
         for i in 0..comptime!(deep(b)) {
             if left > 0 {
-                let chunk = first + left - 1;
-                let to = (((series * sizes.chunks + chunk) * sizes.columns + column) * sizes.count + block) * b;
+                let chunk = of.first + left - 1;
                 #[unroll]
                 for r in 0..b {
-                    r_c[r] = own_r[i * b + r];
-                    lambda[to + r] = l[r];
+                    r_c[r] = contributed[i * b + r];
                 }
+                put(&l, lambda, end_of(&of, of.begin + chunk, sizes, b), b);
                 if chunk + 1 < sizes.chunks {
                     pull(&p, i, &r_c, &mut l, b);
                 } else {
-                    #[unroll]
-                    for r in 0..b {
-                        l[r] = r_c[r];
-                    }
+                    copy(&r_c, &mut l, b);
                 }
                 left -= 1;
             }
@@ -362,10 +316,7 @@ pub(crate) fn carry_back(
 /// Units: `[batch, columns, blocks]`.
 #[cube(launch_unchecked)]
 pub(crate) fn first(lambda: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
     let column = unit / sizes.count % sizes.columns;
     let series = unit / (sizes.count * sizes.columns);

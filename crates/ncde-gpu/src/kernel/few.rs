@@ -10,8 +10,9 @@
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::small::{build, fetch, keep, put, read};
+use crate::kernel::small::{build, keep, read};
 use crate::kernel::step::{advance, reverse};
+use crate::kernel::unit::{copy, fetch, fill, put, unit_below};
 use crate::sizes::Sizes;
 
 /// The most numbers of `A` that a unit keeps.
@@ -37,10 +38,7 @@ pub(crate) fn products(
     #[comptime] few: usize,
     #[comptime] own: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
     let parts = comptime!(b / own);
     let mut wide = parts.runtime();
@@ -100,10 +98,7 @@ pub(crate) fn products(
         }
     } else {
         let column = part - parts;
-        #[unroll]
-        for r in 0..b {
-            x[r] = f32::new(0.0);
-        }
+        fill(&mut x, f32::new(0.0), b);
         for t in first..end {
             build(&next, &kept, &mut m, few, b);
             read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
@@ -143,10 +138,7 @@ pub(crate) fn differentiate(
     #[comptime] of_coefficients: bool,
     #[comptime] plane: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
     let split = unit / sizes.count;
     let splits = (sizes.chunks + each - 1) / each;
@@ -183,10 +175,7 @@ pub(crate) fn differentiate(
         fetch(lambda, end, &mut l, b);
         // Nothing comes after the only chunk.
         if sizes.chunks == 1 {
-            #[unroll]
-            for r in 0..b {
-                l[r] = f32::new(0.0);
-            }
+            fill(&mut l, f32::new(0.0), b);
         }
         let t_0 = chunk * sizes.chunk;
         let steps = min(sizes.chunk, sizes.length - t_0);
@@ -197,14 +186,8 @@ pub(crate) fn differentiate(
         for k in 0..steps {
             let s = steps - 1 - k;
             let t = t_0 + s;
-            #[unroll]
-            for e in 0..comptime!(b * b) {
-                dm[e] = f32::new(0.0);
-            }
-            #[unroll]
-            for k in 0..few {
-                own_lambda[k] = next[k];
-            }
+            fill(&mut dm, f32::new(0.0), comptime!(b * b));
+            copy(&next, &mut own_lambda, few);
             #[unroll]
             for r in 0..b {
                 d_added[r] = f32::new(0.0);
@@ -329,10 +312,7 @@ fn before(
 /// Units: one for each coefficient.
 #[cube(launch_unchecked)]
 pub(crate) fn join(parts: &Array<f32>, out: &mut Array<f32>, planes: usize, add: u32, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let mut sum = f32::new(0.0);
     for plane in 0..planes {
         sum += parts[unit * planes + plane];

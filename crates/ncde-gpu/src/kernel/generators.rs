@@ -9,6 +9,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::team::over_lanes;
+use crate::kernel::unit::{cube_below, cube_number, fill, unit_below, zeros};
 use crate::sizes::{Sizes, row_of};
 
 /// Rows that one unit of [`form`] computes.
@@ -57,10 +59,7 @@ pub(crate) fn permute(
     #[comptime] b: usize,
     #[comptime] order: Order,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let columns = sizes.count * comptime!(b * b);
     out[unit] = a[unit / columns * parameters + entry + place(unit % columns, sizes.count, b, order)];
 }
@@ -81,10 +80,7 @@ fn steps_of(place: usize, sizes: &Sizes) -> (usize, usize) {
 /// Units: `[batch, chunks, steps, coefficients]`.
 #[cube(launch_unchecked)]
 pub(crate) fn coefficients_of(coefficients: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let row = unit / sizes.width;
     let step = row % sizes.steps;
     let (from, count) = steps_of(row / sizes.steps, sizes);
@@ -100,10 +96,7 @@ pub(crate) fn coefficients_of(coefficients: &Array<f32>, out: &mut Array<f32>, s
 /// Units: `[batch, chunks, steps / 8, entries / 4]`.
 #[cube(launch_unchecked)]
 pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let columns = sizes.count * comptime!(b * b);
     let quarter = (columns + comptime!(ENTRIES - 1)) / ENTRIES;
     let groups = (sizes.steps + comptime!(ROWS - 1)) / ROWS;
@@ -124,10 +117,7 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
         for c in 0..ENTRIES {
             entry[c] = min(column + c * quarter, columns - 1);
         }
-        #[unroll]
-        for i in 0..comptime!(ROWS * ENTRIES) {
-            sum[i] = f32::new(0.0);
-        }
+        fill(&mut sum, f32::new(0.0), comptime!(ROWS * ENTRIES));
         for k in 0..sizes.width {
             let mut value = Array::<f32>::new(ENTRIES);
             #[unroll]
@@ -168,10 +158,7 @@ pub(crate) fn contract(
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let columns = sizes.count * comptime!(b * b);
     let groups = (sizes.steps + comptime!(TALL - 1)) / TALL;
     let first = cube % groups * TALL;
@@ -179,11 +166,7 @@ pub(crate) fn contract(
     let channel = CUBE_POS_Z as usize * CHANNELS;
     let unit = UNIT_POS as usize;
     let (from, count) = steps_of(place, sizes);
-    let mut sum = Array::<f32>::new(comptime!(TALL * CHANNELS));
-    #[unroll]
-    for i in 0..comptime!(TALL * CHANNELS) {
-        sum[i] = f32::new(0.0);
-    }
+    let mut sum = zeros(comptime!(TALL * CHANNELS));
     let mut row = Array::<usize>::new(TALL);
     #[unroll]
     for r in 0..TALL {
@@ -264,10 +247,7 @@ pub(crate) fn gather(
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let columns = sizes.count * comptime!(b * b);
     let column = unit % columns;
     let groups = (sizes.width + comptime!(CHANNELS - 1)) / CHANNELS;
@@ -342,7 +322,7 @@ pub(crate) fn collect(
     #[comptime] b: usize,
     #[comptime] order: Order,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let unit = UNIT_POS as usize;
     let at = cube * SUMS + unit % SUMS;
     let lane = unit / SUMS;
@@ -354,15 +334,8 @@ pub(crate) fn collect(
             sum += parts[(turn * LANES + lane) * sizes.width * columns + at];
         }
     }
-    let mut shared = SharedMemory::<f32>::new(comptime!(SUMS * LANES));
-    shared[unit] = sum;
-    sync_cube();
+    let total = over_lanes(sum, SUMS, LANES);
     if unit < SUMS && at < sizes.units {
-        let mut total = f32::new(0.0);
-        #[unroll]
-        for i in 0..LANES {
-            total += shared[i * SUMS + unit];
-        }
         out[at / columns * parameters + entry + place(at % columns, sizes.count, b, order)] = total;
     }
 }

@@ -13,7 +13,6 @@
 //! | `scan` | the elementwise recurrence |
 //! | `generators` | generators and their gradients as matrix products |
 //! | `brackets` | matrices and vectors of brackets |
-//! | `pairs` | the same for brackets of two letters |
 //! | `commutators` | generators of short windows |
 //! | `action` | structures whose matrices act without being formed: states, gradients |
 //! | `permutation` | one-hot columns times a diagonal: choices, states, gradients |
@@ -22,6 +21,7 @@
 //! | `product` | products of matrices |
 //! | `tensor` | the same of rounded numbers, on tensor cores |
 //! | `rows` | what layers do to rows |
+//! | `unit` | which unit or cube this is, arrays in registers |
 //! | `team` | sums and maxima over the units that share a row |
 #![allow(
     clippy::collapsible_if,
@@ -40,7 +40,6 @@ pub(crate) mod few;
 pub(crate) mod generators;
 pub(crate) mod middle;
 pub(crate) mod neural;
-pub(crate) mod pairs;
 pub(crate) mod permutation;
 pub(crate) mod place;
 pub(crate) mod product;
@@ -52,4 +51,5 @@ pub(crate) mod small;
 pub(crate) mod step;
 pub(crate) mod team;
 pub(crate) mod tensor;
+pub(crate) mod unit;
 pub(crate) mod wide;

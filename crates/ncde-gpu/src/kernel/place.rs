@@ -5,15 +5,18 @@ use cubecl::prelude::*;
 use crate::kernel::wide::Purpose;
 use crate::sizes::Sizes;
 
-/// One block of one column of a chunk.
+/// One block of one column of a chunk. Entries are those of the block's first state.
 #[derive(CubeType)]
 pub(crate) struct Place {
     pub(crate) block: usize,
     /// Counted over all series.
     pub(crate) chunk: usize,
-    /// The first entry of the block in the states, at the beginning of the series.
+    /// In the states at the beginning of the series, and from step to step.
     pub(crate) base: usize,
-    /// The same at the ends of chunks.
+    pub(crate) stride: usize,
+    /// In the initial states.
+    pub(crate) initial: usize,
+    /// At the ends of chunks.
     pub(crate) end: usize,
     /// The first step.
     pub(crate) t_0: usize,
@@ -30,18 +33,39 @@ pub(crate) fn place_of(
     #[comptime] b: usize,
     #[comptime] purpose: Purpose,
 ) -> Place {
-    let block = own % sizes.count;
     let column = own / sizes.count % sizes.columns;
     let chunk = own / (sizes.count * sizes.columns);
+    locate(own % sizes.count, column, chunk, lengths, sizes, b, comptime!(purpose == Purpose::Sum))
+}
+
+/// That of number `own` of `[batch, chunks, blocks]`, of a given column.
+#[cube]
+pub(crate) fn column_of(own: usize, column: usize, lengths: &Array<u32>, sizes: &Sizes, #[comptime] b: usize) -> Place {
+    locate(own % sizes.count, column, own / sizes.count, lengths, sizes, b, false)
+}
+
+#[cube]
+fn locate(
+    block: usize,
+    column: usize,
+    chunk: usize,
+    lengths: &Array<u32>,
+    sizes: &Sizes,
+    #[comptime] b: usize,
+    #[comptime] of_sum: bool,
+) -> Place {
     let series = chunk / sizes.chunks;
-    let base = (series * sizes.length * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
-    let mut end = own * b;
-    if comptime!(purpose == Purpose::Sum) {
+    let stride = sizes.columns * sizes.hidden;
+    let within = column * sizes.hidden + sizes.at + block * b;
+    let base = series * sizes.length * stride + within;
+    let initial = series * stride + within;
+    let mut end = ((chunk * sizes.columns + column) * sizes.count + block) * b;
+    if comptime!(of_sum) {
         end = ((chunk * (b + sizes.columns) + b + column) * sizes.count + block) * b;
     }
     let t_0 = chunk % sizes.chunks * sizes.chunk + sizes.first;
     let length = lengths[series] as usize;
-    Place { block, chunk, base, end, t_0, length }
+    Place { block, chunk, base, stride, initial, end, t_0, length }
 }
 
 /// Entry `r` of the vector that a walk begins with.

@@ -10,6 +10,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::cube_number;
+
 /// Units along each side of a cube.
 pub(crate) const UNITS: usize = 16;
 /// Rows or columns of a part of a tile: four for each unit.
@@ -34,6 +36,50 @@ pub(crate) struct Product {
     pub(crate) sums: usize,
 }
 
+/// What a cube computes: a tile that begins at row `top` and column `first`, from steps `begin..end` of `k`.
+#[derive(CubeType)]
+pub(super) struct Tile {
+    pub(super) top: usize,
+    pub(super) first: usize,
+    pub(super) split: usize,
+    pub(super) begin: usize,
+    pub(super) end: usize,
+}
+
+/// That of this cube, of so many rows and columns; a cube without work ends here.
+#[cube]
+pub(super) fn tile_of(of: &Product, #[comptime] rows: usize, #[comptime] columns: usize) -> Tile {
+    let cube = cube_number();
+    let across = (of.columns + comptime!(columns - 1)) / columns;
+    let top = cube / across * rows;
+    let first = cube % across * columns;
+    if top >= of.rows {
+        terminate!();
+    }
+    let split = CUBE_POS_Z as usize;
+    let begin = split * of.each;
+    let end = min(begin + of.each, of.inner);
+    Tile { top, first, split, begin, end }
+}
+
+/// The place of number `e` of this cube among those along the side of a tile, and along `k`; neighbouring units read neighbouring numbers, whichever way the operand lies.
+#[cube]
+pub(super) fn place(
+    #[comptime] first: usize,
+    #[comptime] side: usize,
+    #[comptime] deep: usize,
+    #[comptime] by_rows: bool,
+) -> (usize, usize) {
+    let e = UNIT_POS as usize + first;
+    let mut along = e % side;
+    let mut k = e / side;
+    if comptime!(by_rows) {
+        along = e / deep;
+        k = e % deep;
+    }
+    (along, k)
+}
+
 /// Cubes: tiles of `tall` and `broad` parts, row by row, in x and y; splits in z.
 #[cube(launch_unchecked)]
 pub(crate) fn multiply<N: Size>(
@@ -49,19 +95,12 @@ pub(crate) fn multiply<N: Size>(
     #[comptime] a_by_rows: bool,
     #[comptime] b_by_rows: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    let across = (of.columns + comptime!(PART * broad - 1)) / comptime!(PART * broad);
-    let top = cube / across * comptime!(PART * tall);
-    let first = cube % across * comptime!(PART * broad);
-    if top >= of.rows {
-        terminate!();
-    }
+    let tile = tile_of(of, comptime!(PART * tall), comptime!(PART * broad));
+    let (top, first, split) = (tile.top, tile.first, tile.split);
+    let (begin, end) = (tile.begin, tile.end);
     let unit = UNIT_POS as usize;
     let y = unit / UNITS;
     let x = unit % UNITS;
-    let split = CUBE_POS_Z as usize;
-    let begin = split * of.each;
-    let end = min(begin + of.each, of.inner);
     // A four more than is used, so that units that write one after the other ask other banks.
     let mut left = SharedMemory::<Vector<f32, N>>::new(comptime!(DEEP * (UNITS * tall + 1)));
     let mut right = SharedMemory::<Vector<f32, N>>::new(comptime!(DEEP * (UNITS * broad + 1)));
@@ -84,12 +123,12 @@ pub(crate) fn multiply<N: Size>(
         let from = begin + turn * DEEP;
         #[unroll]
         for part in 0..tall {
-            let (side, k) = place(part, tall, a_by_rows);
+            let (side, k) = place(comptime!(part * UNITS * UNITS), comptime!(UNITS * tall), DEEP, a_by_rows);
             left[k * comptime!(UNITS * tall + 1) + side] = next_left[part];
         }
         #[unroll]
         for part in 0..broad {
-            let (side, k) = place(part, broad, !b_by_rows);
+            let (side, k) = place(comptime!(part * UNITS * UNITS), comptime!(UNITS * broad), DEEP, !b_by_rows);
             right[k * comptime!(UNITS * broad + 1) + side] = next_right[part];
         }
         sync_cube();
@@ -157,19 +196,6 @@ pub(crate) fn multiply<N: Size>(
     }
 }
 
-/// Four `part` of this unit: its place among the fours along the side of a tile, and along `k`; neighbouring units read neighbouring numbers, whichever way the operand lies.
-#[cube]
-fn place(#[comptime] part: usize, #[comptime] parts: usize, #[comptime] by_rows: bool) -> (usize, usize) {
-    let e = UNIT_POS as usize + comptime!(part * UNITS * UNITS);
-    let mut side = e % comptime!(UNITS * parts);
-    let mut k = e / comptime!(UNITS * parts);
-    if comptime!(by_rows) {
-        side = e / DEEP;
-        k = e % DEEP;
-    }
-    (side, k)
-}
-
 /// The fours of this unit from memory; 0 outside the matrix. Ranges: where the tile begins and the matrix ends, along its side and along `k`; strides along both.
 #[cube]
 fn fetch<N: Size>(
@@ -183,7 +209,7 @@ fn fetch<N: Size>(
 ) {
     #[unroll]
     for part in 0..parts {
-        let (side, k) = place(part, parts, by_rows);
+        let (side, k) = place(comptime!(part * UNITS * UNITS), comptime!(UNITS * parts), DEEP, by_rows);
         let mut four = Vector::<f32, N>::new(0.0);
         if inner.0 + k < inner.1 {
             #[unroll]

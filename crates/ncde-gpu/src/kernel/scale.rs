@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// Units: one for each `N` numbers.
 #[cube(launch_unchecked)]
 pub(crate) fn scale<N: Size>(x: &Array<Vector<f32, N>>, out: &mut Array<Vector<f32, N>>, factor: f32, units: usize) {
@@ -13,10 +15,7 @@ pub(crate) fn scale<N: Size>(x: &Array<Vector<f32, N>>, out: &mut Array<Vector<f
 /// `(first, factor x)` for rows `x` of `width` numbers. Units: `[rows, width + 1]`.
 #[cube(launch_unchecked)]
 pub(crate) fn prepend(x: &Array<f32>, out: &mut Array<f32>, first: f32, factor: f32, width: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let row = unit / (width + 1);
     let c = unit % (width + 1);
     let mut value = first;
@@ -29,10 +28,7 @@ pub(crate) fn prepend(x: &Array<f32>, out: &mut Array<f32>, first: f32, factor: 
 /// `factor x` for rows `(anything, x)`. Units: `[rows, width]`.
 #[cube(launch_unchecked)]
 pub(crate) fn behind(x: &Array<f32>, out: &mut Array<f32>, factor: f32, width: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     out[unit] = factor * x[unit / width * (width + 1) + unit % width + 1];
 }
 
@@ -47,10 +43,7 @@ pub(crate) fn by_columns(
     units: usize,
     #[comptime] has_shift: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let mut value = x[unit];
     if comptime!(has_shift) {
         value -= shift[unit % width];

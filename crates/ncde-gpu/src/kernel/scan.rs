@@ -9,6 +9,20 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::{fill, unit_below, zeros};
+
+/// The sizes of a launch over the chunks of all series.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) length: usize,
+    /// Numbers of a row, complex ones counted once.
+    pub(crate) width: usize,
+    /// Steps of a chunk, and chunks of a series.
+    pub(crate) chunk: usize,
+    pub(crate) chunks: usize,
+    pub(crate) units: usize,
+}
+
 /// How many chunks are read at once on the way from chunk to chunk, so that a unit waits for all of them together.
 const DEEP: usize = 8;
 
@@ -45,15 +59,6 @@ fn store(x: &Array<f32>, to: &mut Array<f32>, at: usize, width: usize, #[comptim
     }
 }
 
-#[cube]
-fn fill(x: &mut Array<f32>, re: f32, #[comptime] parts: usize) {
-    #[unroll]
-    for p in 0..parts {
-        x[p] = f32::new(0.0);
-    }
-    x[0] = re;
-}
-
 /// The product of each chunk and its end from zero; in reverse from its last step to its first, with `w` in the place of `b`.
 ///
 /// Units: `[batch, chunks, width]`; products and ends: `[batch, chunks, parts, width]`.
@@ -63,38 +68,29 @@ pub(crate) fn ends(
     b: &Array<f32>,
     products: &mut Array<f32>,
     ends: &mut Array<f32>,
-    length: usize,
-    width: usize,
-    chunk: usize,
-    chunks: usize,
-    units: usize,
+    sizes: &Sizes,
     #[comptime] parts: usize,
     #[comptime] back: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
-    let number = unit % width;
-    let place = unit / width;
-    let first = place % chunks * chunk;
-    let count = min(chunk, length - first);
+    let unit = unit_below(sizes.units);
+    let number = unit % sizes.width;
+    let place = unit / sizes.width;
+    let first = place % sizes.chunks * sizes.chunk;
+    let count = min(sizes.chunk, sizes.length - first);
     let mut own = Array::<f32>::new(parts);
     let mut added = Array::<f32>::new(parts);
-    let mut product = Array::<f32>::new(parts);
-    let mut end = Array::<f32>::new(parts);
-    let mut zero = Array::<f32>::new(parts);
-    fill(&mut product, f32::new(1.0), parts);
-    fill(&mut end, f32::new(0.0), parts);
-    fill(&mut zero, f32::new(0.0), parts);
+    let mut product = zeros(parts);
+    product[0] = f32::new(1.0);
+    let mut end = zeros(parts);
+    let zero = zeros(parts);
     for turn in 0..count {
         let mut t = first + turn;
         if comptime!(back) {
             t = first + count - 1 - turn;
         }
-        let at = (place / chunks * length + t) * parts * width + number;
-        load(a, at, width, &mut own, parts);
-        load(b, at, width, &mut added, parts);
+        let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
+        load(a, at, sizes.width, &mut own, parts);
+        load(b, at, sizes.width, &mut added, parts);
         if comptime!(back) {
             #[unroll]
             for p in 0..parts {
@@ -106,9 +102,9 @@ pub(crate) fn ends(
         }
         advance(&mut product, &own, &zero, parts, back);
     }
-    let at = place * parts * width + number;
-    store(&product, products, at, width, parts);
-    store(&end, ends, at, width, parts);
+    let at = place * parts * sizes.width + number;
+    store(&product, products, at, sizes.width, parts);
+    store(&end, ends, at, sizes.width, parts);
 }
 
 /// What each chunk begins with, in the place of its end from zero: from the state before all, or in reverse from 0 at the last chunk.
@@ -119,16 +115,13 @@ pub(crate) fn carry(
     products: &Array<f32>,
     ends: &mut Array<f32>,
     initial: &Array<f32>,
-    width: usize,
-    chunks: usize,
-    units: usize,
+    sizes: &Sizes,
     #[comptime] parts: usize,
     #[comptime] back: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
+    let width = sizes.width;
+    let chunks = sizes.chunks;
     let number = unit % width;
     let series = unit / width;
     let mut state = Array::<f32>::new(parts);
@@ -186,30 +179,23 @@ pub(crate) fn states(
     b: &Array<f32>,
     starts: &Array<f32>,
     out: &mut Array<f32>,
-    length: usize,
-    width: usize,
-    chunk: usize,
-    chunks: usize,
-    units: usize,
+    sizes: &Sizes,
     #[comptime] parts: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
-    let number = unit % width;
-    let place = unit / width;
-    let first = place % chunks * chunk;
+    let unit = unit_below(sizes.units);
+    let number = unit % sizes.width;
+    let place = unit / sizes.width;
+    let first = place % sizes.chunks * sizes.chunk;
     let mut own = Array::<f32>::new(parts);
     let mut added = Array::<f32>::new(parts);
     let mut state = Array::<f32>::new(parts);
-    load(starts, place * parts * width + number, width, &mut state, parts);
-    for t in first..min(first + chunk, length) {
-        let at = (place / chunks * length + t) * parts * width + number;
-        load(a, at, width, &mut own, parts);
-        load(b, at, width, &mut added, parts);
+    load(starts, place * parts * sizes.width + number, sizes.width, &mut state, parts);
+    for t in first..min(first + sizes.chunk, sizes.length) {
+        let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
+        load(a, at, sizes.width, &mut own, parts);
+        load(b, at, sizes.width, &mut added, parts);
         advance(&mut state, &own, &added, parts, false);
-        store(&state, out, at, width, parts);
+        store(&state, out, at, sizes.width, parts);
     }
 }
 
@@ -226,51 +212,43 @@ pub(crate) fn gradients(
     da: &mut Array<f32>,
     db: &mut Array<f32>,
     d_initial: &mut Array<f32>,
-    length: usize,
-    width: usize,
-    chunk: usize,
-    chunks: usize,
-    units: usize,
+    sizes: &Sizes,
     #[comptime] parts: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
-    let number = unit % width;
-    let place = unit / width;
-    let series = place / chunks;
-    let first = place % chunks * chunk;
-    let count = min(chunk, length - first);
-    let row = parts * width;
+    let unit = unit_below(sizes.units);
+    let number = unit % sizes.width;
+    let place = unit / sizes.width;
+    let series = place / sizes.chunks;
+    let first = place % sizes.chunks * sizes.chunk;
+    let count = min(sizes.chunk, sizes.length - first);
+    let row = parts * sizes.width;
     let mut own = Array::<f32>::new(parts);
     let mut before = Array::<f32>::new(parts);
     let mut g = Array::<f32>::new(parts);
     let mut r = Array::<f32>::new(parts);
-    let mut zero = Array::<f32>::new(parts);
-    fill(&mut zero, f32::new(0.0), parts);
-    load(carried, place * row + number, width, &mut r, parts);
+    let zero = zeros(parts);
+    load(carried, place * row + number, sizes.width, &mut r, parts);
     for turn in 0..count {
         let t = first + count - 1 - turn;
-        let at = (series * length + t) * row + number;
-        load(a, at, width, &mut own, parts);
-        load(w, at, width, &mut g, parts);
+        let at = (series * sizes.length + t) * row + number;
+        load(a, at, sizes.width, &mut own, parts);
+        load(w, at, sizes.width, &mut g, parts);
         if t == 0 {
-            load(initial, series * row + number, width, &mut before, parts);
+            load(initial, series * row + number, sizes.width, &mut before, parts);
         } else {
-            load(h, at - row, width, &mut before, parts);
+            load(h, at - row, sizes.width, &mut before, parts);
         }
         #[unroll]
         for p in 0..parts {
             g[p] += r[p];
             r[p] = g[p];
         }
-        store(&g, db, at, width, parts);
+        store(&g, db, at, sizes.width, parts);
         advance(&mut r, &own, &zero, parts, true);
         advance(&mut g, &before, &zero, parts, true);
-        store(&g, da, at, width, parts);
+        store(&g, da, at, sizes.width, parts);
     }
     if first == 0 {
-        store(&r, d_initial, series * row + number, width, parts);
+        store(&r, d_initial, series * row + number, sizes.width, parts);
     }
 }

@@ -6,7 +6,10 @@
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
+use crate::kernel::place::{column_of, place_of};
 use crate::kernel::step::{advance, reverse};
+use crate::kernel::unit::{add, fetch, fill, put, unit_below, zeros};
+use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
 
 /// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
@@ -74,24 +77,6 @@ pub(crate) fn build(read: &Array<f32>, kept: &Array<f32>, m: &mut Array<f32>, #[
     }
 }
 
-/// `b` numbers that lie side by side.
-#[cube]
-pub(crate) fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] b: usize) {
-    #[unroll]
-    for r in 0..b {
-        to[r] = from[at + r];
-    }
-}
-
-/// The way back.
-#[cube]
-pub(crate) fn put(from: &Array<f32>, to: &mut Array<f32>, at: usize, #[comptime] b: usize) {
-    #[unroll]
-    for r in 0..b {
-        to[at + r] = from[r];
-    }
-}
-
 /// The products of the flows of every chunk but the last of each series, and what affine inputs add up to.
 ///
 /// Units: `[batch, chunks - 1, b + columns, blocks]`, without `columns` where nothing is added.
@@ -105,10 +90,7 @@ pub(crate) fn products(
     #[comptime] b: usize,
     #[comptime] flow: Flow,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
     let mut wide = b.runtime();
     if comptime!(flow.is_affine()) {
@@ -121,11 +103,7 @@ pub(crate) fn products(
     let at = (((series * sizes.chunks + chunk) * (b + sizes.columns) + column) * sizes.count + block) * b;
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
-    let mut added = Array::<f32>::new(b);
-    #[unroll]
-    for r in 0..b {
-        added[r] = f32::new(0.0);
-    }
+    let mut added = zeros(b);
     if sizes.first == 0 {
         #[unroll]
         for r in 0..b {
@@ -172,44 +150,35 @@ pub(crate) fn replay(
     #[comptime] flow: Flow,
     #[comptime] few: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let place = unit / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
-    let stride = sizes.columns * sizes.hidden;
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
+    let unit = unit_below(sizes.units);
+    let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Replay));
+    let stride = of.stride;
     let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    keep(a, block, sizes.count, &mut kept, few, b);
+    keep(a, of.block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
-    if t_0 < sizes.length {
+    if of.t_0 < sizes.length {
         if sizes.first == 0 {
-            fetch(starts, unit * b, &mut x, b);
+            fetch(starts, of.end, &mut x, b);
         } else {
-            fetch(states, base + (t_0 - 1) * stride, &mut x, b);
+            fetch(states, of.base + (of.t_0 - 1) * stride, &mut x, b);
         }
-        let length = lengths[series] as usize;
-        let end = min(t_0 + sizes.steps, sizes.length);
+        let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
+        let end = min(of.t_0 + sizes.steps, sizes.length);
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
-        read(source, row_of(place, sizes), series * sizes.length + t_0, block, sizes.count, &mut next, few, b);
-        for t in t_0..end {
+        read(source, row_of(of.chunk, sizes), step, of.block, sizes.count, &mut next, few, b);
+        for t in of.t_0..end {
             build(&next, &kept, &mut m, few, b);
             let then = min(t + 1, end - 1);
-            read(source, row_of(place, sizes) + then - t_0, series * sizes.length + then, block, sizes.count, &mut next, few, b);
-            if t < length {
+            read(source, row_of(of.chunk, sizes) + then - of.t_0, step + then - of.t_0, of.block, sizes.count, &mut next, few, b);
+            if t < of.length {
                 if comptime!(flow.is_affine()) {
-                    fetch(beta, base + t * stride, &mut added, b);
+                    fetch(beta, of.base + t * stride, &mut added, b);
                 }
                 advance(&m, &mut x, &added, b, flow);
             }
-            put(&x, states, base + t * stride, b);
+            put(&x, states, of.base + t * stride, b);
         }
     }
 }
@@ -229,52 +198,36 @@ pub(crate) fn pull(
     #[comptime] flow: Flow,
     #[comptime] few: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let block = unit % sizes.count;
-    let column = unit / sizes.count % sizes.columns;
-    let place = unit / (sizes.count * sizes.columns);
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
-    let stride = sizes.columns * sizes.hidden;
-    let base = series * sizes.length * stride + column * sizes.hidden + sizes.at + block * b;
+    let unit = unit_below(sizes.units);
+    let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Pull));
+    let stride = of.stride;
     let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    keep(a, block, sizes.count, &mut kept, few, b);
+    keep(a, of.block, sizes.count, &mut kept, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut back = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
     let own = Array::<f32>::new(b);
     if sizes.first + sizes.steps == sizes.chunk {
-        #[unroll]
-        for r in 0..b {
-            l[r] = f32::new(0.0);
-        }
+        fill(&mut l, f32::new(0.0), b);
     } else {
-        fetch(lambda, unit * b, &mut l, b);
+        fetch(lambda, of.end, &mut l, b);
     }
-    let length = lengths[series] as usize;
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    if t_0 < sizes.length {
-        let steps = min(sizes.steps, sizes.length - t_0);
-        let row = row_of(place, sizes);
-        let step = series * sizes.length + t_0;
+    if of.t_0 < sizes.length {
+        let steps = min(sizes.steps, sizes.length - of.t_0);
+        let row = row_of(of.chunk, sizes);
+        let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
         let mut next_own = Array::<f32>::new(b);
-        read(source, row + steps - 1, step + steps - 1, block, sizes.count, &mut next, few, b);
-        fetch(gradient, base + (t_0 + steps - 1) * stride, &mut next_own, b);
+        read(source, row + steps - 1, step + steps - 1, of.block, sizes.count, &mut next, few, b);
+        fetch(gradient, of.base + (of.t_0 + steps - 1) * stride, &mut next_own, b);
         for k in 0..steps {
             let s = steps - 1 - k;
             build(&next, &kept, &mut m, few, b);
-            #[unroll]
-            for r in 0..b {
-                l[r] += next_own[r];
-            }
+            add(&mut l, &next_own, b);
             let then = max(s, 1) - 1;
-            read(source, row + then, step + then, block, sizes.count, &mut next, few, b);
-            fetch(gradient, base + (t_0 + then) * stride, &mut next_own, b);
-            if t_0 + s < length {
+            read(source, row + then, step + then, of.block, sizes.count, &mut next, few, b);
+            fetch(gradient, of.base + (of.t_0 + then) * stride, &mut next_own, b);
+            if of.t_0 + s < of.length {
                 #[unroll]
                 for r in 0..b {
                     #[unroll]
@@ -287,7 +240,7 @@ pub(crate) fn pull(
             }
         }
     }
-    put(&l, lambda, unit * b, b);
+    put(&l, lambda, of.end, b);
 }
 
 /// The gradients in generators and affine inputs of one column of the state, from those at the end of each chunk.
@@ -309,18 +262,8 @@ pub(crate) fn differentiate(
     #[comptime] b: usize,
     #[comptime] flow: Flow,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
-    let block = unit % sizes.count;
-    let place = unit / sizes.count;
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
-    let stride = sizes.columns * sizes.hidden;
-    let within = column * sizes.hidden + sizes.at + block * b;
-    let base = series * sizes.length * stride + within;
-    let at = ((place * sizes.columns + column) * sizes.count + block) * b;
+    let unit = unit_below(sizes.units);
+    let of = column_of(unit, column, lengths, sizes, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut dm = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
@@ -328,50 +271,37 @@ pub(crate) fn differentiate(
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
     let mut d_added = Array::<f32>::new(b);
-    fetch(lambda, at, &mut l, b);
+    fetch(lambda, of.end, &mut l, b);
     // Nothing comes after the only chunk.
     if sizes.chunks == 1 && sizes.first + sizes.steps == sizes.chunk {
-        #[unroll]
-        for r in 0..b {
-            l[r] = f32::new(0.0);
-        }
+        fill(&mut l, f32::new(0.0), b);
     }
-    let length = lengths[series] as usize;
     for k in 0..sizes.steps {
         let s = sizes.steps - 1 - k;
-        let t = chunk * sizes.chunk + sizes.first + s;
-        #[unroll]
-        for e in 0..comptime!(b * b) {
-            dm[e] = f32::new(0.0);
-        }
-        #[unroll]
-        for r in 0..b {
-            d_added[r] = f32::new(0.0);
-        }
+        let t = of.t_0 + s;
+        fill(&mut dm, f32::new(0.0), comptime!(b * b));
+        fill(&mut d_added, f32::new(0.0), b);
         if t < sizes.length {
-            fetch(gradient, base + t * stride, &mut own, b);
-            #[unroll]
-            for r in 0..b {
-                l[r] += own[r];
-            }
-            if t < length {
-                read(omega, row_of(place, sizes) + s, 0usize, block, sizes.count, &mut m, 0usize, b);
+            fetch(gradient, of.base + t * of.stride, &mut own, b);
+            add(&mut l, &own, b);
+            if t < of.length {
+                read(omega, row_of(of.chunk, sizes) + s, 0usize, of.block, sizes.count, &mut m, 0usize, b);
                 if t == 0 {
-                    fetch(initial, series * stride + within, &mut x, b);
+                    fetch(initial, of.initial, &mut x, b);
                 } else {
-                    fetch(states, base + (t - 1) * stride, &mut x, b);
+                    fetch(states, of.base + (t - 1) * of.stride, &mut x, b);
                 }
                 if comptime!(flow.is_inside()) {
-                    fetch(beta, base + t * stride, &mut added, b);
+                    fetch(beta, of.base + t * of.stride, &mut added, b);
                 }
                 reverse(&m, &x, &added, &mut l, &mut dm, &mut d_added, b, flow);
             }
             if comptime!(flow.is_affine()) {
-                put(&d_added, d_beta, base + t * stride, b);
+                put(&d_added, d_beta, of.base + t * of.stride, b);
             }
         }
         if t < sizes.length {
-            let to = (row_of(place, sizes) + s) * comptime!(b * b) * sizes.count + block;
+            let to = (row_of(of.chunk, sizes) + s) * comptime!(b * b) * sizes.count + of.block;
             if column == 0 {
                 #[unroll]
                 for e in 0..comptime!(b * b) {
@@ -385,5 +315,5 @@ pub(crate) fn differentiate(
             }
         }
     }
-    put(&l, lambda, at, b);
+    put(&l, lambda, of.end, b);
 }

@@ -14,6 +14,7 @@
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
+use crate::kernel::unit::{add, copy, fill};
 
 /// The most terms of the series, and the largest norm they serve: with this one, terms left out are below half a unit of rounding, also in
 /// derivatives.
@@ -31,10 +32,7 @@ const SERIES: f32 = 1.0;
 pub(crate) fn advance(m: &Array<f32>, x: &mut Array<f32>, beta: &Array<f32>, #[comptime] b: usize, #[comptime] flow: Flow) {
     if comptime!(!flow.exact) {
         let mut w = Array::<f32>::new(b);
-        #[unroll]
-        for r in 0..b {
-            w[r] = x[r];
-        }
+        copy(x, &mut w, b);
         #[unroll]
         for r in 0..b {
             let mut sum = w[r];
@@ -60,10 +58,7 @@ pub(crate) fn advance(m: &Array<f32>, x: &mut Array<f32>, beta: &Array<f32>, #[c
         }
     }
     if comptime!(flow.is_affine() && !flow.is_inside()) {
-        #[unroll]
-        for r in 0..b {
-            x[r] += beta[r];
-        }
+        add(x, beta, b);
     }
 }
 
@@ -80,10 +75,7 @@ fn stage(
 ) {
     let mut w = Array::<f32>::new(b);
     let mut next = Array::<f32>::new(b);
-    #[unroll]
-    for r in 0..b {
-        w[r] = x[r];
-    }
+    copy(x, &mut w, b);
     let mut left = f32::new(1.0);
     #[unroll]
     for j in 1..comptime!(TERMS + 1) {
@@ -126,10 +118,7 @@ pub(crate) fn reverse(
     #[comptime] flow: Flow,
 ) {
     if comptime!(flow.is_affine()) {
-        #[unroll]
-        for r in 0..b {
-            dbeta[r] = lambda[r];
-        }
+        copy(lambda, dbeta, b);
     }
     if comptime!(!flow.exact) {
         let mut v = Array::<f32>::new(b);
@@ -162,22 +151,13 @@ pub(crate) fn reverse(
         let norm = norm(m, b);
         let stages = stages(norm);
         let part = 1.0 / f32::cast_from(stages);
-        #[unroll]
-        for i in 0..comptime!(b * b) {
-            dm[i] = f32::new(0.0);
-        }
+        fill(dm, f32::new(0.0), comptime!(b * b));
         if comptime!(flow.is_inside()) {
-            #[unroll]
-            for r in 0..b {
-                dbeta[r] = f32::new(0.0);
-            }
+            fill(dbeta, f32::new(0.0), b);
         }
         let mut h = Array::<f32>::new(b);
         for i in 0..stages {
-            #[unroll]
-            for r in 0..b {
-                h[r] = x[r];
-            }
+            copy(x, &mut h, b);
             // The state before this stage. Stages are few, and storing their states would take registers from every step.
             for _ in 0..stages - 1 - i {
                 stage(m, &mut h, beta, part, norm, b, flow);
@@ -203,10 +183,7 @@ fn stage_reverse(
 ) {
     // w_0, ..., w_{m-1}.
     let mut w = Array::<f32>::new(comptime!(TERMS * b));
-    #[unroll]
-    for r in 0..b {
-        w[r] = x[r];
-    }
+    copy(x, &mut w, b);
     let mut terms = 1u32;
     let mut left = part * norm;
     #[unroll]
@@ -235,10 +212,7 @@ fn stage_reverse(
     }
     let mut v = Array::<f32>::new(b);
     let mut next = Array::<f32>::new(b);
-    #[unroll]
-    for r in 0..b {
-        v[r] = lambda[r];
-    }
+    copy(lambda, &mut v, b);
     #[unroll]
     for k in 0..TERMS {
         let j = comptime!(TERMS - k);
@@ -260,16 +234,10 @@ fn stage_reverse(
                     dbeta[r] += part * v[r];
                 }
             }
-            #[unroll]
-            for r in 0..b {
-                v[r] = next[r];
-            }
+            copy(&next, &mut v, b);
         }
     }
-    #[unroll]
-    for r in 0..b {
-        lambda[r] = v[r];
-    }
+    copy(&v, lambda, b);
 }
 
 /// The largest sum of absolute values in a row or, if that is less, in a column.
@@ -301,6 +269,28 @@ fn stages(norm: f32) -> u32 {
         stages = 0u32;
     }
     stages
+}
+
+/// NaN where the norm is beyond [`MAX_NORM`], else 0.
+#[cube]
+pub(crate) fn overflow(norm: f32) -> f32 {
+    let mut value = f32::new(0.0);
+    if norm > MAX_NORM {
+        value = f32::new(0.0) / (norm - norm);
+    }
+    value
+}
+
+/// What is left of the series after a term. `phi_1` loses a power to the exponential: its first term leaves as much as there was.
+#[cube]
+pub(crate) fn shrunk(left: f32, factor: f32, is_first: bool, #[comptime] inside: bool) -> f32 {
+    let mut next = left * factor;
+    if comptime!(inside) {
+        if is_first {
+            next = left;
+        }
+    }
+    next
 }
 
 /// `phi_1(x) = (exp(x) - 1) / x`.

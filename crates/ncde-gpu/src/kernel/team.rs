@@ -36,3 +36,20 @@ pub(crate) fn most(shared: &mut SharedMemory<f32>, value: f32, #[comptime] team:
     }
     most
 }
+
+/// Sums over the lanes of a cube, whose units are `[lanes, sums]`. Those of the first lane get them.
+#[cube]
+pub(crate) fn over_lanes(value: f32, #[comptime] sums: usize, #[comptime] lanes: usize) -> f32 {
+    let unit = UNIT_POS as usize;
+    let mut shared = SharedMemory::<f32>::new(comptime!(sums * lanes));
+    shared[unit] = value;
+    sync_cube();
+    let mut total = f32::new(0.0);
+    if unit < sums {
+        #[unroll]
+        for i in 0..lanes {
+            total += shared[i * sums + unit];
+        }
+    }
+    total
+}

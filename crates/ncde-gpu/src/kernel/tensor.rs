@@ -10,7 +10,7 @@
 use cubecl::cmma::{Matrix, MatrixIdent, MatrixLayout};
 use cubecl::prelude::*;
 
-use super::product::{PART, Product};
+use super::product::{PART, Product, place, tile_of};
 
 /// Units of a cube.
 pub(crate) const UNITS: usize = 256;
@@ -41,20 +41,12 @@ pub(crate) fn multiply<E: Float>(
     #[comptime] a_by_rows: bool,
     #[comptime] b_by_rows: bool,
 ) {
-    let rows = comptime!(PART * tall);
     let columns = comptime!(PART * broad);
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    let across = (of.columns + comptime!(PART * broad - 1)) / columns;
-    let top = cube / across * rows;
-    let first = cube % across * columns;
-    if top >= of.rows {
-        terminate!();
-    }
+    let tile = tile_of(of, comptime!(PART * tall), columns);
+    let (top, first, split) = (tile.top, tile.first, tile.split);
+    let (begin, end) = (tile.begin, tile.end);
     let unit = UNIT_POS as usize;
     let plane = unit / PLANE;
-    let split = CUBE_POS_Z as usize;
-    let begin = split * of.each;
-    let end = min(begin + of.each, of.inner);
     let mut left = SharedMemory::<E>::new(comptime!(DEEP * (PART * tall + PAD)));
     let mut right = SharedMemory::<E>::new(comptime!(DEEP * (PART * broad + PAD)));
     let mut next_left = Array::<f32>::new(comptime!(DEEP * PART * tall / UNITS));
@@ -161,19 +153,6 @@ pub(crate) fn multiply<E: Float>(
     }
 }
 
-/// Number `e` of this unit: its place along the side of a tile, and along `k`; neighbouring units read neighbouring numbers, whichever way the operand lies.
-#[cube]
-fn place(#[comptime] e: usize, #[comptime] parts: usize, #[comptime] by_rows: bool) -> (usize, usize) {
-    let at = UNIT_POS as usize + comptime!(e * UNITS);
-    let mut side = at % comptime!(PART * parts);
-    let mut k = at / comptime!(PART * parts);
-    if comptime!(by_rows) {
-        side = at / DEEP;
-        k = at % DEEP;
-    }
-    (side, k)
-}
-
 /// The numbers of this unit from memory; 0 outside the matrix. Ranges: where the tile begins and the matrix ends, along its side and along `k`; strides along both.
 #[cube]
 fn fetch(
@@ -187,7 +166,7 @@ fn fetch(
 ) {
     #[unroll]
     for e in 0..comptime!(DEEP * PART * parts / UNITS) {
-        let (side, k) = place(e, parts, by_rows);
+        let (side, k) = place(comptime!(e * UNITS), comptime!(PART * parts), DEEP, by_rows);
         let mut number = f32::new(0.0);
         if inner.0 + k < inner.1 && sides.0 + side < sides.1 {
             number = from[(sides.0 + side) * strides.0 + (inner.0 + k) * strides.1];
@@ -201,7 +180,7 @@ fn fetch(
 fn keep<E: Float>(from: &Array<f32>, to: &mut SharedMemory<E>, #[comptime] parts: usize, #[comptime] by_rows: bool) {
     #[unroll]
     for e in 0..comptime!(DEEP * PART * parts / UNITS) {
-        let (side, k) = place(e, parts, by_rows);
+        let (side, k) = place(comptime!(e * UNITS), comptime!(PART * parts), DEEP, by_rows);
         to[k * comptime!(PART * parts + PAD) + side] = E::cast_from(from[e]);
     }
 }

@@ -20,7 +20,7 @@ use cubecl::server::Handle;
 use crate::device::Gpu;
 use crate::error::Error;
 use crate::kernel::rows::activation::Activation;
-use crate::recurrence::want;
+use crate::recurrence::{want, want_countable, want_list, want_some};
 use cut::Cut;
 use passes::Pass;
 use shape::Shape;
@@ -206,19 +206,14 @@ impl NeuralSolve {
     fn pass<'a, R: Runtime>(&'a self, gpu: &'a Gpu<R>, arrays: &'a Arrays<'a>) -> Result<Pass<'a, R>, Error> {
         let (&Arrays { batch, steps, control, .. }, shape) = (arrays, &self.shape);
         let sizes = [("the batch", batch), ("the number of steps", steps), ("the number of rows of the control", control)];
-        if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
-            return Err(Error::Empty { what });
-        }
+        want_some(&sizes)?;
         let stages = batch * (steps + 1) * (shape.stages + 1);
         let largest = (batch * control * shape.coefficients())
             .max(batch * steps * shape.hidden)
             .max(stages)
             .max(shape.parameters())
             .max(batch * shape.stages * shape.bytes());
-        if largest > u32::MAX as usize {
-            let fix = "take a smaller batch or shorter series";
-            return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
-        }
+        want_countable(largest)?;
         let Some(cut) = self.cut(gpu) else {
             let most = gpu.client().properties().hardware.max_shared_memory_size;
             let fix = "take fewer states or narrower layers, or `--device cpu`";
@@ -227,15 +222,8 @@ impl NeuralSolve {
         want("the parameters", &arrays.parameters, shape.parameters())?;
         want("the control", &arrays.coefficients, batch * control * shape.coefficients())?;
         want("the initial state", &arrays.initial, batch * shape.hidden)?;
-        let lists = [
-            ("the list of step lengths", arrays.dt.len(), batch * steps),
-            ("the list of rows", arrays.rows.len(), batch * steps * shape.stages),
-        ];
-        for (what, seen, wanted) in lists {
-            if seen != wanted {
-                return Err(Error::Size { what, seen: 4 * seen as u64, wanted: 4 * wanted as u64 });
-            }
-        }
+        want_list("the list of step lengths", arrays.dt.len(), batch * steps)?;
+        want_list("the list of rows", arrays.rows.len(), batch * steps * shape.stages)?;
         if let Some(&row) = arrays.rows.iter().find(|&&row| row >= control) {
             return Err(Error::NoRow { what: "of the control", row, rows: control });
         }
@@ -249,10 +237,7 @@ fn outputs(arrays: &Arrays<'_>, at: &[usize]) -> Result<usize, Error> {
     if count == 0 {
         return Err(Error::Empty { what: "the number of outputs" });
     }
-    if at.len() != arrays.batch * count {
-        let [seen, wanted] = [at.len(), arrays.batch * count].map(|count| 4 * count as u64);
-        return Err(Error::Size { what: "the list of outputs", seen, wanted });
-    }
+    want_list("the list of outputs", at.len(), arrays.batch * count)?;
     match at.iter().find(|&&step| step >= arrays.steps) {
         Some(&row) => Err(Error::NoRow { what: "of the states", row, rows: arrays.steps }),
         None => Ok(count),

@@ -6,13 +6,12 @@ use cubecl::server::Handle;
 use super::cut::Cut;
 use super::shape::{FOUR, Rows, Shape};
 use super::{Arrays, Gradients};
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::neural::field::Purpose;
 use crate::kernel::neural::pack::LayerLaunch;
 use crate::kernel::neural::{RunLaunch, back, pack, walk};
 use crate::product::Matrix;
-use crate::sizes::CUBE;
 
 /// One call; sizes have been checked.
 pub(super) struct Pass<'a, R: Runtime> {
@@ -43,12 +42,8 @@ struct Buffer {
 
 impl Buffer {
     /// As the argument of a launch.
-    ///
-    /// # Safety
-    /// The kernel's type is that of the items.
-    unsafe fn array<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: as above.
-        unsafe { array(&self.handle, self.count) }
+    fn array<R: Runtime>(&self) -> ArrayArg<R> {
+        array(&self.handle, self.count)
     }
 }
 
@@ -88,35 +83,19 @@ impl<'a, R: Runtime> Pass<'a, R> {
         Buffer { handle: self.gpu.floats(FOUR * count), count }
     }
 
-    fn dim(&self) -> CubeDim {
-        CubeDim::new_1d(self.cut.units as u32)
-    }
-
     /// Weights and biases in fours; weights alone, transposed.
     fn packed(&self, transposed: bool) -> Buffer {
         let fours = self.shape.weights() + if transposed { 0 } else { self.shape.biases() };
         let to = self.fours(fours);
-        // SAFETY: the parameters were checked, and the other is made here.
-        unsafe {
-            pack::pack::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(fours),
-                CubeDim::new_1d(CUBE),
-                FOUR,
-                array(&self.arrays.parameters, self.shape.parameters()),
-                to.array(),
-                fours,
-                self.shape,
-                transposed,
-            );
-        }
+        launch!(self.gpu, pack::pack, each fours;
+            FOUR, array(&self.arrays.parameters, self.shape.parameters()), to.array(), fours, self.shape, transposed);
         to
     }
 
     /// Places on the device.
     fn places(&self, places: impl Iterator<Item = usize>) -> Buffer {
         let places: Vec<u32> = places.map(|place| place as u32).collect();
-        Buffer { handle: self.gpu.client().create_from_slice(bytemuck::cast_slice(&places)), count: places.len() }
+        Buffer { handle: self.gpu.indices(&places), count: places.len() }
     }
 
     /// The states at the ends of all steps.
@@ -137,19 +116,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let places = self.places(at.iter().enumerate().map(|(i, step)| i / count * steps + step));
         let units = places.count * hidden;
         let out = self.gpu.floats(units);
-        // SAFETY: the states were checked by the caller, and no place is beyond them.
-        unsafe {
-            walk::choose::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(states, batch * steps * hidden),
-                places.array(),
-                array(&out, units),
-                hidden,
-                units,
-            );
-        }
+        launch!(self.gpu, walk::choose, each units;
+            array(states, batch * steps * hidden), places.array(), array(&out, units), hidden, units);
         out
     }
 
@@ -157,27 +125,11 @@ impl<'a, R: Runtime> Pass<'a, R> {
     fn walk(&self, weights: &Buffer, rows: &Buffer, states: &Handle, tape: &Tape, slab: Slab, purpose: Purpose) {
         let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
         let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.each) } else { batch };
-        // SAFETY: sizes were checked, or are made by callers with these numbers.
-        unsafe {
-            walk::walk::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.spread(cubes),
-                self.dim(),
-                FOUR,
-                weights.array(),
-                array(&self.arrays.coefficients, batch * control * shape.coefficients()),
-                self.schedule.array(),
-                rows.array(),
-                array(&self.arrays.initial, batch * shape.hidden),
-                array(states, batch * steps * shape.hidden),
-                tape.inputs.array(),
-                tape.records.array(),
-                self.run(slab),
-                shape,
-                self.cut,
-                purpose,
-            );
-        }
+        launch!(gpu, walk::walk, gpu.spread(cubes), self.cut.units;
+            FOUR, weights.array(), array(&self.arrays.coefficients, batch * control * shape.coefficients()),
+            self.schedule.array(), rows.array(), array(&self.arrays.initial, batch * shape.hidden),
+            array(states, batch * steps * shape.hidden), tape.inputs.array(), tape.records.array(), self.run(slab), shape,
+            self.cut, purpose);
     }
 
     /// All gradients.
@@ -234,29 +186,11 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let gradients = self.fours(shape.gradient_at(shape.top + 1, true, slab.rows));
         // Without gradients of the controls this is not written to.
         let none = self.fours(1);
-        // SAFETY: sizes were checked, or are made here and by callers with these numbers.
-        unsafe {
-            back::back::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.spread(batch),
-                self.dim(),
-                FOUR,
-                weights.array(),
-                array(&self.arrays.coefficients, batch * control * shape.coefficients()),
-                self.schedule.array(),
-                places.array(),
-                array(seed, batch * outputs * shape.hidden),
-                records.array(),
-                gradients.array(),
-                carried.states.array(),
-                carried.controls.as_ref().unwrap_or(&none).array(),
-                self.run(slab),
-                outputs,
-                shape,
-                self.cut,
-                carried.controls.is_some(),
-            );
-        }
+        launch!(gpu, back::back, gpu.spread(batch), self.cut.units;
+            FOUR, weights.array(), array(&self.arrays.coefficients, batch * control * shape.coefficients()),
+            self.schedule.array(), places.array(), array(seed, batch * outputs * shape.hidden), records.array(),
+            gradients.array(), carried.states.array(), carried.controls.as_ref().unwrap_or(&none).array(), self.run(slab),
+            outputs, shape, self.cut, carried.controls.is_some());
         gradients.handle
     }
 
@@ -292,20 +226,9 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 }
             }
             let units = shape.size(l) * shape.numbers(l);
-            // SAFETY: sizes are those of the products above.
-            unsafe {
-                pack::gather::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(&values, columns.0 * columns.1),
-                    array(&tangents.0, tangents.2),
-                    array(parameters, shape.parameters()),
-                    self.layer(l),
-                    tangents.1,
-                    u32::from(add),
-                );
-            }
+            launch!(gpu, pack::gather, each units;
+                array(&values, columns.0 * columns.1), array(&tangents.0, tangents.2), array(parameters, shape.parameters()),
+                self.layer(l), tangents.1, u32::from(add));
         }
         Ok(())
     }
@@ -315,32 +238,12 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let (gpu, shape, batch) = (self.gpu, self.shape, self.arrays.batch);
         let (initial, units) = (gpu.floats(batch * shape.hidden), batch * shape.h());
         let fours = batch * (shape.h() + shape.biases());
-        // SAFETY: sizes are those with which these buffers were made.
-        unsafe {
-            for l in 0..=shape.top {
-                pack::biases::launch_unchecked::<R>(
-                    gpu.client(),
-                    gpu.cubes(shape.numbers(l)),
-                    CubeDim::new_1d(CUBE),
-                    array(carried, FOUR * fours),
-                    array(parameters, shape.parameters()),
-                    self.layer(l),
-                    batch,
-                    FOUR * (shape.h() + shape.biases()),
-                    FOUR * (shape.h() + shape.output(l)),
-                );
-            }
-            back::initial::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                FOUR,
-                array(carried, fours),
-                array(&initial, batch * shape.hidden),
-                units,
-                shape,
-            );
+        for l in 0..=shape.top {
+            launch!(gpu, pack::biases, each shape.numbers(l);
+                array(carried, FOUR * fours), array(parameters, shape.parameters()), self.layer(l), batch,
+                FOUR * (shape.h() + shape.biases()), FOUR * (shape.h() + shape.output(l)));
         }
+        launch!(gpu, back::initial, each units; FOUR, array(carried, fours), array(&initial, batch * shape.hidden), units, shape);
         initial
     }
 }

@@ -16,7 +16,7 @@ use cubecl::server::Handle;
 
 use crate::device::Gpu;
 use crate::error::Error;
-use crate::recurrence::want;
+use crate::recurrence::{want, want_countable, want_list, want_some};
 use cut::Cut;
 use passes::Pass;
 
@@ -157,15 +157,10 @@ impl PermutationDiagonal {
             ("the number of states", self.hidden),
             ("the number of matrices", self.matrices),
         ];
-        if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
-            return Err(Error::Empty { what });
-        }
+        want_some(&sizes)?;
         let rows = batch * length;
         let largest = self.dictionary().max(rows * self.columns()).max(rows * 2 * self.width());
-        if largest > u32::MAX as usize {
-            let fix = "take a smaller batch or shorter series";
-            return Err(Error::TooLarge { what: "an array", seen: largest, most: u32::MAX as usize, fix });
-        }
+        want_countable(largest)?;
         let steps = arrays.lengths.as_ref().map_or(rows, |lengths| lengths.iter().sum());
         let Some(cut) = self.cut(gpu, steps) else {
             let most = gpu.client().properties().hardware.max_shared_memory_size;
@@ -175,9 +170,7 @@ impl PermutationDiagonal {
         want("the dictionary", &arrays.dictionary, self.dictionary())?;
         want("the control", &arrays.control, rows * self.columns())?;
         want("the initial state", &arrays.initial, batch * self.width())?;
-        if let Some(seen) = arrays.spans.as_ref().map(Vec::len).filter(|&seen| seen != rows) {
-            return Err(Error::Size { what: "the list of spans", seen: 4 * seen as u64, wanted: 4 * rows as u64 });
-        }
+        want_list("the list of spans", arrays.spans.as_ref().map_or(rows, Vec::len), rows)?;
         let lengths = gpu.lengths_of(arrays.lengths.as_deref(), batch, length)?;
         Ok(Pass::new(gpu, *self, cut, arrays, lengths))
     }

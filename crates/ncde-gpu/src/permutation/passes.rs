@@ -5,10 +5,9 @@ use cubecl::server::Handle;
 
 use super::cut::Cut;
 use super::{Arrays, Gradients, PermutationDiagonal};
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::kernel::permutation::turn::{self, ACROSS, SIDE};
 use crate::kernel::permutation::{choice, entries, lines, walk};
-use crate::sizes::CUBE;
 
 /// One call; sizes have been checked.
 pub(super) struct Pass<'a, R: Runtime> {
@@ -33,16 +32,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(gpu: &'a Gpu<R>, of: PermutationDiagonal, cut: Cut, arrays: &'a Arrays, lengths: Handle) -> Self {
         let spans = arrays.spans.as_deref().map(|spans| gpu.put(spans));
         let places = places(arrays);
-        Self {
-            gpu,
-            of,
-            cut,
-            arrays,
-            lengths,
-            spans,
-            places: gpu.client().create_from_slice(bytemuck::cast_slice(&places)),
-            steps: places.len(),
-        }
+        let (places, steps) = (gpu.indices(&places), places.len());
+        Self { gpu, of, cut, arrays, lengths, spans, places, steps }
     }
 
     fn rows(&self) -> usize {
@@ -50,32 +41,27 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     fn control(&self) -> ArrayArg<R> {
-        // SAFETY: checked by the caller of this type.
-        unsafe { array(&self.arrays.control, self.rows() * self.of.columns()) }
+        array(&self.arrays.control, self.rows() * self.of.columns())
     }
 
     fn lengths(&self) -> ArrayArg<R> {
-        // SAFETY: one for each series.
-        unsafe { array(&self.lengths, self.arrays.batch) }
+        array(&self.lengths, self.arrays.batch)
     }
 
     /// Without spans the initial state stands in for them, and is not read.
     fn spans(&self) -> ArrayArg<R> {
         match &self.spans {
-            // SAFETY: one for each row.
-            Some(spans) => unsafe { array(spans, self.rows()) },
+            Some(spans) => array(spans, self.rows()),
             None => self.initial(),
         }
     }
 
     fn initial(&self) -> ArrayArg<R> {
-        // SAFETY: checked by the caller of this type.
-        unsafe { array(&self.arrays.initial, self.arrays.batch * self.of.width()) }
+        array(&self.arrays.initial, self.arrays.batch * self.of.width())
     }
 
     fn places(&self) -> ArrayArg<R> {
-        // SAFETY: one for each step.
-        unsafe { array(&self.places, self.steps) }
+        array(&self.places, self.steps)
     }
 
     /// Room for so many numbers of all lines of all steps.
@@ -85,14 +71,13 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     fn dictionary(&self) -> ArrayArg<R> {
-        // SAFETY: checked by the caller of this type.
-        unsafe { array(&self.arrays.dictionary, self.of.dictionary()) }
+        array(&self.arrays.dictionary, self.of.dictionary())
     }
 
     /// Cubes that mix lines.
-    fn cubes(&self) -> (CubeCount, CubeDim) {
+    fn cubes(&self) -> CubeCount {
         let tiles = self.steps.div_ceil(lines::STEPS);
-        (self.gpu.spread(tiles * self.cut.groups(&self.of)), CubeDim::new_1d(lines::STEPS as u32))
+        self.gpu.spread(tiles * self.cut.groups(&self.of))
     }
 
     /// Where lines have their entry in all steps, and if there is room for them their largest numbers.
@@ -100,35 +85,12 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let (gpu, steps, count) = (self.gpu, self.steps, self.steps * self.of.matrices);
         let numbers = self.rows() * self.of.hidden;
         let (weights, at) = (gpu.floats(count), gpu.floats(numbers));
-        // SAFETY: sizes were checked, or are made here; without room for them largest numbers are not written.
-        unsafe {
-            choice::weights::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(steps),
-                CubeDim::new_1d(CUBE),
-                self.control(),
-                self.places(),
-                array(&weights, count),
-                steps,
-                self.of,
-            );
-            let (cubes, dim) = self.cubes();
-            lines::choose::launch_unchecked::<R>(
-                gpu.client(),
-                cubes,
-                dim,
-                4,
-                array(&weights, count),
-                self.dictionary(),
-                self.places(),
-                array(&at, numbers),
-                array(tops.unwrap_or(&weights), tops.map_or(count, |_| steps * self.of.hidden)),
-                steps,
-                self.cut.lines,
-                self.of,
-                tops.is_some(),
-            );
-        }
+        // Without room for them largest numbers are not written.
+        launch!(gpu, choice::weights, each steps; self.control(), self.places(), array(&weights, count), steps, self.of);
+        launch!(gpu, lines::choose, self.cubes(), lines::STEPS;
+            4, array(&weights, count), self.dictionary(), self.places(), array(&at, numbers),
+            array(tops.unwrap_or(&weights), tops.map_or(count, |_| steps * self.of.hidden)), steps, self.cut.lines, self.of,
+            tops.is_some());
         Chosen { weights, at }
     }
 
@@ -137,25 +99,9 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let &Arrays { batch, length, .. } = self.arrays;
         let count = self.rows() * self.of.width();
         let states = self.gpu.floats(count);
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            walk::states::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.spread(batch),
-                CubeDim::new_1d(self.cut.units as u32),
-                self.control(),
-                array(at, self.rows() * self.of.hidden),
-                self.spans(),
-                self.lengths(),
-                self.initial(),
-                array(&states, count),
-                batch,
-                length,
-                self.of,
-                self.cut.units,
-                self.spans.is_some(),
-            );
-        }
+        launch!(self.gpu, walk::states, self.gpu.spread(batch), self.cut.units;
+            self.control(), array(at, self.rows() * self.of.hidden), self.spans(), self.lengths(), self.initial(),
+            array(&states, count), batch, length, self.of, self.cut.units, self.spans.is_some());
         states
     }
 
@@ -175,43 +121,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let (gpu, &Arrays { batch, length, .. }) = (self.gpu, self.arrays);
         let (rows, width, hidden) = (self.rows(), self.of.width(), self.of.hidden);
         let (kept, initial) = (gpu.floats(rows * 2 * width), gpu.floats(batch * width));
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            walk::adjoints::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.spread(batch),
-                CubeDim::new_1d(self.cut.units as u32),
-                self.control(),
-                array(at, rows * hidden),
-                self.spans(),
-                self.lengths(),
-                array(gradient, rows * width),
-                array(&kept, rows * 2 * width),
-                array(&initial, batch * width),
-                batch,
-                length,
-                self.of,
-                self.cut.units,
-                self.spans.is_some(),
-            );
-            walk::slopes::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(rows * hidden),
-                CubeDim::new_1d(CUBE),
-                self.control(),
-                array(at, rows * hidden),
-                self.spans(),
-                self.lengths(),
-                self.initial(),
-                array(states, rows * width),
-                array(&kept, rows * 2 * width),
-                array(control, rows * self.of.columns()),
-                length,
-                rows * hidden,
-                self.of,
-                self.spans.is_some(),
-            );
-        }
+        launch!(gpu, walk::adjoints, gpu.spread(batch), self.cut.units;
+            self.control(), array(at, rows * hidden), self.spans(), self.lengths(), array(gradient, rows * width),
+            array(&kept, rows * 2 * width), array(&initial, batch * width), batch, length, self.of, self.cut.units,
+            self.spans.is_some());
+        launch!(gpu, walk::slopes, each rows * hidden;
+            self.control(), array(at, rows * hidden), self.spans(), self.lengths(), self.initial(), array(states, rows * width),
+            array(&kept, rows * 2 * width), array(control, rows * self.of.columns()), length, rows * hidden, self.of,
+            self.spans.is_some());
         (kept, initial)
     }
 
@@ -222,47 +139,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let (stats, stat_count) = self.lines(1 + self.of.parts());
         let (count, part_count) = (steps * self.of.matrices, groups * steps * self.of.matrices);
         let (turned, parts) = (gpu.floats(steps * columns), gpu.floats(part_count));
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            turn::turn::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.spread(steps.div_ceil(SIDE) * columns.div_ceil(SIDE)),
-                CubeDim::new_1d((SIDE * ACROSS) as u32),
-                array(kept, rows * columns),
-                self.places(),
-                array(&turned, steps * columns),
-                steps,
-                columns,
-            );
-            let (cubes, dim) = self.cubes();
-            lines::soften::launch_unchecked::<R>(
-                gpu.client(),
-                cubes,
-                dim,
-                4,
-                array(weights, count),
-                self.dictionary(),
-                array(tops, steps * self.of.hidden),
-                array(&turned, steps * columns),
-                array(&stats, stat_count),
-                array(&parts, part_count),
-                steps,
-                self.cut.lines,
-                self.of,
-            );
-            choice::scores::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(steps),
-                CubeDim::new_1d(CUBE),
-                array(weights, count),
-                array(&parts, part_count),
-                self.places(),
-                array(control, rows * self.of.columns()),
-                groups,
-                steps,
-                self.of,
-            );
-        }
+        launch!(gpu, turn::turn, gpu.spread(steps.div_ceil(SIDE) * columns.div_ceil(SIDE)), SIDE * ACROSS;
+            array(kept, rows * columns), self.places(), array(&turned, steps * columns), steps, columns);
+        launch!(gpu, lines::soften, self.cubes(), lines::STEPS;
+            4, array(weights, count), self.dictionary(), array(tops, steps * self.of.hidden), array(&turned, steps * columns),
+            array(&stats, stat_count), array(&parts, part_count), steps, self.cut.lines, self.of);
+        launch!(gpu, choice::scores, each steps;
+            array(weights, count), array(&parts, part_count), self.places(), array(control, rows * self.of.columns()), groups,
+            steps, self.of);
         stats
     }
 
@@ -273,24 +157,10 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let units = splits * of.hidden * of.hidden.div_ceil(entries::own(of));
         let out = gpu.floats(numbers);
         let parts = if splits == 1 { out.clone() } else { gpu.floats(splits * numbers) };
-        // SAFETY: sizes were checked, or are made here.
-        unsafe {
-            entries::gather::launch_unchecked::<R>(
-                gpu.client(),
-                gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(weights, steps * of.matrices),
-                self.dictionary(),
-                array(stats, (1 + of.parts()) * steps * of.hidden),
-                array(kept, self.rows() * 2 * of.width()),
-                self.places(),
-                array(&parts, splits * numbers),
-                steps,
-                self.cut.steps,
-                units,
-                of,
-            );
-        }
+        launch!(gpu, entries::gather, each units;
+            array(weights, steps * of.matrices), self.dictionary(), array(stats, (1 + of.parts()) * steps * of.hidden),
+            array(kept, self.rows() * 2 * of.width()), self.places(), array(&parts, splits * numbers), steps, self.cut.steps,
+            units, of);
         if splits > 1 {
             gpu.total_into(&parts, splits, numbers, None, &out);
         }

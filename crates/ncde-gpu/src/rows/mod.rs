@@ -6,13 +6,12 @@ mod tokens;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::rows::activation::{self, Activation};
 use crate::kernel::rows::{dropout, norm, sums};
 use crate::kernel::scale;
 use crate::recurrence::want;
-use crate::sizes::CUBE;
 
 /// Rows in a buffer, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -50,21 +49,10 @@ impl<R: Runtime> Gpu<R> {
             want("the shifts", shift, x.width)?;
         }
         let out = self.floats(x.count());
-        // SAFETY: checked above; without a shift its buffer is not read.
-        unsafe {
-            scale::by_columns::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(x.count()),
-                CubeDim::new_1d(CUBE),
-                array(x.numbers, x.count()),
-                array(shift.unwrap_or(factor), x.width),
-                array(factor, x.width),
-                array(&out, x.count()),
-                x.width,
-                x.count(),
-                shift.is_some(),
-            );
-        }
+        // Without a shift its buffer is not read.
+        launch!(self, scale::by_columns, each x.count();
+            array(x.numbers, x.count()), array(shift.unwrap_or(factor), x.width), array(factor, x.width), array(&out, x.count()),
+            x.width, x.count(), shift.is_some());
         Ok(out)
     }
 
@@ -76,22 +64,8 @@ impl<R: Runtime> Gpu<R> {
         want("the rows", x.numbers, x.count())?;
         let units = x.rows * (x.width + 1);
         let out = self.floats(units);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, to) = (array(x.numbers, x.count()), array(&out, units));
-            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            scale::prepend::launch_unchecked::<R>(
-                self.client(),
-                cubes,
-                dim,
-                from,
-                to,
-                first as f32,
-                factor as f32,
-                x.width,
-                units,
-            );
-        }
+        let (from, to) = (array(x.numbers, x.count()), array(&out, units));
+        launch!(self, scale::prepend, each units; from, to, first as f32, factor as f32, x.width, units);
         Ok(out)
     }
 
@@ -104,12 +78,8 @@ impl<R: Runtime> Gpu<R> {
         let width = rows.width - 1;
         let units = rows.rows * width;
         let out = self.floats(units);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, to) = (array(rows.numbers, rows.count()), array(&out, units));
-            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            scale::behind::launch_unchecked::<R>(self.client(), cubes, dim, from, to, factor as f32, width, units);
-        }
+        let (from, to) = (array(rows.numbers, rows.count()), array(&out, units));
+        launch!(self, scale::behind, each units; from, to, factor as f32, width, units);
         Ok(out)
     }
 
@@ -122,20 +92,8 @@ impl<R: Runtime> Gpu<R> {
         let width = if function == Activation::Glu { x.width / 2 } else { x.width };
         let units = x.rows * width;
         let y = self.floats(units);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, to) = (array(x.numbers, x.count()), array(&y, units));
-            activation::apply::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                from,
-                to,
-                width,
-                units,
-                function,
-            );
-        }
+        let (from, to) = (array(x.numbers, x.count()), array(&y, units));
+        launch!(self, activation::apply, each units; from, to, width, units, function);
         Ok((y, width))
     }
 
@@ -149,20 +107,8 @@ impl<R: Runtime> Gpu<R> {
         want("the rows", x.numbers, x.count())?;
         want("the gradient", dy, units)?;
         let dx = self.floats(x.count());
-        // SAFETY: checked above.
-        unsafe {
-            activation::reverse::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(x.numbers, x.count()),
-                array(dy, units),
-                array(&dx, x.count()),
-                width,
-                units,
-                function,
-            );
-        }
+        launch!(self, activation::reverse, each units;
+            array(x.numbers, x.count()), array(dy, units), array(&dx, x.count()), width, units, function);
         Ok(dx)
     }
 
@@ -174,22 +120,9 @@ impl<R: Runtime> Gpu<R> {
         want("the rows", x.numbers, x.count())?;
         let [gain, offset] = self.affine(x, affine)?;
         let y = self.floats(x.count());
-        // SAFETY: checked above; without gain and offset their buffers are not read.
-        unsafe {
-            norm::norm_rows::launch_unchecked::<R>(
-                self.client(),
-                self.spread(x.rows.div_ceil(norm::ROWS)),
-                CubeDim::new_1d((norm::TEAM * norm::ROWS) as u32),
-                array(x.numbers, x.count()),
-                gain,
-                offset,
-                array(&y, x.count()),
-                x.rows,
-                x.width,
-                epsilon as f32,
-                affine.is_some(),
-            );
-        }
+        // Without gain and offset their buffers are not read.
+        launch!(self, norm::norm_rows, self.spread(x.rows.div_ceil(norm::ROWS)), norm::TEAM * norm::ROWS;
+            array(x.numbers, x.count()), gain, offset, array(&y, x.count()), x.rows, x.width, epsilon as f32, affine.is_some());
         Ok(y)
     }
 
@@ -208,56 +141,29 @@ impl<R: Runtime> Gpu<R> {
         want("the gradient", dy, x.count())?;
         let [own, _] = self.affine(x, gain.map(|gain| [gain, gain]))?;
         let (dx, kept) = (self.floats(x.count()), self.floats(2 * x.rows));
-        // SAFETY: checked above; without a gain its buffer is not read.
-        unsafe {
-            norm::reverse::launch_unchecked::<R>(
-                self.client(),
-                self.spread(x.rows.div_ceil(norm::ROWS)),
-                CubeDim::new_1d((norm::TEAM * norm::ROWS) as u32),
-                array(x.numbers, x.count()),
-                own,
-                array(dy, x.count()),
-                array(&dx, x.count()),
-                array(&kept, 2 * x.rows),
-                x.rows,
-                x.width,
-                epsilon as f32,
-                gain.is_some(),
-            );
-        }
+        // Without a gain its buffer is not read.
+        launch!(self, norm::reverse, self.spread(x.rows.div_ceil(norm::ROWS)), norm::TEAM * norm::ROWS;
+            array(x.numbers, x.count()), own, array(dy, x.count()), array(&dx, x.count()), array(&kept, 2 * x.rows), x.rows,
+            x.width, epsilon as f32, gain.is_some());
         if gain.is_none() {
             return Ok((dx, None));
         }
         let (each, splits) = cut(x.rows, x.width, self.limits().units);
         let (parts, units) = (self.floats(splits * 2 * x.width), splits * x.width);
-        // SAFETY: checked above.
-        unsafe {
-            norm::columns::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(x.numbers, x.count()),
-                array(dy, x.count()),
-                array(&kept, 2 * x.rows),
-                array(&parts, splits * 2 * x.width),
-                x.rows,
-                x.width,
-                each,
-                units,
-            );
-        }
+        launch!(self, norm::columns, each units;
+            array(x.numbers, x.count()), array(dy, x.count()), array(&kept, 2 * x.rows), array(&parts, splits * 2 * x.width),
+            x.rows, x.width, each, units);
         Ok((dx, Some(self.total(&parts, splits, 2 * x.width))))
     }
 
     /// Gain and offset as arguments; the rows stand in for what is not there.
     fn affine(&self, x: RowsOf<'_>, affine: Option<[&Handle; 2]>) -> Result<[ArrayArg<R>; 2], Error> {
-        // SAFETY: checked here, and by callers.
         Ok(match affine {
             Some(pair) => {
                 pair.iter().try_for_each(|own| want("gain or offset", own, x.width))?;
-                pair.map(|own| unsafe { array(own, x.width) })
+                pair.map(|own| array(own, x.width))
             }
-            None => [(); 2].map(|()| unsafe { array(x.numbers, x.count()) }),
+            None => [(); 2].map(|()| array(x.numbers, x.count())),
         })
     }
 
@@ -270,20 +176,7 @@ impl<R: Runtime> Gpu<R> {
         let (each, splits) = cut(x.rows, x.width, self.limits().units);
         let units = splits * x.width;
         let parts = self.floats(units);
-        // SAFETY: checked above.
-        unsafe {
-            sums::rows::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(x.numbers, x.count()),
-                array(&parts, units),
-                x.rows,
-                x.width,
-                each,
-                units,
-            );
-        }
+        launch!(self, sums::rows, each units; array(x.numbers, x.count()), array(&parts, units), x.rows, x.width, each, units);
         Ok(if splits == 1 { parts } else { self.total(&parts, splits, x.width) })
     }
 
@@ -296,21 +189,11 @@ impl<R: Runtime> Gpu<R> {
 
     /// The sum over splits, and a bias of so many numbers that repeats, to a buffer that is there.
     pub(crate) fn total_into(&self, parts: &Handle, splits: usize, numbers: usize, bias: Option<(&Handle, usize)>, out: &Handle) {
-        // SAFETY: the parts were made with this size, and the bias was checked; without one its buffer is not read.
-        unsafe {
-            sums::total::launch_unchecked::<R>(
-                self.client(),
-                self.spread(numbers.div_ceil(sums::SUMS)),
-                CubeDim::new_1d((sums::SUMS * sums::LANES) as u32),
-                array(parts, splits * numbers),
-                array(bias.map_or(parts, |(bias, _)| bias), bias.map_or(splits * numbers, |(_, width)| width)),
-                array(out, numbers),
-                splits,
-                numbers,
-                bias.map_or(1, |(_, width)| width),
-                bias.is_some(),
-            );
-        }
+        // Without one its buffer is not read.
+        launch!(self, sums::total, self.spread(numbers.div_ceil(sums::SUMS)), sums::SUMS * sums::LANES;
+            array(parts, splits * numbers),
+            array(bias.map_or(parts, |(bias, _)| bias), bias.map_or(splits * numbers, |(_, width)| width)), array(out, numbers),
+            splits, numbers, bias.map_or(1, |(_, width)| width), bias.is_some());
     }
 
     /// Each number stays, times `1 / (1 - rate)`, with probability `1 - rate`: by the numbers of the stream with this key.
@@ -322,22 +205,9 @@ impl<R: Runtime> Gpu<R> {
         let y = self.floats(numbers);
         // A number below the rate is one of 53 bits below this.
         let threshold = (rate * (1_u64 << 53) as f64).ceil() as u64;
-        // SAFETY: checked above.
-        unsafe {
-            dropout::dropout::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(numbers),
-                CubeDim::new_1d(CUBE),
-                array(x, numbers),
-                array(&y, numbers),
-                key as u32,
-                (key >> 32) as u32,
-                threshold as u32,
-                (threshold >> 32) as u32,
-                (1.0 / (1.0 - rate)) as f32,
-                numbers,
-            );
-        }
+        launch!(self, dropout::dropout, each numbers;
+            array(x, numbers), array(&y, numbers), key as u32, (key >> 32) as u32, threshold as u32, (threshold >> 32) as u32,
+            (1.0 / (1.0 - rate)) as f32, numbers);
         Ok(y)
     }
 }

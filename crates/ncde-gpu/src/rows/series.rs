@@ -4,11 +4,10 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::RowsOf;
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::rows::{shift, sums};
 use crate::recurrence::want;
-use crate::sizes::CUBE;
 
 impl<R: Runtime> Gpu<R> {
     /// Rows of series, `places` of each, at `to` places: row `t` is row `t + first` of the same series, 0 where there is none.
@@ -20,14 +19,10 @@ impl<R: Runtime> Gpu<R> {
         let numbers = x.rows / places.max(1) * to * x.width;
         let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
         let (out, units) = (self.floats(numbers), numbers / wide);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
-            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            let shift = (first * (x.width / wide) as isize) as i32;
-            let (own, own_to) = (places * x.width / wide, to * x.width / wide);
-            shift::move_rows::launch_unchecked::<R>(self.client(), cubes, dim, wide, from, into, own, own_to, shift, units);
-        }
+        let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
+        let shift = (first * (x.width / wide) as isize) as i32;
+        let (own, own_to) = (places * x.width / wide, to * x.width / wide);
+        launch!(self, shift::move_rows, each units; wide, from, into, own, own_to, shift, units);
         Ok(out)
     }
 
@@ -42,24 +37,9 @@ impl<R: Runtime> Gpu<R> {
         let numbers = x.count() + series * x.width;
         let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
         let (out, units) = (self.floats(numbers), numbers / wide);
-        // SAFETY: checked above.
-        unsafe {
-            let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
-            let (cubes, dim) = (self.cubes(units), CubeDim::new_1d(CUBE));
-            let (width, before) = (x.width / wide, array(first, series * x.width));
-            shift::join_rows::launch_unchecked::<R>(
-                self.client(),
-                cubes,
-                dim,
-                wide,
-                before,
-                from,
-                into,
-                places * width,
-                width,
-                units,
-            );
-        }
+        let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
+        let (width, before) = (x.width / wide, array(first, series * x.width));
+        launch!(self, shift::join_rows, each units; wide, before, from, into, places * width, width, units);
         Ok(out)
     }
 
@@ -73,20 +53,9 @@ impl<R: Runtime> Gpu<R> {
         let own = self.lengths(lengths, places)?;
         let out = self.floats(lengths.len() * x.width);
         let cubes = lengths.len() * x.width.div_ceil(sums::SUMS);
-        // SAFETY: checked above.
-        unsafe {
-            sums::means::launch_unchecked::<R>(
-                self.client(),
-                self.spread(cubes),
-                CubeDim::new_1d((sums::SUMS * sums::LANES) as u32),
-                array(x.numbers, x.count()),
-                array(&own, lengths.len()),
-                array(&out, lengths.len() * x.width),
-                places,
-                x.width,
-                cubes,
-            );
-        }
+        launch!(self, sums::means, self.spread(cubes), sums::SUMS * sums::LANES;
+            array(x.numbers, x.count()), array(&own, lengths.len()), array(&out, lengths.len() * x.width), places, x.width,
+            cubes);
         Ok(out)
     }
 
@@ -99,20 +68,8 @@ impl<R: Runtime> Gpu<R> {
         let own = self.lengths(lengths, places)?;
         let units = lengths.len() * places * dy.width;
         let dx = self.floats(units);
-        // SAFETY: checked above.
-        unsafe {
-            sums::means_back::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(dy.numbers, lengths.len() * dy.width),
-                array(&own, lengths.len()),
-                array(&dx, units),
-                places,
-                dy.width,
-                units,
-            );
-        }
+        launch!(self, sums::means_back, each units;
+            array(dy.numbers, lengths.len() * dy.width), array(&own, lengths.len()), array(&dx, units), places, dy.width, units);
         Ok(dx)
     }
 }

@@ -4,11 +4,10 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::RowsOf;
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::rows::{lookup, loss};
 use crate::recurrence::want;
-use crate::sizes::CUBE;
 
 impl<R: Runtime> Gpu<R> {
     /// Rows of a table, one for each token; not a number where the table has none.
@@ -20,20 +19,9 @@ impl<R: Runtime> Gpu<R> {
         want("the table", table.numbers, table.count())?;
         let units = rows * table.width;
         let y = self.floats(units);
-        // SAFETY: checked above; a token that the table does not have is not looked up.
-        unsafe {
-            lookup::lookup::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(tokens, rows),
-                array(table.numbers, table.count()),
-                array(&y, units),
-                table.rows,
-                table.width,
-                units,
-            );
-        }
+        // A token that the table does not have is not looked up.
+        launch!(self, lookup::lookup, each units;
+            array(tokens, rows), array(table.numbers, table.count()), array(&y, units), table.rows, table.width, units);
         Ok(y)
     }
 
@@ -50,22 +38,10 @@ impl<R: Runtime> Gpu<R> {
         let numbers = vocabulary * dy.width;
         let parts = self.floats(splits * numbers);
         let CubeCount::Static(x, y, _) = self.spread(cubes) else { return Ok(parts) };
-        // SAFETY: checked above; every number of every split is written.
-        unsafe {
-            lookup::reverse::launch_unchecked::<R>(
-                self.client(),
-                CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32),
-                CubeDim::new_1d(lookup::COLUMNS as u32),
-                array(tokens, dy.rows),
-                array(dy.numbers, dy.count()),
-                array(&parts, splits * numbers),
-                dy.rows,
-                each,
-                vocabulary,
-                dy.width,
-                cubes,
-            );
-        }
+        // Every number of every split is written.
+        launch!(self, lookup::reverse, CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32), lookup::COLUMNS;
+            array(tokens, dy.rows), array(dy.numbers, dy.count()), array(&parts, splits * numbers), dy.rows, each, vocabulary,
+            dy.width, cubes);
         Ok(self.total(&parts, splits, numbers))
     }
 
@@ -85,23 +61,9 @@ impl<R: Runtime> Gpu<R> {
         want("the labels", labels, z.rows)?;
         want("the weights", weights, z.rows)?;
         let (losses, gradient) = (self.floats(z.rows), self.floats(z.count()));
-        // SAFETY: checked above.
-        unsafe {
-            loss::classes::launch_unchecked::<R>(
-                self.client(),
-                self.cubes(z.rows),
-                CubeDim::new_1d(CUBE),
-                array(z.numbers, z.count()),
-                array(labels, z.rows),
-                array(weights, z.rows),
-                array(&losses, z.rows),
-                array(&gradient, z.count()),
-                z.width,
-                floor as f32,
-                share as f32,
-                z.rows,
-            );
-        }
+        launch!(self, loss::classes, each z.rows;
+            array(z.numbers, z.count()), array(labels, z.rows), array(weights, z.rows), array(&losses, z.rows),
+            array(&gradient, z.count()), z.width, floor as f32, share as f32, z.rows);
         Ok([self.sum_rows(RowsOf { numbers: &losses, rows: z.rows, width: 1 })?, gradient])
     }
 }

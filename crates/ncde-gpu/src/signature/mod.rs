@@ -17,7 +17,7 @@ use cubecl::server::Handle;
 
 use crate::device::Gpu;
 use crate::error::Error;
-use crate::recurrence::want;
+use crate::recurrence::{want, want_countable, want_some};
 pub use coordinates::Coordinates;
 use cut::{Cut, Pieces, Words};
 use passes::Pass;
@@ -149,9 +149,7 @@ impl Signature {
             ("the depth", self.depth),
             ("the window", window),
         ];
-        if let Some(&(what, _)) = sizes.iter().find(|&&(_, size)| size == 0) {
-            return Err(Error::Empty { what });
-        }
+        want_some(&sizes)?;
         let fix = "take fewer channels or a lower depth, or `--device cpu`";
         let hardware = &gpu.client().properties().hardware;
         let (units, most) = (hardware.max_units_per_cube as usize, hardware.max_shared_memory_size);
@@ -177,12 +175,8 @@ impl Signature {
         };
         let row = of.len().max(self.len()).max(of.slope(of.depth));
         let counts = [(batch, steps, of.below()), (batch, over.results(length), row), (batch, length, self.channels)];
-        let most = u32::MAX as usize;
         for (a, b, c) in counts {
-            let seen = a.saturating_mul(b).saturating_mul(c);
-            if seen > most {
-                return Err(Error::TooLarge { what: "an array", seen, most, fix: "take a smaller batch or shorter series" });
-            }
+            want_countable(a.saturating_mul(b).saturating_mul(c))?;
         }
         Ok((of, cut))
     }

@@ -10,10 +10,9 @@ use cubecl::server::Handle;
 
 use super::cut::{Cut, Pieces, Words, tile, units};
 use super::{Arrays, Coordinates, Over};
-use crate::device::{Gpu, array};
+use crate::device::{Gpu, array, launch};
 use crate::kernel::signature::back::{self, Begin};
 use crate::kernel::signature::{chain, log, steps};
-use crate::sizes::CUBE;
 
 /// A call whose sizes were checked, on which every launch relies.
 pub(super) struct Pass<'a, R: Runtime> {
@@ -32,11 +31,6 @@ impl<R: Runtime> Pass<'_, R> {
     /// Results of all paths.
     fn rows(&self) -> usize {
         self.arrays.batch * self.over.results(self.arrays.length)
-    }
-
-    fn integers(&self, numbers: &[u32]) -> Handle {
-        // A buffer has at least a number.
-        self.gpu.client().create_from_slice(bytemuck::cast_slice(if numbers.is_empty() { &[0] } else { numbers }))
     }
 
     /// Signatures of the results, `[batch, results, words]`.
@@ -82,22 +76,9 @@ impl<R: Runtime> Pass<'_, R> {
         let (out, units) = (self.gpu.floats(numbers), batch * pieces.count * units(of));
         let place = steps::PlaceLaunch::new(length, pieces.size, pieces.count, units);
         let (before, many) = starts.map_or((self.gpu.floats(1), 1), |starts| (starts.clone(), batch * pieces.count * of.len()));
-        // SAFETY: the path was checked, and the others were made with these sizes.
-        unsafe {
-            steps::signatures::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(path, batch * length * of.channels),
-                array(&before, many),
-                array(&out, numbers),
-                place,
-                of,
-                tile(of.channels),
-                starts.is_some(),
-                every,
-            );
-        }
+        launch!(self.gpu, steps::signatures, each units;
+            array(path, batch * length * of.channels), array(&before, many), array(&out, numbers), place, of, tile(of.channels),
+            starts.is_some(), every);
         out
     }
 
@@ -106,21 +87,8 @@ impl<R: Runtime> Pass<'_, R> {
         let batch = self.arrays.batch;
         let (each, all) = (batch * cut.count * of.len(), batch * of.len());
         let (others, whole, units) = (self.gpu.floats(each), self.gpu.floats(all), batch * of.level(of.depth));
-        // SAFETY: made with these sizes.
-        unsafe {
-            chain::chained::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(pieces, each),
-                array(&others, each),
-                array(&whole, all),
-                cut.count,
-                units,
-                of,
-                behind,
-            );
-        }
+        launch!(self.gpu, chain::chained, each units;
+            array(pieces, each), array(&others, each), array(&whole, all), cut.count, units, of, behind);
         (others, whole)
     }
 
@@ -130,12 +98,8 @@ impl<R: Runtime> Pass<'_, R> {
         let out = self.gpu.floats(numbers);
         for n in 1..=self.of.depth {
             let units = self.rows() * self.of.level(n);
-            let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
-            // SAFETY: both have so many numbers.
-            unsafe {
-                let (from, to) = (array(signatures, numbers), array(&out, numbers));
-                log::expanded::launch_unchecked::<R>(client, count, dim, from, to, units, n, self.of);
-            }
+            let (from, to) = (array(signatures, numbers), array(&out, numbers));
+            launch!(self.gpu, log::expanded, each units; from, to, units, n, self.of);
         }
         out
     }
@@ -144,32 +108,17 @@ impl<R: Runtime> Pass<'_, R> {
     pub(super) fn coordinates(&self, coordinates: &Coordinates, signatures: &Handle) -> Handle {
         let (from, to) = (self.rows() * self.of.len(), self.rows() * coordinates.len());
         let out = self.gpu.floats(to);
-        let (places, words) = (self.integers(&coordinates.places), self.integers(&coordinates.words));
+        let (places, words) = (self.gpu.indices(&coordinates.places), self.gpu.indices(&coordinates.words));
         let factors = self.gpu.put(&coordinates.factors);
         for (n, &(first, end)) in (1..).zip(&coordinates.degrees) {
             let units = self.rows() * (end - first);
             if units == 0 {
                 continue;
             }
-            // SAFETY: signatures were made by `signatures`, and tables were checked when they were made.
-            unsafe {
-                log::coordinates::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(signatures, from),
-                    array(&places, coordinates.places.len()),
-                    array(&words, coordinates.words.len()),
-                    array(&factors, coordinates.factors.len()),
-                    array(&out, to),
-                    first,
-                    end - first,
-                    coordinates.len(),
-                    units,
-                    n,
-                    self.of,
-                );
-            }
+            launch!(self.gpu, log::coordinates, each units;
+                array(signatures, from), array(&places, coordinates.places.len()), array(&words, coordinates.words.len()),
+                array(&factors, coordinates.factors.len()), array(&out, to), first, end - first, coordinates.len(), units, n,
+                self.of);
         }
         out
     }
@@ -178,24 +127,12 @@ impl<R: Runtime> Pass<'_, R> {
     pub(super) fn spread(&self, coordinates: &Coordinates, gradient: &Handle) -> Handle {
         let units = self.rows() * self.of.len();
         let out = self.gpu.floats(units);
-        let (starts, of) = (self.integers(&coordinates.starts), self.integers(&coordinates.coordinates));
+        let (starts, of) = (self.gpu.indices(&coordinates.starts), self.gpu.indices(&coordinates.coordinates));
         let factors = self.gpu.put(&coordinates.back_factors);
-        // SAFETY: the gradient was checked, and tables when they were made.
-        unsafe {
-            log::spread::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.cubes(units),
-                CubeDim::new_1d(CUBE),
-                array(gradient, self.rows() * coordinates.len()),
-                array(&starts, coordinates.starts.len()),
-                array(&of, coordinates.coordinates.len()),
-                array(&factors, coordinates.back_factors.len()),
-                array(&out, units),
-                coordinates.len(),
-                self.of.len(),
-                units,
-            );
-        }
+        launch!(self.gpu, log::spread, each units;
+            array(gradient, self.rows() * coordinates.len()), array(&starts, coordinates.starts.len()),
+            array(&of, coordinates.coordinates.len()), array(&factors, coordinates.back_factors.len()), array(&out, units),
+            coordinates.len(), self.of.len(), units);
         out
     }
 
@@ -206,31 +143,14 @@ impl<R: Runtime> Pass<'_, R> {
         let (slopes, out) = (self.gpu.floats(of_slopes), self.gpu.floats(numbers));
         for t in 1..of.depth {
             let units = rows * of.level(t);
-            // SAFETY: made with these sizes.
-            unsafe {
-                log::slopes::launch_unchecked::<R>(
-                    self.gpu.client(),
-                    self.gpu.cubes(units),
-                    CubeDim::new_1d(CUBE),
-                    array(states, self.of_states()),
-                    array(&slopes, of_slopes),
-                    self.steps(),
-                    pieces.size,
-                    pieces.count,
-                    units,
-                    t,
-                    of,
-                );
-            }
+            launch!(self.gpu, log::slopes, each units;
+                array(states, self.of_states()), array(&slopes, of_slopes), self.steps(), pieces.size, pieces.count, units, t,
+                of);
         }
         for m in 1..=of.depth {
             let units = rows * of.level(m);
-            let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
-            // SAFETY: the gradient was checked, and the others were made with these sizes.
-            unsafe {
-                let (g, d, to) = (array(gradient, numbers), array(&slopes, of_slopes), array(&out, numbers));
-                log::gathered::launch_unchecked::<R>(client, count, dim, g, d, to, of.channels, units, m, of);
-            }
+            let (g, d, to) = (array(gradient, numbers), array(&slopes, of_slopes), array(&out, numbers));
+            launch!(self.gpu, log::gathered, each units; g, d, to, of.channels, units, m, of);
         }
         out
     }
@@ -247,26 +167,12 @@ impl<R: Runtime> Pass<'_, R> {
         let (dx, numbers, cubes) =
             (self.gpu.floats(batch * steps * of.channels), batch * length * of.channels, batch * pieces.count);
         let out = self.gpu.floats(numbers);
-        // SAFETY: the path and the gradient were checked, and the others were made with these sizes.
-        unsafe {
-            back::increments::launch_unchecked::<R>(
-                self.gpu.client(),
-                self.gpu.spread(cubes),
-                CubeDim::new_1d(cut.units as u32),
-                array(path, numbers),
-                array(states, self.of_states()),
-                array(gradient, self.rows() * of.len()),
-                array(&other, many),
-                array(&dx, batch * steps * of.channels),
-                steps::PlaceLaunch::new(length, pieces.size, pieces.count, cubes),
-                of,
-                cut,
-                begin,
-            );
-            let (from, to) = (array(&dx, batch * steps * of.channels), array(&out, numbers));
-            let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(numbers), CubeDim::new_1d(CUBE));
-            back::observations::launch_unchecked::<R>(client, count, dim, from, to, length, of.channels, numbers);
-        }
+        launch!(self.gpu, back::increments, self.gpu.spread(cubes), cut.units;
+            array(path, numbers), array(states, self.of_states()), array(gradient, self.rows() * of.len()), array(&other, many),
+            array(&dx, batch * steps * of.channels), steps::PlaceLaunch::new(length, pieces.size, pieces.count, cubes), of, cut,
+            begin);
+        let (from, to) = (array(&dx, batch * steps * of.channels), array(&out, numbers));
+        launch!(self.gpu, back::observations, each numbers; from, to, length, of.channels, numbers);
         out
     }
 
@@ -278,12 +184,8 @@ impl<R: Runtime> Pass<'_, R> {
             Over::Prefixes => {
                 let (units, numbers) = (batch * of.level(of.depth), batch * steps * of.level(of.depth));
                 let summed = self.gpu.floats(numbers);
-                let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
-                // SAFETY: the gradient was checked.
-                unsafe {
-                    let (from, to) = (array(gradient, self.rows() * of.len()), array(&summed, numbers));
-                    back::summed::launch_unchecked::<R>(client, count, dim, from, to, steps, units, of);
-                }
+                let (from, to) = (array(gradient, self.rows() * of.len()), array(&summed, numbers));
+                launch!(self.gpu, back::summed, each units; from, to, steps, units, of);
                 (Begin::Every, Pieces::new(steps, steps), summed, numbers)
             }
             Over::Whole => {
@@ -296,12 +198,8 @@ impl<R: Runtime> Pass<'_, R> {
                 let behind = self.chained(lower, &pieces, chunks, true).0;
                 let units = batch * chunks.count * of.below();
                 let ends = self.gpu.floats(units);
-                let (client, count, dim) = (self.gpu.client(), self.gpu.cubes(units), CubeDim::new_1d(CUBE));
-                // SAFETY: the gradient was checked, and the others were made with these sizes.
-                unsafe {
-                    let (g, s, to) = (array(gradient, self.rows() * of.len()), array(&behind, units), array(&ends, units));
-                    back::ends::launch_unchecked::<R>(client, count, dim, g, s, to, chunks.count, of.channels, units, of);
-                }
+                let (g, s, to) = (array(gradient, self.rows() * of.len()), array(&behind, units), array(&ends, units));
+                launch!(self.gpu, back::ends, each units; g, s, to, chunks.count, of.channels, units, of);
                 (Begin::Chunks, chunks, ends, units)
             }
         }

@@ -12,6 +12,7 @@ use super::operator::{apply, pull};
 use super::walk::{Walk, beyond, fetch, place, put, stage};
 use crate::action::{Cube, TERMS};
 use crate::flow::Flow;
+use crate::kernel::unit::{add, copy, cube_below, fill};
 
 /// The gradients in numbers of Omega and in `beta` of one column, added to those of the columns before it. `carry` is the gradient in the state after the slab, and becomes that in the state before it.
 ///
@@ -19,7 +20,7 @@ use crate::flow::Flow;
 #[cube(launch_unchecked)]
 pub(crate) fn adjoints(
     numbers: &Array<f32>,
-    numbers_back: &Array<f32>,
+    by_columns: &Array<f32>,
     table: &Array<u32>,
     series: &Array<u32>,
     beta: &Array<f32>,
@@ -36,12 +37,9 @@ pub(crate) fn adjoints(
     #[comptime] of: Cube,
     #[comptime] flow: Flow,
 ) {
-    let own = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if own >= sizes.cubes {
-        terminate!();
-    }
+    let own = cube_below(sizes.cubes);
     let each = comptime!(of.each());
-    let hidden = comptime!(of.hidden);
+    let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
     let mut g = Array::<f32>::new(each);
     let mut h = Array::<f32>::new(each);
     let mut z = Array::<f32>::new(each);
@@ -49,16 +47,14 @@ pub(crate) fn adjoints(
     let mut added = Array::<f32>::new(each);
     let mut d_added = Array::<f32>::new(each);
     let mut w = Array::<f32>::new(comptime!(if flow.exact { TERMS * each } else { each }));
-    let mut shared = SharedMemory::<f32>::new(hidden);
+    let mut line = SharedMemory::<f32>::new(hidden);
     let at_carry = (own * sizes.columns + column) * hidden;
     let table_at = sizes.deep * hidden;
-    #[unroll]
-    for e in 0..each {
-        g[e] = f32::new(0.0);
-    }
+    let deep = sizes.deep_back;
+    fill(&mut g, f32::new(0.0), each);
     // Nothing comes after the last slab.
     if last == 0u32 {
-        fetch(carry, at_carry, &mut g, of);
+        fetch(carry, at_carry, &mut g, hidden, units);
     }
     let length = lengths[own] as usize;
     for turn in 0..sizes.steps {
@@ -66,7 +62,7 @@ pub(crate) fn adjoints(
         let t = sizes.first + s;
         let at = place(own, t, column, sizes, of);
         let row = own * sizes.steps + s;
-        fetch(gradient, at, &mut y, of);
+        fetch(gradient, at, &mut y, hidden, units);
         #[unroll]
         for e in 0..each {
             g[e] += y[e];
@@ -74,31 +70,25 @@ pub(crate) fn adjoints(
         }
         if t < length {
             if t == 0 {
-                fetch(initial, at_carry, &mut h, of);
+                fetch(initial, at_carry, &mut h, hidden, units);
             } else {
-                fetch(states, place(own, t - 1, column, sizes, of), &mut h, of);
+                fetch(states, place(own, t - 1, column, sizes, of), &mut h, hidden, units);
             }
             if comptime!(flow.is_affine() && !flow.is_inside()) {
-                #[unroll]
-                for e in 0..each {
-                    d_added[e] = g[e];
-                }
+                copy(&g, &mut d_added, each);
             }
             if comptime!(flow.exact) {
                 if comptime!(flow.is_inside()) {
-                    fetch(beta, at, &mut added, of);
+                    fetch(beta, at, &mut added, hidden, units);
                 }
                 let stages = series[2 * row];
                 let terms = series[2 * row + 1];
                 let part = 1.0 / f32::cast_from(stages);
                 for i in 0..stages {
                     // The state before this stage: from that before the step, the stages before it.
-                    #[unroll]
-                    for e in 0..each {
-                        z[e] = h[e];
-                    }
+                    copy(&h, &mut z, each);
                     for _ in 0..stages - 1u32 - i {
-                        stage(numbers, row, table, sizes.deep, &mut z, &added, part, terms, &mut shared, of, flow);
+                        stage(numbers, row, table, sizes.deep, &mut z, &added, part, terms, &mut line, of, flow);
                     }
                     #[unroll]
                     for e in 0..each {
@@ -107,7 +97,7 @@ pub(crate) fn adjoints(
                     }
                     for j in 1..terms {
                         let to = j as usize * each;
-                        apply(numbers, row, table, sizes.deep, &w, to - each, &mut y, &mut shared, of);
+                        apply(numbers, row, table, sizes.deep, &w, to - each, &mut y, &mut line, of);
                         let factor = part / f32::cast_from(j);
                         #[unroll]
                         for e in 0..each {
@@ -134,30 +124,14 @@ pub(crate) fn adjoints(
                         let fresh = column == 0 && i == 0u32 && k == 0u32;
                         let from = (j as usize - 1) * each;
                         pull(
-                            numbers_back,
-                            row,
-                            table,
-                            table_at,
-                            sizes.deep_back,
-                            &z,
-                            &w,
-                            from,
-                            factor,
-                            fresh,
-                            &mut y,
-                            d_numbers,
-                            &mut shared,
-                            of,
+                            by_columns, row, table, table_at, deep, &z, &w, from, factor, fresh, &mut y, d_numbers, &mut line, of,
                         );
                         #[unroll]
                         for e in 0..each {
                             z[e] = g[e] + factor * y[e];
                         }
                     }
-                    #[unroll]
-                    for e in 0..each {
-                        g[e] = z[e];
-                    }
+                    copy(&z, &mut g, each);
                 }
                 if stages == 0u32 {
                     let nan = beyond(stages);
@@ -165,44 +139,26 @@ pub(crate) fn adjoints(
                     for e in 0..each {
                         g[e] = nan;
                     }
-                    fill(d_numbers, row * sizes.deep_back * hidden, sizes.deep_back, nan, of);
+                    fill_row(d_numbers, row * deep * hidden, deep, nan, of);
                 }
             } else {
                 let fresh = column == 0;
-                pull(
-                    numbers_back,
-                    row,
-                    table,
-                    table_at,
-                    sizes.deep_back,
-                    &g,
-                    &h,
-                    0usize,
-                    1.0,
-                    fresh,
-                    &mut y,
-                    d_numbers,
-                    &mut shared,
-                    of,
-                );
-                #[unroll]
-                for e in 0..each {
-                    g[e] += y[e];
-                }
+                pull(by_columns, row, table, table_at, deep, &g, &h, 0usize, 1.0, fresh, &mut y, d_numbers, &mut line, of);
+                add(&mut g, &y, each);
             }
         } else if column == 0 {
-            fill(d_numbers, row * sizes.deep_back * hidden, sizes.deep_back, 0.0, of);
+            fill_row(d_numbers, row * deep * hidden, deep, 0.0, of);
         }
         if comptime!(flow.is_affine()) {
-            put(&d_added, d_beta, at, of);
+            put(&d_added, d_beta, at, hidden, units);
         }
     }
-    put(&g, carry, at_carry, of);
+    put(&g, carry, at_carry, hidden, units);
 }
 
 /// One value for all numbers of a row.
 #[cube]
-fn fill(d: &mut Array<f32>, at: usize, deep: usize, value: f32, #[comptime] of: Cube) {
+fn fill_row(d: &mut Array<f32>, at: usize, deep: usize, value: f32, #[comptime] of: Cube) {
     #[unroll]
     for e in 0..comptime!(of.each()) {
         let j = UNIT_POS as usize + comptime!(e * of.units);

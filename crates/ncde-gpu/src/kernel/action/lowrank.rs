@@ -9,8 +9,9 @@
 
 use cubecl::prelude::*;
 
-use super::walk::Walk;
+use super::walk::{Walk, fetch, put};
 use crate::action::LowRank;
+use crate::kernel::unit::{cube_below, unit_below, zeros};
 
 /// `y_o = sum_i m_io x_i`; a unit has the numbers `unit, unit + units, ...` of `y`. What other units have written to `x` is waited for, what they write to `y` is not.
 #[cube]
@@ -116,10 +117,7 @@ pub(crate) fn states(
     #[comptime] of: LowRank,
     #[comptime] affine: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.cubes {
-        terminate!();
-    }
+    let cube = cube_below(sizes.cubes);
     let unit = UNIT_POS as usize;
     let series = cube / sizes.columns;
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
@@ -130,16 +128,10 @@ pub(crate) fn states(
     let mut y = SharedMemory::<f32>::new(hidden);
     let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
     let mut parts = SharedMemory::<f32>::new(units);
-    #[unroll]
-    for e in 0..comptime!(of.each()) {
-        let j = unit + comptime!(e * units);
-        if j < hidden {
-            if sizes.first == 0 {
-                h[e] = initial[cube * hidden + j];
-            } else {
-                h[e] = out[base + (sizes.first - 1) * stride + j];
-            }
-        }
+    if sizes.first == 0 {
+        fetch(initial, cube * hidden, &mut h, hidden, units);
+    } else {
+        fetch(out, base + (sizes.first - 1) * stride, &mut h, hidden, units);
     }
     let length = lengths[series] as usize;
     for s in 0..sizes.steps {
@@ -183,29 +175,21 @@ pub(crate) fn adjoints(
     #[comptime] of: LowRank,
     #[comptime] affine: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.cubes {
-        terminate!();
-    }
+    let cube = cube_below(sizes.cubes);
     let unit = UNIT_POS as usize;
     let series = cube / sizes.columns;
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
     let stride = sizes.columns * hidden;
     let base = series * sizes.length * stride + cube % sizes.columns * hidden;
     let kept_base = series * sizes.steps * stride + cube % sizes.columns * hidden;
-    let mut g = Array::<f32>::new(comptime!(of.each()));
+    let mut g = zeros(comptime!(of.each()));
     let mut x = SharedMemory::<f32>::new(hidden);
     let mut y = SharedMemory::<f32>::new(hidden);
     let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
     let mut parts = SharedMemory::<f32>::new(units);
-    #[unroll]
-    for e in 0..comptime!(of.each()) {
-        let j = unit + comptime!(e * units);
-        g[e] = f32::new(0.0);
-        // Nothing comes after the last slab.
-        if j < hidden && last == 0u32 {
-            g[e] = carry[cube * hidden + j];
-        }
+    // Nothing comes after the last slab.
+    if last == 0u32 {
+        fetch(carry, cube * hidden, &mut g, hidden, units);
     }
     let length = lengths[series] as usize;
     for turn in 0..sizes.steps {
@@ -231,13 +215,7 @@ pub(crate) fn adjoints(
             advance(delta, lambda, row, v, u_by_states, &mut g, &mut x, &mut seen, &mut y, &mut parts, of);
         }
     }
-    #[unroll]
-    for e in 0..comptime!(of.each()) {
-        let j = unit + comptime!(e * units);
-        if j < hidden {
-            carry[cube * hidden + j] = g[e];
-        }
-    }
+    put(&g, carry, cube * hidden, hidden, units);
 }
 
 /// What follows from `g` and the states before each step: those states, and `d delta = sum over columns of g h`. Units: `[batch, steps, H]`.
@@ -252,10 +230,7 @@ pub(crate) fn slopes(
     sizes: &Walk,
     #[comptime] of: LowRank,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let hidden = comptime!(of.hidden);
     let (row, j) = (unit / hidden, unit % hidden);
     let (series, t) = (row / sizes.steps, sizes.first + row % sizes.steps);
@@ -284,10 +259,7 @@ pub(crate) fn scale(
     units: usize,
     #[comptime] of: LowRank,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let (row, k) = (unit / comptime!(of.channels), unit % comptime!(of.channels));
     let factor = lambda[unit];
     let mut sum = f32::new(0.0);

@@ -6,6 +6,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// Sizes of a channel.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub(crate) struct Channel {
@@ -24,10 +26,7 @@ fn parameters(of: &Channel) -> usize {
 /// `width` numbers of each channel from `first` on: `[channels, width]`, or with a state a row, `[H, channels width / H]`. Units: as many.
 #[cube(launch_unchecked)]
 pub(crate) fn take(a: &Array<f32>, out: &mut Array<f32>, first: usize, width: usize, of: &Channel, #[comptime] by_states: bool) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.units {
-        terminate!();
-    }
+    let unit = unit_below(of.units);
     let (channel, i) = (unit / width, unit % width);
     let mut to = unit;
     if comptime!(by_states) {
@@ -48,10 +47,7 @@ pub(crate) fn give(own: &Array<f32>, a: &mut Array<f32>, first: usize, width: us
 /// `A^k` in full. Units: `[channels, H, H]`.
 #[cube(launch_unchecked)]
 pub(crate) fn densify(a: &Array<f32>, out: &mut Array<f32>, of: &Channel) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.units {
-        terminate!();
-    }
+    let unit = unit_below(of.units);
     let hidden = of.hidden;
     let (r, c) = (unit / hidden % hidden, unit % hidden);
     let at = unit / (hidden * hidden) * parameters(of);
@@ -68,10 +64,7 @@ pub(crate) fn densify(a: &Array<f32>, out: &mut Array<f32>, of: &Channel) {
 /// The gradient in the parts from that in the full matrices. Units: one for each parameter.
 #[cube(launch_unchecked)]
 pub(crate) fn part(a: &Array<f32>, dense: &Array<f32>, out: &mut Array<f32>, of: &Channel) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.units {
-        terminate!();
-    }
+    let unit = unit_below(of.units);
     let hidden = of.hidden;
     let at = unit / parameters(of) * parameters(of);
     let from = unit / parameters(of) * hidden * hidden;

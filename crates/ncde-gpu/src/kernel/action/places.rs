@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// Coefficients of the steps of a slab, `[batch, steps, width]`; 0 past the end of a series, where they may be anything. Units: as many.
 #[cube(launch_unchecked)]
 pub(crate) fn slab(
@@ -14,10 +16,7 @@ pub(crate) fn slab(
     width: usize,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let row = unit / width;
     let (series, t) = (row / steps, first + row % steps);
     let mut value = f32::new(0.0);

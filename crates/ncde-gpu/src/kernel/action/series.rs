@@ -12,6 +12,7 @@ use cubecl::prelude::*;
 use crate::action::{Acts, TERMS};
 use crate::kernel::step::{MAX_NORM, SMALL};
 use crate::kernel::team;
+use crate::kernel::unit::cube_number;
 
 /// The largest norm of a stage: terms of different signs cancel less than a digit.
 const REACH: f32 = 2.0;
@@ -30,7 +31,7 @@ pub(crate) fn series(
     #[comptime] acts: Acts,
     #[comptime] extra: usize,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let unit = UNIT_POS as usize;
     let lane = unit % TEAM;
     let row = cube * TEAMS + unit / TEAM;

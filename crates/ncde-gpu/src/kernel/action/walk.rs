@@ -11,6 +11,7 @@ use cubecl::prelude::*;
 use super::operator::apply;
 use crate::action::Cube;
 use crate::flow::Flow;
+use crate::kernel::unit::{add, copy, cube_below};
 
 /// The sizes of a walk through a slab.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -35,11 +36,11 @@ pub(super) fn place(series: usize, t: usize, column: usize, sizes: &Walk, #[comp
 
 /// The states of this unit from an array, `at` being that of state 0.
 #[cube]
-pub(super) fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] of: Cube) {
+pub(super) fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] hidden: usize, #[comptime] units: usize) {
     #[unroll]
-    for e in 0..comptime!(of.each()) {
-        let j = UNIT_POS as usize + comptime!(e * of.units);
-        if j < comptime!(of.hidden) {
+    for e in 0..comptime!(hidden.div_ceil(units)) {
+        let j = UNIT_POS as usize + comptime!(e * units);
+        if j < hidden {
             to[e] = from[at + j];
         }
     }
@@ -47,11 +48,11 @@ pub(super) fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptim
 
 /// And back.
 #[cube]
-pub(super) fn put(from: &Array<f32>, to: &mut Array<f32>, at: usize, #[comptime] of: Cube) {
+pub(super) fn put(from: &Array<f32>, to: &mut Array<f32>, at: usize, #[comptime] hidden: usize, #[comptime] units: usize) {
     #[unroll]
-    for e in 0..comptime!(of.each()) {
-        let j = UNIT_POS as usize + comptime!(e * of.units);
-        if j < comptime!(of.hidden) {
+    for e in 0..comptime!(hidden.div_ceil(units)) {
+        let j = UNIT_POS as usize + comptime!(e * units);
+        if j < hidden {
             to[at + j] = from[e];
         }
     }
@@ -74,10 +75,7 @@ pub(super) fn stage(
 ) {
     let mut w = Array::<f32>::new(comptime!(of.each()));
     let mut y = Array::<f32>::new(comptime!(of.each()));
-    #[unroll]
-    for e in 0..comptime!(of.each()) {
-        w[e] = h[e];
-    }
+    copy(h, &mut w, comptime!(of.each()));
     for i in 0..terms {
         apply(numbers, row, table, deep, &w, 0usize, &mut y, shared, of);
         let factor = part / f32::cast_from(i + 1u32);
@@ -108,10 +106,8 @@ pub(crate) fn states(
     #[comptime] of: Cube,
     #[comptime] flow: Flow,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.cubes {
-        terminate!();
-    }
+    let cube = cube_below(sizes.cubes);
+    let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
     let own = cube / sizes.columns;
     let column = cube % sizes.columns;
     let mut h = Array::<f32>::new(comptime!(of.each()));
@@ -119,9 +115,9 @@ pub(crate) fn states(
     let mut y = Array::<f32>::new(comptime!(of.each()));
     let mut shared = SharedMemory::<f32>::new(comptime!(of.hidden));
     if sizes.first == 0 {
-        fetch(initial, cube * comptime!(of.hidden), &mut h, of);
+        fetch(initial, cube * comptime!(of.hidden), &mut h, hidden, units);
     } else {
-        fetch(out, place(own, sizes.first - 1, column, sizes, of), &mut h, of);
+        fetch(out, place(own, sizes.first - 1, column, sizes, of), &mut h, hidden, units);
     }
     let length = lengths[own] as usize;
     for s in 0..sizes.steps {
@@ -130,7 +126,7 @@ pub(crate) fn states(
         if t < length {
             let row = own * sizes.steps + s;
             if comptime!(flow.is_affine()) {
-                fetch(beta, at, &mut added, of);
+                fetch(beta, at, &mut added, hidden, units);
             }
             if comptime!(flow.exact) {
                 let stages = series[2 * row];
@@ -146,19 +142,13 @@ pub(crate) fn states(
                 }
             } else {
                 apply(numbers, row, table, sizes.deep, &h, 0usize, &mut y, &mut shared, of);
-                #[unroll]
-                for e in 0..comptime!(of.each()) {
-                    h[e] += y[e];
-                }
+                add(&mut h, &y, comptime!(of.each()));
             }
             if comptime!(flow.is_affine() && !flow.is_inside()) {
-                #[unroll]
-                for e in 0..comptime!(of.each()) {
-                    h[e] += added[e];
-                }
+                add(&mut h, &added, comptime!(of.each()));
             }
         }
-        put(&h, out, at, of);
+        put(&h, out, at, hidden, units);
     }
 }
 

@@ -8,6 +8,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// Words of some length: the first of them, the first of those with a letter more, and how many letters and states there are.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub(crate) struct Level {
@@ -22,10 +24,7 @@ pub(crate) struct Level {
 /// Words of a letter more. Units: `[words, letters, H, H]`.
 #[cube(launch_unchecked)]
 pub(crate) fn longer(all: &mut Array<f32>, of: &Level) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.units {
-        terminate!();
-    }
+    let unit = unit_below(of.units);
     let hidden = of.hidden;
     let (r, c) = (unit / hidden % hidden, unit % hidden);
     let word = unit / (hidden * hidden);
@@ -40,10 +39,7 @@ pub(crate) fn longer(all: &mut Array<f32>, of: &Level) {
 /// What words of a letter more add to the gradient of these. Units: `[words, H, H]`.
 #[cube(launch_unchecked)]
 pub(crate) fn shorter(all: &Array<f32>, gradient: &mut Array<f32>, of: &Level) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.units {
-        terminate!();
-    }
+    let unit = unit_below(of.units);
     let hidden = of.hidden;
     let (s, c) = (unit / hidden % hidden, unit % hidden);
     let at = of.longer + unit / (hidden * hidden) * of.letters;
@@ -67,10 +63,7 @@ pub(crate) fn last_letters(
     #[comptime] begins: bool,
     #[comptime] ends: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.units {
-        terminate!();
-    }
+    let unit = unit_below(of.units);
     let hidden = of.hidden;
     let (k, r, s) = (unit / (hidden * hidden), unit / hidden % hidden, unit % hidden);
     let mut sum = f32::new(0.0);
@@ -100,10 +93,7 @@ pub(crate) fn hadamard(
     units: usize,
     #[comptime] bounded: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let mut d = a[unit / (hidden * hidden) * hidden + unit % hidden];
     if comptime!(bounded) {
         d = f32::tanh(d);
@@ -122,10 +112,7 @@ pub(crate) fn diagonal(
     units: usize,
     #[comptime] bounded: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let (at, c) = (unit / hidden * hidden * hidden, unit % hidden);
     let mut sum = f32::new(0.0);
     for r in 0..hidden {

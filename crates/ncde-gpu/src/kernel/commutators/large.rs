@@ -2,30 +2,25 @@
 
 use cubecl::prelude::*;
 
+use super::{Sizes, count};
+use crate::kernel::unit::cube_below;
+
 /// Units of a cube.
 pub(crate) const UNITS: usize = 256;
-
-/// Numbers of a block, its vector included.
-const fn count(b: usize, vectors: bool) -> usize {
-    b * b + if vectors { b } else { 0 }
-}
 
 /// Cubes: `[windows, blocks]`.
 #[cube(launch_unchecked)]
 pub(crate) fn generators(
     each: &Array<f32>,
     out: &mut Array<f32>,
-    steps: usize,
-    blocks: usize,
-    factor: f32,
-    cubes: usize,
+    sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= cubes {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
+    let steps = sizes.steps;
+    let blocks = sizes.blocks;
+    let factor = sizes.factor;
     let unit = UNIT_POS as usize;
     let count = comptime!(count(b, vectors));
     let own = comptime!(count.div_ceil(UNITS));
@@ -102,17 +97,14 @@ pub(crate) fn reverse(
     each: &Array<f32>,
     gradient: &Array<f32>,
     out: &mut Array<f32>,
-    steps: usize,
-    blocks: usize,
-    factor: f32,
-    cubes: usize,
+    sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= cubes {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
+    let steps = sizes.steps;
+    let blocks = sizes.blocks;
+    let factor = sizes.factor;
     let unit = UNIT_POS as usize;
     let count = comptime!(count(b, vectors));
     let own = comptime!(count.div_ceil(UNITS));
@@ -138,11 +130,12 @@ pub(crate) fn reverse(
     }
     for turn in 0..steps {
         let k = steps - 1 - turn;
+        let at = (window * steps + k) * blocks * count + block;
         #[unroll]
         for n in 0..own {
             let e = unit + comptime!(n * UNITS);
             if e < count {
-                m[e] = each[((window * steps + k) * count + e) * blocks + block];
+                m[e] = each[at + e * blocks];
             }
         }
         sync_cube();
@@ -150,8 +143,7 @@ pub(crate) fn reverse(
         for n in 0..own {
             let e = unit + comptime!(n * UNITS);
             if e < count {
-                out[((window * steps + k) * count + e) * blocks + block] =
-                    g[e] + later[n] + factor * bracket(&g, &p, e, b, vectors);
+                out[at + e * blocks] = g[e] + later[n] + factor * bracket(&g, &p, e, b, vectors);
                 later[n] -= factor * bracket(&g, &m, e, b, vectors);
             }
         }
@@ -162,7 +154,7 @@ pub(crate) fn reverse(
             for n in 0..own {
                 let e = unit + comptime!(n * UNITS);
                 if e < count {
-                    p[e] -= each[((window * steps + k - 1) * count + e) * blocks + block];
+                    p[e] -= each[at - blocks * count + e * blocks];
                 }
             }
         }

@@ -10,24 +10,41 @@ pub(crate) mod large;
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
+/// The sizes of a launch.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct Sizes {
+    /// Increments of a window.
+    pub(crate) steps: usize,
+    /// Blocks of a row.
+    pub(crate) blocks: usize,
+    /// What commutators are multiplied with.
+    pub(crate) factor: f32,
+    /// Units, or cubes, that have work.
+    pub(crate) units: usize,
+}
+
+/// Numbers of a block, its vector included.
+const fn count(b: usize, vectors: bool) -> usize {
+    b * b + if vectors { b } else { 0 }
+}
+
 /// Units: `[windows, blocks]`.
 #[cube(launch_unchecked)]
 pub(crate) fn generators(
     each: &Array<f32>,
     out: &mut Array<f32>,
-    steps: usize,
-    blocks: usize,
-    factor: f32,
-    units: usize,
+    sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
+    let steps = sizes.steps;
+    let blocks = sizes.blocks;
+    let factor = sizes.factor;
     let size = comptime!(b * b);
-    let count = comptime!(b * b + if vectors { b } else { 0 });
+    let count = comptime!(count(b, vectors));
     let row = blocks * count;
     let block = unit % blocks;
     let window = unit / blocks;
@@ -75,19 +92,16 @@ pub(crate) fn reverse(
     each: &Array<f32>,
     gradient: &Array<f32>,
     out: &mut Array<f32>,
-    steps: usize,
-    blocks: usize,
-    factor: f32,
-    units: usize,
+    sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] vectors: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
+    let steps = sizes.steps;
+    let blocks = sizes.blocks;
+    let factor = sizes.factor;
     let size = comptime!(b * b);
-    let count = comptime!(b * b + if vectors { b } else { 0 });
+    let count = comptime!(count(b, vectors));
     let row = blocks * count;
     let block = unit % blocks;
     let window = unit / blocks;

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::{TEAM, TEAMS, TURN, dot, lines};
+use super::{TEAM, TURN, dot, lines, member};
 use crate::sizes::Sizes;
 
 /// How many products a team reads at once, so that it waits for all of them together.
@@ -21,16 +21,13 @@ pub(crate) fn carry(
     #[comptime] affine: bool,
     #[comptime] back: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let unit = UNIT_POS as usize;
-    let r = unit % comptime!(TEAM);
-    let first = unit - r;
-    let team_of = cube * comptime!(TEAMS) + unit / comptime!(TEAM);
-    let is_there = team_of < sizes.units && r < b;
-    let own = min(team_of, sizes.units - 1);
-    let block = own % sizes.count;
-    let column = own / sizes.count % sizes.columns;
-    let series = own / (sizes.count * sizes.columns);
+    let of = member(sizes.units, b);
+    let r = of.row;
+    let is_there = of.is_there;
+    let block = of.team % sizes.count;
+    let column = of.team / sizes.count % sizes.columns;
+    let series = of.team / (sizes.count * sizes.columns);
     let mut shared = lines();
     let mut h = f32::new(0.0);
     if comptime!(!back) {
@@ -92,7 +89,7 @@ pub(crate) fn carry(
             }
             shared[turn * TURN + unit] = h;
             sync_cube();
-            h = q[i] + dot(&row, &shared, turn * TURN + first, b);
+            h = q[i] + dot(&row, &shared, turn * TURN + of.first, b);
             turn = 1 - turn;
         }
         done += comptime!(DEEP);

@@ -9,9 +9,10 @@
 
 use cubecl::prelude::*;
 
-use super::{CUBE, TEAM, TEAMS, TURN, dot, largest, lines, overflow, read, shrunk, size, stages, told};
+use super::{CUBE, TEAM, TEAMS, TURN, dot, largest, lines, member, read, size, stages, told};
 use crate::flow::Flow;
-use crate::kernel::step::{SMALL, TERMS};
+use crate::kernel::place::column_of;
+use crate::kernel::step::{SMALL, TERMS, overflow, shrunk};
 use crate::sizes::{Sizes, row_of};
 
 /// How far apart rows of `M` lie in shared memory, so that both its rows and its columns are spread over all banks.
@@ -51,7 +52,7 @@ fn onward(
             }
             turn = 1 - turn;
             x += w;
-            left = shrunk(left, factor * norm, j, comptime!(flow.is_inside()));
+            left = shrunk(left, factor * norm, j == 1u32, comptime!(flow.is_inside()));
             j += 1u32;
         }
     }
@@ -77,24 +78,17 @@ pub(crate) fn differentiate(
     #[comptime] b: usize,
     #[comptime] flow: Flow,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
     let unit = UNIT_POS as usize;
-    let c = unit % comptime!(TEAM);
-    let first = unit - c;
-    let team_of = cube * comptime!(TEAMS) + unit / comptime!(TEAM);
-    let is_there = team_of < sizes.units && c < b;
-    let own = min(team_of, sizes.units - 1);
-    let block = own % sizes.count;
-    let place = own / sizes.count;
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
-    let stride = sizes.columns * sizes.hidden;
-    let within = column * sizes.hidden + sizes.at + block * b + c;
-    let base = series * sizes.length * stride + within;
-    let end = ((place * sizes.columns + column) * sizes.count + block) * b + c;
-    let t_0 = chunk * sizes.chunk + sizes.first;
-    let first_row = row_of(place, sizes);
-    let length = lengths[series] as usize;
+    let own = member(sizes.units, b);
+    let c = own.row;
+    let first = own.first;
+    let is_there = own.is_there;
+    let of = column_of(own.team, column, lengths, sizes, b);
+    let base = of.base + c;
+    let stride = of.stride;
+    let t_0 = of.t_0;
+    let length = of.length;
+    let first_row = row_of(of.chunk, sizes);
     let most_terms = comptime!(if flow.exact { TERMS } else { 1 });
     let mut shared = lines();
     // w_0, w_1, ...
@@ -108,14 +102,14 @@ pub(crate) fn differentiate(
     let mut l = f32::new(0.0);
     // Nothing comes after the only chunk.
     if is_there && !(sizes.chunks == 1 && sizes.first + sizes.steps == sizes.chunk) {
-        l = lambda[end];
+        l = lambda[of.end + c];
     }
     let mut turn = 0usize;
     let mut s = sizes.steps - 1;
-    read(m, ((first_row + s) * sizes.count + block) * comptime!(b * b) + c, is_there && t_0 + s < length, &mut next, b);
+    read(m, ((first_row + s) * sizes.count + of.block) * comptime!(b * b) + c, is_there && t_0 + s < length, &mut next, b);
     for step in 0..sizes.steps {
         let t = t_0 + s;
-        let at = ((first_row + s) * sizes.count + block) * comptime!(b * b) + c;
+        let at = ((first_row + s) * sizes.count + of.block) * comptime!(b * b) + c;
         let is_in = is_there && t < sizes.length;
         let has_step = is_there && t < length;
         let mut h = f32::new(0.0);
@@ -123,7 +117,7 @@ pub(crate) fn differentiate(
         if is_in {
             l += gradient[base + t * stride];
             if t == 0 {
-                h = initial[series * stride + within];
+                h = initial[of.initial + c];
             } else {
                 h = states[base + (t - 1) * stride];
             }
@@ -138,7 +132,7 @@ pub(crate) fn differentiate(
         }
         s = max(s, 1) - 1;
         let then = t_0 + s;
-        let from = ((first_row + s) * sizes.count + block) * comptime!(b * b) + c;
+        let from = ((first_row + s) * sizes.count + of.block) * comptime!(b * b) + c;
         read(m, from, is_there && step + 1 < sizes.steps && then < length, &mut next, b);
         let mut d_added = l;
         let mut norm = f32::new(0.0);
@@ -244,6 +238,6 @@ pub(crate) fn differentiate(
         }
     }
     if is_there {
-        lambda[end] = l;
+        lambda[of.end + c] = l;
     }
 }

@@ -18,7 +18,8 @@ pub(crate) mod walk;
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS};
+use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS, overflow, shrunk};
+use crate::kernel::unit::{cube_number, fill};
 
 /// Units of a cube.
 pub(crate) const CUBE: usize = 32;
@@ -37,6 +38,30 @@ const TURN: usize = 2 * CUBE;
 fn lines() -> SharedMemory<f32> {
     // On borders of 16 bytes, so that numbers can be read four at a time.
     SharedMemory::<f32>::new_aligned(comptime!(2 * TURN), 16usize)
+}
+
+/// A unit as a member of a team. A team too many goes where the last one goes, and writes nothing.
+#[derive(CubeType)]
+struct Member {
+    /// Which of the teams, at most the last that has work.
+    team: usize,
+    /// The row of the unit, and the unit that has row 0.
+    row: usize,
+    first: usize,
+    /// Whether the team has work and the unit a row.
+    is_there: bool,
+}
+
+/// This unit.
+#[cube]
+fn member(teams: usize, #[comptime] b: usize) -> Member {
+    let unit = UNIT_POS as usize;
+    let row = unit % comptime!(TEAM);
+    let first = unit - row;
+    let number = cube_number() * comptime!(TEAMS) + unit / comptime!(TEAM);
+    let is_there = number < teams && row < b;
+    let team = min(number, teams - 1);
+    Member { team, row, first, is_there }
 }
 
 /// The row of a unit times a vector in shared memory.
@@ -58,10 +83,7 @@ fn dot(row: &Array<f32>, shared: &SharedMemory<f32>, from: usize, #[comptime] b:
 /// The row of a unit: `m[k, r]` for all `k`, or zeros.
 #[cube]
 fn read(m: &Array<f32>, at: usize, is_there: bool, row: &mut Array<f32>, #[comptime] b: usize) {
-    #[unroll]
-    for k in 0..b {
-        row[k] = f32::new(0.0);
-    }
+    fill(row, f32::new(0.0), b);
     if is_there {
         #[unroll]
         for k in 0..b {
@@ -91,16 +113,6 @@ fn told(norm: f32) -> f32 {
     value
 }
 
-/// NaN where the norm is beyond what can be right, else 0.
-#[cube]
-fn overflow(norm: f32) -> f32 {
-    let mut value = f32::new(0.0);
-    if norm > MAX_NORM {
-        value = f32::new(0.0) / (norm - norm);
-    }
-    value
-}
-
 /// The largest number that a unit of the cube has written.
 #[cube]
 fn largest(shared: &SharedMemory<f32>, from: usize) -> f32 {
@@ -116,18 +128,6 @@ fn largest(shared: &SharedMemory<f32>, from: usize) -> f32 {
 #[cube]
 fn stages(norm: f32) -> u32 {
     u32::cast_from(norm / REACH) + 1u32
-}
-
-/// What is left of the series after term `j`. `phi_1` loses a power to the exponential.
-#[cube]
-fn shrunk(left: f32, factor: f32, j: u32, #[comptime] inside: bool) -> f32 {
-    let mut next = left * factor;
-    if comptime!(inside) {
-        if j == 1u32 {
-            next = left;
-        }
-    }
-    next
 }
 
 /// One step of a vector, of which each unit has one number: that number, and the turn that comes next.
@@ -168,7 +168,7 @@ fn advance(
                     }
                 }
                 x += w;
-                left = shrunk(left, factor * norm, j, comptime!(flow.is_inside()));
+                left = shrunk(left, factor * norm, j == 1u32, comptime!(flow.is_inside()));
                 j += 1u32;
                 // The next term comes from this one, the next stage from the state.
                 let is_last = left <= SMALL || j > comptime!(TERMS as u32);

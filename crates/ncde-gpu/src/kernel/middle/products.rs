@@ -8,9 +8,10 @@
 
 use cubecl::prelude::*;
 
-use super::{CUBE, TEAM, largest, overflow, stages, told};
+use super::{CUBE, TEAM, largest, stages, told};
 use crate::flow::Flow;
-use crate::kernel::step::{SMALL, TERMS};
+use crate::kernel::step::{SMALL, TERMS, overflow};
+use crate::kernel::unit::{cube_number, zeros};
 use crate::sizes::{Sizes, row_of};
 
 /// Columns of a unit: each number of a generator that is read from shared memory serves all of them.
@@ -117,7 +118,7 @@ pub(crate) fn products<N: Size>(
     #[comptime] flow: Flow,
     #[comptime] back: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let unit = UNIT_POS as usize;
     let numbers = comptime!(b * fours(b));
     let mut starts = Array::<usize>::new(comptime!(each(b)));
@@ -204,11 +205,7 @@ pub(crate) fn products<N: Size>(
         } else {
             let mut norm_of = f32::new(0.0);
             if lane < comptime!(fours(b)) {
-                let mut sums = Array::<f32>::new(4usize);
-                #[unroll]
-                for c in 0..4usize {
-                    sums[c] = f32::new(0.0);
-                }
+                let mut sums = zeros(4usize);
                 #[unroll]
                 for k in 0..b {
                     let four = tile[at + comptime!(k * fours(b)) + lane];

@@ -2,9 +2,10 @@
 
 use cubecl::prelude::*;
 
-use super::{TEAM, TEAMS, advance, lines, read};
+use super::{advance, lines, member, read};
 use crate::flow::Flow;
 use crate::kernel::place::{begin, place_of};
+use crate::kernel::unit::copy;
 use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
 
@@ -24,15 +25,11 @@ pub(crate) fn walk(
     #[comptime] flow: Flow,
     #[comptime] purpose: Purpose,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    let unit = UNIT_POS as usize;
-    let r = unit % comptime!(TEAM);
-    let team_of = cube * comptime!(TEAMS) + unit / comptime!(TEAM);
-    // A team too many goes where the last one goes, and writes nothing.
-    let is_there = team_of < sizes.units && r < b;
-    let own = min(team_of, sizes.units - 1);
-    let at = place_of(own, lengths, sizes, b, purpose);
-    let stride = sizes.columns * sizes.hidden;
+    let own = member(sizes.units, b);
+    let r = own.row;
+    let is_there = own.is_there;
+    let at = place_of(own.team, lengths, sizes, b, purpose);
+    let stride = at.stride;
     let base = at.base + r;
     let mut x = f32::new(0.0);
     if is_there {
@@ -61,10 +58,7 @@ pub(crate) fn walk(
     }
     for k in 0..sizes.steps {
         let t = at.t_0 + s;
-        #[unroll]
-        for i in 0..b {
-            row[i] = next[i];
-        }
+        copy(&next, &mut row, b);
         let number = next_number;
         let mut is_next = is_there && k + 1 < sizes.steps;
         if comptime!(purpose == Purpose::Pull) {

@@ -11,6 +11,7 @@ use cubecl::prelude::*;
 use super::adjoint::{controls, tangents, values};
 use super::sum::{Weight, hold};
 use super::{Run, load, read, write};
+use crate::kernel::unit::{cube_below, unit_below};
 use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
@@ -37,10 +38,7 @@ pub(crate) fn back<N: Size>(
     #[comptime] cut: Cut,
     #[comptime] of_controls: bool,
 ) {
-    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if series >= run.batch {
-        terminate!();
-    }
+    let series = cube_below(run.batch);
     let unit = UNIT_POS as usize;
     let units = comptime!(cut.units);
     let h = comptime!(shape.h());
@@ -137,25 +135,10 @@ pub(crate) fn back<N: Size>(
                 if comptime!(of_controls) {
                     controls::<N>(&record, &g, &t, d_coefficients, row, shape, units);
                 }
+                let to = s * h;
                 values::<N>(
-                    weights,
-                    &own,
-                    &near,
-                    &control,
-                    &record,
-                    &g,
-                    &mut x,
-                    &t,
-                    &added,
-                    &mut bias,
-                    &mut sums,
-                    &mut ys,
-                    s * h,
-                    gradients,
-                    e,
-                    run,
-                    shape,
-                    cut,
+                    weights, &own, &near, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, to,
+                    gradients, e, run, shape, cut,
                 );
             } else {
                 nothing::<N>(gradients, e, run, shape, units);
@@ -225,10 +208,7 @@ fn nothing<N: Size>(
 /// The gradient in the initial states. Units: one for each four.
 #[cube(launch_unchecked)]
 pub(crate) fn initial<N: Size>(carried: &Array<Vector<f32, N>>, out: &mut Array<f32>, units: usize, #[comptime] shape: Shape) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let h = comptime!(shape.h());
     let series = unit / h;
     let c = unit % h;

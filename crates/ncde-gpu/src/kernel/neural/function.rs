@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use crate::kernel::rows::activation::{Activation, sigmoid, softplus};
+use crate::kernel::rows::activation::{self, Activation, sigmoid};
 use crate::neural::Last;
 
 /// `s(z)`.
@@ -71,46 +71,23 @@ pub(crate) fn finish_slope<N: Size>(f: Vector<f32, N>, #[comptime] last: Last) -
 
 #[cube]
 fn value(z: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = z;
-    if comptime!(function == Activation::Silu) {
-        y = z * sigmoid(z);
-    }
+    let mut y = activation::value(z, function);
     if comptime!(function == Activation::Relu) {
-        // What is no number stays none.
+        // Unlike a maximum this leaves NaN as it is.
+        y = z;
         if z < 0.0 {
             y = f32::new(0.0);
         }
-    }
-    if comptime!(function == Activation::Tanh) {
-        y = f32::tanh(z);
-    }
-    if comptime!(function == Activation::Softplus) {
-        y = softplus(z);
-    }
-    if comptime!(function == Activation::ShiftedSoftplus) {
-        y = softplus(z) - comptime!(std::f32::consts::LN_2);
     }
     y
 }
 
 #[cube]
 fn slope(z: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = f32::new(1.0);
+    let mut y = activation::slope(z, function);
     if comptime!(function == Activation::Silu) {
         let q = sigmoid(z);
         y = q + z * q * (1.0 - q);
-    }
-    if comptime!(function == Activation::Relu) {
-        if z <= 0.0 {
-            y = f32::new(0.0);
-        }
-    }
-    if comptime!(function == Activation::Tanh) {
-        let t = f32::tanh(z);
-        y = 1.0 - t * t;
-    }
-    if comptime!(function == Activation::Softplus || function == Activation::ShiftedSoftplus) {
-        y = sigmoid(z);
     }
     y
 }

@@ -6,6 +6,7 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
 use crate::neural::shape::Shape;
 
 /// Fours of all weights, then of biases, zeros where there are none; weights alone where they are transposed. Units: one for each four.
@@ -17,10 +18,7 @@ pub(crate) fn pack<N: Size>(
     #[comptime] shape: Shape,
     #[comptime] transposed: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let mut four = Vector::<f32, N>::new(0.0);
     #[unroll]
     for l in 0..comptime!(shape.top + 1) {
@@ -95,10 +93,7 @@ pub(crate) struct Layer {
 /// Adds what a slab has for the weight of a layer: products of values `[deep, wide]`, and of tangents, in so many splits for each block: `[blocks, splits, deep, block]`. Units: one for each weight.
 #[cube(launch_unchecked)]
 pub(crate) fn gather(values: &Array<f32>, tangents: &Array<f32>, gradient: &mut Array<f32>, of: &Layer, splits: usize, add: u32) {
-    let unit = ABSOLUTE_POS;
-    if unit >= of.inputs * of.outputs {
-        terminate!();
-    }
+    let unit = unit_below(of.inputs * of.outputs);
     let k = unit / of.outputs;
     let o = unit % of.outputs;
     let j = o / of.real;
@@ -117,10 +112,7 @@ pub(crate) fn gather(values: &Array<f32>, tangents: &Array<f32>, gradient: &mut 
 /// Gradients of the biases of a layer: sums over the batch of what the way back carried along, rows of `width` numbers, from `first` on. Units: one for each bias.
 #[cube(launch_unchecked)]
 pub(crate) fn biases(carried: &Array<f32>, gradient: &mut Array<f32>, of: &Layer, batch: usize, width: usize, first: usize) {
-    let o = ABSOLUTE_POS;
-    if o >= of.outputs {
-        terminate!();
-    }
+    let o = unit_below(of.outputs);
     let place = first + o / of.real * of.block + o % of.real;
     let mut sum = f32::new(0.0);
     for series in 0..batch {

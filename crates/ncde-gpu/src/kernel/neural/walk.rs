@@ -11,6 +11,7 @@ use cubecl::prelude::*;
 use super::field::{Purpose, evaluate};
 use super::sum::{Weight, hold};
 use super::{Run, load, read, write};
+use crate::kernel::unit::{cube_number, unit_below};
 use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
@@ -32,7 +33,7 @@ pub(crate) fn walk<N: Size>(
     #[comptime] cut: Cut,
     #[comptime] purpose: Purpose,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let taped = comptime!(purpose == Purpose::Tape);
     let (mut series, mut begin, mut end) = (cube, run.first, run.steps);
     if comptime!(taped) {
@@ -102,26 +103,10 @@ pub(crate) fn walk<N: Size>(
                 let row = series * run.control + rows[place * stages + s] as usize;
                 load(coefficients, &mut control, row, comptime!(shape.channels), comptime!(shape.brackets), units);
                 sync_cube();
+                let to = s * h;
                 evaluate::<N>(
-                    weights,
-                    &own,
-                    &near,
-                    &bias,
-                    &control,
-                    &mut x,
-                    &mut t,
-                    &mut f,
-                    &mut slope,
-                    &mut sums,
-                    &mut k,
-                    s * h,
-                    inputs,
-                    kept,
-                    e,
-                    run,
-                    shape,
-                    cut,
-                    purpose,
+                    weights, &own, &near, &bias, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, to, inputs,
+                    kept, e, run, shape, cut, purpose,
                 );
             }
             if comptime!(!taped) {
@@ -169,9 +154,6 @@ fn nothing<N: Size>(inputs: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[c
 /// Rows of states at some places. Units: `[places, width]`.
 #[cube(launch_unchecked)]
 pub(crate) fn choose(states: &Array<f32>, places: &Array<u32>, out: &mut Array<f32>, width: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     out[unit] = states[places[unit / width] as usize * width + unit % width];
 }

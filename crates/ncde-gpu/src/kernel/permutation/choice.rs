@@ -8,6 +8,7 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
 use crate::permutation::PermutationDiagonal;
 
 /// `s`. Units: one for each step, which sums in order, as the processor does.
@@ -19,10 +20,7 @@ pub(crate) fn weights(
     steps: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
-    let step = ABSOLUTE_POS;
-    if step >= steps {
-        terminate!();
-    }
+    let step = unit_below(steps);
     let at = places[step] as usize * comptime!(of.columns());
     let mut most = control[at];
     for k in 1..comptime!(of.matrices) {
@@ -51,10 +49,7 @@ pub(crate) fn scores(
     steps: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
-    let step = ABSOLUTE_POS;
-    if step >= steps {
-        terminate!();
-    }
+    let step = unit_below(steps);
     let at = places[step] as usize * comptime!(of.columns());
     let mut mean = f32::new(0.0);
     for k in 0..comptime!(of.matrices) {

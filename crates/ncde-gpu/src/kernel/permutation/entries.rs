@@ -9,6 +9,7 @@
 use cubecl::prelude::*;
 
 use super::lines::MAX_UNROLLED;
+use crate::kernel::unit::unit_below;
 use crate::permutation::PermutationDiagonal;
 
 /// Lines of a unit: they share what is read of a step.
@@ -32,10 +33,7 @@ pub(crate) fn gather(
     units: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let hidden = comptime!(of.hidden);
     let matrices = comptime!(of.matrices);
     let complex = comptime!(of.parts() == 2);

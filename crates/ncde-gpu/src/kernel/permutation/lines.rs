@@ -13,6 +13,7 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::cube_number;
 use crate::permutation::PermutationDiagonal;
 
 /// Units of a cube, a step each.
@@ -132,7 +133,7 @@ pub(crate) fn choose<N: Size>(
     #[comptime] of: PermutationDiagonal,
     #[comptime] keep: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
     let first = cube / tiles * each;
     let end = min(first + each, comptime!(of.hidden));
@@ -208,7 +209,7 @@ pub(crate) fn soften<N: Size>(
     each: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
     let group = cube / tiles;
     let first = group * each;

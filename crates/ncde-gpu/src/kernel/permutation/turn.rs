@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::cube_number;
+
 /// The side of a tile, and units of a cube along it and across.
 pub(crate) const SIDE: usize = 32;
 pub(crate) const ACROSS: usize = 8;
@@ -12,7 +14,7 @@ const APART: usize = SIDE + 1;
 /// `places`: the rows that are taken, in order. Cubes: tiles, row by row.
 #[cube(launch_unchecked)]
 pub(crate) fn turn(x: &Array<f32>, places: &Array<u32>, out: &mut Array<f32>, rows: usize, columns: usize) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let tiles = (columns + comptime!(SIDE - 1)) / SIDE;
     let top = cube / tiles * SIDE;
     let first = cube % tiles * SIDE;

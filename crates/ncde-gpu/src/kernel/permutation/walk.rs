@@ -12,7 +12,47 @@
 use cubecl::prelude::*;
 
 use super::diagonal::{entry, entry_back, span};
+use crate::kernel::unit::{cube_below, fill};
 use crate::permutation::{OneHot, PermutationDiagonal};
+
+/// The states of this unit to an array, `at` being that of state 0.
+#[cube]
+fn put(x: &Array<f32>, out: &mut Array<f32>, at: usize, #[comptime] of: PermutationDiagonal, #[comptime] units: usize) {
+    let each = comptime!(of.hidden.div_ceil(units));
+    #[unroll]
+    for e in 0..comptime!(each * of.parts()) {
+        let j = UNIT_POS as usize + comptime!(e % each * units);
+        if j < comptime!(of.hidden) {
+            out[at + comptime!(e / each * of.hidden) + j] = x[e];
+        }
+    }
+}
+
+/// Adds the numbers that were sent to the states of this unit, in order.
+#[cube]
+fn receive(
+    sent: &SharedMemory<f32>,
+    half: usize,
+    target: &SharedMemory<u32>,
+    turn: usize,
+    x: &mut Array<f32>,
+    #[comptime] of: PermutationDiagonal,
+    #[comptime] units: usize,
+) {
+    let each = comptime!(of.hidden.div_ceil(units));
+    for i in 0..comptime!(of.hidden) {
+        let j = target[turn + i] as usize;
+        #[unroll]
+        for e in 0..each {
+            if j == UNIT_POS as usize + comptime!(e * units) {
+                x[e] += sent[half + i];
+                if comptime!(of.parts() == 2) {
+                    x[each + e] += sent[half + comptime!(of.hidden) + i];
+                }
+            }
+        }
+    }
+}
 
 /// States after each step. Cubes: one for each series.
 #[cube(launch_unchecked)]
@@ -29,10 +69,7 @@ pub(crate) fn states(
     #[comptime] units: usize,
     #[comptime] timed: bool,
 ) {
-    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if series >= batch {
-        terminate!();
-    }
+    let series = cube_below(batch);
     let unit = UNIT_POS as usize;
     let each = comptime!(of.hidden.div_ceil(units));
     let complex = comptime!(of.parts() == 2);
@@ -44,13 +81,10 @@ pub(crate) fn states(
     let mut u = SharedMemory::<f32>::new(comptime!(2 * width));
     let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
     #[unroll]
-    for e in 0..each {
-        let j = unit + comptime!(e * units);
+    for e in 0..comptime!(each * of.parts()) {
+        let j = unit + comptime!(e % each * units);
         if j < hidden {
-            h[e] = initial[series * width + j];
-            if comptime!(complex) {
-                h[each + e] = initial[series * width + hidden + j];
-            }
+            h[e] = initial[series * width + comptime!(e / each * of.hidden) + j];
         }
     }
     let steps = lengths[series] as usize;
@@ -97,18 +131,7 @@ pub(crate) fn states(
             }
             sync_cube();
             if comptime!(sends) {
-                for j in 0..hidden {
-                    let i = target[turn + j] as usize;
-                    #[unroll]
-                    for e in 0..each {
-                        if i == unit + comptime!(e * units) {
-                            h[e] += u[half + j];
-                            if comptime!(complex) {
-                                h[each + e] += u[half + hidden + j];
-                            }
-                        }
-                    }
-                }
+                receive(&u, half, &target, turn, &mut h, of, units);
             } else {
                 #[unroll]
                 for e in 0..each {
@@ -126,16 +149,7 @@ pub(crate) fn states(
                 }
             }
         }
-        #[unroll]
-        for e in 0..each {
-            let j = unit + comptime!(e * units);
-            if j < hidden {
-                out[row * width + j] = h[e];
-                if comptime!(complex) {
-                    out[row * width + hidden + j] = h[each + e];
-                }
-            }
-        }
+        put(&h, out, row * width, of, units);
     }
 }
 
@@ -155,10 +169,7 @@ pub(crate) fn adjoints(
     #[comptime] units: usize,
     #[comptime] timed: bool,
 ) {
-    let series = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if series >= batch {
-        terminate!();
-    }
+    let series = cube_below(batch);
     let unit = UNIT_POS as usize;
     let each = comptime!(of.hidden.div_ceil(units));
     let complex = comptime!(of.parts() == 2);
@@ -170,10 +181,7 @@ pub(crate) fn adjoints(
     // Gradients that are fetched; or what is sent, and where to.
     let mut g = SharedMemory::<f32>::new(comptime!(2 * width));
     let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
-    #[unroll]
-    for e in 0..comptime!(each * of.parts()) {
-        r[e] = f32::new(0.0);
-    }
+    fill(&mut r, f32::new(0.0), comptime!(each * of.parts()));
     let steps = lengths[series] as usize;
     for t in steps..length {
         let row = series * length + t;
@@ -230,18 +238,7 @@ pub(crate) fn adjoints(
         }
         sync_cube();
         if comptime!(sends) {
-            for i in 0..hidden {
-                let j = target[turn + i] as usize;
-                #[unroll]
-                for e in 0..each {
-                    if j == unit + comptime!(e * units) {
-                        r[e] += g[half + i];
-                        if comptime!(complex) {
-                            r[each + e] += g[half + hidden + i];
-                        }
-                    }
-                }
-            }
+            receive(&g, half, &target, turn, &mut r, of, units);
         } else {
             #[unroll]
             for e in 0..each {
@@ -259,16 +256,7 @@ pub(crate) fn adjoints(
             }
         }
     }
-    #[unroll]
-    for e in 0..each {
-        let j = unit + comptime!(e * units);
-        if j < hidden {
-            d_initial[series * width + j] = r[e];
-            if comptime!(complex) {
-                d_initial[series * width + hidden + j] = r[each + e];
-            }
-        }
-    }
+    put(&r, d_initial, series * width, of, units);
 }
 
 /// The gradients in the numbers of the diagonal and in the input, from `g`, and those of rows past the end of a series, which are 0; and what `dP` is made from, `e` (in the place of `g`, unless it is `g`) and `l`. Units: `[batch, length, H]`.

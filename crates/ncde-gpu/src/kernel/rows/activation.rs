@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// What becomes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Activation {
@@ -31,8 +33,9 @@ pub(crate) fn softplus(x: f32) -> f32 {
     max(x, 0.0) + f32::log1p(f32::exp(-f32::abs(x)))
 }
 
+/// `s(x)` of the functions of one number.
 #[cube]
-fn value(x: f32, #[comptime] function: Activation) -> f32 {
+pub(crate) fn value(x: f32, #[comptime] function: Activation) -> f32 {
     let mut y = x;
     if comptime!(function == Activation::Silu) {
         y = x * sigmoid(x);
@@ -52,8 +55,9 @@ fn value(x: f32, #[comptime] function: Activation) -> f32 {
     y
 }
 
+/// `s'(x)`.
 #[cube]
-fn slope(x: f32, #[comptime] function: Activation) -> f32 {
+pub(crate) fn slope(x: f32, #[comptime] function: Activation) -> f32 {
     let mut y = f32::new(1.0);
     if comptime!(function == Activation::Silu) {
         let s = sigmoid(x);
@@ -77,10 +81,7 @@ fn slope(x: f32, #[comptime] function: Activation) -> f32 {
 /// Units: one for each number that comes out; rows of it have `width` numbers.
 #[cube(launch_unchecked)]
 pub(crate) fn apply(x: &Array<f32>, y: &mut Array<f32>, width: usize, units: usize, #[comptime] function: Activation) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     if comptime!(function == Activation::Glu) {
         let at = unit / width * 2 * width + unit % width;
         y[unit] = x[at] * sigmoid(x[at + width]);
@@ -99,10 +100,7 @@ pub(crate) fn reverse(
     units: usize,
     #[comptime] function: Activation,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     if comptime!(function == Activation::Glu) {
         let at = unit / width * 2 * width + unit % width;
         let s = sigmoid(x[at + width]);

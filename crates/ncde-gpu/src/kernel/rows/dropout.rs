@@ -8,6 +8,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// The product of two numbers of 64 bits, each as its low and its high half, modulo `2^64`.
 #[cube]
 fn times(low: u32, high: u32, #[comptime] by: u64) -> (u32, u32) {
@@ -54,10 +56,7 @@ pub(crate) fn dropout(
     kept: f32,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let mut value = f32::new(0.0);
     if stays(unit, key_low, key_high, threshold_low, threshold_high) {
         value = x[unit] * kept;

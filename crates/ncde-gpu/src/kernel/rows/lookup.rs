@@ -2,6 +2,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::{cube_below, unit_below};
+
 /// Columns of a cube of [`reverse`].
 pub(crate) const COLUMNS: usize = 32;
 /// Tokens whose sums it has in shared memory.
@@ -10,10 +12,7 @@ pub(crate) const TOKENS: usize = 64;
 /// A token that the table does not have gives a row that is not a number. Units: `[rows, width]`.
 #[cube(launch_unchecked)]
 pub(crate) fn lookup(tokens: &Array<f32>, table: &Array<f32>, y: &mut Array<f32>, vocabulary: usize, width: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let token = tokens[unit / width];
     let own = usize::cast_from(max(token, 0.0));
     // No number is 0 / 0; a literal would be folded away by some compilers.
@@ -38,10 +37,7 @@ pub(crate) fn reverse(
     width: usize,
     cubes: usize,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= cubes {
-        terminate!();
-    }
+    let cube = cube_below(cubes);
     let across = (width + comptime!(COLUMNS - 1)) / COLUMNS;
     let unit = UNIT_POS as usize;
     let column = cube % across * COLUMNS + unit;

@@ -6,6 +6,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// Units: one for each row. Without a floor `e` the logarithm is `z_y - ln sum exp z`: a small probability is not rounded to 0 on the way.
 #[cube(launch_unchecked)]
 pub(crate) fn classes(
@@ -19,10 +21,7 @@ pub(crate) fn classes(
     share: f32,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let first = unit * width;
     let mut most = z[first];
     for k in 1..width {

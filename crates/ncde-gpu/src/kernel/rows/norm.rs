@@ -10,6 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::kernel::team::total;
+use crate::kernel::unit::{cube_number, unit_below};
 
 /// Units of a row.
 pub(crate) const TEAM: usize = 32;
@@ -53,7 +54,7 @@ pub(crate) fn norm_rows(
     epsilon: f32,
     #[comptime] affine: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let unit = UNIT_POS as usize;
     let row = cube * ROWS + unit / TEAM;
     let inside = row < rows;
@@ -85,7 +86,7 @@ pub(crate) fn reverse(
     epsilon: f32,
     #[comptime] affine: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let unit = UNIT_POS as usize;
     let row = cube * ROWS + unit / TEAM;
     let inside = row < rows;
@@ -136,10 +137,7 @@ pub(crate) fn columns(
     each: usize,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let c = unit % width;
     let split = unit / width;
     let mut of_gain = f32::new(0.0);

@@ -6,6 +6,8 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
+
 /// A series has `from` vectors in `x` and `to` in `y`. Units: one for each vector of `y`.
 #[cube(launch_unchecked)]
 pub(crate) fn move_rows<N: Size>(
@@ -16,10 +18,7 @@ pub(crate) fn move_rows<N: Size>(
     first: i32,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let at = (unit % to) as i32 + first;
     let mut value = Vector::new(f32::new(0.0));
     if at >= 0 && (at as usize) < from {
@@ -38,10 +37,7 @@ pub(crate) fn join_rows<N: Size>(
     width: usize,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let series = unit / (own + width);
     let at = unit % (own + width);
     let mut value = first[series * width + at % width];

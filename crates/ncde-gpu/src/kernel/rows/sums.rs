@@ -2,6 +2,9 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::team::over_lanes;
+use crate::kernel::unit::{cube_below, cube_number, unit_below};
+
 /// Units of a cube of [`squares`].
 pub(crate) const TEAM: usize = 256;
 /// Entries that a cube of [`total`] sums, and units for each.
@@ -12,10 +15,7 @@ pub(crate) const LANES: usize = 8;
 /// The sum over the rows of a split: `[splits, width]`. Units: as many.
 #[cube(launch_unchecked)]
 pub(crate) fn rows(x: &Array<f32>, out: &mut Array<f32>, rows: usize, width: usize, each: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let c = unit % width;
     let split = unit / width;
     let mut sum = f32::new(0.0);
@@ -36,7 +36,7 @@ pub(crate) fn total(
     width: usize,
     #[comptime] has_bias: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
+    let cube = cube_number();
     let unit = UNIT_POS as usize;
     let at = cube * SUMS + unit % SUMS;
     let lane = unit / SUMS;
@@ -47,15 +47,8 @@ pub(crate) fn total(
             sum += parts[(turn * LANES + lane) * numbers + at];
         }
     }
-    let mut shared = SharedMemory::<f32>::new(comptime!(SUMS * LANES));
-    shared[unit] = sum;
-    sync_cube();
+    let mut total = over_lanes(sum, SUMS, LANES);
     if unit < SUMS && at < numbers {
-        let mut total = f32::new(0.0);
-        #[unroll]
-        for i in 0..LANES {
-            total += shared[i * SUMS + unit];
-        }
         if comptime!(has_bias) {
             total += bias[at % width];
         }
@@ -146,10 +139,7 @@ pub(crate) fn limit(loss: &Array<f32>, squares: &Array<f32>, out: &mut Array<f32
 /// The mean over the first rows of each series of `[batch, places, width]`. Cubes: `[batch, width / 32]`.
 #[cube(launch_unchecked)]
 pub(crate) fn means(x: &Array<f32>, lengths: &Array<u32>, out: &mut Array<f32>, places: usize, width: usize, cubes: usize) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= cubes {
-        terminate!();
-    }
+    let cube = cube_below(cubes);
     let across = (width + comptime!(SUMS - 1)) / SUMS;
     let unit = UNIT_POS as usize;
     let column = cube % across * SUMS + unit % SUMS;
@@ -163,15 +153,8 @@ pub(crate) fn means(x: &Array<f32>, lengths: &Array<u32>, out: &mut Array<f32>, 
             sum += x[(series * places + turn * LANES + lane) * width + column];
         }
     }
-    let mut shared = SharedMemory::<f32>::new(comptime!(SUMS * LANES));
-    shared[unit] = sum;
-    sync_cube();
+    let total = over_lanes(sum, SUMS, LANES);
     if unit < SUMS && column < width {
-        let mut total = f32::new(0.0);
-        #[unroll]
-        for i in 0..LANES {
-            total += shared[i * SUMS + unit];
-        }
         out[series * width + column] = total / f32::cast_from(length);
     }
 }
@@ -179,10 +162,7 @@ pub(crate) fn means(x: &Array<f32>, lengths: &Array<u32>, out: &mut Array<f32>, 
 /// The gradient in the rows: a share of that of the mean, 0 past the end of a series. Units: `[batch, places, width]`.
 #[cube(launch_unchecked)]
 pub(crate) fn means_back(dy: &Array<f32>, lengths: &Array<u32>, dx: &mut Array<f32>, places: usize, width: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let row = unit / width;
     let series = row / places;
     let length = lengths[series] as usize;

@@ -14,6 +14,7 @@ use cubecl::prelude::*;
 
 use super::power;
 use super::steps::Place;
+use crate::kernel::unit::{cube_below, unit_below, zeros};
 use crate::signature::cut::{Cut, Words};
 
 /// What adjoints begin with, and where their last level is.
@@ -55,11 +56,7 @@ fn factors(
 ) {
     let d = comptime!(of.channels);
     let n = comptime!(of.depth);
-    let mut own = Array::<f32>::new(n);
-    #[unroll]
-    for q in 0..n {
-        own[q] = f32::new(0.0);
-    }
+    let mut own = zeros(n);
     let mut at = f;
     let mut product = f32::new(1.0);
     let mut is_over = false;
@@ -106,10 +103,7 @@ pub(crate) fn increments(
     #[comptime] cut: Cut,
     #[comptime] begin: Begin,
 ) {
-    let piece = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if piece >= place.units {
-        terminate!();
-    }
+    let piece = cube_below(place.units);
     let unit = UNIT_POS as usize;
     let units = comptime!(cut.units);
     let parts = comptime!(cut.parts);
@@ -255,10 +249,7 @@ pub(crate) fn ends(
     units: usize,
     #[comptime] of: Words,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let d = comptime!(of.channels);
     let below = comptime!(of.below());
     let len = comptime!(of.len());
@@ -281,10 +272,7 @@ pub(crate) fn ends(
 /// The last level of the gradient after each step, summed up from the end. Units: `[batch, words of N letters]`.
 #[cube(launch_unchecked)]
 pub(crate) fn summed(gradient: &Array<f32>, out: &mut Array<f32>, steps: usize, units: usize, #[comptime] of: Words) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let words = comptime!(of.level(of.depth));
     let (series, word) = (unit / words, unit % words);
     let mut sum = f32::new(0.0);
@@ -298,10 +286,7 @@ pub(crate) fn summed(gradient: &Array<f32>, out: &mut Array<f32>, steps: usize, 
 /// The gradient of observations: an increment is the one it ends with less the one it begins with. Units: `[batch, length, channels]`.
 #[cube(launch_unchecked)]
 pub(crate) fn observations(dx: &Array<f32>, out: &mut Array<f32>, length: usize, channels: usize, units: usize) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let t = unit / channels % length;
     // The increment that begins here.
     let from = unit - unit / (length * channels) * channels;

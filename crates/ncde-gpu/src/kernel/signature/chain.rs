@@ -9,6 +9,7 @@
 use cubecl::prelude::*;
 
 use super::part;
+use crate::kernel::unit::{unit_below, zeros};
 use crate::signature::cut::Words;
 
 /// What is before each piece (or behind it), `[batch, pieces, words]`, from the signatures of pieces in the same layout; and all of a path, `[batch, words]`.
@@ -22,20 +23,13 @@ pub(crate) fn chained(
     #[comptime] of: Words,
     #[comptime] behind: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let n = comptime!(of.depth);
     let len = comptime!(of.len());
     let word = unit % comptime!(of.level(of.depth));
     let series = unit / comptime!(of.level(of.depth));
     // Of `k + 1` letters: the first, or the last.
-    let mut own = Array::<f32>::new(n);
-    #[unroll]
-    for k in 0..n {
-        own[k] = f32::new(0.0);
-    }
+    let mut own = zeros(n);
     for turn in 0..count {
         let mut c = turn;
         if comptime!(behind) {

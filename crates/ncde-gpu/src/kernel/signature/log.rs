@@ -11,6 +11,7 @@
 use cubecl::prelude::*;
 
 use super::{part, power};
+use crate::kernel::unit::{copy, unit_below};
 use crate::signature::cut::Words;
 
 /// `(-1)^(k+1) / k`.
@@ -38,10 +39,7 @@ fn logarithm(s: &Array<f32>, row: usize, word: usize, #[comptime] n: usize, #[co
     subwords(s, row, word, &mut sub, n, of);
     // `s^p` at the first letters.
     let mut power = Array::<f32>::new(n);
-    #[unroll]
-    for i in 0..n {
-        power[i] = sub[i];
-    }
+    copy(&sub, &mut power, n);
     let mut sum = power[comptime!(n - 1)];
     #[unroll]
     for p in 2..comptime!(n + 1) {
@@ -63,10 +61,7 @@ fn logarithm(s: &Array<f32>, row: usize, word: usize, #[comptime] n: usize, #[co
 /// At all words of `n` letters, in their places. Units: `[rows, words of n letters]`.
 #[cube(launch_unchecked)]
 pub(crate) fn expanded(s: &Array<f32>, out: &mut Array<f32>, units: usize, #[comptime] n: usize, #[comptime] of: Words) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let words = comptime!(of.level(n));
     let row = unit / words * comptime!(of.len());
     out[row + comptime!(of.start(n)) + unit % words] = logarithm(s, row, unit % words, n, of);
@@ -87,10 +82,7 @@ pub(crate) fn coordinates(
     #[comptime] n: usize,
     #[comptime] of: Words,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let row = unit / count;
     let own = 3 * (first + unit % count);
     let mut sum = f32::new(0.0);
@@ -114,10 +106,7 @@ pub(crate) fn spread(
     words: usize,
     units: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let (row, word) = (unit / words, unit % words);
     let mut sum = f32::new(0.0);
     for e in starts[word]..starts[word + 1] {
@@ -141,10 +130,7 @@ pub(crate) fn slopes(
     #[comptime] t: usize,
     #[comptime] of: Words,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let words = comptime!(of.level(t));
     let (row, word) = (unit / words, unit % words);
     let step = row / count * steps + min((row % count + 1) * size, steps) - 1;
@@ -199,10 +185,7 @@ pub(crate) fn gathered(
     #[comptime] m: usize,
     #[comptime] of: Words,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= units {
-        terminate!();
-    }
+    let unit = unit_below(units);
     let words = comptime!(of.level(m));
     let (row, word) = (unit / words, unit % words);
     let at = row * comptime!(of.len());

@@ -9,6 +9,7 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
 use crate::signature::cut::Words;
 
 /// Where pieces lie, see `Pieces`.
@@ -34,10 +35,7 @@ pub(crate) fn signatures(
     #[comptime] started: bool,
     #[comptime] every: bool,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= place.units {
-        terminate!();
-    }
+    let unit = unit_below(place.units);
     let d = comptime!(of.channels);
     let below = comptime!(of.depth - 1);
     let tiles = comptime!(of.channels.div_ceil(tile));

@@ -8,6 +8,7 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::unit_below;
 use crate::sizes::Sizes;
 
 /// `h` of each row: `[rows, b]`. Units: one for each number.
@@ -20,10 +21,7 @@ pub(crate) fn before(
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let row = first + unit / b;
     let column = row % sizes.columns;
     let step = row / sizes.columns;
@@ -47,10 +45,7 @@ pub(crate) fn weighted(
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let row = first + unit / (sizes.width * b);
     let k = unit / b % sizes.width;
     let v = adjoints[row * sizes.hidden + sizes.at + unit % b];
@@ -68,10 +63,7 @@ pub(crate) fn along(
     sizes: &Sizes,
     #[comptime] b: usize,
 ) {
-    let unit = ABSOLUTE_POS;
-    if unit >= sizes.units {
-        terminate!();
-    }
+    let unit = unit_below(sizes.units);
     let k = unit % sizes.width;
     let step = unit / sizes.width;
     let mut sum = f32::new(0.0);

@@ -8,6 +8,7 @@ use cubecl::prelude::*;
 use super::Purpose;
 use crate::flow::Flow;
 use crate::kernel::place::{begin, place_of};
+use crate::kernel::unit::{copy, cube_below};
 use crate::sizes::{Sizes, row_of};
 
 /// The most units of a cube.
@@ -60,17 +61,14 @@ pub(crate) fn walk_ahead(
     #[comptime] flow: Flow,
     #[comptime] purpose: Purpose,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let b = comptime!(of.b);
     let each = comptime!(of.each);
     let out = unit % b;
     let first_row = unit / b * each;
     let at = place_of(cube, lengths, sizes, b, purpose);
-    let stride = sizes.columns * sizes.hidden;
+    let stride = at.stride;
     let base = at.base + out;
     let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.each));
     let mut parts = SharedMemory::<f32>::new(comptime!(of.b * of.pieces));
@@ -98,10 +96,7 @@ pub(crate) fn walk_ahead(
     let row = sizes.count * comptime!(of.b * of.b);
     for k in 0..steps + 1 {
         // Asked for one step ahead: the first time nothing is computed, the last time nothing is asked for.
-        #[unroll]
-        for i in 0..each {
-            now[i] = next[i];
-        }
+        copy(&next, &mut now, each);
         let known = added;
         if k < steps {
             let mut s = k;

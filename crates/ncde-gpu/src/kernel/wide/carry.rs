@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 
 use super::WALKERS;
+use crate::kernel::unit::cube_below;
 use crate::sizes::Sizes;
 
 /// From chunk to chunk: the state at the beginning of every chunk, or in reverse the gradient at the end of every chunk, in place of what the
@@ -20,26 +21,19 @@ pub(crate) fn carry(
     #[comptime] back: bool,
     #[comptime] turned: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let block = cube % sizes.count;
     let column = cube / sizes.count % sizes.columns;
     let series = cube / (sizes.count * sizes.columns);
     let mut h = SharedMemory::<f32>::new(b);
     let mut next = SharedMemory::<f32>::new(b);
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let r = unit + comptime!(i * WALKERS);
-        if r < b {
-            let mut value = f32::new(0.0);
-            if comptime!(!back) {
-                value = initial[(series * sizes.columns + column) * sizes.hidden + sizes.at + block * b + r];
-            }
-            h[r] = value;
+    for r in range_stepped(unit, b, WALKERS) {
+        let mut value = f32::new(0.0);
+        if comptime!(!back) {
+            value = initial[(series * sizes.columns + column) * sizes.hidden + sizes.at + block * b + r];
         }
+        h[r] = value;
     }
     sync_cube();
     for turn in 0..sizes.chunks {
@@ -52,37 +46,29 @@ pub(crate) fn carry(
         let place = series * sizes.chunks + chunk;
         let to = ((place * sizes.columns + column) * sizes.count + block) * b;
         let base = place * (b + sizes.columns) * sizes.count * b;
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let r = unit + comptime!(i * WALKERS);
-            if r < b {
-                let mut sum = f32::new(0.0);
-                if comptime!(back) {
-                    sum = ends[to + r];
-                }
-                ends[to + r] = h[r];
-                if has_product {
-                    if comptime!(affine) {
-                        sum = products[base + ((b + column) * sizes.count + block) * b + r];
-                    }
-                    for c in 0..b {
-                        let mut at = (c * sizes.count + block) * b + r;
-                        if comptime!(turned) {
-                            at = (r * sizes.count + block) * b + c;
-                        }
-                        sum += products[base + at] * h[c];
-                    }
-                }
-                next[r] = sum;
+        for r in range_stepped(unit, b, WALKERS) {
+            let mut sum = f32::new(0.0);
+            if comptime!(back) {
+                sum = ends[to + r];
             }
+            ends[to + r] = h[r];
+            if has_product {
+                if comptime!(affine) {
+                    sum = products[base + ((b + column) * sizes.count + block) * b + r];
+                }
+                for c in 0..b {
+                    let mut at = (c * sizes.count + block) * b + r;
+                    if comptime!(turned) {
+                        at = (r * sizes.count + block) * b + c;
+                    }
+                    sum += products[base + at] * h[c];
+                }
+            }
+            next[r] = sum;
         }
         sync_cube();
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let r = unit + comptime!(i * WALKERS);
-            if r < b {
-                h[r] = next[r];
-            }
+        for r in range_stepped(unit, b, WALKERS) {
+            h[r] = next[r];
         }
         sync_cube();
     }

@@ -2,9 +2,11 @@
 
 use cubecl::prelude::*;
 
-use super::{WALKERS, multiply, norm, overflow, stages};
+use super::{WALKERS, copy, multiply, norm, stages};
 use crate::flow::Flow;
-use crate::kernel::step::{SMALL, TERMS};
+use crate::kernel::place::column_of;
+use crate::kernel::step::{SMALL, TERMS, overflow};
+use crate::kernel::unit::cube_below;
 use crate::sizes::{Sizes, row_of};
 
 /// The gradients in generators and affine inputs of one column of the state, from those at the end of each chunk.
@@ -29,20 +31,12 @@ pub(crate) fn differentiate(
     #[comptime] b: usize,
     #[comptime] flow: Flow,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
-    let each = comptime!(b.div_ceil(WALKERS));
-    let block = cube % sizes.count;
-    let place = cube / sizes.count;
-    let chunk = place % sizes.chunks;
-    let series = place / sizes.chunks;
-    let stride = sizes.columns * sizes.hidden;
-    let within = column * sizes.hidden + sizes.at + block * b;
-    let base = series * sizes.length * stride + within;
-    let end = ((place * sizes.columns + column) * sizes.count + block) * b;
+    let of = column_of(cube, column, lengths, sizes, b);
+    let base = of.base;
+    let stride = of.stride;
+    let length = of.length;
     let most_terms = comptime!(if flow.exact { TERMS } else { 1 });
     // lambda; the terms w_0, w_1, ...; v and the next v; the state; sums of dbeta.
     let mut l = SharedMemory::<f32>::new(b);
@@ -52,44 +46,35 @@ pub(crate) fn differentiate(
     let mut added = SharedMemory::<f32>::new(b);
     let mut scratch = SharedMemory::<f32>::new(comptime!(2 * b));
     let mut parts = SharedMemory::<f32>::new(WALKERS);
-    #[unroll]
-    for i in 0..each {
-        let r = unit + comptime!(i * WALKERS);
-        if r < b {
-            l[r] = lambda[end + r];
-            // Nothing comes after the only chunk.
-            if sizes.chunks == 1 && sizes.first + sizes.steps == sizes.chunk {
-                l[r] = f32::new(0.0);
-            }
+    for r in range_stepped(unit, b, WALKERS) {
+        l[r] = lambda[of.end + r];
+        // Nothing comes after the only chunk.
+        if sizes.chunks == 1 && sizes.first + sizes.steps == sizes.chunk {
+            l[r] = f32::new(0.0);
         }
     }
     sync_cube();
-    let length = lengths[series] as usize;
     for turn in 0..sizes.steps {
         let s = sizes.steps - 1 - turn;
-        let t = chunk * sizes.chunk + sizes.first + s;
-        let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b);
+        let t = of.t_0 + s;
+        let at = ((row_of(of.chunk, sizes) + s) * sizes.count + of.block) * comptime!(b * b);
         if t < sizes.length {
-            #[unroll]
-            for i in 0..each {
-                let r = unit + comptime!(i * WALKERS);
-                if r < b {
-                    l[r] += gradient[base + t * stride + r];
-                    if t == 0 {
-                        h[r] = initial[series * stride + within + r];
-                    } else {
-                        h[r] = states[base + (t - 1) * stride + r];
+            for r in range_stepped(unit, b, WALKERS) {
+                l[r] += gradient[base + t * stride + r];
+                if t == 0 {
+                    h[r] = initial[of.initial + r];
+                } else {
+                    h[r] = states[base + (t - 1) * stride + r];
+                }
+                if comptime!(flow.is_inside()) {
+                    added[r] = beta[base + t * stride + r];
+                }
+                if comptime!(flow.is_affine()) {
+                    let mut value = f32::new(0.0);
+                    if t < length && comptime!(!flow.is_inside()) {
+                        value = l[r];
                     }
-                    if comptime!(flow.is_inside()) {
-                        added[r] = beta[base + t * stride + r];
-                    }
-                    if comptime!(flow.is_affine()) {
-                        let mut value = f32::new(0.0);
-                        if t < length && comptime!(!flow.is_inside()) {
-                            value = l[r];
-                        }
-                        d_beta[base + t * stride + r] = value;
-                    }
+                    d_beta[base + t * stride + r] = value;
                 }
             }
             sync_cube();
@@ -98,8 +83,8 @@ pub(crate) fn differentiate(
             let mut most = f32::new(0.0);
             let mut stages_of = 1u32;
             if comptime!(flow.exact) {
-                let norm_m = norm(m, at, &mut parts, b);
-                let norm_rows = norm(rows_of, at, &mut parts, b);
+                let norm_m = norm(m, at, &mut parts, b, WALKERS);
+                let norm_rows = norm(rows_of, at, &mut parts, b, WALKERS);
                 most = max(norm_m, norm_rows);
                 stages_of = stages(most);
             }
@@ -107,39 +92,21 @@ pub(crate) fn differentiate(
             for stage in 0..stages_of {
                 let mut terms = 1usize;
                 if comptime!(flow.exact) {
-                    #[unroll]
-                    for i in 0..each {
-                        let r = unit + comptime!(i * WALKERS);
-                        if r < b {
-                            w[r] = h[r];
-                        }
-                    }
-                    sync_cube();
+                    copy(&h, &mut w, 0usize, b);
                     // The state before this stage: from that before the step, the stages before it.
                     for _ in 0..stages_of - 1 - stage {
-                        #[unroll]
-                        for i in 0..each {
-                            let r = unit + comptime!(i * WALKERS);
-                            if r < b {
-                                scratch[r] = w[r];
-                            }
-                        }
-                        sync_cube();
+                        copy(&w, &mut scratch, 0usize, b);
                         for k in 0..TERMS {
                             let j = k + 1;
                             let to = j % 2 * b;
                             multiply(m, at, &mut scratch, b - to, to, part / f32::cast_from(j as u32), b);
-                            #[unroll]
-                            for i in 0..each {
-                                let r = unit + comptime!(i * WALKERS);
-                                if r < b {
-                                    if comptime!(flow.is_inside()) {
-                                        if j == 1 {
-                                            scratch[to + r] += part * added[r];
-                                        }
+                            for r in range_stepped(unit, b, WALKERS) {
+                                if comptime!(flow.is_inside()) {
+                                    if j == 1 {
+                                        scratch[to + r] += part * added[r];
                                     }
-                                    w[r] += scratch[to + r];
                                 }
+                                w[r] += scratch[to + r];
                             }
                             sync_cube();
                         }
@@ -152,12 +119,8 @@ pub(crate) fn differentiate(
                         multiply(m, at, &mut w, (j - 1) * b, j * b, factor, b);
                         if comptime!(flow.is_inside()) {
                             if j == 1 {
-                                #[unroll]
-                                for i in 0..each {
-                                    let r = unit + comptime!(i * WALKERS);
-                                    if r < b {
-                                        w[b + r] += part * added[r];
-                                    }
+                                for r in range_stepped(unit, b, WALKERS) {
+                                    w[b + r] += part * added[r];
                                 }
                             }
                         }
@@ -168,83 +131,46 @@ pub(crate) fn differentiate(
                         terms += 1;
                     }
                 } else {
-                    #[unroll]
-                    for i in 0..each {
-                        let r = unit + comptime!(i * WALKERS);
-                        if r < b {
-                            w[r] = h[r];
-                        }
-                    }
-                    sync_cube();
+                    copy(&h, &mut w, 0usize, b);
                 }
                 // v_m = lambda, down to v_0; v_j lies at j.
-                #[unroll]
-                for i in 0..each {
-                    let r = unit + comptime!(i * WALKERS);
-                    if r < b {
-                        v[terms * b + r] = l[r];
-                    }
-                }
-                sync_cube();
+                copy(&l, &mut v, terms * b, b);
                 for k in 0..terms {
                     let j = terms - k;
                     multiply(rows_of, at, &mut v, j * b, (j - 1) * b, part / f32::cast_from(j as u32), b);
-                    #[unroll]
-                    for i in 0..each {
-                        let r = unit + comptime!(i * WALKERS);
-                        if r < b {
-                            v[(j - 1) * b + r] += l[r];
-                        }
+                    for r in range_stepped(unit, b, WALKERS) {
+                        v[(j - 1) * b + r] += l[r];
                     }
                     sync_cube();
                 }
                 // dOmega += sum_j v_j w_{j-1}^T / j.
-                #[unroll]
-                for i in 0..each {
-                    let c = unit + comptime!(i * WALKERS);
-                    if c < b {
-                        for r in 0..b {
-                            let mut sum = f32::new(0.0);
-                            for k in 0..terms {
-                                sum += part / f32::cast_from(k as u32 + 1) * v[(k + 1) * b + r] * w[k * b + c];
-                            }
-                            if stage > 0 || column > 0 {
-                                sum += d_omega[at + r * b + c];
-                            }
-                            d_omega[at + r * b + c] = sum + overflow(most);
+                for c in range_stepped(unit, b, WALKERS) {
+                    for r in 0..b {
+                        let mut sum = f32::new(0.0);
+                        for k in 0..terms {
+                            sum += part / f32::cast_from(k as u32 + 1) * v[(k + 1) * b + r] * w[k * b + c];
                         }
-                        if comptime!(flow.is_inside()) {
-                            d_beta[base + t * stride + c] += part * v[b + c];
+                        if stage > 0 || column > 0 {
+                            sum += d_omega[at + r * b + c];
                         }
+                        d_omega[at + r * b + c] = sum + overflow(most);
+                    }
+                    if comptime!(flow.is_inside()) {
+                        d_beta[base + t * stride + c] += part * v[b + c];
                     }
                 }
                 sync_cube();
-                #[unroll]
-                for i in 0..each {
-                    let r = unit + comptime!(i * WALKERS);
-                    if r < b {
-                        l[r] = v[r];
-                    }
-                }
-                sync_cube();
+                copy(&v, &mut l, 0usize, b);
             }
         } else if column == 0 && t < sizes.length {
-            #[unroll]
-            for i in 0..each {
-                let c = unit + comptime!(i * WALKERS);
-                if c < b {
-                    for r in 0..b {
-                        d_omega[at + r * b + c] = f32::new(0.0);
-                    }
+            for c in range_stepped(unit, b, WALKERS) {
+                for r in 0..b {
+                    d_omega[at + r * b + c] = f32::new(0.0);
                 }
             }
         }
     }
-    #[unroll]
-    for i in 0..each {
-        let r = unit + comptime!(i * WALKERS);
-        if r < b {
-            lambda[end + r] = l[r];
-        }
+    for r in range_stepped(unit, b, WALKERS) {
+        lambda[of.end + r] = l[r];
     }
 }

@@ -14,7 +14,7 @@ pub(crate) mod walk;
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS};
+use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS, overflow, shrunk};
 
 /// Units of a cube that walks with vectors.
 pub(crate) const WALKERS: usize = 128;
@@ -52,40 +52,47 @@ impl Purpose {
 #[cube]
 pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
     let unit = UNIT_POS as usize;
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let out = unit + comptime!(i * WALKERS);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += m[at + k * b + out] * x[k];
-            }
-            y[out] = sum;
+    for out in range_stepped(unit, b, WALKERS) {
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += m[at + k * b + out] * x[k];
         }
+        y[out] = sum;
     }
 }
 
-/// The largest sum of absolute values over `k` of `m[k, out]`. All units get it.
+/// A vector in shared memory to a place of another array there. Units wait for each other afterwards.
 #[cube]
-pub(super) fn norm(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[comptime] b: usize) -> f32 {
+pub(super) fn copy(from: &SharedMemory<f32>, to: &mut SharedMemory<f32>, at: usize, #[comptime] b: usize) {
+    for r in range_stepped(UNIT_POS as usize, b, WALKERS) {
+        to[at + r] = from[r];
+    }
+    sync_cube();
+}
+
+/// The largest sum of absolute values over `k` of `m[k, out]`. All so many units of the cube get it.
+#[cube]
+pub(super) fn norm(
+    m: &Array<f32>,
+    at: usize,
+    parts: &mut SharedMemory<f32>,
+    #[comptime] b: usize,
+    #[comptime] units: usize,
+) -> f32 {
     let unit = UNIT_POS as usize;
     let mut most = f32::new(0.0);
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let out = unit + comptime!(i * WALKERS);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += f32::abs(m[at + k * b + out]);
-            }
-            most = max(most, sum);
+    for out in range_stepped(unit, b, units) {
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += f32::abs(m[at + k * b + out]);
         }
+        most = max(most, sum);
     }
     sync_cube();
     parts[unit] = most;
     sync_cube();
     let mut all = f32::new(0.0);
-    for i in 0..WALKERS {
+    for i in 0..units {
         all = max(all, parts[i]);
     }
     sync_cube();
@@ -100,16 +107,6 @@ pub(super) fn stages(norm: f32) -> u32 {
         stages = 1u32;
     }
     stages
-}
-
-/// NaN where the norm is beyond what can be right, else 0.
-#[cube]
-pub(super) fn overflow(norm: f32) -> f32 {
-    let mut value = f32::new(0.0);
-    if norm > MAX_NORM {
-        value = f32::new(0.0) / (norm - norm);
-    }
-    value
 }
 
 /// One step of a vector of `b` numbers in `x`. `w` has room for two.
@@ -128,47 +125,32 @@ pub(super) fn advance(
     if comptime!(!flow.exact) {
         apply(m, at, x, w, b);
         sync_cube();
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let out = unit + comptime!(i * WALKERS);
-            if out < b {
-                x[out] += w[out];
-            }
+        for out in range_stepped(unit, b, WALKERS) {
+            x[out] += w[out];
         }
     } else {
-        let norm = norm(m, at, parts, b);
+        let norm = norm(m, at, parts, b, WALKERS);
         let stages = stages(norm);
         let part = 1.0 / f32::cast_from(stages);
         for _ in 0..stages {
             // w_{j-1} and w_j take turns in the two halves of w.
-            #[unroll]
-            for i in 0..comptime!(b.div_ceil(WALKERS)) {
-                let out = unit + comptime!(i * WALKERS);
-                if out < b {
-                    w[out] = x[out];
-                }
-            }
-            sync_cube();
+            copy(x, w, 0usize, b);
             let mut left = f32::new(1.0);
             let mut j = 1usize;
             while left > SMALL && j <= TERMS {
                 let factor = part / f32::cast_from(j as u32);
                 let to = j % 2 * b;
                 multiply(m, at, w, b - to, to, factor, b);
-                #[unroll]
-                for i in 0..comptime!(b.div_ceil(WALKERS)) {
-                    let out = unit + comptime!(i * WALKERS);
-                    if out < b {
-                        if comptime!(flow.is_inside()) {
-                            if j == 1 {
-                                w[to + out] += part * beta[out];
-                            }
+                for out in range_stepped(unit, b, WALKERS) {
+                    if comptime!(flow.is_inside()) {
+                        if j == 1 {
+                            w[to + out] += part * beta[out];
                         }
-                        x[out] += w[to + out];
                     }
+                    x[out] += w[to + out];
                 }
                 sync_cube();
-                left = shrunk(left, factor * norm, j, comptime!(flow.is_inside()));
+                left = shrunk(left, factor * norm, j == 1, comptime!(flow.is_inside()));
                 j += 1;
             }
         }
@@ -177,27 +159,11 @@ pub(super) fn advance(
         }
     }
     if comptime!(flow.is_affine() && !flow.is_inside()) {
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let out = unit + comptime!(i * WALKERS);
-            if out < b {
-                x[out] += beta[out];
-            }
+        for out in range_stepped(unit, b, WALKERS) {
+            x[out] += beta[out];
         }
     }
     sync_cube();
-}
-
-/// What is left of the series after term `j`. `phi_1` loses a power to the exponential.
-#[cube]
-pub(super) fn shrunk(left: f32, factor: f32, j: usize, #[comptime] inside: bool) -> f32 {
-    let mut next = left * factor;
-    if comptime!(inside) {
-        if j == 1 {
-            next = left;
-        }
-    }
-    next
 }
 
 /// `factor M` times one part of an array, into another part of it.
@@ -212,15 +178,11 @@ pub(super) fn multiply(
     #[comptime] b: usize,
 ) {
     let unit = UNIT_POS as usize;
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let out = unit + comptime!(i * WALKERS);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += m[at + k * b + out] * w[from + k];
-            }
-            w[to + out] = factor * sum;
+    for out in range_stepped(unit, b, WALKERS) {
+        let mut sum = f32::new(0.0);
+        for k in 0..b {
+            sum += m[at + k * b + out] * w[from + k];
         }
+        w[to + out] = factor * sum;
     }
 }

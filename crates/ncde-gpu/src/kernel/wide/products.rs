@@ -2,9 +2,10 @@
 
 use cubecl::prelude::*;
 
-use super::{DEEP, SIDE, overflow, stages};
+use super::{DEEP, SIDE, norm, stages};
 use crate::flow::Flow;
-use crate::kernel::step::{SMALL, TERMS};
+use crate::kernel::step::{SMALL, TERMS, overflow};
+use crate::kernel::unit::{cube_below, fill};
 use crate::sizes::{Sizes, row_of};
 
 /// `acc = M X` for the entries of a unit: rows `row + 16 i`, columns `column + 16 j`.
@@ -23,10 +24,7 @@ fn multiply_columns(
     let row = unit / SIDE;
     let tall = comptime!(b.div_ceil(SIDE));
     let broad = comptime!(columns / SIDE);
-    #[unroll]
-    for i in 0..comptime!(tall * broad) {
-        acc[i] = f32::new(0.0);
-    }
+    fill(acc, f32::new(0.0), comptime!(tall * broad));
     let padded = comptime!(tall * SIDE);
     for turn in 0..comptime!(b.div_ceil(DEEP)) {
         let first = turn * DEEP;
@@ -64,18 +62,35 @@ fn multiply_columns(
     }
 }
 
-/// Chunks of a series that have a product: every one but the last (the first, in reverse), or all.
+/// Some columns of the product of a block in a chunk.
+#[derive(CubeType)]
+struct Part {
+    /// Which columns.
+    group: usize,
+    block: usize,
+    series: usize,
+    chunk: usize,
+    /// The chunk counted over all series.
+    place: usize,
+}
+
+/// That of a cube of `[batch, chunks that have a product, blocks, groups]`: every chunk has one but the last (the first, in reverse), or all.
 #[cube]
-fn chunk_of(place: usize, sizes: &Sizes, #[comptime] back: bool, #[comptime] all: bool) -> (usize, usize) {
-    let mut own = sizes.chunks;
+fn part_of(cube: usize, sizes: &Sizes, #[comptime] groups: usize, #[comptime] back: bool, #[comptime] all: bool) -> Part {
+    let group = cube % groups;
+    let block = cube / groups % sizes.count;
+    let place = cube / (groups * sizes.count);
+    let mut chunks = sizes.chunks;
     if comptime!(!all) {
-        own -= 1;
+        chunks -= 1;
     }
-    let mut chunk = place % own;
+    let mut chunk = place % chunks;
     if comptime!(back && !all) {
         chunk += 1;
     }
-    (place / own, chunk)
+    let series = place / chunks;
+    let place = series * sizes.chunks + chunk;
+    Part { group, block, series, chunk, place }
 }
 
 /// The products of the flows of chunks: some columns a cube.
@@ -93,19 +108,11 @@ pub(crate) fn products(
     #[comptime] back: bool,
     #[comptime] all: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let tall = comptime!(b.div_ceil(SIDE));
     let broad = comptime!(columns / SIDE);
-    let groups = comptime!(b.div_ceil(columns));
-    let group = cube % groups;
-    let block = cube / groups % sizes.count;
-    let place = cube / (groups * sizes.count);
-    let (series, chunk) = chunk_of(place, sizes, back, all);
-    let place = series * sizes.chunks + chunk;
+    let of = part_of(cube, sizes, comptime!(b.div_ceil(columns)), back, all);
     let column = unit % SIDE;
     let row = unit / SIDE;
     let padded = comptime!(tall * SIDE);
@@ -121,11 +128,11 @@ pub(crate) fn products(
         for j in 0..broad {
             let r = row + comptime!(i * SIDE);
             let c = column + comptime!(j * SIDE);
-            let from = group * columns + c;
+            let from = of.group * columns + c;
             let mut value = f32::new(0.0);
             if is_begun {
                 if r < b && from < b {
-                    value = out[((place * (b + sizes.columns) + from) * sizes.count + block) * b + r];
+                    value = out[((of.place * (b + sizes.columns) + from) * sizes.count + of.block) * b + r];
                 }
             } else if r == from {
                 value = f32::new(1.0);
@@ -134,15 +141,15 @@ pub(crate) fn products(
         }
     }
     sync_cube();
-    let length = lengths[series] as usize;
+    let length = lengths[of.series] as usize;
     for k in 0..sizes.steps {
         let mut s = k;
         if comptime!(back) {
             s = sizes.steps - 1 - k;
         }
-        let t = chunk * sizes.chunk + sizes.first + s;
+        let t = of.chunk * sizes.chunk + sizes.first + s;
         if t < length {
-            let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b);
+            let at = ((row_of(of.place, sizes) + s) * sizes.count + of.block) * comptime!(b * b);
             if comptime!(!flow.exact) {
                 multiply_columns(m, at, &x, &mut tile, &mut acc, b, columns);
                 #[unroll]
@@ -154,7 +161,7 @@ pub(crate) fn products(
                 }
                 sync_cube();
             } else {
-                let norm = norm_of_columns(m, at, &mut parts, b);
+                let norm = norm(m, at, &mut parts, b, comptime!(SIDE * SIDE));
                 let stages = stages(norm);
                 let part = 1.0 / f32::cast_from(stages);
                 for _ in 0..stages {
@@ -193,9 +200,9 @@ pub(crate) fn products(
         for j in 0..broad {
             let r = row + comptime!(i * SIDE);
             let c = column + comptime!(j * SIDE);
-            let from = group * columns + c;
+            let from = of.group * columns + c;
             if r < b && from < b {
-                out[((place * (b + sizes.columns) + from) * sizes.count + block) * b + r] = x[r * columns + c];
+                out[((of.place * (b + sizes.columns) + from) * sizes.count + of.block) * b + r] = x[r * columns + c];
             }
         }
     }
@@ -219,26 +226,18 @@ pub(crate) fn products_by_fours<N: Size>(
     #[comptime] back: bool,
     #[comptime] all: bool,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let tall = comptime!(b / 64);
     let broad = comptime!(columns / 64);
-    let groups = comptime!(b / columns);
-    let group = cube % groups;
-    let block = cube / groups % sizes.count;
-    let place = cube / (groups * sizes.count);
-    let (series, chunk) = chunk_of(place, sizes, back, all);
-    let place = series * sizes.chunks + chunk;
+    let of = part_of(cube, sizes, comptime!(b / columns), back, all);
     let column = unit % SIDE;
     let row = unit / SIDE;
     let mut x = SharedMemory::<Vector<f32, N>>::new(comptime!(b * columns / 4));
     let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(DEEPER * b / 4));
     let mut acc = Array::<Vector<f32, N>>::new(comptime!(tall * 4 * broad));
     let is_begun = if comptime!(back) { sizes.first + sizes.steps < sizes.chunk } else { sizes.first > 0 };
-    let product = place * (b + sizes.columns) * sizes.count * b;
+    let product = of.place * (b + sizes.columns) * sizes.count * b;
     #[unroll]
     for i in 0..comptime!(tall * 4) {
         let r = row * 4 + comptime!(i / 4 * 64 + i % 4);
@@ -247,10 +246,10 @@ pub(crate) fn products_by_fours<N: Size>(
             let mut four = Vector::<f32, N>::new(0.0);
             #[unroll]
             for c in 0..4usize {
-                let from = group * columns + column * 4 + comptime!(j * 64 + c);
+                let from = of.group * columns + column * 4 + comptime!(j * 64 + c);
                 let mut value = f32::new(0.0);
                 if is_begun {
-                    value = out[product + (from * sizes.count + block) * b + r];
+                    value = out[product + (from * sizes.count + of.block) * b + r];
                 } else if r == from {
                     value = f32::new(1.0);
                 }
@@ -260,15 +259,15 @@ pub(crate) fn products_by_fours<N: Size>(
         }
     }
     sync_cube();
-    let first = chunk * sizes.chunk + sizes.first;
-    let length = lengths[series] as usize;
+    let first = of.chunk * sizes.chunk + sizes.first;
+    let length = lengths[of.series] as usize;
     for k in 0..sizes.steps {
         let mut s = k;
         if comptime!(back) {
             s = sizes.steps - 1 - k;
         }
         if first + s < length {
-            let at = ((row_of(place, sizes) + s) * sizes.count + block) * comptime!(b * b / 4);
+            let at = ((row_of(of.place, sizes) + s) * sizes.count + of.block) * comptime!(b * b / 4);
             #[unroll]
             for i in 0..comptime!(tall * 4 * broad) {
                 acc[i] = Vector::<f32, N>::new(0.0);
@@ -320,35 +319,9 @@ pub(crate) fn products_by_fours<N: Size>(
             let four = x[r * comptime!(columns / 4) + column + comptime!(j * SIDE)];
             #[unroll]
             for c in 0..4usize {
-                let from = group * columns + column * 4 + comptime!(j * 64 + c);
-                out[product + (from * sizes.count + block) * b + r] = four[c];
+                let from = of.group * columns + column * 4 + comptime!(j * 64 + c);
+                out[product + (from * sizes.count + of.block) * b + r] = four[c];
             }
         }
     }
-}
-
-/// As [`norm`](super::norm), with the units of [`products`].
-#[cube]
-fn norm_of_columns(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[comptime] b: usize) -> f32 {
-    let unit = UNIT_POS as usize;
-    let mut most = f32::new(0.0);
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(SIDE * SIDE)) {
-        let out = unit + comptime!(i * SIDE * SIDE);
-        if out < b {
-            let mut sum = f32::new(0.0);
-            for k in 0..b {
-                sum += f32::abs(m[at + k * b + out]);
-            }
-            most = max(most, sum);
-        }
-    }
-    parts[unit] = most;
-    sync_cube();
-    let mut all = f32::new(0.0);
-    for i in 0..comptime!(SIDE * SIDE) {
-        all = max(all, parts[i]);
-    }
-    sync_cube();
-    all
 }

@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use super::{Purpose, WALKERS, advance};
 use crate::flow::Flow;
 use crate::kernel::place::{begin, place_of};
+use crate::kernel::unit::cube_below;
 use crate::sizes::{Sizes, row_of};
 
 /// A walk through a slab of every chunk.
@@ -24,23 +25,16 @@ pub(crate) fn walk(
     #[comptime] flow: Flow,
     #[comptime] purpose: Purpose,
 ) {
-    let cube = CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize;
-    if cube >= sizes.units {
-        terminate!();
-    }
+    let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let at = place_of(cube, lengths, sizes, b, purpose);
-    let stride = sizes.columns * sizes.hidden;
+    let stride = at.stride;
     let mut x = SharedMemory::<f32>::new(b);
     let mut w = SharedMemory::<f32>::new(comptime!(2 * b));
     let mut added = SharedMemory::<f32>::new(b);
     let mut parts = SharedMemory::<f32>::new(WALKERS);
-    #[unroll]
-    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-        let r = unit + comptime!(i * WALKERS);
-        if r < b {
-            x[r] = begin(&at, r, ends, rows, sizes, purpose);
-        }
+    for r in range_stepped(unit, b, WALKERS) {
+        x[r] = begin(&at, r, ends, rows, sizes, purpose);
     }
     sync_cube();
     for k in 0..sizes.steps {
@@ -51,30 +45,22 @@ pub(crate) fn walk(
         let t = at.t_0 + s;
         if t < sizes.length {
             if comptime!(purpose.is_back()) {
-                #[unroll]
-                for i in 0..comptime!(b.div_ceil(WALKERS)) {
-                    let r = unit + comptime!(i * WALKERS);
-                    if r < b {
-                        x[r] += rows[at.base + t * stride + r];
-                        if comptime!(purpose == Purpose::Adjoints) {
-                            let mut own = x[r];
-                            if t >= at.length {
-                                own = f32::new(0.0);
-                            }
-                            adjoints[at.base + t * stride + r] = own;
+                for r in range_stepped(unit, b, WALKERS) {
+                    x[r] += rows[at.base + t * stride + r];
+                    if comptime!(purpose == Purpose::Adjoints) {
+                        let mut own = x[r];
+                        if t >= at.length {
+                            own = f32::new(0.0);
                         }
+                        adjoints[at.base + t * stride + r] = own;
                     }
                 }
                 sync_cube();
             }
             if t < at.length {
                 if comptime!(flow.is_affine()) {
-                    #[unroll]
-                    for i in 0..comptime!(b.div_ceil(WALKERS)) {
-                        let r = unit + comptime!(i * WALKERS);
-                        if r < b {
-                            added[r] = beta[at.base + t * stride + r];
-                        }
+                    for r in range_stepped(unit, b, WALKERS) {
+                        added[r] = beta[at.base + t * stride + r];
                     }
                     sync_cube();
                 }
@@ -82,23 +68,15 @@ pub(crate) fn walk(
                 advance(m, from, &mut x, &mut w, &added, &mut parts, b, flow);
             }
             if comptime!(purpose == Purpose::Replay) {
-                #[unroll]
-                for i in 0..comptime!(b.div_ceil(WALKERS)) {
-                    let r = unit + comptime!(i * WALKERS);
-                    if r < b {
-                        rows[at.base + t * stride + r] = x[r];
-                    }
+                for r in range_stepped(unit, b, WALKERS) {
+                    rows[at.base + t * stride + r] = x[r];
                 }
             }
         }
     }
     if comptime!(purpose != Purpose::Replay) {
-        #[unroll]
-        for i in 0..comptime!(b.div_ceil(WALKERS)) {
-            let r = unit + comptime!(i * WALKERS);
-            if r < b {
-                ends[at.end + r] = x[r];
-            }
+        for r in range_stepped(unit, b, WALKERS) {
+            ends[at.end + r] = x[r];
         }
     }
 }

@@ -1,0 +1,81 @@
+//! Which unit or cube this is, and arrays in its registers.
+
+use cubecl::prelude::*;
+
+/// The number of this unit; one without work ends here.
+#[cube]
+pub(crate) fn unit_below(units: usize) -> usize {
+    if ABSOLUTE_POS >= units {
+        terminate!();
+    }
+    ABSOLUTE_POS
+}
+
+/// The number of this cube, counted along x, then y.
+#[cube]
+pub(crate) fn cube_number() -> usize {
+    CUBE_POS_Y as usize * CUBE_COUNT_X as usize + CUBE_POS_X as usize
+}
+
+/// The number of this cube; one without work ends here.
+#[cube]
+pub(crate) fn cube_below(cubes: usize) -> usize {
+    let cube = cube_number();
+    if cube >= cubes {
+        terminate!();
+    }
+    cube
+}
+
+/// So many zeros.
+#[cube]
+pub(crate) fn zeros(#[comptime] count: usize) -> Array<f32> {
+    let mut x = Array::<f32>::new(count);
+    fill(&mut x, f32::new(0.0), count);
+    x
+}
+
+/// One value for the first numbers of an array.
+#[cube]
+pub(crate) fn fill(x: &mut Array<f32>, value: f32, #[comptime] count: usize) {
+    #[unroll]
+    for i in 0..count {
+        x[i] = value;
+    }
+}
+
+/// The first numbers of an array to another.
+#[cube]
+pub(crate) fn copy(from: &Array<f32>, to: &mut Array<f32>, #[comptime] count: usize) {
+    #[unroll]
+    for i in 0..count {
+        to[i] = from[i];
+    }
+}
+
+/// `b` numbers that lie side by side.
+#[cube]
+pub(crate) fn fetch(from: &Array<f32>, at: usize, to: &mut Array<f32>, #[comptime] b: usize) {
+    #[unroll]
+    for r in 0..b {
+        to[r] = from[at + r];
+    }
+}
+
+/// The way back.
+#[cube]
+pub(crate) fn put(from: &Array<f32>, to: &mut Array<f32>, at: usize, #[comptime] b: usize) {
+    #[unroll]
+    for r in 0..b {
+        to[at + r] = from[r];
+    }
+}
+
+/// `x + y` in the place of `x`.
+#[cube]
+pub(crate) fn add(x: &mut Array<f32>, y: &Array<f32>, #[comptime] count: usize) {
+    #[unroll]
+    for i in 0..count {
+        x[i] += y[i];
+    }
+}
