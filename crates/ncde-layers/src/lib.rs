@@ -26,21 +26,23 @@
 //! use burn_flex::Flex;
 //! use burn_tensor::Tensor;
 //! use ncde_layers::layer::{Context, Network, Places, Rows};
-//! use ncde_runtime::LayerSpec;
-//! use ncde_runtime::layer::Signal;
-//! let layers: Vec<LayerSpec> = serde_json::from_str(r#"[
-//!     {"layer": "windows", "window": 5, "form": {"kind": "log-signature", "depth": 2, "basis": "lyndon"}},
-//!     {"layer": "linear-cde", "hidden": 16, "structure": {"kind": "block", "block": 4}, "drive": {"kind": "windows"}, "initial": "first"},
-//!     {"layer": "pool", "over": "mean"},
-//!     {"layer": "linear", "outputs": 3}
-//! ]"#)?;
+//! use ncde_runtime::layer::{Linear, LinearCde, Over, Pool, Signal, Windows};
+//! let layers = [
+//!     Windows::log_signatures(5, 2).into(),
+//!     LinearCde::new(16).into(),
+//!     Pool { over: Over::Mean }.into(),
+//!     Linear { outputs: 3 }.into(),
+//! ];
 //! let (device, seed) = (Default::default(), 0);
 //! let model = Network::<Flex>::drawn(&layers, &Signal::values(6), seed, &device)?;
 //! // 4 series of 6 channels, the longest with 100 observations.
 //! let series = Rows { values: Tensor::zeros([4, 100, 6], &device), places: Places::regular(&[100, 80, 100, 7]).into() };
 //! assert_eq!(model.forward(series, &Context::predict())?.values.dims(), [4, 1, 3]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), ncde_layers::layer::Error>(())
 //! ```
+//!
+//! Compile with optimisation: an unoptimised build of these crates is 60 to 120 times slower. In a workspace of your own, `[profile.dev.package."*"] opt-level = 2`
+//! compiles what you depend on with it once.
 
 pub mod dense;
 pub mod expressive;

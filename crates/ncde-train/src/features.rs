@@ -11,7 +11,7 @@ use std::sync::Arc;
 use burn_tensor::backend::{AutodiffBackend, Backend};
 use burn_tensor::{Int, Tensor};
 use ncde_data::Dataset;
-use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends};
+use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends, is_end};
 use ncde_runtime::{LayerSpec, Preparation};
 use ncde_signature::{Interval, OnlineSignature, Paths, Signature};
 use rayon::prelude::*;
@@ -346,7 +346,7 @@ impl Cut<'_> {
 
 /// The observations among these that lie in the middle of a window.
 fn in_windows(mut wanted: Vec<usize>, length: usize, window: usize) -> Vec<usize> {
-    wanted.retain(|&t| t % window != 0 && t + 1 != length);
+    wanted.retain(|&t| !is_end(t, length, window));
     wanted
 }
 

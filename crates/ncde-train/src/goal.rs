@@ -13,6 +13,7 @@ use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
+use ncde_runtime::layer::is_end;
 use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean_of_members, softmax};
 
 use super::ahead::Ahead;
@@ -262,7 +263,7 @@ pub(super) struct Predicted {
 /// Where the outputs at some observations of a series are, as [`Features`](super::features::Features) has them: ends of windows in the trunk, the others beside it.
 pub(super) fn places(at: &[usize], length: usize, window: usize) -> Vec<Place> {
     let mut branches = 0..;
-    let place = |&t: &usize| match t % window == 0 || t + 1 == length {
+    let place = |&t: &usize| match is_end(t, length, window) {
         true => Place::Trunk(t.div_ceil(window)),
         false => Place::Branch(branches.next().unwrap_or(0)),
     };

@@ -63,6 +63,60 @@ pub struct LinearCde {
     pub stability: Stability,
 }
 
+impl LinearCde {
+    /// States that windows drive through blocks of 4, from a first state that the first row and the statics set: exact flows, nothing added, nothing forgotten.
+    ///
+    /// ```
+    /// use ncde_runtime::layer::{InputTerm, LinearCde, StructureSpec};
+    /// let cde = LinearCde::new(64).with_structure(StructureSpec::Dplr { rank: 4 }).with_input(InputTerm::Path);
+    /// assert_eq!((cde.hidden, cde.input), (64, InputTerm::Path));
+    /// ```
+    pub fn new(hidden: usize) -> Self {
+        Self {
+            hidden,
+            structure: StructureSpec::Block { block: 4 },
+            drive: Drive::Windows {},
+            input: InputTerm::None,
+            initial: Initial::First,
+            transition: Transition::default(),
+            scale: one(),
+            init: quarter(),
+            forget: None,
+            stability: Stability::Free {},
+        }
+    }
+
+    /// With matrices of another structure.
+    #[must_use]
+    pub fn with_structure(self, structure: StructureSpec) -> Self {
+        Self { structure, ..self }
+    }
+
+    /// Driven by something else than windows.
+    #[must_use]
+    pub fn with_drive(self, drive: Drive) -> Self {
+        Self { drive, ..self }
+    }
+
+    /// With something that is added to the state.
+    #[must_use]
+    pub fn with_input(self, input: InputTerm) -> Self {
+        Self { input, ..self }
+    }
+
+    /// With another beginning.
+    #[must_use]
+    pub fn with_initial(self, initial: Initial) -> Self {
+        Self { initial, ..self }
+    }
+
+    /// With another step of the flow.
+    #[must_use]
+    pub fn with_transition(self, transition: Transition) -> Self {
+        Self { transition, ..self }
+    }
+}
+
 /// Rates of forgetting, which are subtracted from the diagonal of `A^0` when it is drawn, the matrix of time: of the states in order, a quarter has the
 /// rate 0, and the others have rates from 1 to `2^octaves` a unit of time, so that some remember everything and others only what was just seen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -75,7 +75,7 @@ pub use stability::{Contractive, Stability};
 pub use standardise::Standardise;
 pub use structure::{Scale, StructureName, StructureSpec};
 pub use weight::{Init, Role, Values, Weight};
-pub use windows::{Form, Windows, ends};
+pub use windows::{Form, Windows, ends, is_end};
 
 use crate::Error;
 use crate::budget::Budget;
@@ -265,6 +265,12 @@ macro_rules! registry {
                 }
             }
         }
+
+        $(impl From<$type> for LayerSpec {
+            fn from(layer: $type) -> Self {
+                Self::$name(layer)
+            }
+        })*
 
         impl Serialize for LayerSpec {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -36,6 +36,13 @@ pub struct Windows {
     pub form: Form,
 }
 
+impl Windows {
+    /// Log-signatures of windows of so many steps, in the Lyndon basis.
+    pub fn log_signatures(window: usize, depth: usize) -> Self {
+        Self { window, form: Form::LogSignature { depth, basis: Basis::Lyndon } }
+    }
+}
+
 /// What is known of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -56,6 +63,17 @@ pub enum Form {
 /// The observations at which windows of this size end, in a series of `length`: the first one, then the last of each window.
 pub fn ends(length: usize, window: usize) -> impl Iterator<Item = usize> {
     (0..1 + length.saturating_sub(1).div_ceil(window)).map(move |k| (k * window).min(length - 1))
+}
+
+/// Whether a window of this size ends at an observation of a series of `length`: exactly those of [`ends`].
+///
+/// ```
+/// use ncde_runtime::layer::{ends, is_end};
+/// let all: Vec<usize> = (0..11).filter(|&t| is_end(t, 11, 4)).collect();
+/// assert!(all == [0, 4, 8, 10] && ends(11, 4).eq(all));
+/// ```
+pub fn is_end(t: usize, length: usize, window: usize) -> bool {
+    t.is_multiple_of(window) || t + 1 == length
 }
 
 impl Form {

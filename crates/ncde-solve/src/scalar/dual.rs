@@ -120,6 +120,14 @@ impl<N: Scalar> Scalar for Dual<N> {
         self.chain(y, N::of(0.5) / y)
     }
 
+    fn sin(self) -> Self {
+        self.chain(self.value.sin(), self.value.cos())
+    }
+
+    fn cos(self) -> Self {
+        self.chain(self.value.cos(), -self.value.sin())
+    }
+
     fn tanh(self) -> Self {
         let y = self.value.tanh();
         self.chain(y, N::of(1.0) - y.product_part(y))

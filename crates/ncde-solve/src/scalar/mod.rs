@@ -69,6 +69,12 @@ pub trait Scalar:
     /// The square root.
     fn sqrt(self) -> Self;
 
+    /// The sine.
+    fn sin(self) -> Self;
+
+    /// The cosine.
+    fn cos(self) -> Self;
+
     /// The hyperbolic tangent.
     fn tanh(self) -> Self;
 
@@ -91,6 +97,32 @@ pub trait Scalar:
     /// `x sigmoid(x)`.
     fn silu(self) -> Self {
         self * self.sigmoid()
+    }
+
+    /// `|x|`, with derivative 1 at 0.
+    fn abs(self) -> Self {
+        if self.value() < real::rounded(0.0) { -self } else { self }
+    }
+
+    /// `x^n`, by squaring.
+    ///
+    /// ```
+    /// use ncde_solve::scalar::{Dual, Scalar};
+    /// let x = Dual::new(2.0, 1.0);
+    /// assert_eq!((x.powi(5).value, x.powi(5).tangent, x.powi(-2).tangent), (32.0, 80.0, -0.25));
+    /// // The sine and its slope, and the size of a number below 0.
+    /// assert_eq!((x.sin().tangent, (-x).abs().tangent), (2.0_f64.cos(), 1.0));
+    /// ```
+    fn powi(self, n: i32) -> Self {
+        let (mut power, mut rest, mut square) = (Self::of(1.0), n.unsigned_abs(), self);
+        while rest > 0 {
+            if rest % 2 == 1 {
+                power = power * square;
+            }
+            square = square * square;
+            rest /= 2;
+        }
+        if n < 0 { Self::of(1.0) / power } else { power }
     }
 
     /// `max(x, 0)`, with derivative 0 at 0.

@@ -48,6 +48,16 @@ macro_rules! real {
             }
 
             #[inline]
+            fn sin(self) -> Self {
+                self.sin()
+            }
+
+            #[inline]
+            fn cos(self) -> Self {
+                self.cos()
+            }
+
+            #[inline]
             fn tanh(self) -> Self {
                 self.tanh()
             }

@@ -245,6 +245,14 @@ impl<T: Real> Scalar for Var<'_, T> {
         self.unary(y, T::from_f64(0.5) / y)
     }
 
+    fn sin(self) -> Self {
+        self.unary(self.value.sin(), self.value.cos())
+    }
+
+    fn cos(self) -> Self {
+        self.unary(self.value.cos(), -self.value.sin())
+    }
+
     fn tanh(self) -> Self {
         let y = self.value.tanh();
         self.unary(y, T::ONE - y * y)
