@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Place, listed, shown};
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
+use crate::text::unit;
 use crate::{Error, Targets, Warning};
 
 /// What is to be learnt from labels.
@@ -102,8 +103,9 @@ pub(crate) struct Labels {
     index: HashMap<String, usize>,
     /// The classes in the order in which the file announces them.
     announced: Option<Vec<String>>,
-    /// The marks in numbers.
+    /// The marks in numbers, and their unit.
     marks: Option<Marks>,
+    unit: String,
 }
 
 /// What the labels of a file turned out to be.
@@ -117,9 +119,9 @@ impl Labels {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Labels whose numbers have these marks.
-    pub(crate) fn with_marks(self, marks: Marks) -> Self {
-        Self { marks: Some(marks), ..self }
+    /// Labels whose numbers have these marks and this unit.
+    pub(crate) fn with_marks(self, marks: Marks, unit: &str) -> Self {
+        Self { marks: Some(marks), unit: unit.into(), ..self }
     }
 
     /// Labels of which the file says beforehand what they may be.
@@ -129,7 +131,7 @@ impl Labels {
 
     /// Reads a label.
     pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<Label, Error> {
-        match self.marks.unwrap_or(Marks::PLAIN).cell(text) {
+        match unit::cell(self.marks.unwrap_or(Marks::PLAIN), &self.unit, text) {
             Cell::Missing if !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),

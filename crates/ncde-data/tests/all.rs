@@ -8,4 +8,5 @@ mod mutations;
 mod people;
 mod round_trip;
 mod tokens;
+mod units;
 mod unlabelled;
