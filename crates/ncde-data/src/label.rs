@@ -56,11 +56,10 @@ fn is_quantity(mut labels: Vec<f64>, changing: f64) -> bool {
     }
     let (Some(&first), Some(&last)) = (labels.first(), labels.last()) else { return false };
     let counts_classes = (-1.0..=1.0).contains(&first) && last - first + 1.0 == different as f64;
-    match different {
-        _ if !counts_classes => true,
-        ..=FEW_CLASSES => middle < MIN_LABELS[0],
-        ..=MAX_CLASSES => middle < MIN_LABELS[1] || changing > 0.5,
-        _ => true,
+    if different <= FEW_CLASSES {
+        !counts_classes || middle < MIN_LABELS[0]
+    } else {
+        !counts_classes || different > MAX_CLASSES || middle < MIN_LABELS[1] || changing > 0.5
     }
 }
 
