@@ -6,6 +6,7 @@ mod common;
 mod experiment;
 mod forecast;
 mod help;
+mod labels;
 mod people;
 mod predict;
 mod readme;

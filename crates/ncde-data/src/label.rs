@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Place, listed, shown};
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
+use crate::text::unit;
 use crate::{Error, Targets, Warning};
 
 /// What is to be learnt from labels.
@@ -55,11 +56,10 @@ fn is_quantity(mut labels: Vec<f64>, changing: f64) -> bool {
     }
     let (Some(&first), Some(&last)) = (labels.first(), labels.last()) else { return false };
     let counts_classes = (-1.0..=1.0).contains(&first) && last - first + 1.0 == different as f64;
-    match different {
-        _ if !counts_classes => true,
-        ..=FEW_CLASSES => middle < MIN_LABELS[0],
-        ..=MAX_CLASSES => middle < MIN_LABELS[1] || changing > 0.5,
-        _ => true,
+    if different <= FEW_CLASSES {
+        !counts_classes || middle < MIN_LABELS[0]
+    } else {
+        !counts_classes || different > MAX_CLASSES || middle < MIN_LABELS[1] || changing > 0.5
     }
 }
 
@@ -102,8 +102,9 @@ pub(crate) struct Labels {
     index: HashMap<String, usize>,
     /// The classes in the order in which the file announces them.
     announced: Option<Vec<String>>,
-    /// The marks in numbers.
+    /// The marks in numbers, and their unit.
     marks: Option<Marks>,
+    unit: String,
 }
 
 /// What the labels of a file turned out to be.
@@ -117,9 +118,9 @@ impl Labels {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Labels whose numbers have these marks.
-    pub(crate) fn with_marks(self, marks: Marks) -> Self {
-        Self { marks: Some(marks), ..self }
+    /// Labels whose numbers have these marks and this unit.
+    pub(crate) fn with_marks(self, marks: Marks, unit: &str) -> Self {
+        Self { marks: Some(marks), unit: unit.into(), ..self }
     }
 
     /// Labels of which the file says beforehand what they may be.
@@ -129,7 +130,7 @@ impl Labels {
 
     /// Reads a label.
     pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<Label, Error> {
-        match self.marks.unwrap_or(Marks::PLAIN).cell(text) {
+        match unit::cell(self.marks.unwrap_or(Marks::PLAIN), &self.unit, text) {
             Cell::Missing if !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),

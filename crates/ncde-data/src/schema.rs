@@ -106,6 +106,9 @@ pub enum Cells {
     Number {
         /// The marks in them.
         marks: Marks,
+        /// The unit that stands beside them, such as `€` or `kg`; empty if none does.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        unit: String,
     },
     /// One of some words. The column becomes a channel or static `name=word` for each of them.
     Category {
@@ -177,9 +180,11 @@ impl Column {
         }
         match &self.cells {
             Cells::Category { words } => format!("category of {}", words.len()),
-            Cells::Number { marks } if *marks != Marks::PLAIN => {
-                let thousands = marks.thousands.map_or_else(String::new, |mark| format!(", thousands `{mark}`"));
-                format!("decimal `{}`{thousands}", marks.decimal)
+            Cells::Number { marks, unit } => {
+                let decimal = (*marks != Marks::PLAIN).then(|| format!("decimal `{}`", marks.decimal));
+                let thousands = marks.thousands.map(|mark| format!("thousands `{mark}`"));
+                let unit = (!unit.is_empty()).then(|| format!("unit `{unit}`"));
+                [decimal, thousands, unit].into_iter().flatten().collect::<Vec<_>>().join(", ")
             }
             Cells::Time { format, marks, offset } => {
                 let zone = match (format, offset) {
@@ -190,7 +195,7 @@ impl Column {
                 let marks = if marks.decimal == ',' { ", decimal `,`" } else { "" };
                 format!("{format}{zone}{marks}")
             }
-            Cells::Text | Cells::Number { .. } => String::new(),
+            Cells::Text => String::new(),
         }
     }
 }
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_layout_reads_as_one_line() {
-        let number = |decimal| Cells::Number { marks: Marks { decimal, thousands: None } };
+        let number = |decimal| Cells::Number { marks: Marks { decimal, thousands: None }, unit: String::new() };
         let words = Cells::Category { words: vec!["f".into(), "m".into()] };
         let time = Cells::Time { format: TimeFormat::Iso, marks: Marks::PLAIN, offset: false };
         let mut columns = vec![
@@ -280,7 +285,7 @@ mod tests {
     fn a_layout_is_kept_as_json() {
         let columns = vec![
             column("t", Role::Time, Cells::Time { format: TimeFormat::UnixMs, marks: Marks::PLAIN, offset: false }),
-            column("x", Role::Channel, Cells::Number { marks: Marks { decimal: ',', thousands: Some('.') } }),
+            column("x", Role::Channel, Cells::Number { marks: Marks { decimal: ',', thousands: Some('.') }, unit: "€".into() }),
         ];
         let layout = Layout { separator: ';', columns, sort: true, duplicates: Duplicates::Mean, unknown: false };
         let text = serde_json::to_string(&layout).unwrap();

@@ -9,4 +9,5 @@ mod mutations;
 mod people;
 mod round_trip;
 mod tokens;
+mod units;
 mod unlabelled;

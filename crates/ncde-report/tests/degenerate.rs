@@ -1,4 +1,5 @@
 //! Records with next to nothing in them, or with numbers that are none: every report shows them, none panics.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use ncde_report::metrics::Tally;
 use ncde_report::record::{Forecasted, Outcome};

@@ -139,13 +139,20 @@ pub(crate) struct Evidence {
     pub(crate) thousands: Option<char>,
     /// Thousands stand apart in two ways.
     pub(crate) is_mixed: bool,
+    /// Some are whole and have no mark: below a thousand, or not.
+    pub(crate) is_small: bool,
+    pub(crate) is_large: bool,
+    /// They are amounts of money.
+    pub(crate) is_money: bool,
 }
 
 impl Evidence {
     /// Takes a cell into account; whether it is a number.
     pub(crate) fn add(&mut self, text: &[u8]) -> bool {
         // The usual way first: a column may have millions of cells.
-        if let Cell::Number(_) = number::cell(text) {
+        if let Cell::Number(x) = number::cell(text) {
+            self.is_small |= x.abs() < 1000.0;
+            self.is_large |= x.abs() >= 1000.0;
             if text.contains(&b'.') {
                 let is_either = str::from_utf8(text).is_ok_and(|text| Written::is_grouped(text.trim()));
                 if is_either { self.either_point = true } else { self.point = true }
@@ -182,7 +189,15 @@ impl Evidence {
             either_comma: self.either_comma || other.either_comma,
             thousands: self.thousands.or(other.thousands),
             is_mixed: self.is_mixed || other.is_mixed,
+            is_small: self.is_small || other.is_small,
+            is_large: self.is_large || other.is_large,
+            is_money: self.is_money || other.is_money,
         }
+    }
+
+    /// Whether `1,234` can only be thousands: beside `980` and nothing like `1234`, or of money.
+    fn groups_thousands(self) -> bool {
+        self.either_comma && !self.either_point && (self.is_money || (self.is_small && !self.is_large))
     }
 
     /// The marks of a column in a file whose numbers together are `file`, the decimal mark as the caller says or as it is
@@ -204,6 +219,7 @@ impl Evidence {
         let needs = self.either_comma || self.either_point;
         let decimal = match asked.or(own).or(of_file) {
             Some(decimal) => decimal,
+            None if self.groups_thousands() => '.',
             None if needs => return None,
             None => '.',
         };
@@ -248,8 +264,10 @@ mod tests {
         assert_eq!(alone(&["1,234,567"]), marks('.', Some(',')));
         assert_eq!(alone(&["1 234,5", "7"]), marks(',', Some(' ')));
         assert_eq!(alone(&["1'234.5"]), marks('.', Some('\'')));
+        assert_eq!(alone(&["1,234", "980"]), marks('.', Some(',')));
         // Nobody can tell.
         assert_eq!(alone(&["1,234"]), None);
+        assert_eq!(alone(&["1,234", "1234"]), None);
         assert_eq!(alone(&["1,5", "1.5"]), None);
         // Another column can.
         let (own, file) = (evidence(&["1,234"]), evidence(&["1,234", "2,5"]));

@@ -7,3 +7,4 @@ pub(crate) mod lines;
 pub(crate) mod marks;
 pub(crate) mod number;
 pub(crate) mod time;
+pub(crate) mod unit;

@@ -10,6 +10,7 @@ use crate::text::lines::utf8;
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::time::TimeFormat;
+use crate::text::unit;
 
 /// A column of values.
 #[derive(Debug)]
@@ -22,7 +23,8 @@ pub(in super::super) struct Value {
 /// What a column holds.
 #[derive(Debug)]
 pub(in super::super) enum Kind {
-    Numbers(Marks),
+    /// Numbers with these marks, and a unit if it is not empty.
+    Numbers(Marks, String),
     /// Texts that are numbered as they come.
     Texts(Texts),
     /// One of these words.
@@ -62,7 +64,7 @@ impl Value {
     /// A column as the layout has it; words of texts are not known yet.
     pub(in super::super) fn new(column: &Column, unknown: bool) -> Self {
         let kind = match &column.cells {
-            Cells::Number { marks } => Kind::Numbers(*marks),
+            Cells::Number { marks, unit } => Kind::Numbers(*marks, unit.clone()),
             Cells::Category { words } => Kind::Words(Words::new(words, unknown)),
             Cells::Text | Cells::Time { .. } => Kind::Texts(Texts::default()),
         };
@@ -78,7 +80,7 @@ impl Value {
             return Ok(f64::NAN);
         }
         match &mut self.kind {
-            Kind::Numbers(marks) => match marks.cell(cell) {
+            Kind::Numbers(marks, unit) => match unit::cell(*marks, unit, cell) {
                 Cell::Number(x) => Ok(x),
                 Cell::Missing => Ok(f64::NAN),
                 Cell::Other => Err(Error::NotANumber { at: at(), seen: shown(cell), fix: not_a_number(cell, is_only) }),
@@ -94,7 +96,7 @@ impl Value {
             Kind::Words(Words { words, .. }) => {
                 into.extend((0..words.len()).map(|i| if x.is_nan() { x } else { f64::from(u8::from(x == i as f64)) }));
             }
-            Kind::Numbers(_) | Kind::Texts(_) => into.push(x),
+            Kind::Numbers(..) | Kind::Texts(_) => into.push(x),
         }
     }
 }

@@ -28,14 +28,18 @@ impl Guess<'_> {
         })
     }
 
+    fn numbers(&self, column: usize, file: Evidence) -> Result<Cells, Error> {
+        Ok(Cells::Number { marks: self.marks(column, file)?, unit: self.seen.facts[column].unit.clone() })
+    }
+
     pub(super) fn cells(&mut self, column: usize, role: Role, file: Evidence) -> Result<Cells, Error> {
         let facts = &self.seen.facts[column];
         match role {
             Role::Id | Role::Token | Role::Ignored => Ok(Cells::Text),
             Role::Time => self.time_cells(column, file),
             Role::Label if facts.texts > 0 => Ok(Cells::Text),
-            Role::Label => Ok(Cells::Number { marks: self.marks(column, file)? }),
-            Role::Static | Role::Channel if facts.is_numeric() => Ok(Cells::Number { marks: self.marks(column, file)? }),
+            Role::Label => self.numbers(column, file),
+            Role::Static | Role::Channel if facts.is_numeric() => self.numbers(column, file),
             Role::Static | Role::Channel => {
                 let (name, said) = (self.name(column), self.said.is_said(column));
                 let example = shown(facts.example.as_deref().unwrap_or("").as_bytes());

@@ -7,6 +7,7 @@ use super::names;
 use crate::text::formats::Formats;
 use crate::text::marks::Evidence;
 use crate::text::number::{self, Cell};
+use crate::text::unit;
 
 /// What is known of a column.
 #[derive(Debug, Default)]
@@ -23,12 +24,40 @@ pub(in super::super) struct Facts {
     pub(super) has_fractions: bool,
     pub(super) marks: Evidence,
     pub(super) times: Formats,
+    /// Texts that are numbers with a unit, until [`Facts::settle`].
+    measured: Measured,
+    /// The unit of all numbers; empty if they have none.
+    pub(super) unit: String,
     /// One of the texts.
     pub(super) example: Option<String>,
     /// Whether each cell is one more than that before it, from 0 or 1 on.
     counts: Counts,
     /// Different cells, of a column that may hold ids.
     different: Option<HashSet<u64>>,
+}
+
+/// Cells that are numbers with a unit.
+#[derive(Debug, Default)]
+struct Measured {
+    unit: String,
+    count: u64,
+    /// Whether units differ.
+    is_mixed: bool,
+    marks: Evidence,
+    has_fractions: bool,
+}
+
+impl Measured {
+    fn add(&mut self, cell: &[u8]) {
+        let Some((unit, number)) = unit::split(cell).filter(|_| !self.is_mixed) else { return };
+        if self.count == 0 {
+            self.unit = unit.into();
+        }
+        self.count += 1;
+        self.is_mixed = self.unit != unit;
+        self.marks.add(&number);
+        self.has_fractions |= !matches!(number::cell(&number), Cell::Number(x) if x.fract() == 0.0);
+    }
 }
 
 /// Whether cells count rows.
@@ -72,11 +101,28 @@ impl Facts {
             self.has_fractions |= !matches!(read, Cell::Number(x) if x.fract() == 0.0);
         } else {
             self.texts += 1;
+            self.measured.add(cell);
             self.near_numbers += u64::from(is_near_number(cell));
             if self.example.is_none() {
                 self.example = str::from_utf8(cell).ok().map(|text| text.trim().to_string());
             }
         }
+    }
+
+    /// After all cells: texts are numbers if each is one with the same unit. Plain numbers may stand among them if the unit is
+    /// a symbol such as `$` or `%`.
+    pub(super) fn settle(&mut self) {
+        let own = std::mem::take(&mut self.measured);
+        let may_be_mixed = self.numbers == 0 || unit::is_symbol(&own.unit);
+        if own.count == 0 || own.is_mixed || own.count != self.texts || !may_be_mixed {
+            return;
+        }
+        self.numbers += self.texts;
+        (self.texts, self.near_numbers, self.example) = (0, 0, None);
+        self.marks = self.marks.and(own.marks);
+        self.marks.is_money = unit::is_money(&own.unit);
+        self.has_fractions |= own.has_fractions;
+        self.unit = own.unit;
     }
 
     /// The cells that follow are of another file: rows count from the start there.
@@ -138,6 +184,15 @@ mod tests {
     fn numbers_and_texts_are_told_apart() {
         assert!(facts("a", &["1", "", "x"]).is_numeric() && facts("a", &["x", "1", "2"]).is_numeric());
         assert!(!facts("a", &["x", "1"]).is_numeric() && facts("a", &[]).is_numeric());
+        // `€1,134` and `980` are numbers; `5 kg` and `5 g`, or `5 kg` and `5`, are not of one unit.
+        let settled = |cells: &[&str]| {
+            let mut facts = facts("a", cells);
+            facts.settle();
+            (facts.texts, facts.unit)
+        };
+        assert_eq!(settled(&["€1,134", "980", ""]), (0, "€".into()));
+        assert_eq!(settled(&["5 kg", "7kg"]), (0, "kg".into()));
+        assert_eq!((settled(&["5 kg", "5 g"]).0, settled(&["5 kg", "5"]).0, settled(&["5 kg", "heavy"]).0), (2, 1, 2));
         let near = facts("a", &["12 %", "5kg", "$5", "<0.1", "-3 °C"]);
         assert_eq!((near.texts, near.near_numbers), (5, 5));
         assert_eq!(facts("a", &["ward 5", "kg", "r2d2x", "a-1"]).near_numbers, 0);

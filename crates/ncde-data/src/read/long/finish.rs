@@ -39,14 +39,14 @@ impl Value {
     pub(super) fn same(&self, x: f64) -> f64 {
         match &self.kind {
             Kind::Texts(texts) => texts.category(x) as f64,
-            Kind::Numbers(_) | Kind::Words(_) => x,
+            Kind::Numbers(..) | Kind::Words(_) => x,
         }
     }
 
     /// The words it can hold, in order, each with the number it has here; none of numbers.
     fn words(&self) -> Result<Option<Vec<(usize, String)>>, Error> {
         match &self.kind {
-            Kind::Numbers(_) => Ok(None),
+            Kind::Numbers(..) => Ok(None),
             Kind::Words(words) => Ok(Some(words.words.iter().cloned().enumerate().collect())),
             Kind::Texts(texts) => {
                 let mut words: Vec<(usize, String)> = texts.categories()?.iter().cloned().enumerate().collect();

@@ -109,7 +109,7 @@ pub(super) fn find<'a>(layout: &'a Layout, name: &str, names: &[String]) -> Opti
 /// What the caller says of cells holds for all columns.
 pub(super) fn override_cells(cells: &mut Cells, options: &ReadOptions) {
     match cells {
-        Cells::Number { marks } => set_decimal(marks, options),
+        Cells::Number { marks, .. } => set_decimal(marks, options),
         Cells::Time { format, marks, offset } => {
             set_decimal(marks, options);
             if let Some(asked) = options.time_format {

@@ -339,7 +339,7 @@ impl Target {
     ) -> Result<(), Error> {
         let text = match given {
             Given::Missing => String::new(),
-            Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(_)) => {
+            Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(..)) => {
                 self.put(*x, numbers);
                 return Ok(());
             }

@@ -106,6 +106,7 @@ fn facts_of(files: &[(&Input<'_>, &Header)]) -> Result<(Vec<Facts>, u64), Error>
             Ok(())
         })?;
     }
+    facts.iter_mut().for_each(Facts::settle);
     Ok((facts, rows))
 }
 
@@ -144,7 +145,7 @@ pub(super) fn by_names(header: &Header, channels: &[String], statics: &[String],
         for (role, known) in [(Role::Channel, channels), (Role::Static, statics)] {
             if known.contains(name) {
                 let is_token = is_tokens && role == Role::Channel;
-                let cells = if is_token { Cells::Text } else { Cells::Number { marks: Marks::PLAIN } };
+                let cells = if is_token { Cells::Text } else { Cells::Number { marks: Marks::PLAIN, unit: String::new() } };
                 return Some((if is_token { Role::Token } else { role }, cells));
             }
             let words = words(known, name);

@@ -89,7 +89,7 @@ impl Table {
         };
         let label = columns.iter().find(|column| column.role == Role::Label);
         let labels = label.map(|column| match &column.cells {
-            Cells::Number { marks } => Labels::new(&column.name).with_marks(*marks),
+            Cells::Number { marks, unit } => Labels::new(&column.name).with_marks(*marks, unit),
             _ => Labels::new(&column.name),
         });
         Self {

@@ -33,10 +33,10 @@ impl Table {
     pub(super) fn number_tokens(&mut self, column: usize) -> Result<Vec<String>, Error> {
         let width = self.values.len();
         let is_asked = self.tokens().is_some();
-        let kind = std::mem::replace(&mut self.values[column].kind, Kind::Numbers(Marks::PLAIN));
+        let kind = std::mem::replace(&mut self.values[column].kind, Kind::Numbers(Marks::PLAIN, String::new()));
         let (vocabulary, places) = match kind {
             Kind::Texts(texts) => texts.vocabulary(),
-            Kind::Words(_) | Kind::Numbers(_) => return Ok(vec![]),
+            Kind::Words(_) | Kind::Numbers(..) => return Ok(vec![]),
         };
         for case in &mut self.cases {
             for (i, x) in case.values.iter_mut().skip(column).step_by(width).enumerate() {

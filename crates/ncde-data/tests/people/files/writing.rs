@@ -114,6 +114,15 @@ pub(super) fn people() -> Vec<Person> {
             "units in cells",
             "",
             table("id,time,x,label", |r| format!("{},{},{} %,{}", r.id(), r.hours(), r.x, r.label())),
+            Schema("id -> id, time -> time (numbers), label -> label, x -> channel (unit `%`)"),
+        ),
+        person(
+            "units that differ",
+            "",
+            table("id,time,x,label", |r| {
+                let unit = if r.label() == "up" { "kg" } else { "g" };
+                format!("{},{},{} {unit},{}", r.id(), r.hours(), r.x, r.label())
+            }),
             Question(&["column `x`", "look like numbers", "--ignore x"]),
         ),
     ]
