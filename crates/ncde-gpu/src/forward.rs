@@ -20,12 +20,12 @@ impl<R: Runtime> Work<'_, R> {
         let Host { run, shapes, plan, .. } = self.host;
         if self.few > 0 {
             // A unit with all columns makes each generator once; with few chunks there would be too few of them.
-            let own = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits().units { run.b } else { 1 };
-            let columns = run.b / own + if flow.is_affine() { shapes.columns } else { 0 };
+            let per_unit = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits().units { run.b } else { 1 };
+            let columns = run.b / per_unit + if flow.is_affine() { shapes.columns } else { 0 };
             let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
             launch!(self.gpu, few::products, each units;
                 self.call.coefficient_array(), self.a(), self.call.beta(), self.call.lengths(), self.product_array(&out),
-                self.host.launch(units), run.b, flow, self.few, own);
+                self.host.launch(units), run.b, flow, self.few, per_unit);
             return out;
         }
         let is_reversed = back && self.owner() != Owner::Unit;
@@ -107,7 +107,7 @@ impl<R: Runtime> Work<'_, R> {
         } else {
             let cubes = gpu.spread(units);
             // A buffer that no other argument is: `WebGPU` refuses one that is written under two names.
-            let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |own| self.call.state_array(own));
+            let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |buffer| self.call.state_array(buffer));
             let most = gpu.client().properties().hardware.max_units_per_cube as usize;
             if let Some(of) = Pieces::of(run.b, most).filter(|_| !flow.exact) {
                 launch!(gpu, wide::ahead::walk_ahead, cubes, of.units();

@@ -31,9 +31,9 @@ mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod guard;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod kept;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernel;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod kernel_cache;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod neural;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

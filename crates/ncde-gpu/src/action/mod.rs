@@ -122,7 +122,7 @@ pub(crate) struct Cube {
 
 impl Cube {
     /// States of a unit.
-    pub(crate) fn each(&self) -> usize {
+    pub(crate) fn per_unit(&self) -> usize {
         self.hidden.div_ceil(self.units)
     }
 
@@ -148,7 +148,7 @@ pub(crate) struct LowRank {
 
 impl LowRank {
     /// States of a unit.
-    pub(crate) fn each(&self) -> usize {
+    pub(crate) fn per_unit(&self) -> usize {
         self.hidden.div_ceil(self.units)
     }
 
@@ -235,9 +235,9 @@ impl Action {
     /// If a buffer has the wrong size, or a cube does not hold the state.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
         match self.ready(gpu, shapes, arrays, false)? {
-            Ready::Numbers(own) => own.states(),
-            Ready::FirstOrder(own) => own.states(),
-            Ready::Full(own) => own.states(),
+            Ready::Numbers(call) => call.states(),
+            Ready::FirstOrder(call) => call.states(),
+            Ready::Full(call) => call.states(),
         }
     }
 
@@ -257,9 +257,9 @@ impl Action {
         want("the states", states, numbers)?;
         want("the gradient", gradient, numbers)?;
         match self.ready(gpu, shapes, arrays, true)? {
-            Ready::Numbers(own) => own.gradients(states, gradient, of_coefficients),
-            Ready::FirstOrder(own) => own.gradients(states, gradient, of_coefficients),
-            Ready::Full(own) => own.gradients(states, gradient, of_coefficients),
+            Ready::Numbers(call) => call.gradients(states, gradient, of_coefficients),
+            Ready::FirstOrder(call) => call.gradients(states, gradient, of_coefficients),
+            Ready::Full(call) => call.gradients(states, gradient, of_coefficients),
         }
     }
 

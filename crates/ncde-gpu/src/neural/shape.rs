@@ -189,11 +189,11 @@ pub(crate) struct Rows {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn shape(hidden: usize, channels: usize, own: &[usize], brackets: bool) -> Shape {
+    pub(crate) fn shape(hidden: usize, channels: usize, layers: &[usize], brackets: bool) -> Shape {
         let mut widths = [0; MAX_LAYERS];
-        widths[..own.len()].copy_from_slice(own);
+        widths[..layers.len()].copy_from_slice(layers);
         let (activation, before_last) = (Activation::Silu, Activation::Tanh);
-        Shape { hidden, channels, widths, top: own.len(), activation, before_last, last: Last::Tanh, brackets, stages: 2 }
+        Shape { hidden, channels, widths, top: layers.len(), activation, before_last, last: Last::Tanh, brackets, stages: 2 }
     }
 
     #[test]

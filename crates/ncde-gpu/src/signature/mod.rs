@@ -166,12 +166,8 @@ impl Signature {
             Over::Windows(size) => size.min(steps),
         };
         let Some(cut) = Cut::new(of, turns, units, most) else {
-            return Err(Error::TooLarge {
-                what: "what a window keeps at hand, in bytes",
-                seen: Cut::of(of, units).bytes(of),
-                most,
-                fix,
-            });
+            let (what, seen) = ("what a window keeps at hand, in bytes", Cut::of(of, units).bytes(of));
+            return Err(Error::TooLarge { what, seen, most, fix });
         };
         let row = of.len().max(self.len()).max(of.slope(of.depth));
         let counts = [(batch, steps, of.below()), (batch, over.results(length), row), (batch, length, self.channels)];

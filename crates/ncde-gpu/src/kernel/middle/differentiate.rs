@@ -79,11 +79,11 @@ pub(crate) fn differentiate(
     #[comptime] flow: Flow,
 ) {
     let unit = UNIT_POS as usize;
-    let own = member(sizes.units, b);
-    let c = own.row;
-    let first = own.first;
-    let is_there = own.is_there;
-    let of = column_of(own.team, column, lengths, sizes, b);
+    let lane = member(sizes.units, b);
+    let c = lane.row;
+    let first = lane.first;
+    let is_there = lane.is_there;
+    let of = column_of(lane.team, column, lengths, sizes, b);
     let base = of.base + c;
     let stride = of.stride;
     let t_0 = of.t_0;

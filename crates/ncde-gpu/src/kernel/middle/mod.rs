@@ -150,8 +150,8 @@ fn advance(
         sync_cube();
         x += dot(row, shared, turn * TURN + first, b);
     } else {
-        let own = size(row, b);
-        shared[turn * TURN + CUBE + unit] = told(own);
+        let row_norm = size(row, b);
+        shared[turn * TURN + CUBE + unit] = told(row_norm);
         sync_cube();
         let norm = largest(shared, turn * TURN + CUBE);
         let stages = stages(norm);
@@ -182,7 +182,7 @@ fn advance(
                 }
             }
         }
-        x += overflow(own);
+        x += overflow(row_norm);
     }
     if comptime!(flow.is_affine() && !flow.is_inside()) {
         x += beta;

@@ -13,7 +13,7 @@ use cubecl::config::cache::CacheConfig;
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 
 /// Tells the libraries below where kernels are kept, unless a file of theirs says so, or they have begun.
-pub(crate) fn keep() {
+pub(crate) fn configure() {
     let Some(directory) = directory() else { return };
     let mut state = CubeClRuntimeConfig::storage().lock();
     if state.is_none() {
@@ -32,11 +32,11 @@ fn directory() -> Option<PathBuf> {
     let mut hasher = DefaultHasher::new();
     (program.len(), program.modified().ok()?).hash(&mut hasher);
     let all = base.join("ncde").join("kernels");
-    let own = all.join(format!("{:016x}", hasher.finish()));
-    if !own.is_dir() {
+    let build = all.join(format!("{:016x}", hasher.finish()));
+    if !build.is_dir() {
         // What cannot be removed stays; it does no harm.
         let _ = fs::remove_dir_all(&all);
-        fs::create_dir_all(&own).ok()?;
+        fs::create_dir_all(&build).ok()?;
     }
-    Some(own)
+    Some(build)
 }
