@@ -49,14 +49,10 @@ pub fn wgpu() -> Result<Gpu<cubecl::wgpu::WgpuRuntime>, Error> {
 }
 
 /// A device, or that there is none. Drivers that cannot be loaded end in a panic of the libraries below.
-fn found<R: Runtime>(
-    kind: &'static str,
-    needs: &'static str,
-    client: impl FnOnce() -> ComputeClient<R>,
-) -> Result<Gpu<R>, Error> {
+fn found<R: Runtime>(kind: &'static str, needs: &'static str, find: impl FnOnce() -> ComputeClient<R>) -> Result<Gpu<R>, Error> {
     let client = looked_for(|| {
         kernel_cache::configure();
-        client()
+        find()
     });
     let gpu = client.map(Gpu::new).ok_or(Error::NoDevice { kind, needs })?;
     gpu.with_rounding(Rounding::chosen())

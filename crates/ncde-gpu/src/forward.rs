@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::call::Slab;
 use crate::device::{array, launch};
 use crate::flow::Flow;
 use crate::kernel::wide::Purpose;
@@ -15,7 +16,7 @@ use crate::work::Work;
 impl<R: Runtime> Work<'_, R> {
     /// The products of the flows of chunks, `all` or those that the pass needs, and what affine inputs add up to. Where generators are formed, `then` is told of every slab while
     /// they are there.
-    pub(crate) fn products(&self, flow: Flow, back: bool, all: bool, then: impl Fn((usize, usize))) -> Handle {
+    pub(crate) fn products(&self, flow: Flow, back: bool, all: bool, then: impl Fn(Slab)) -> Handle {
         let out = self.gpu.floats(self.product_count());
         let Host { run, shapes, plan, .. } = self.host;
         if self.few > 0 {
@@ -85,14 +86,7 @@ impl<R: Runtime> Work<'_, R> {
     }
 
     /// A walk through a slab, of blocks of more than one unit; with a buffer for adjoints, of those that a cube has.
-    pub(crate) fn walk(
-        &self,
-        slab: (usize, usize),
-        purpose: Purpose,
-        ends: ArrayArg<R>,
-        rows: &Handle,
-        adjoints: Option<&Handle>,
-    ) {
+    pub(crate) fn walk(&self, slab: Slab, purpose: Purpose, ends: ArrayArg<R>, rows: &Handle, adjoints: Option<&Handle>) {
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;
         let flow = if purpose.is_back() { self.flow.without_affine() } else { self.flow };
@@ -185,7 +179,7 @@ impl<R: Runtime> Work<'_, R> {
     }
 
     /// The states of a slab.
-    pub(crate) fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
+    pub(crate) fn replay(&self, slab: Slab, starts: &Handle, states: &Handle) {
         if self.owner() != Owner::Unit {
             return self.walk(slab, Purpose::Replay, self.end_array(starts), states, None);
         }

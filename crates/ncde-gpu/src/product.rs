@@ -156,15 +156,7 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// The splits of a product, with sums from such a place of each on; sizes have been checked.
-    fn splits_into(
-        &self,
-        a: Matrix<'_>,
-        b: Matrix<'_>,
-        own_bias: Option<&Handle>,
-        sums: Option<usize>,
-        cut: Cut,
-        parts: &Handle,
-    ) {
+    fn splits_into(&self, a: Matrix<'_>, b: Matrix<'_>, bias: Option<&Handle>, sums: Option<usize>, cut: Cut, parts: &Handle) {
         let ((rows, inner), columns) = (a.shape(), b.shape().1);
         let numbers = sums.map_or(rows * columns, |sums| sums + columns);
         let (tall, broad) = cut.parts;
@@ -173,22 +165,12 @@ impl<R: Runtime> Gpu<R> {
             return;
         };
         let cubes = CubeCount::Static(x, y, cut.splits as u32);
-        let of = ProductLaunch::new(
-            rows,
-            columns,
-            inner,
-            cut.per_split,
-            a_row,
-            a_inner,
-            b_inner,
-            b_column,
-            numbers,
-            sums.unwrap_or(0),
-        );
-        let (has_bias, has_sums, a_by_rows, b_by_rows) = (own_bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
+        let (per_split, sums_at) = (cut.per_split, sums.unwrap_or(0));
+        let of = ProductLaunch::new(rows, columns, inner, per_split, a_row, a_inner, b_inner, b_column, numbers, sums_at);
+        let (has_bias, has_sums, a_by_rows, b_by_rows) = (bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
         let (left, right) = (array(a.numbers, a.rows * a.columns), array(b.numbers, b.rows * b.columns));
         // Without a bias its buffer is not read.
-        let bias = own_bias.map_or_else(|| array(b.numbers, b.rows * b.columns), |bias| array(bias, columns));
+        let bias = bias.map_or_else(|| array(b.numbers, b.rows * b.columns), |bias| array(bias, columns));
         let out = array(parts, cut.splits * numbers);
         let step = self.rounding().step();
         match self.rounding() {

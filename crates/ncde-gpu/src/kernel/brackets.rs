@@ -128,16 +128,9 @@ fn commutator(all: &Array<f32>, table: &Array<u32>, record: usize, entry: &Entry
 
 /// The entry of `g_X + sum sign (G_m Y^T - Y^T G_m)` over the uses of the element of a record.
 #[cube]
-fn commutator_back(
-    all: &Array<f32>,
-    g: &Array<f32>,
-    table: &Array<u32>,
-    record: usize,
-    entry: &Entry,
-    #[comptime] b: usize,
-) -> f32 {
-    let mut total = g[table[record] as usize * entry.parameters + entry.at];
-    for using in table[record + 1]..table[record + 2] {
+fn commutator_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, entry: &Entry, #[comptime] b: usize) -> f32 {
+    let mut total = g[table[entry.record] as usize * entry.parameters + entry.at];
+    for using in table[entry.record + 1]..table[entry.record + 2] {
         let at = using as usize * 3;
         let m = table[at] as usize * entry.parameters + entry.block;
         let y = table[at + 1] as usize * entry.parameters + entry.block;
@@ -166,9 +159,9 @@ fn vector(all: &Array<f32>, v: &Array<f32>, table: &Array<u32>, record: usize, s
 
 /// The entry of `g_X + sum sign A_Y^T g_m` over the uses of the element of a record; the sign is the other one of [`commutator_back`].
 #[cube]
-fn vector_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, record: usize, state: &State, #[comptime] b: usize) -> f32 {
-    let mut total = g[table[record] as usize * state.hidden + state.at];
-    for using in table[record + 1]..table[record + 2] {
+fn vector_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, state: &State, #[comptime] b: usize) -> f32 {
+    let mut total = g[table[state.record] as usize * state.hidden + state.at];
+    for using in table[state.record + 1]..table[state.record + 2] {
         let at = using as usize * 3;
         let m = table[at] as usize * state.hidden + state.block;
         let y = table[at + 1] as usize * state.parameters + state.column;
@@ -216,7 +209,7 @@ pub(crate) fn pair_matrices(a: &Array<f32>, out: &mut Array<f32>, table: &Array<
 #[cube(launch_unchecked)]
 pub(crate) fn matrices_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let entry = entry_of(place, b);
-    let total = commutator_back(all, g, table, entry.record, &entry, b);
+    let total = commutator_back(all, g, table, &entry, b);
     let at = table[entry.record] as usize * place.parameters + entry.at;
     g[at] = total;
 }
@@ -232,7 +225,7 @@ pub(crate) fn pair_matrices_back(
     #[comptime] b: usize,
 ) {
     let entry = entry_of(place, b);
-    out[entry.item * place.parameters + entry.at] = commutator_back(a, g, table, entry.record, &entry, b);
+    out[entry.item * place.parameters + entry.at] = commutator_back(a, g, table, &entry, b);
 }
 
 /// The vectors of a level. Units: `[brackets, states]`.
@@ -267,7 +260,7 @@ pub(crate) fn pair_vectors(
 #[cube(launch_unchecked)]
 pub(crate) fn vectors_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let state = state_of(place, b);
-    let total = vector_back(all, g, table, state.record, &state, b);
+    let total = vector_back(all, g, table, &state, b);
     let at = table[state.record] as usize * place.hidden + state.at;
     g[at] = total;
 }
@@ -283,27 +276,20 @@ pub(crate) fn pair_vectors_back(
     #[comptime] b: usize,
 ) {
     let state = state_of(place, b);
-    out[state.item * place.hidden + state.at] = vector_back(a, g, table, state.record, &state, b);
+    out[state.item * place.hidden + state.at] = vector_back(a, g, table, &state, b);
 }
 
 /// The gradient in matrices of that in vectors, with all uses at once: `sum sign g_m v_Y^T`; 0 for elements that are part of nothing. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn outer(
-    v: &Array<f32>,
-    g: &Array<f32>,
-    out: &mut Array<f32>,
-    table: &Array<u32>,
-    place: &Place,
-    #[comptime] b: usize,
-) {
+pub(crate) fn outer(v: &Array<f32>, g: &Array<f32>, da: &mut Array<f32>, uses: &Array<u32>, place: &Place, #[comptime] b: usize) {
     let entry = entry_of(place, b);
     let mut total = f32::new(0.0);
-    for using in table[entry.record + 1]..table[entry.record + 2] {
+    for using in uses[entry.record + 1]..uses[entry.record + 2] {
         let at = using as usize * 3;
-        let m = table[at] as usize * place.hidden + entry.state;
-        let y = table[at + 1] as usize * place.hidden + entry.state;
-        total = add(total, g[m + entry.r] * v[y + entry.c], table[at + 2] == 1u32);
+        let m = uses[at] as usize * place.hidden + entry.state;
+        let y = uses[at + 1] as usize * place.hidden + entry.state;
+        total = add(total, g[m + entry.r] * v[y + entry.c], uses[at + 2] == 1u32);
     }
-    let at = table[entry.record] as usize * place.parameters + entry.at;
-    out[at] = total;
+    let at = uses[entry.record] as usize * place.parameters + entry.at;
+    da[at] = total;
 }

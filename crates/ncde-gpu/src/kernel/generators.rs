@@ -150,14 +150,7 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
 ///
 /// Cubes: `[batch, chunks, steps / 4]` in x and y, `[channels / 8]` in z.
 #[cube(launch_unchecked)]
-pub(crate) fn contract(
-    d_omega: &Array<f32>,
-    a: &Array<f32>,
-    out: &mut Array<f32>,
-    add: u32,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-) {
+pub(crate) fn contract(d_omega: &Array<f32>, a: &Array<f32>, dl: &mut Array<f32>, add: u32, sizes: &Sizes, #[comptime] b: usize) {
     let cube = cube_below(sizes.units);
     let columns = sizes.count * comptime!(b * b);
     let groups = (sizes.steps + comptime!(TALL - 1)) / TALL;
@@ -221,9 +214,9 @@ pub(crate) fn contract(
         if r < count && k < sizes.width {
             let to = (from + r) * sizes.width + k;
             if add == 1u32 {
-                out[to] += total;
+                dl[to] += total;
             } else {
-                out[to] = total;
+                dl[to] = total;
             }
         }
     }

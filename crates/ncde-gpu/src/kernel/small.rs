@@ -299,19 +299,14 @@ pub(crate) fn differentiate(
             if comptime!(flow.is_affine()) {
                 put(&d_added, d_beta, of.base + t * of.stride, b);
             }
-        }
-        if t < sizes.length {
             let to = (row_of(of.chunk, sizes) + s) * comptime!(b * b) * sizes.count + of.block;
-            if column == 0 {
-                #[unroll]
-                for e in 0..comptime!(b * b) {
-                    d_omega[to + e * sizes.count] = dm[e];
+            #[unroll]
+            for e in 0..comptime!(b * b) {
+                let mut value = dm[e];
+                if column > 0 {
+                    value += d_omega[to + e * sizes.count];
                 }
-            } else {
-                #[unroll]
-                for e in 0..comptime!(b * b) {
-                    d_omega[to + e * sizes.count] += dm[e];
-                }
+                d_omega[to + e * sizes.count] = value;
             }
         }
     }

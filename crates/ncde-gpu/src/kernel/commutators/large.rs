@@ -10,13 +10,7 @@ pub(crate) const UNITS: usize = 256;
 
 /// Cubes: `[windows, blocks]`.
 #[cube(launch_unchecked)]
-pub(crate) fn generators(
-    increments: &Array<f32>,
-    out: &mut Array<f32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] vectors: bool,
-) {
+pub(crate) fn generators(all: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize, #[comptime] vectors: bool) {
     let cube = cube_below(sizes.units);
     let steps = sizes.steps;
     let blocks = sizes.blocks;
@@ -35,7 +29,7 @@ pub(crate) fn generators(
     for k in 0..steps {
         let at = (window * steps + k) * blocks * count + block;
         for e in range_stepped(unit, count, UNITS) {
-            m[e] = increments[at + e * blocks];
+            m[e] = all[at + e * blocks];
         }
         sync_cube();
         #[unroll]
@@ -81,7 +75,7 @@ fn product(x: &SharedMemory<f32>, y: &SharedMemory<f32>, e: usize, #[comptime] b
 /// The gradient in the matrices of increments. Cubes: as for [`generators`].
 #[cube(launch_unchecked)]
 pub(crate) fn reverse(
-    increments: &Array<f32>,
+    all: &Array<f32>,
     gradient: &Array<f32>,
     out: &mut Array<f32>,
     sizes: &Sizes,
@@ -106,7 +100,7 @@ pub(crate) fn reverse(
         g[e] = gradient[(window * count + e) * blocks + block];
         let mut before = f32::new(0.0);
         for k in 0..steps - 1 {
-            before += increments[((window * steps + k) * count + e) * blocks + block];
+            before += all[((window * steps + k) * count + e) * blocks + block];
         }
         p[e] = before;
     }
@@ -114,7 +108,7 @@ pub(crate) fn reverse(
         let k = steps - 1 - turn;
         let at = (window * steps + k) * blocks * count + block;
         for e in range_stepped(unit, count, UNITS) {
-            m[e] = increments[at + e * blocks];
+            m[e] = all[at + e * blocks];
         }
         sync_cube();
         #[unroll]
@@ -129,7 +123,7 @@ pub(crate) fn reverse(
         // The sum before the step before this one.
         if k > 0 {
             for e in range_stepped(unit, count, UNITS) {
-                p[e] -= increments[at - blocks * count + e * blocks];
+                p[e] -= all[at - blocks * count + e * blocks];
             }
         }
     }

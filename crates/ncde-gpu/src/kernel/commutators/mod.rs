@@ -32,13 +32,7 @@ const fn count(b: usize, vectors: bool) -> usize {
 
 /// Units: `[windows, blocks]`.
 #[cube(launch_unchecked)]
-pub(crate) fn generators(
-    increments: &Array<f32>,
-    out: &mut Array<f32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] vectors: bool,
-) {
+pub(crate) fn generators(all: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize, #[comptime] vectors: bool) {
     let unit = unit_below(sizes.units);
     let steps = sizes.steps;
     let blocks = sizes.blocks;
@@ -60,7 +54,7 @@ pub(crate) fn generators(
         let at = (window * steps + k) * row + block;
         #[unroll]
         for e in 0..count {
-            m[e] = increments[at + e * blocks];
+            m[e] = all[at + e * blocks];
         }
         #[unroll]
         for i in 0..b {
@@ -89,7 +83,7 @@ pub(crate) fn generators(
 /// The gradient in the matrices of increments. Units: as for [`generators`].
 #[cube(launch_unchecked)]
 pub(crate) fn reverse(
-    increments: &Array<f32>,
+    all: &Array<f32>,
     gradient: &Array<f32>,
     out: &mut Array<f32>,
     sizes: &Sizes,
@@ -121,7 +115,7 @@ pub(crate) fn reverse(
         let at = (window * steps + k) * row + block;
         #[unroll]
         for e in 0..count {
-            p[e] += increments[at + e * blocks];
+            p[e] += all[at + e * blocks];
         }
     }
     for turn in 0..steps {
@@ -129,7 +123,7 @@ pub(crate) fn reverse(
         let at = (window * steps + k) * row + block;
         #[unroll]
         for e in 0..count {
-            m[e] = increments[at + e * blocks];
+            m[e] = all[at + e * blocks];
         }
         #[unroll]
         for i in 0..b {
@@ -169,7 +163,7 @@ pub(crate) fn reverse(
             #[unroll]
             for e in 0..count {
                 later[e] = next[e];
-                p[e] -= increments[before + e * blocks];
+                p[e] -= all[before + e * blocks];
             }
         }
     }

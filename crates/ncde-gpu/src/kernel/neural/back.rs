@@ -182,25 +182,19 @@ fn ahead<N: Size>(
 
 /// Gradients of an evaluation that was not made: zeros.
 #[cube]
-fn nothing<N: Size>(
-    gradients: &mut Array<Vector<f32, N>>,
-    e: usize,
-    run: &Run,
-    #[comptime] shape: Shape,
-    #[comptime] units: usize,
-) {
+fn nothing<N: Size>(out: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
     let unit = UNIT_POS as usize;
     let zero = Vector::<f32, N>::new(0.0);
     #[unroll]
     for l in 0..comptime!(shape.top + 1) {
         let width = comptime!(shape.outputs(l));
         for c in range_stepped(unit, width, units) {
-            gradients[comptime!(shape.output(l)) * run.values + e * width + c] = zero;
+            out[comptime!(shape.output(l)) * run.values + e * width + c] = zero;
         }
         let block = comptime!(shape.block(l));
         let at = comptime!(shape.biases()) * run.values + comptime!(shape.output(l)) * run.tangents;
         for place in range_stepped(unit, comptime!(shape.tangents() * shape.block(l)), units) {
-            gradients[at + (place / block * run.evaluations + e) * block + place % block] = zero;
+            out[at + (place / block * run.evaluations + e) * block + place % block] = zero;
         }
     }
 }
