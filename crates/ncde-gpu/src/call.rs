@@ -106,7 +106,7 @@ impl<'a, R: Runtime> Call<'a, R> {
         }
     }
 
-    /// Without an affine input there is nothing in its gradient to be written.
+    /// Without an affine input the gradient in the initial state stands in for its gradient, and is not written.
     pub(crate) fn d_beta(&self, out: &Gradients) -> ArrayArg<R> {
         match &out.affine {
             Some(affine) => self.state_array(affine),

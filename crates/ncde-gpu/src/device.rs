@@ -9,7 +9,7 @@ use cubecl::prelude::*;
 use cubecl::server::{Handle, ServerError};
 
 use crate::error::Error;
-use crate::guard::looked_for;
+use crate::guard::search;
 use crate::kernel::{few, scale};
 use crate::kernel_cache;
 use crate::plan::{Limits, Owner, Run, Shapes};
@@ -50,7 +50,7 @@ pub fn wgpu() -> Result<Gpu<cubecl::wgpu::WgpuRuntime>, Error> {
 
 /// A device, or that there is none. Drivers that cannot be loaded end in a panic of the libraries below.
 fn found<R: Runtime>(kind: &'static str, needs: &'static str, find: impl FnOnce() -> ComputeClient<R>) -> Result<Gpu<R>, Error> {
-    let client = looked_for(|| {
+    let client = search(|| {
         kernel_cache::configure();
         find()
     });
@@ -58,7 +58,7 @@ fn found<R: Runtime>(kind: &'static str, needs: &'static str, find: impl FnOnce(
     gpu.with_rounding(Rounding::chosen())
 }
 
-/// A copy to the host that was begun. Its type borrows the client that it was asked of.
+/// A copy to the host that has begun. Its future borrows the client.
 struct Transfer<R: Runtime> {
     bytes: Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send>>,
     /// Dropped after what borrows it; where it lies does not change.
@@ -70,7 +70,7 @@ impl<R: Runtime> Transfer<R> {
         let client = Box::new(client);
         let bytes: Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send + '_>> =
             Box::pin(client.read_async(vec![handle]));
-        // SAFETY: the client is in a box of its own, is not changed, and is dropped after the future (fields are dropped in order).
+        // SAFETY: the client is in a separate box, is not changed, and is dropped after the future (fields are dropped in order).
         let bytes = unsafe { std::mem::transmute::<Pin<Box<dyn Future<Output = _> + Send + '_>>, Pin<Box<_>>>(bytes) };
         Self { bytes, client }
     }
@@ -97,7 +97,7 @@ impl<R: Runtime> Gpu<R> {
         Self { limits, ..self }
     }
 
-    /// Whether generators of few channels may be made on the way, as they are unless told otherwise; by matrix products if not.
+    /// Whether units compute the generators of few channels while they step, which is the default; otherwise generators are products of matrices.
     #[must_use]
     pub fn with_few_channels(self, few_channels: bool) -> Self {
         Self { few_channels, ..self }
@@ -179,7 +179,7 @@ impl<R: Runtime> Gpu<R> {
         cubecl::future::block_on(self.client.sync()).map_err(|e| Error::Failed { problem: e.to_string() })
     }
 
-    /// Bytes of the device that are taken: the most that were in use at any time, as memory is kept for what comes next.
+    /// Bytes of the device that are reserved: the most that were in use at any time, as memory is not returned.
     ///
     /// # Errors
     /// If the device does not answer.
@@ -224,7 +224,7 @@ impl<R: Runtime> Gpu<R> {
         self.client.empty(count.max(1) * size_of::<f32>())
     }
 
-    /// Room for the generators of a slab. `CubeCL` has pages of gigabytes for buffers of this size; one of its own is kept for what comes next, always as large as a slab may be, so that there
+    /// Room for the generators of a slab. `CubeCL` has pages of gigabytes for buffers of this size; a persistent one is reused, always as large as a slab may be, so that there
     /// are few.
     pub(crate) fn slab(&self, count: usize) -> Handle {
         let bytes = count * size_of::<f32>();
@@ -235,7 +235,7 @@ impl<R: Runtime> Gpu<R> {
         room.unwrap_or_else(|_| self.floats(count))
     }
 
-    /// `sum + own` of so many numbers, in the place of the sum where there is one.
+    /// `sum + part` of so many numbers, in the place of the sum where there is one.
     pub(crate) fn add(&self, sum: Option<Handle>, part: Handle, count: usize) -> Handle {
         let Some(sum) = sum else { return part };
         launch!(self, scale::add, each count; array(&sum, count), array(&part, count), count);

@@ -14,8 +14,8 @@ use crate::sizes::Host;
 use crate::work::Work;
 
 impl<R: Runtime> Work<'_, R> {
-    /// The products of the flows of chunks, `all` or those that the pass needs, and what affine inputs add up to. Where generators are formed, `then` is told of every slab while
-    /// they are there.
+    /// The products of the flows of chunks, `all` or those that the pass needs, and what affine inputs add up to. Where generators are formed, `then` is called for every slab while
+    /// they are in memory.
     pub(crate) fn products(&self, flow: Flow, back: bool, all: bool, then: impl Fn(Slab)) -> Handle {
         let out = self.gpu.floats(self.product_count());
         let Host { run, shapes, plan, .. } = self.host;
@@ -113,17 +113,17 @@ impl<R: Runtime> Work<'_, R> {
         }
     }
 
-    /// Whether the products of chunks of the forward pass are kept for the reverse pass: where they take most of its time, and not much room.
+    /// Whether the products of chunks are stored for the reverse pass: where they take most of its time, and not much room.
     pub(crate) fn keeps(&self) -> bool {
         let bytes = self.product_count() * size_of::<f32>();
         self.owner() == Owner::Cube && self.host.plan.chunks > 1 && bytes <= self.gpu.limits().slab
     }
 
-    /// The state at the beginning of every chunk, and the products of all chunks, where they are kept.
+    /// The state at the beginning of every chunk, and the products of all chunks, if they are stored.
     pub(crate) fn starts(&self, keep: bool) -> (Handle, Option<Handle>) {
         let starts = self.gpu.floats(self.end_count());
         let keep = keep && self.keeps();
-        // One chunk has no product, and nothing of it is read.
+        // One chunk has no product: the buffer is not read.
         let products = if self.host.plan.chunks > 1 {
             self.products(self.flow, false, keep, |_| ())
         } else {

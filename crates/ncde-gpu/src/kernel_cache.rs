@@ -1,7 +1,7 @@
-//! Compiled kernels are kept between runs: compiling them takes longer than a short training.
+//! A cache of compiled kernels between runs: compiling them takes longer than a short training.
 //!
-//! They lie where the system keeps what can be made again (`XDG_CACHE_HOME`, `~/.cache`, `~/Library/Caches`, `LOCALAPPDATA`), in a directory for each build of the
-//! program: kernels are found by name, and another build may mean something else by it.
+//! It lies where the system has its caches (`XDG_CACHE_HOME`, `~/.cache`, `~/Library/Caches`, `LOCALAPPDATA`), in a directory for each build of the
+//! program: kernels are found by name, which may mean another kernel in another build.
 
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cubecl::config::cache::CacheConfig;
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 
-/// Tells the libraries below where kernels are kept, unless a file of theirs says so, or they have begun.
+/// Sets the cache directory of `CubeCL`, unless a configuration file sets one or `CubeCL` has started.
 pub(crate) fn configure() {
     let Some(directory) = directory() else { return };
     let mut state = CubeClRuntimeConfig::storage().lock();

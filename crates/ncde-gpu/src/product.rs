@@ -1,4 +1,4 @@
-//! Products of matrices on device buffers: in `f32` throughout, or of rounded numbers on tensor cores where that is asked for ([`Rounding`]).
+//! Products of matrices on device buffers: in `f32` throughout, or of rounded numbers on tensor cores if requested ([`Rounding`]).
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;

@@ -38,7 +38,7 @@ pub struct Arrays {
 pub struct Gradients {
     /// In the parameters of `A`.
     pub a: Handle,
-    /// In `lambda`, where it was asked for.
+    /// In `lambda`, if requested.
     pub coefficients: Option<Handle>,
     /// In `h_0`.
     pub initial: Handle,
@@ -127,13 +127,13 @@ impl Recurrence {
         Call::new(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)
     }
 
-    /// Whether it is the products of this run that are kept: those of the only one with large blocks.
+    /// Whether the products of this run are stored: those of the only one with large blocks.
     fn is_kept(&self, run: Run, runs: &[Run]) -> bool {
         let is_large = |run: &Run| Owner::of(run.b) == Owner::Cube;
         is_large(&run) && runs.iter().filter(|run| is_large(run)).count() == 1
     }
 
-    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them, with what was kept, where it is there.
+    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them, with the products that [`forward_kept`](Self::forward_kept) stored, if any.
     ///
     /// # Errors
     /// If a buffer has the wrong size.
@@ -156,7 +156,7 @@ impl Recurrence {
             let work = Work::new(&call, run, self.parameters(), true);
             let saved = saved.filter(|_| work.keeps() && self.is_kept(run, &runs));
             if let Some(saved) = saved {
-                want("what was kept", saved, work.product_count())?;
+                want("the stored products of chunks", saved, work.product_count())?;
             }
             let lambda = work.ends(gradient, saved);
             work.differentiate(&Reverse { states, gradient, lambda: &lambda, out: &out, add: i > 0 })?;

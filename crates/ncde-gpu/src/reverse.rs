@@ -28,7 +28,7 @@ pub(crate) struct Reverse<'a> {
 }
 
 impl<R: Runtime> Work<'_, R> {
-    /// The gradient at the end of every chunk, with the products of all chunks where the forward pass kept them.
+    /// The gradient at the end of every chunk, with the products of all chunks where the forward pass stored them.
     pub(crate) fn ends(&self, gradient: &Handle, saved: Option<&Handle>) -> Handle {
         let Host { run, shapes, plan, .. } = self.host;
         let lambda = self.gpu.floats(self.end_count());

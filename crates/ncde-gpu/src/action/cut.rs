@@ -40,7 +40,7 @@ const MAX_UNITS: usize = 512;
 const EACH: usize = 16;
 
 impl Cut {
-    /// Nothing where a cube has no room for the state of a series. A step of the batch takes so many numbers.
+    /// None where a cube has no room for the state of a series. A step of the batch takes so many numbers.
     pub(crate) fn new(acts: Acts, hidden: usize, (numbers, length): (usize, usize), room: Room) -> Option<Self> {
         // A unit of a transform has four states.
         let wanted = if acts == Acts::Hadamard { hidden.div_ceil(4) } else { hidden };
@@ -51,7 +51,7 @@ impl Cut {
 }
 
 impl LowRank {
-    /// Nothing where a cube has no room for the state of a series and its products with all `v`.
+    /// None where a cube has no room for the state of a series and its products with all `v`.
     pub(crate) fn new(hidden: usize, channels: usize, rank: usize, room: Room) -> Option<Self> {
         let units = hidden.max(channels * rank).next_multiple_of(32).min(MAX_UNITS).min(room.units);
         let low_rank = Self { hidden, channels, rank, units };

@@ -11,7 +11,7 @@
 //! | DPLR | `H`: a diagonal, `delta` | `delta h + U (lambda (V^T h))`, `U` and `V` of all channels side by side |
 //!
 //! The numbers of some steps, a slab, are one product of matrices. Then a cube goes through those steps with a column of a series, its state in registers, what others need of it in shared memory. In reverse
-//! the same from the end leaves the gradient in those numbers, of which two products make those in `A` and `lambda`; slabs are added in order. Between the passes states alone are kept.
+//! the same from the end leaves the gradient in those numbers, of which two products make those in `A` and `lambda`; slabs are added in order. Only states are stored between the passes.
 //!
 //! Coefficients may also be those of words ([`Action::with_words`]), as Log-ODE windows have them; then matrices are made full.
 
@@ -92,7 +92,7 @@ impl Acting {
         self.sides().map_or([1; 2], |sides| sides.map(|side| side.deep))
     }
 
-    /// Nothing for a structure that is not of the numbers of Omega alone.
+    /// None for a structure with more than the numbers of Omega.
     fn acts(&self) -> Option<Acts> {
         match self {
             Self::WalshHadamard { .. } => Some(Acts::Hadamard),

@@ -110,7 +110,7 @@ impl Hold {
     pub(crate) fn all(shape: &Shape, way: Way, cut: Cut) -> [Self; MAX_LAYERS + 1] {
         let mut all = [Self::default(); MAX_LAYERS + 1];
         let sum = |l: usize| Sum::of(shape, way, l, 1, cut);
-        // Where units have several pieces each, none is kept.
+        // Where units have several pieces, none is held.
         let layers = || (0..=shape.top).rev().filter(|&l| sum(l).tasks() <= cut.units);
         let mut register = 0;
         for l in layers().filter(|&l| l < shape.top) {
@@ -134,7 +134,7 @@ impl Hold {
 }
 
 impl Cut {
-    /// Nothing where a cube has no room for a series. Limits: units and bytes of a cube.
+    /// None where a cube has no room for a series. Limits: units and bytes of a cube.
     pub(crate) fn new(shape: &Shape, units: usize, shared: usize) -> Option<Self> {
         let (units, fours) = (UNITS.min(units) / 32 * 32, shared / (FOUR * size_of::<f32>()));
         let needed = |room: usize| [walk(shape, room), back(shape, room)];

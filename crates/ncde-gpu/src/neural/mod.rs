@@ -97,7 +97,7 @@ pub struct Arrays<'a> {
 pub struct Gradients {
     /// In the parameters.
     pub parameters: Handle,
-    /// In the rows of the controls, where it was asked for.
+    /// In the rows of the controls, if requested.
     pub coefficients: Option<Handle>,
     /// In `h_0`.
     pub initial: Handle,

@@ -53,7 +53,7 @@ struct Tape {
     records: Buffer,
 }
 
-/// What goes from slab to slab: gradients of states and of biases, of the controls where they are asked for.
+/// What goes from slab to slab: gradients of states and of biases, of the controls if requested.
 struct Carried {
     states: Buffer,
     controls: Option<Buffer>,
@@ -220,7 +220,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 if l < shape.top {
                     tangents = (gpu.product(t.transposed(), u, None)?, 1, columns.0 * columns.2);
                 } else {
-                    // Of the last layer each channel has a block of its own.
+                    // In the last layer each channel has a separate block.
                     let (products, splits) = gpu.products(t.transposed(), u, shape.channels)?;
                     tangents = (products, splits, shape.channels * splits * columns.0 * columns.2);
                 }

@@ -13,7 +13,7 @@ use crate::kernel::rows::activation::Activation;
 /// Numbers of a vector.
 pub(crate) const FOUR: usize = 4;
 
-/// Sections of a buffer begin at multiples of this: 256 bytes, so that each can be bound on its own.
+/// Sections of a buffer begin at multiples of this: 256 bytes, so that each can be bound separately.
 const ALIGNED: usize = 16;
 
 /// See above.
@@ -144,7 +144,7 @@ impl Shape {
         (0..l).map(|l| self.inputs(l)).sum()
     }
 
-    /// Fours that tangents of one channel have behind layer `l`: of the last one their own block.
+    /// Fours that tangents of one channel have behind layer `l`: the block of the channel behind the last one.
     pub(crate) fn block(&self, l: usize) -> usize {
         if l == self.top { self.h() } else { self.outputs(l) }
     }

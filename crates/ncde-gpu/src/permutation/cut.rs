@@ -23,7 +23,7 @@ const MAX_UNITS: usize = 512;
 const SHORTEST: usize = 16;
 
 impl Cut {
-    /// Nothing where a cube has no room for the states of a series, or for four entries of all matrices. The last two: units and bytes of a cube.
+    /// None where a cube has no room for the states of a series, or for four entries of all matrices. The last two: units and bytes of a cube.
     pub(crate) fn new(of: &PermutationDiagonal, steps: usize, limits: Limits, units: usize, shared: usize) -> Option<Self> {
         let dictionary = of.dictionary() * size_of::<f32>();
         // Units that work for half the device: the other half are those that wait for memory meanwhile.

@@ -22,7 +22,7 @@ pub(super) struct Pass<'a, R: Runtime> {
     steps: usize,
 }
 
-/// `s` of all rows, and where their lines have their entry.
+/// `s` of all rows, and the argmax index of each of their lines.
 pub(super) struct Chosen {
     weights: Handle,
     pub(super) at: Handle,
@@ -80,7 +80,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
         self.gpu.spread(tiles * self.cut.groups(&self.of))
     }
 
-    /// Where lines have their entry in all steps, and if there is room for them their largest numbers.
+    /// The argmax index of each line in all steps, and with a buffer for them the largest numbers.
     pub(super) fn choose(&self, tops: Option<&Handle>) -> Chosen {
         let (gpu, steps, count) = (self.gpu, self.steps, self.steps * self.of.matrices);
         let numbers = self.rows() * self.of.hidden;

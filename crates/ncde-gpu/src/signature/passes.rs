@@ -177,7 +177,7 @@ impl<R: Runtime> Pass<'_, R> {
         out
     }
 
-    /// How adjoints begin, in which pieces, and what is needed for it beside the gradient.
+    /// How adjoints begin, in which pieces, and what they need besides the gradient.
     fn begin(&self, gradient: &Handle) -> (Begin, Pieces, Handle, usize) {
         let (of, batch, steps) = (self.of, self.arrays.batch, self.steps());
         match self.over {

@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 use super::hadamard::transform;
 use crate::action::{Acts, Cube};
 
-/// The states of this unit into shared memory, when nobody reads what was there.
+/// The states of this unit into shared memory, when no unit reads what was there any more.
 #[cube]
 fn share(x: &Array<f32>, from: usize, shared: &mut SharedMemory<f32>, #[comptime] of: Cube) {
     sync_cube();
@@ -43,7 +43,7 @@ pub(super) fn apply(
     let hidden = comptime!(of.hidden);
     let at = row * deep * hidden;
     if comptime!(of.acts == Acts::Hadamard) {
-        // Nobody else reads the places of this unit after the last transform.
+        // No other unit reads the places of this unit after the last transform.
         #[unroll]
         for e in 0..comptime!(of.per_unit()) {
             let j = UNIT_POS as usize + comptime!(e * of.units);

@@ -4,7 +4,7 @@
 //! v_m = lambda,   dM += v_j w_{j-1}^T / j,   v_{j-1} = lambda + M^T v_j / j,   dbeta = v_1,   dx = v_0
 //! ```
 //!
-//! Unit `c` has row `c` of `M` for the terms `w_j`, column `c` of it for the vectors `v_j`, and column `c` of `dM`: of `w` it needs its own number alone, of `v` those that
+//! Unit `c` has row `c` of `M` for the terms `w_j`, column `c` of it for the vectors `v_j`, and column `c` of `dM`: of `w` it needs only number `c`, of `v` those that
 //! the product needs anyway.
 
 use cubecl::prelude::*;

@@ -4,7 +4,7 @@
 //! P <- exp(M) P = P + W_1 + W_2 + ...,   W_0 = P,   W_j = M W_{j-1} / j,   column by column
 //! ```
 //!
-//! Columns know nothing of each other: units wait for a generator, not for a term.
+//! Columns are independent: units wait for a generator, not for a term.
 
 use cubecl::prelude::*;
 

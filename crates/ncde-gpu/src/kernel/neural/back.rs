@@ -108,7 +108,7 @@ pub(crate) fn back<N: Size>(
                         record[at] = next[r];
                     }
                 }
-                // What is asked for behind the last one is not used.
+                // The read after the last evaluation is not used.
                 ahead::<N>(records, &mut next, max(e, 1) - 1, shape, units);
             } else {
                 for at in range_stepped(unit, comptime!(shape.record()), units) {

@@ -25,7 +25,7 @@ pub(crate) enum Purpose {
     Tape,
 }
 
-/// `F` at the values in `x`, to the place `to` of `out`. The inputs of layers and the record of evaluation `e` are written where they are asked for.
+/// `F` at the values in `x`, to the place `to` of `out`. The inputs of layers and the record of evaluation `e` are written if `purpose` is a tape.
 #[cube]
 pub(crate) fn evaluate<N: Size>(
     weights: &Array<Vector<f32, N>>,

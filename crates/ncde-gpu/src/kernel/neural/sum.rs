@@ -75,7 +75,7 @@ impl Weight {
         (self.cut.units / self.sum.tasks()).max(1)
     }
 
-    /// Steps that are asked for before anything is computed.
+    /// Steps that are read before anything is computed.
     fn early(&self) -> usize {
         DEEP.min(self.sum.per_piece - self.hold.registers - self.hold.near)
     }
@@ -197,7 +197,7 @@ fn task<N: Size>(
     if comptime!(of.blocks != Blocks::Whole) {
         vector = lane / comptime!(of.width()) * stride + begin;
     }
-    // The first steps that are not held are asked for before anything is computed, and used last.
+    // The first steps that are not held are read before anything is computed, and used last.
     let early = comptime!(of.early());
     let mut late = Array::<Vector<f32, N>>::new(comptime!((4 * of.early()).max(1)));
     #[unroll]

@@ -115,7 +115,7 @@ fn load_weights(weights: &Array<f32>, step: usize, steps: usize, s: &mut Array<f
     }
 }
 
-/// Where lines have their entry, `[rows, H]`, and if asked for their largest number, `[H, steps]`. Of equal entries the first is chosen.
+/// The argmax index of each line, `[rows, H]`, and with `keep_tops` the largest number, `[H, steps]`. Of equal entries the first is chosen.
 ///
 /// Cubes: `[groups of lines, steps / 128]`.
 #[cube(launch_unchecked)]

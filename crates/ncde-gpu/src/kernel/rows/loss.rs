@@ -31,12 +31,12 @@ pub(crate) fn classes(
     for k in 0..width {
         sum += f32::exp(z[first + k] - most);
     }
-    let said = labels[unit];
-    let label = usize::cast_from(max(said, 0.0));
+    let given = labels[unit];
+    let label = usize::cast_from(max(given, 0.0));
     // No number is 0 / 0; a literal would be folded away by some compilers.
-    let mut weight = (said - said) / (said - said);
+    let mut weight = (given - given) / (given - given);
     let mut score = f32::new(0.0);
-    if said >= 0.0 && label < width && f32::cast_from(label) == said {
+    if given >= 0.0 && label < width && f32::cast_from(label) == given {
         weight = weights[unit];
         score = z[first + label] - most;
     }

@@ -95,7 +95,7 @@ pub(crate) fn walk_ahead(
     let from = (row_of(at.chunk, sizes) * sizes.count + at.block) * comptime!(of.b * of.b) + out;
     let row = sizes.count * comptime!(of.b * of.b);
     for k in 0..steps + 1 {
-        // Asked for one step ahead: the first time nothing is computed, the last time nothing is asked for.
+        // Read one step ahead: the first turn only reads, the last one only computes.
         copy(&next, &mut now, per_piece);
         let known = added;
         if k < steps {
