@@ -78,7 +78,7 @@ impl Brackets {
         let mut table: Vec<u32> = Vec::new();
         let mut ranges = |wanted: &dyn Fn(usize) -> bool| {
             let mut uses = vec![Vec::new(); elements.len()];
-            for &(_, [m, p, q]) in pairs.iter().filter(|(own, _)| wanted(*own)) {
+            for &(_, [m, p, q]) in pairs.iter().filter(|(level, _)| wanted(*level)) {
                 uses[q].extend([m as u32, p as u32, 1]);
                 uses[p].extend([m as u32, q as u32, 0]);
             }
@@ -91,39 +91,30 @@ impl Brackets {
             of
         };
         let by_level: Vec<Vec<[u32; 3]>> = (2..=deepest)
-            .map(|own| ranges(&|other| other == own).into_iter().filter(|[_, begin, end]| begin < end).collect())
+            .map(|degree| ranges(&|other| other == degree).into_iter().filter(|[_, begin, end]| begin < end).collect())
             .collect();
         let of_all = ranges(&|_| true);
-        let mut part = |numbers: Vec<u32>, each: usize| {
+        let mut part = |numbers: Vec<u32>, width: usize| {
             let first = table.len();
             table.extend(&numbers);
-            Part { first, count: numbers.len() / each }
+            Part { first, count: numbers.len() / width }
         };
-        let uses = by_level.into_iter().map(|own| part(own.concat(), 3)).collect();
+        let uses = by_level.into_iter().map(|records| part(records.concat(), 3)).collect();
         let all_uses = part(of_all.concat(), 3);
         let levels = (2..=deepest)
-            .map(|own| {
-                part(pairs.iter().filter(|(level, _)| *level == own).flat_map(|(_, of)| of.map(|i| i as u32)).collect(), 3)
+            .map(|degree| {
+                part(pairs.iter().filter(|(level, _)| *level == degree).flat_map(|(_, of)| of.map(|i| i as u32)).collect(), 3)
             })
             .collect();
         let pair = |turned: bool| letters.iter().enumerate().flat_map(move |(k, &m)| if turned { [k, m] } else { [m, k] });
         let letters = [false, true].map(|turned| part(pair(turned).map(|i| i as u32).collect(), 2));
-        Ok(Self {
-            is_direct: elements.iter().enumerate().all(|(m, element)| match *element {
-                Element::Letter(k) => m == k,
-                Element::Pair(p, q) => p < channels && q < channels && m >= channels,
-            }),
-            runs: Run::of(blocks),
-            hidden: blocks.iter().sum(),
-            parameters: blocks.iter().map(|b| b * b).sum(),
-            elements: elements.len(),
-            channels,
-            table,
-            letters,
-            levels,
-            uses,
-            all_uses,
-        })
+        let is_direct = elements.iter().enumerate().all(|(m, element)| match *element {
+            Element::Letter(k) => m == k,
+            Element::Pair(p, q) => p < channels && q < channels && m >= channels,
+        });
+        let (runs, hidden, parameters) = (Run::of(blocks), blocks.iter().sum(), blocks.iter().map(|b| b * b).sum());
+        let elements = elements.len();
+        Ok(Self { runs, hidden, parameters, elements, channels, table, letters, levels, uses, is_direct, all_uses })
     }
 
     /// `A_P` of every element, `[elements, parameters]`, from those of the channels.

@@ -106,7 +106,7 @@ impl<'a, R: Runtime> Call<'a, R> {
         }
     }
 
-    /// Without an affine input there is nothing in its gradient to be written.
+    /// Without an affine input the gradient in the initial state stands in for its gradient, and is not written.
     pub(crate) fn d_beta(&self, out: &Gradients) -> ArrayArg<R> {
         match &out.affine {
             Some(affine) => self.state_array(affine),
@@ -125,9 +125,9 @@ impl<'a, R: Runtime> Call<'a, R> {
     }
 
     /// The gradient in the coefficients of a slab to its place.
-    pub(crate) fn put_coefficients(&self, slab: Slab, own: &Handle, all: &Handle) {
+    pub(crate) fn put_coefficients(&self, slab: Slab, values: &Handle, all: &Handle) {
         let (width, units) = (self.shapes.coefficients, self.rows(slab) * self.shapes.coefficients);
         launch!(self.gpu, places::unslab, each units;
-            array(own, units), array(all, self.coefficient_count()), self.shapes.length, slab.0, slab.1, width, units);
+            array(values, units), array(all, self.coefficient_count()), self.shapes.length, slab.0, slab.1, width, units);
     }
 }

@@ -39,10 +39,10 @@ impl Commutators {
     ///
     /// # Errors
     /// If the buffer is too small.
-    pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, each: &Handle, windows: usize, numbers: usize) -> Result<Handle, Error> {
-        want("the increments", each, windows * self.steps * numbers)?;
+    pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, inputs: &Handle, windows: usize, numbers: usize) -> Result<Handle, Error> {
+        want("the increments", inputs, windows * self.steps * numbers)?;
         let (out, units) = (gpu.floats(windows * numbers), windows * self.blocks(numbers));
-        let (increments, to) = (array(each, windows * self.steps * numbers), array(&out, windows * numbers));
+        let (increments, to) = (array(inputs, windows * self.steps * numbers), array(&out, windows * numbers));
         let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
         if self.is_small() {
             launch!(gpu, kernel::generators, each units; increments, to, sizes, self.block, self.vectors);
@@ -59,16 +59,16 @@ impl Commutators {
     pub fn backward<R: Runtime>(
         &self,
         gpu: &Gpu<R>,
-        each: &Handle,
+        inputs: &Handle,
         gradient: &Handle,
         windows: usize,
         numbers: usize,
     ) -> Result<Handle, Error> {
         let all = windows * self.steps * numbers;
-        want("the increments", each, all)?;
+        want("the increments", inputs, all)?;
         want("the gradient", gradient, windows * numbers)?;
         let (out, units) = (gpu.floats(all), windows * self.blocks(numbers));
-        let (increments, g, to) = (array(each, all), array(gradient, windows * numbers), array(&out, all));
+        let (increments, g, to) = (array(inputs, all), array(gradient, windows * numbers), array(&out, all));
         let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
         if self.is_small() {
             launch!(gpu, kernel::reverse, each units; increments, g, to, sizes, self.block, self.vectors);

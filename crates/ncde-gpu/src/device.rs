@@ -9,9 +9,9 @@ use cubecl::prelude::*;
 use cubecl::server::{Handle, ServerError};
 
 use crate::error::Error;
-use crate::guard::looked_for;
-use crate::kept;
+use crate::guard::search;
 use crate::kernel::{few, scale};
+use crate::kernel_cache;
 use crate::plan::{Limits, Owner, Run, Shapes};
 use crate::recurrence::want_list;
 use crate::rounding::Rounding;
@@ -25,7 +25,7 @@ pub struct Gpu<R: Runtime> {
     client: ComputeClient<R>,
     multiprocessors: usize,
     limits: Limits,
-    may_keep: bool,
+    few_channels: bool,
     rounding: Rounding,
     launches: AtomicUsize,
 }
@@ -49,32 +49,28 @@ pub fn wgpu() -> Result<Gpu<cubecl::wgpu::WgpuRuntime>, Error> {
 }
 
 /// A device, or that there is none. Drivers that cannot be loaded end in a panic of the libraries below.
-fn found<R: Runtime>(
-    kind: &'static str,
-    needs: &'static str,
-    client: impl FnOnce() -> ComputeClient<R>,
-) -> Result<Gpu<R>, Error> {
-    let client = looked_for(|| {
-        kept::keep();
-        client()
+fn found<R: Runtime>(kind: &'static str, needs: &'static str, find: impl FnOnce() -> ComputeClient<R>) -> Result<Gpu<R>, Error> {
+    let client = search(|| {
+        kernel_cache::configure();
+        find()
     });
     let gpu = client.map(Gpu::new).ok_or(Error::NoDevice { kind, needs })?;
     gpu.with_rounding(Rounding::chosen())
 }
 
-/// A copy to the host that was begun. Its type borrows the client that it was asked of.
-struct OnItsWay<R: Runtime> {
+/// A copy to the host that has begun. Its future borrows the client.
+struct Transfer<R: Runtime> {
     bytes: Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send>>,
     /// Dropped after what borrows it; where it lies does not change.
     client: Box<ComputeClient<R>>,
 }
 
-impl<R: Runtime> OnItsWay<R> {
+impl<R: Runtime> Transfer<R> {
     fn new(client: ComputeClient<R>, handle: Handle) -> Self {
         let client = Box::new(client);
         let bytes: Pin<Box<dyn Future<Output = Result<Vec<Bytes>, ServerError>> + Send + '_>> =
             Box::pin(client.read_async(vec![handle]));
-        // SAFETY: the client is in a box of its own, is not changed, and is dropped after the future (fields are dropped in order).
+        // SAFETY: the client is in a separate box, is not changed, and is dropped after the future (fields are dropped in order).
         let bytes = unsafe { std::mem::transmute::<Pin<Box<dyn Future<Output = _> + Send + '_>>, Pin<Box<_>>>(bytes) };
         Self { bytes, client }
     }
@@ -92,7 +88,7 @@ impl<R: Runtime> Gpu<R> {
     pub fn new(client: ComputeClient<R>) -> Self {
         let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
         let limits = Limits { units: multiprocessors << 11, ..Limits::default() };
-        Self { client, multiprocessors, limits, may_keep: true, rounding: Rounding::chosen(), launches: AtomicUsize::new(0) }
+        Self { client, multiprocessors, limits, few_channels: true, rounding: Rounding::chosen(), launches: AtomicUsize::new(0) }
     }
 
     /// Other limits than those of the device.
@@ -101,10 +97,10 @@ impl<R: Runtime> Gpu<R> {
         Self { limits, ..self }
     }
 
-    /// Whether generators of few channels may be made on the way, as they are unless told otherwise; by matrix products if not.
+    /// Whether units compute the generators of few channels while they step, which is the default; otherwise generators are products of matrices.
     #[must_use]
-    pub fn with_few_channels(self, may_keep: bool) -> Self {
-        Self { may_keep, ..self }
+    pub fn with_few_channels(self, few_channels: bool) -> Self {
+        Self { few_channels, ..self }
     }
 
     /// The same with products of rounded numbers, which it can do.
@@ -140,7 +136,7 @@ impl<R: Runtime> Gpu<R> {
     /// How many channels a unit of a run of blocks keeps: all, or none.
     pub(crate) fn few(&self, run: Run, shapes: Shapes) -> usize {
         let fits = Owner::of(run.b) == Owner::Unit && shapes.coefficients * run.b * run.b <= few::MAX_COEFFICIENTS;
-        if self.may_keep && fits && run.count.is_multiple_of(self.plane()) { shapes.coefficients } else { 0 }
+        if self.few_channels && fits && run.count.is_multiple_of(self.plane()) { shapes.coefficients } else { 0 }
     }
 
     /// Units that can sum over themselves: those of a plane, or 1.
@@ -167,10 +163,10 @@ impl<R: Runtime> Gpu<R> {
     /// Numbers on their way from the device, as they are after what was launched so far; waits for them when it is called. Devices other than CUDA's are waited for at once: `wgpu` hands out
     /// a buffer that is still mapped to the next that reads.
     pub fn later(&self, handle: &Handle) -> impl FnOnce() -> Result<Vec<f32>, Error> + Send + use<R> {
-        let on_its_way = OnItsWay::new(self.client.clone(), handle.clone());
-        let seen = if R::name(&self.client) == "cuda" { Err(on_its_way) } else { Ok(on_its_way.wait()) };
+        let transfer = Transfer::new(self.client.clone(), handle.clone());
+        let seen = if R::name(&self.client) == "cuda" { Err(transfer) } else { Ok(transfer.wait()) };
         move || {
-            let seen = seen.unwrap_or_else(OnItsWay::wait).map_err(|e| Error::Failed { problem: e.to_string() })?;
+            let seen = seen.unwrap_or_else(Transfer::wait).map_err(|e| Error::Failed { problem: e.to_string() })?;
             Ok(seen.first().map(|bytes| bytemuck::cast_slice(bytes).to_vec()).unwrap_or_default())
         }
     }
@@ -183,7 +179,7 @@ impl<R: Runtime> Gpu<R> {
         cubecl::future::block_on(self.client.sync()).map_err(|e| Error::Failed { problem: e.to_string() })
     }
 
-    /// Bytes of the device that are taken: the most that were in use at any time, as memory is kept for what comes next.
+    /// Bytes of the device that are reserved: the most that were in use at any time, as memory is not returned.
     ///
     /// # Errors
     /// If the device does not answer.
@@ -204,10 +200,10 @@ impl<R: Runtime> Gpu<R> {
 
     /// Lengths on the device, none of them 0 or beyond the longest.
     pub(crate) fn lengths(&self, lengths: &[usize], longest: usize) -> Result<Handle, Error> {
-        if let Some(series) = lengths.iter().position(|&own| own == 0 || own > longest) {
+        if let Some(series) = lengths.iter().position(|&length| length == 0 || length > longest) {
             return Err(Error::Length { series, length: lengths[series], longest });
         }
-        let lengths: Vec<u32> = lengths.iter().map(|&own| own as u32).collect();
+        let lengths: Vec<u32> = lengths.iter().map(|&length| length as u32).collect();
         Ok(self.indices(&lengths))
     }
 
@@ -228,7 +224,7 @@ impl<R: Runtime> Gpu<R> {
         self.client.empty(count.max(1) * size_of::<f32>())
     }
 
-    /// Room for the generators of a slab. `CubeCL` has pages of gigabytes for buffers of this size; one of its own is kept for what comes next, always as large as a slab may be, so that there
+    /// Room for the generators of a slab. `CubeCL` has pages of gigabytes for buffers of this size; a persistent one is reused, always as large as a slab may be, so that there
     /// are few.
     pub(crate) fn slab(&self, count: usize) -> Handle {
         let bytes = count * size_of::<f32>();
@@ -239,10 +235,10 @@ impl<R: Runtime> Gpu<R> {
         room.unwrap_or_else(|_| self.floats(count))
     }
 
-    /// `sum + own` of so many numbers, in the place of the sum where there is one.
-    pub(crate) fn add(&self, sum: Option<Handle>, own: Handle, count: usize) -> Handle {
-        let Some(sum) = sum else { return own };
-        launch!(self, scale::add, each count; array(&sum, count), array(&own, count), count);
+    /// `sum + part` of so many numbers, in the place of the sum where there is one.
+    pub(crate) fn add(&self, sum: Option<Handle>, part: Handle, count: usize) -> Handle {
+        let Some(sum) = sum else { return part };
+        launch!(self, scale::add, each count; array(&sum, count), array(&part, count), count);
         sum
     }
 

@@ -36,7 +36,7 @@ pub enum Error {
     },
 
     /// A row that is not there.
-    #[error("row {row} {what} is asked for, but there are {rows}")]
+    #[error("row {row} {what} is requested, but there are {rows}")]
     NoRow {
         /// Of what.
         what: &'static str,
@@ -119,7 +119,7 @@ fn bytes(count: &u64) -> String {
     unit.map_or(format!("{count} bytes"), |(name, power)| format!("{:.1} {name}", count / f64::from(1_u32 << power)))
 }
 
-/// About how much of what was asked for fits: as much as one buffer can hold, or as is taken already, rounded down to tens where that leaves something.
+/// About how much of the request fits: as much as one buffer can hold, or as is taken already, rounded down to tens where that leaves something.
 fn percent(asked: &u64, taken: &u64, most: &u64) -> u64 {
     let one = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
     let share = one(*most, *asked).min(one(*taken, taken.saturating_add(*asked)).max(1.0)).min(90.0) as u64;

@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::call::Slab;
 use crate::device::{array, launch};
 use crate::flow::Flow;
 use crate::kernel::wide::Purpose;
@@ -13,19 +14,19 @@ use crate::sizes::Host;
 use crate::work::Work;
 
 impl<R: Runtime> Work<'_, R> {
-    /// The products of the flows of chunks, `all` or those that the pass needs, and what affine inputs add up to. Where generators are formed, `then` is told of every slab while
-    /// they are there.
-    pub(crate) fn products(&self, flow: Flow, back: bool, all: bool, then: impl Fn((usize, usize))) -> Handle {
+    /// The products of the flows of chunks, `all` or those that the pass needs, and what affine inputs add up to. Where generators are formed, `then` is called for every slab while
+    /// they are in memory.
+    pub(crate) fn products(&self, flow: Flow, back: bool, all: bool, then: impl Fn(Slab)) -> Handle {
         let out = self.gpu.floats(self.product_count());
         let Host { run, shapes, plan, .. } = self.host;
         if self.few > 0 {
             // A unit with all columns makes each generator once; with few chunks there would be too few of them.
-            let own = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits().units { run.b } else { 1 };
-            let columns = run.b / own + if flow.is_affine() { shapes.columns } else { 0 };
+            let per_unit = if shapes.batch * plan.chunks * run.count * 4 >= self.gpu.limits().units { run.b } else { 1 };
+            let columns = run.b / per_unit + if flow.is_affine() { shapes.columns } else { 0 };
             let units = shapes.batch * (plan.chunks - 1) * columns * run.count;
             launch!(self.gpu, few::products, each units;
                 self.call.coefficient_array(), self.a(), self.call.beta(), self.call.lengths(), self.product_array(&out),
-                self.host.launch(units), run.b, flow, self.few, own);
+                self.host.launch(units), run.b, flow, self.few, per_unit);
             return out;
         }
         let is_reversed = back && self.owner() != Owner::Unit;
@@ -85,14 +86,7 @@ impl<R: Runtime> Work<'_, R> {
     }
 
     /// A walk through a slab, of blocks of more than one unit; with a buffer for adjoints, of those that a cube has.
-    pub(crate) fn walk(
-        &self,
-        slab: (usize, usize),
-        purpose: Purpose,
-        ends: ArrayArg<R>,
-        rows: &Handle,
-        adjoints: Option<&Handle>,
-    ) {
+    pub(crate) fn walk(&self, slab: Slab, purpose: Purpose, ends: ArrayArg<R>, rows: &Handle, adjoints: Option<&Handle>) {
         let Host { run, shapes, plan, .. } = self.host;
         let units = shapes.batch * plan.chunks * shapes.columns * run.count;
         let flow = if purpose.is_back() { self.flow.without_affine() } else { self.flow };
@@ -107,7 +101,7 @@ impl<R: Runtime> Work<'_, R> {
         } else {
             let cubes = gpu.spread(units);
             // A buffer that no other argument is: `WebGPU` refuses one that is written under two names.
-            let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |own| self.call.state_array(own));
+            let adjoints = adjoints.map_or_else(|| array(&gpu.floats(1), 1), |buffer| self.call.state_array(buffer));
             let most = gpu.client().properties().hardware.max_units_per_cube as usize;
             if let Some(of) = Pieces::of(run.b, most).filter(|_| !flow.exact) {
                 launch!(gpu, wide::ahead::walk_ahead, cubes, of.units();
@@ -119,17 +113,17 @@ impl<R: Runtime> Work<'_, R> {
         }
     }
 
-    /// Whether the products of chunks of the forward pass are kept for the reverse pass: where they take most of its time, and not much room.
+    /// Whether the products of chunks are stored for the reverse pass: where they take most of its time, and not much room.
     pub(crate) fn keeps(&self) -> bool {
         let bytes = self.product_count() * size_of::<f32>();
         self.owner() == Owner::Cube && self.host.plan.chunks > 1 && bytes <= self.gpu.limits().slab
     }
 
-    /// The state at the beginning of every chunk, and the products of all chunks, where they are kept.
+    /// The state at the beginning of every chunk, and the products of all chunks, if they are stored.
     pub(crate) fn starts(&self, keep: bool) -> (Handle, Option<Handle>) {
         let starts = self.gpu.floats(self.end_count());
         let keep = keep && self.keeps();
-        // One chunk has no product, and nothing of it is read.
+        // One chunk has no product: the buffer is not read.
         let products = if self.host.plan.chunks > 1 {
             self.products(self.flow, false, keep, |_| ())
         } else {
@@ -185,7 +179,7 @@ impl<R: Runtime> Work<'_, R> {
     }
 
     /// The states of a slab.
-    pub(crate) fn replay(&self, slab: (usize, usize), starts: &Handle, states: &Handle) {
+    pub(crate) fn replay(&self, slab: Slab, starts: &Handle, states: &Handle) {
         if self.owner() != Owner::Unit {
             return self.walk(slab, Purpose::Replay, self.end_array(starts), states, None);
         }

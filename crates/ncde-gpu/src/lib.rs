@@ -6,8 +6,8 @@
 //!
 //! The same equation as `ncde-kernels`, on CubeCL buffers in `f32`. Series are cut into chunks of time that are worked on at once: the product of
 //! the flows of every chunk (`products`), the state at the beginning of each (`carry`), then all states (`replay`). The reverse pass
-//! does the same from the end. Generators are formed by a matrix product, a slab of steps at a time, so that memory is bounded; what is
-//! kept between the passes are states alone. Structures that are not closed under products go through time step by step (`action`), and so do neural CDEs (`neural`).
+//! does the same from the end. Generators are formed by a matrix product, a slab of steps at a time, so that memory is bounded; only states
+//! are stored between the passes. Structures that are not closed under products go through time step by step (`action`), and so do neural CDEs (`neural`).
 //!
 //! How work is cut is a pure function of shapes and limits ([`Plan`]) and is tested without a GPU. The features `cuda` and `wgpu` choose
 //! where kernels run; without them this crate holds the plan alone.
@@ -31,9 +31,9 @@ mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod guard;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod kept;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernel;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod kernel_cache;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod neural;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

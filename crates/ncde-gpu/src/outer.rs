@@ -45,20 +45,21 @@ impl<R: Runtime> Work<'_, R> {
         let (h, wide) = (self.gpu.floats(rows * b), self.gpu.floats(rows * coefficients * b));
         for piece in 0..pieces {
             let first = piece * rows;
-            let own = rows.min(all - first);
-            let numbers = own * coefficients * b;
-            launch!(self.gpu, adjoints::before, each own * b;
-                self.call.initial(), self.call.state_array(states), array(&h, own * b), first, self.host.launch(own * b), b);
+            let part_rows = rows.min(all - first);
+            let numbers = part_rows * coefficients * b;
+            launch!(self.gpu, adjoints::before, each part_rows * b;
+                self.call.initial(), self.call.state_array(states), array(&h, part_rows * b), first,
+                self.host.launch(part_rows * b), b);
             launch!(self.gpu, adjoints::weighted, each numbers;
                 self.call.coefficient_array(), self.call.state_array(&v), array(&wide, numbers), first, self.host.launch(numbers),
                 b);
-            let (before, a) = (Matrix::new(&h, own, b), Matrix::new(&self.formed[0].a, coefficients * b, b));
-            let weighted = Matrix::new(&wide, own, coefficients * b);
+            let (before, a) = (Matrix::new(&h, part_rows, b), Matrix::new(&self.formed[0].a, coefficients * b, b));
+            let weighted = Matrix::new(&wide, part_rows, coefficients * b);
             let part = self.gpu.product(weighted.transposed(), before, None)?;
             sum = Some(self.gpu.add(sum, part, width));
             let Some(d_coefficients) = &out.coefficients else { continue };
             self.gpu.product_into(before, a.transposed(), None, &wide)?;
-            let units = own / columns * coefficients;
+            let units = part_rows / columns * coefficients;
             launch!(self.gpu, adjoints::along, each units;
                 array(&wide, numbers), self.call.state_array(&v), array(d_coefficients, self.call.coefficient_count()), first,
                 u32::from(add), self.host.launch(units), b);

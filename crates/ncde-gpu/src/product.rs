@@ -1,4 +1,4 @@
-//! Products of matrices on device buffers: in `f32` throughout, or of rounded numbers on tensor cores where that is asked for ([`Rounding`]).
+//! Products of matrices on device buffers: in `f32` throughout, or of rounded numbers on tensor cores if requested ([`Rounding`]).
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -7,7 +7,7 @@ use crate::device::{Gpu, array, launch};
 use crate::error::Error;
 use crate::kernel::product::{self, PART, ProductLaunch, UNITS};
 use crate::kernel::tensor;
-use crate::recurrence::want;
+use crate::recurrence::{want, want_list};
 use crate::rounding::Rounding;
 
 /// Buffers begin at multiples of so many numbers: 256 bytes, the most that `WebGPU` may ask for.
@@ -55,7 +55,7 @@ pub(crate) struct Cut {
     /// Parts of a tile along its rows, and along its columns.
     pub(crate) parts: (usize, usize),
     /// Steps of the sum that a split has.
-    pub(crate) each: usize,
+    pub(crate) per_split: usize,
     /// How many splits.
     pub(crate) splits: usize,
 }
@@ -69,21 +69,21 @@ impl Cut {
         let tiles = |(tall, broad): (usize, usize)| rows.div_ceil(PART * tall) * columns.div_ceil(PART * broad);
         let full = |count: usize, parts: usize| count.div_ceil(PART).is_multiple_of(parts);
         let all = [(2, 2), (2, 1), (1, 2)];
-        let fits = |own: &(usize, usize)| full(rows, own.0) && full(columns, own.1) && tiles(*own) >= multiprocessors;
+        let fits = |parts: &(usize, usize)| full(rows, parts.0) && full(columns, parts.1) && tiles(*parts) >= multiprocessors;
         let parts = all.into_iter().find(fits).unwrap_or((1, 1));
         let wanted = (2 * multiprocessors / tiles(parts).max(1)).clamp(1, inner.div_ceil(Self::SHORTEST).max(1));
         // Whole steps of shared memory, so that only the last split is odd.
-        let each = inner.div_ceil(wanted).next_multiple_of(16).max(16);
-        Self { parts, each, splits: inner.div_ceil(each).max(1) }
+        let per_split = inner.div_ceil(wanted).next_multiple_of(16).max(16);
+        Self { parts, per_split, splits: inner.div_ceil(per_split).max(1) }
     }
 
     /// The same where groups of steps are not added: splits end with groups.
     pub(crate) fn of_groups((rows, columns, inner): (usize, usize, usize), groups: usize, multiprocessors: usize) -> Self {
-        let own = inner / groups;
-        let Self { parts, splits, .. } = Self::new((rows, columns, own), multiprocessors.div_ceil(groups));
+        let steps = inner / groups;
+        let Self { parts, splits, .. } = Self::new((rows, columns, steps), multiprocessors.div_ceil(groups));
         // The most splits of equal steps, but not more.
-        let splits = (1..=splits).rev().find(|&splits| own.is_multiple_of(splits)).unwrap_or(1);
-        Self { parts, each: own / splits, splits: groups * splits }
+        let splits = (1..=splits).rev().find(|&splits| steps.is_multiple_of(splits)).unwrap_or(1);
+        Self { parts, per_split: steps / splits, splits: groups * splits }
     }
 }
 
@@ -139,9 +139,7 @@ impl<R: Runtime> Gpu<R> {
     /// Refuses matrices that do not fit.
     fn fit(&self, a: Matrix<'_>, b: Matrix<'_>) -> Result<(), Error> {
         let ((_, inner), (steps, _)) = (a.shape(), b.shape());
-        if inner != steps {
-            return Err(Error::Size { what: "the right matrix", seen: steps as u64, wanted: inner as u64 });
-        }
+        want_list("the right matrix", steps, inner)?;
         want("the left matrix", a.numbers, a.rows * a.columns)?;
         want("the right matrix", b.numbers, b.rows * b.columns)
     }
@@ -150,13 +148,7 @@ impl<R: Runtime> Gpu<R> {
     pub(crate) fn products(&self, a: Matrix<'_>, b: Matrix<'_>, groups: usize) -> Result<(Handle, usize), Error> {
         let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
         self.fit(a, b)?;
-        if !inner.is_multiple_of(groups) {
-            return Err(Error::Size {
-                what: "the right matrix",
-                seen: inner as u64,
-                wanted: inner.next_multiple_of(groups) as u64,
-            });
-        }
+        want_list("the right matrix", inner, inner.next_multiple_of(groups))?;
         let cut = Cut::of_groups((rows, columns, inner), groups, self.multiprocessors());
         let out = self.floats(cut.splits * rows * columns);
         self.splits_into(a, b, None, None, cut, &out);
@@ -164,15 +156,7 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// The splits of a product, with sums from such a place of each on; sizes have been checked.
-    fn splits_into(
-        &self,
-        a: Matrix<'_>,
-        b: Matrix<'_>,
-        own_bias: Option<&Handle>,
-        sums: Option<usize>,
-        cut: Cut,
-        parts: &Handle,
-    ) {
+    fn splits_into(&self, a: Matrix<'_>, b: Matrix<'_>, bias: Option<&Handle>, sums: Option<usize>, cut: Cut, parts: &Handle) {
         let ((rows, inner), columns) = (a.shape(), b.shape().1);
         let numbers = sums.map_or(rows * columns, |sums| sums + columns);
         let (tall, broad) = cut.parts;
@@ -181,12 +165,12 @@ impl<R: Runtime> Gpu<R> {
             return;
         };
         let cubes = CubeCount::Static(x, y, cut.splits as u32);
-        let of =
-            ProductLaunch::new(rows, columns, inner, cut.each, a_row, a_inner, b_inner, b_column, numbers, sums.unwrap_or(0));
-        let (has_bias, has_sums, a_by_rows, b_by_rows) = (own_bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
+        let (per_split, sums_at) = (cut.per_split, sums.unwrap_or(0));
+        let of = ProductLaunch::new(rows, columns, inner, per_split, a_row, a_inner, b_inner, b_column, numbers, sums_at);
+        let (has_bias, has_sums, a_by_rows, b_by_rows) = (bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
         let (left, right) = (array(a.numbers, a.rows * a.columns), array(b.numbers, b.rows * b.columns));
         // Without a bias its buffer is not read.
-        let bias = own_bias.map_or_else(|| array(b.numbers, b.rows * b.columns), |bias| array(bias, columns));
+        let bias = bias.map_or_else(|| array(b.numbers, b.rows * b.columns), |bias| array(bias, columns));
         let out = array(parts, cut.splits * numbers);
         let step = self.rounding().step();
         match self.rounding() {
@@ -213,14 +197,14 @@ mod tests {
     fn a_product_is_cut_so_that_every_step_belongs_to_one_split() {
         for shape in [(1, 1, 1), (10_240, 512, 129), (129, 512, 10_240), (128, 128, 10_240), (7, 3, 1_000_003), (64, 64, 0)] {
             for multiprocessors in [1, 4, 132] {
-                let Cut { parts, each, splits } = Cut::new(shape, multiprocessors);
-                assert!(splits * each >= shape.2 && (splits - 1) * each <= shape.2 && each % 16 == 0, "{shape:?}");
+                let Cut { parts, per_split, splits } = Cut::new(shape, multiprocessors);
+                assert!(splits * per_split >= shape.2 && (splits - 1) * per_split <= shape.2 && per_split % 16 == 0, "{shape:?}");
                 assert!(parts.0 * PART < rows_beyond(shape.0) && parts.1 * PART < rows_beyond(shape.1), "{shape:?}");
             }
         }
         for (inner, groups) in [(12, 6), (6 * 6400, 6), (6 * 6403, 6), (7, 7), (5, 1)] {
-            let Cut { each, splits, .. } = Cut::of_groups((128, 64, inner), groups, 132);
-            assert!(splits * each == inner && splits % groups == 0, "{inner} {groups}");
+            let Cut { per_split, splits, .. } = Cut::of_groups((128, 64, inner), groups, 132);
+            assert!(splits * per_split == inner && splits % groups == 0, "{inner} {groups}");
         }
         assert_eq!(Cut::new((10_240, 512, 129), 132).splits, 1);
         assert!(Cut::new((129, 512, 10_240), 132).splits > 4);

@@ -38,7 +38,7 @@ pub struct Arrays {
 pub struct Gradients {
     /// In the parameters of `A`.
     pub a: Handle,
-    /// In `lambda`, where it was asked for.
+    /// In `lambda`, if requested.
     pub coefficients: Option<Handle>,
     /// In `h_0`.
     pub initial: Handle,
@@ -111,29 +111,29 @@ impl Recurrence {
     ) -> Result<(Handle, Option<Handle>), Error> {
         let call = self.call(gpu, shapes, arrays)?;
         let states = gpu.floats(call.state_count());
-        let (runs, mut kept) = (Run::of(&self.blocks), None);
+        let (runs, mut saved) = (Run::of(&self.blocks), None);
         for &run in &runs {
             let work = Work::new(&call, run, self.parameters(), false);
             let (starts, products) = work.starts(keep && self.is_kept(run, &runs));
-            kept = kept.or(products);
+            saved = saved.or(products);
             for slab in work.host.plan.slabs() {
                 work.replay(slab, &starts, &states);
             }
         }
-        Ok((states, kept))
+        Ok((states, saved))
     }
 
     fn call<'a, R: Runtime>(&self, gpu: &'a Gpu<R>, shapes: Shapes, arrays: &'a Arrays) -> Result<Call<'a, R>, Error> {
         Call::new(gpu, shapes, arrays, self.hidden(), shapes.coefficients * self.parameters(), self.flow)
     }
 
-    /// Whether it is the products of this run that are kept: those of the only one with large blocks.
+    /// Whether the products of this run are stored: those of the only one with large blocks.
     fn is_kept(&self, run: Run, runs: &[Run]) -> bool {
         let is_large = |run: &Run| Owner::of(run.b) == Owner::Cube;
         is_large(&run) && runs.iter().filter(|run| is_large(run)).count() == 1
     }
 
-    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them, with what was kept, where it is there.
+    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in them, with the products that [`forward_kept`](Self::forward_kept) stored, if any.
     ///
     /// # Errors
     /// If a buffer has the wrong size.
@@ -143,7 +143,7 @@ impl Recurrence {
         shapes: Shapes,
         arrays: &Arrays,
         (states, gradient): (&Handle, &Handle),
-        kept: Option<&Handle>,
+        saved: Option<&Handle>,
         of_coefficients: bool,
     ) -> Result<Gradients, Error> {
         let call = self.call(gpu, shapes, arrays)?;
@@ -154,11 +154,11 @@ impl Recurrence {
         let runs = Run::of(&self.blocks);
         for (i, &run) in runs.iter().enumerate() {
             let work = Work::new(&call, run, self.parameters(), true);
-            let kept = kept.filter(|_| work.keeps() && self.is_kept(run, &runs));
-            if let Some(kept) = kept {
-                want("what was kept", kept, work.product_count())?;
+            let saved = saved.filter(|_| work.keeps() && self.is_kept(run, &runs));
+            if let Some(saved) = saved {
+                want("the stored products of chunks", saved, work.product_count())?;
             }
-            let lambda = work.ends(gradient, kept);
+            let lambda = work.ends(gradient, saved);
             work.differentiate(&Reverse { states, gradient, lambda: &lambda, out: &out, add: i > 0 })?;
         }
         Ok(out)

@@ -28,8 +28,8 @@ pub(crate) struct Reverse<'a> {
 }
 
 impl<R: Runtime> Work<'_, R> {
-    /// The gradient at the end of every chunk, with the products of all chunks where the forward pass kept them.
-    pub(crate) fn ends(&self, gradient: &Handle, kept: Option<&Handle>) -> Handle {
+    /// The gradient at the end of every chunk, with the products of all chunks where the forward pass stored them.
+    pub(crate) fn ends(&self, gradient: &Handle, saved: Option<&Handle>) -> Handle {
         let Host { run, shapes, plan, .. } = self.host;
         let lambda = self.gpu.floats(self.end_count());
         if plan.chunks == 1 {
@@ -45,7 +45,7 @@ impl<R: Runtime> Work<'_, R> {
                 self.at(slab).launch(units), run.b, self.flow, self.few);
         };
         let flow = self.flow.without_affine();
-        match kept {
+        match saved {
             Some(products) if self.keeps() => {
                 plan.slabs().rev().for_each(pull);
                 self.carry_large(products, &lambda, false, true, true);
@@ -92,8 +92,8 @@ impl<R: Runtime> Work<'_, R> {
         let Host { run, shapes, plan, .. } = self.host;
         // Several chunks a unit, or there would be as many parts of dA as chunks.
         let is_full = self.host.places() * run.count * 2 >= self.gpu.limits().units;
-        let each = if run.b > 1 && is_full { 2 } else { 1 };
-        let splits = shapes.batch * plan.chunks.div_ceil(each);
+        let per_split = if run.b > 1 && is_full { 2 } else { 1 };
+        let splits = shapes.batch * plan.chunks.div_ceil(per_split);
         let parts = self.gpu.floats(splits * shapes.coefficients * run.entries());
         let plane = self.gpu.plane();
         let planes = run.count / plane;
@@ -106,7 +106,7 @@ impl<R: Runtime> Work<'_, R> {
                 array(&self.call.arrays.coefficients, numbers), self.a(), self.call.beta(), self.call.lengths(),
                 self.call.initial(), self.call.state_array(states), self.call.state_array(gradient), self.end_array(lambda),
                 array(&d_coefficients, if of_coefficients { numbers * planes } else { 1 }),
-                array(&parts, splits * shapes.coefficients * run.entries()), self.call.d_beta(out), column, each,
+                array(&parts, splits * shapes.coefficients * run.entries()), self.call.d_beta(out), column, per_split,
                 self.host.launch(units), run.b, self.flow, self.few, of_coefficients, plane);
         }
         if let Some(coefficients) = &out.coefficients {
@@ -123,8 +123,8 @@ impl<R: Runtime> Work<'_, R> {
         let places = self.host.places();
         let d_omega = self.gpu.slab(self.slab_count());
         let groups = shapes.coefficients.div_ceil(generators::CHANNELS);
-        let each = places.div_ceil(SPLITS);
-        let splits = places.div_ceil(each);
+        let per_split = places.div_ceil(SPLITS);
+        let splits = places.div_ceil(per_split);
         let width = shapes.coefficients * run.entries();
         let parts = self.gpu.floats(splits * width);
         let rows_of = &self.formed[0];
@@ -172,7 +172,7 @@ impl<R: Runtime> Work<'_, R> {
             }
             let units = splits * groups * run.entries();
             launch!(self.gpu, generators::gather, each units;
-                self.call.coefficient_array(), self.slab_array(&d_omega), array(&parts, splits * width), places, each,
+                self.call.coefficient_array(), self.slab_array(&d_omega), array(&parts, splits * width), places, per_split,
                 u32::from(i > 0), host.launch(units), run.b);
         }
         (parts, splits)
@@ -197,22 +197,23 @@ impl<R: Runtime> Work<'_, R> {
         let group = self.host.plan.group();
         let groups = self.grouped(group);
         let units = groups.ends();
-        let own = || self.product_array(products);
+        let chunks = || self.product_array(products);
         let lambda_of = || self.end_array(lambda);
         let sizes = self.host.launch(units);
         if groups.plan.chunks == 1 {
-            launch!(self.gpu, carry::carry_back, each units; own(), lambda_of(), lambda_of(), group, sizes, b, false);
+            launch!(self.gpu, carry::carry_back, each units; chunks(), lambda_of(), lambda_of(), group, sizes, b, false);
             return;
         }
         let folded = self.gpu.floats(groups.products());
         let folded_of = || array(&folded, groups.products());
         let count = units / self.host.shapes.columns * b;
-        launch!(self.gpu, carry::fold, each count; own(), folded_of(), group, self.host.launch(count), b, false);
+        launch!(self.gpu, carry::fold, each count; chunks(), folded_of(), group, self.host.launch(count), b, false);
         let ends = self.gpu.floats(units * b);
         let ends_of = || array(&ends, units * b);
-        launch!(self.gpu, carry::fold_back, each units; own(), lambda_of(), ends_of(), group, sizes, b);
+        launch!(self.gpu, carry::fold_back, each units; chunks(), lambda_of(), ends_of(), group, sizes, b);
         let (top, all) = (units / groups.plan.chunks, groups.plan.chunks);
         launch!(self.gpu, carry::carry_back, each top; folded_of(), ends_of(), ends_of(), all, groups.launch(top), b, false);
-        launch!(self.gpu, carry::carry_back, each units; own(), ends_of(), lambda_of(), group, self.host.launch(units), b, true);
+        launch!(self.gpu, carry::carry_back, each units;
+            chunks(), ends_of(), lambda_of(), group, self.host.launch(units), b, true);
     }
 }

@@ -65,9 +65,9 @@ impl Rounding {
             Self::Tf32 => FloatKind::TF32,
             Self::Bf16 => FloatKind::BF16,
         };
-        let own = ElemType::Float(kind).into();
+        let input = ElemType::Float(kind).into();
         let cd_type = ElemType::Float(FloatKind::F32).into();
-        Some(MmaConfig { a_type: own, b_type: own, cd_type, m: 16, n: 16, k: self.step() as u32 })
+        Some(MmaConfig { a_type: input, b_type: input, cd_type, m: 16, n: 16, k: self.step() as u32 })
     }
 }
 

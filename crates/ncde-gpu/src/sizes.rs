@@ -56,21 +56,10 @@ pub(crate) struct Host {
 impl Host {
     /// The argument of a launch over so many units.
     pub(crate) fn launch<R: Runtime>(&self, units: usize) -> SizesLaunch<R> {
-        let Self { run, shapes, plan, hidden, slab } = *self;
-        SizesLaunch::new(
-            units,
-            shapes.length,
-            shapes.columns,
-            shapes.coefficients,
-            hidden,
-            run.count,
-            run.at,
-            plan.chunk,
-            plan.chunks,
-            slab.0,
-            slab.1,
-            self.rows(),
-        )
+        let Self { run: Run { count, at, .. }, shapes, plan: Plan { chunk, chunks, .. }, hidden, slab: (first, steps) } = *self;
+        let Shapes { length, columns, coefficients, .. } = shapes;
+        let rows = self.rows();
+        SizesLaunch::new(units, length, columns, coefficients, hidden, count, at, chunk, chunks, first, steps, rows)
     }
 
     /// Whether one slab has all steps: its rows are those of the coefficients then.

@@ -38,13 +38,13 @@ impl<R: Runtime> Gpu<R> {
 
     /// Parts of the sums of squares of some buffers, each with how many numbers it has: as many parts for each, one after the other.
     pub fn squares(&self, of: &[(&Handle, usize)]) -> Handle {
-        let some = (self.bindings() - 1).max(1);
+        let group = (self.bindings() - 1).max(1);
         let out = self.floats(of.len() * sums::SHARED);
-        for (i, part) in of.chunks(some).enumerate() {
+        for (i, part) in of.chunks(group).enumerate() {
             self.count();
             let x = part.iter().map(|&(numbers, count)| array(numbers, count)).collect();
             launch!(self, sums::squares, CubeCount::Static(sums::SHARED as u32, part.len() as u32, 1), sums::TEAM;
-                x, array(&out, of.len() * sums::SHARED), i * some, part.len());
+                x, array(&out, of.len() * sums::SHARED), i * group, part.len());
         }
         out
     }
@@ -57,23 +57,23 @@ impl<R: Runtime> Gpu<R> {
     pub fn adam(&self, with: AdamConstants, limit: &Handle, old: &[([&Handle; 4], usize)]) -> Result<Vec<[Handle; 3]>, Error> {
         want("the limit of gradients", limit, 1)?;
         for (handles, numbers) in old {
-            handles.iter().try_for_each(|own| want("a weight, its means or its gradient", own, *numbers))?;
+            handles.iter().try_for_each(|handle| want("a weight, its means or its gradient", handle, *numbers))?;
         }
         let mut new = Vec::with_capacity(old.len());
-        for some in old.chunks(((self.bindings() - 2) / 4).max(1)) {
+        for group in old.chunks(((self.bindings() - 2) / 4).max(1)) {
             let room = |numbers: usize| numbers.next_multiple_of(adam::ALIGNED);
-            let all: usize = some.iter().map(|&(_, numbers)| room(numbers)).sum();
-            let most = some.iter().map(|&(_, numbers)| numbers).max().unwrap_or(0);
+            let all: usize = group.iter().map(|&(_, numbers)| room(numbers)).sum();
+            let most = group.iter().map(|&(_, numbers)| numbers).max().unwrap_or(0);
             let out = self.floats(3 * all);
             self.count();
             let [weights, means, squares, gradients] =
-                [0, 1, 2, 3].map(|k| some.iter().map(|&(handles, numbers)| array(handles[k], numbers)).collect());
-            launch!(self, adam::update, CubeCount::Static((most as u32).div_ceil(CUBE), some.len() as u32, 1), CUBE;
+                [0, 1, 2, 3].map(|k| group.iter().map(|&(handles, numbers)| array(handles[k], numbers)).collect());
+            launch!(self, adam::update, CubeCount::Static((most as u32).div_ceil(CUBE), group.len() as u32, 1), CUBE;
                 weights, means, squares, gradients, array(limit, 1), array(&out, 3 * all), all,
                 ConstantsLaunch::new(with.beta[0] as f32, with.beta[1] as f32, with.rate as f32, with.correction as f32, with.keep as f32, with.epsilon as f32),
-                some.len());
+                group.len());
             let (mut first, whole) = (0, 3 * all);
-            for &(_, numbers) in some {
+            for &(_, numbers) in group {
                 let part = |from: usize| {
                     let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
                     out.clone().offset_start(bytes(from)).offset_end(bytes(whole - from - numbers))

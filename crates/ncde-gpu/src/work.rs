@@ -117,14 +117,14 @@ impl<'a, R: Runtime> Work<'a, R> {
     fn product_of(&self, host: Host, formed: &Formed) -> Result<(), Error> {
         let (width, entries) = (host.shapes.coefficients, host.run.entries());
         let rows = host.shapes.batch * host.rows();
-        let mut own = self.call.arrays.coefficients.clone();
+        let mut coefficients = self.call.arrays.coefficients.clone();
         if !host.is_whole() {
             let units = rows * width;
-            own = self.gpu.floats(units);
+            coefficients = self.gpu.floats(units);
             launch!(self.gpu, generators::coefficients_of, each units;
-                self.call.coefficient_array(), array(&own, units), host.launch(units));
+                self.call.coefficient_array(), array(&coefficients, units), host.launch(units));
         }
-        let (lambda, a) = (Matrix::new(&own, rows, width), Matrix::new(&formed.a, width, entries));
+        let (lambda, a) = (Matrix::new(&coefficients, rows, width), Matrix::new(&formed.a, width, entries));
         self.gpu.product_into(lambda, a, None, &formed.omega)
     }
 

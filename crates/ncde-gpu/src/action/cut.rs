@@ -40,22 +40,22 @@ const MAX_UNITS: usize = 512;
 const EACH: usize = 16;
 
 impl Cut {
-    /// Nothing where a cube has no room for the state of a series. A step of the batch takes so many numbers.
+    /// None where a cube has no room for the state of a series. A step of the batch takes so many numbers.
     pub(crate) fn new(acts: Acts, hidden: usize, (numbers, length): (usize, usize), room: Room) -> Option<Self> {
         // A unit of a transform has four states.
         let wanted = if acts == Acts::Hadamard { hidden.div_ceil(4) } else { hidden };
         let cube = Cube { acts, hidden, units: wanted.next_multiple_of(32).min(MAX_UNITS).min(room.units) };
         let steps = Steps::new(numbers, length, room);
-        (cube.units > 0 && cube.bytes() <= room.shared && cube.each() <= EACH).then_some(Self { cube, steps })
+        (cube.units > 0 && cube.bytes() <= room.shared && cube.per_unit() <= EACH).then_some(Self { cube, steps })
     }
 }
 
 impl LowRank {
-    /// Nothing where a cube has no room for the state of a series and its products with all `v`.
+    /// None where a cube has no room for the state of a series and its products with all `v`.
     pub(crate) fn new(hidden: usize, channels: usize, rank: usize, room: Room) -> Option<Self> {
         let units = hidden.max(channels * rank).next_multiple_of(32).min(MAX_UNITS).min(room.units);
-        let own = Self { hidden, channels, rank, units };
-        (units > 0 && own.bytes() <= room.shared && own.each() <= EACH).then_some(own)
+        let low_rank = Self { hidden, channels, rank, units };
+        (units > 0 && low_rank.bytes() <= room.shared && low_rank.per_unit() <= EACH).then_some(low_rank)
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
             [units(Acts::Sparse, 33, 1024), units(Acts::Sparse, 900, 1024), units(Acts::Sparse, 900, 256)],
             [64, 512, 256]
         );
-        assert_eq!([cube(Acts::Hadamard, 1024, 1024).each(), cube(Acts::Sparse, 900, 256).each()], [4, 4]);
+        assert_eq!([cube(Acts::Hadamard, 1024, 1024).per_unit(), cube(Acts::Sparse, 900, 256).per_unit()], [4, 4]);
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn units_of_low_rank_follow_the_longer_of_both_products() {
-        let units = |hidden, channels, rank| LowRank::new(hidden, channels, rank, ROOM).map(|own| own.units);
+        let units = |hidden, channels, rank| LowRank::new(hidden, channels, rank, ROOM).map(|low_rank| low_rank.units);
         assert_eq!([units(30, 7, 1), units(30, 31, 4), units(205, 206, 8)], [Some(32), Some(128), Some(512)]);
         assert_eq!(units(205, 7000, 8), None);
     }

@@ -68,11 +68,11 @@ impl<R: Runtime> FirstOrder<'_, R> {
     }
 
     /// A part of all channels to its place.
-    fn give(&self, part: Part, own: &Handle, all: &Handle) {
+    fn give(&self, part: Part, values: &Handle, all: &Handle) {
         let (gpu, (first, width)) = (self.call.gpu, self.place(part));
         let count = self.of.channels * width;
         launch!(gpu, parts::give, each count;
-            array(own, count), array(all, self.parameter_count()), first, width,
+            array(values, count), array(all, self.parameter_count()), first, width,
             ChannelLaunch::new(self.of.hidden, self.of.rank, count));
     }
 
@@ -158,12 +158,12 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let (call, of, gpu) = (&self.call, self.of, self.call.gpu);
         let rows = call.rows(slab);
         let count = rows * call.shapes.columns * of.hidden;
-        let kept = gpu.floats(count);
+        let g = gpu.floats(count);
         launch!(gpu, lowrank::adjoints, gpu.spread(self.cubes()), of.units;
             array(delta, rows * of.hidden), array(lambda, rows * of.channels), array(v, self.vectors()), array(u, self.vectors()),
-            call.lengths(), call.state_array(gradient), array(&out.initial, call.initial_count()), array(&kept, count),
+            call.lengths(), call.state_array(gradient), array(&out.initial, call.initial_count()), array(&g, count),
             call.d_beta(out), u32::from(is_last), self.sizes(slab), of, call.flow.is_affine());
-        kept
+        g
     }
 
     /// The states before the steps of a slab, and the gradient in `delta`.

@@ -80,10 +80,10 @@ impl<R: Runtime> Full<'_, R> {
 
     /// The matrices of letters, at the beginning of a buffer for all words.
     fn letters(&self) -> Handle {
-        let (gpu, hidden, (own, full)) = (self.call.gpu, self.call.hidden, self.counts());
+        let (gpu, hidden, (count, full)) = (self.call.gpu, self.call.hidden, self.counts());
         let out = gpu.floats(self.words.count() * hidden * hidden);
         // Places lie among full matrices, one for each parameter.
-        let (from, to) = (array(&self.call.arrays.a, own), array(&out, full));
+        let (from, to) = (array(&self.call.arrays.a, count), array(&out, full));
         match self.of {
             Acting::Dplr { rank, .. } => {
                 let of = self.channel(*rank, full);
@@ -96,8 +96,8 @@ impl<R: Runtime> Full<'_, R> {
             Acting::Sparse(entries) => {
                 launch!(gpu, places::zero, each full; array(&out, full), full);
                 let places = self.places(entries);
-                let places = array(&places, own);
-                launch!(gpu, places::scatter, each own; from, places, to, own);
+                let places = array(&places, count);
+                launch!(gpu, places::scatter, each count; from, places, to, count);
             }
         }
         out
@@ -149,21 +149,21 @@ impl<R: Runtime> Full<'_, R> {
 
     /// The gradient in the parameters from that in the matrices of letters.
     fn of_parameters(&self, gradient: &Handle) -> Handle {
-        let (gpu, hidden, (own, full)) = (self.call.gpu, self.call.hidden, self.counts());
-        let out = gpu.floats(own);
-        let (a, dense, to) = (array(&self.call.arrays.a, own), array(gradient, full), array(&out, own));
+        let (gpu, hidden, (count, full)) = (self.call.gpu, self.call.hidden, self.counts());
+        let out = gpu.floats(count);
+        let (a, dense, to) = (array(&self.call.arrays.a, count), array(gradient, full), array(&out, count));
         match self.of {
             Acting::Dplr { rank, .. } => {
-                let of = self.channel(*rank, own);
-                launch!(gpu, parts::part, each own; a, dense, to, of);
+                let of = self.channel(*rank, count);
+                launch!(gpu, parts::part, each count; a, dense, to, of);
             }
             Acting::WalshHadamard { bounded, .. } => {
-                launch!(gpu, words::diagonal, each own; a, dense, to, self.factor(), hidden, own, *bounded);
+                launch!(gpu, words::diagonal, each count; a, dense, to, self.factor(), hidden, count, *bounded);
             }
             Acting::Sparse(entries) => {
                 let places = self.places(entries);
-                let places = array(&places, own);
-                launch!(gpu, places::gather, each own; dense, places, to, own);
+                let places = array(&places, count);
+                launch!(gpu, places::gather, each count; dense, places, to, count);
             }
         }
         out

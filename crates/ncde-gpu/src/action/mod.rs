@@ -11,7 +11,7 @@
 //! | DPLR | `H`: a diagonal, `delta` | `delta h + U (lambda (V^T h))`, `U` and `V` of all channels side by side |
 //!
 //! The numbers of some steps, a slab, are one product of matrices. Then a cube goes through those steps with a column of a series, its state in registers, what others need of it in shared memory. In reverse
-//! the same from the end leaves the gradient in those numbers, of which two products make those in `A` and `lambda`; slabs are added in order. Between the passes states alone are kept.
+//! the same from the end leaves the gradient in those numbers, of which two products make those in `A` and `lambda`; slabs are added in order. Only states are stored between the passes.
 //!
 //! Coefficients may also be those of words ([`Action::with_words`]), as Log-ODE windows have them; then matrices are made full.
 
@@ -92,7 +92,7 @@ impl Acting {
         self.sides().map_or([1; 2], |sides| sides.map(|side| side.deep))
     }
 
-    /// Nothing for a structure that is not of the numbers of Omega alone.
+    /// None for a structure with more than the numbers of Omega.
     fn acts(&self) -> Option<Acts> {
         match self {
             Self::WalshHadamard { .. } => Some(Acts::Hadamard),
@@ -122,7 +122,7 @@ pub(crate) struct Cube {
 
 impl Cube {
     /// States of a unit.
-    pub(crate) fn each(&self) -> usize {
+    pub(crate) fn per_unit(&self) -> usize {
         self.hidden.div_ceil(self.units)
     }
 
@@ -148,7 +148,7 @@ pub(crate) struct LowRank {
 
 impl LowRank {
     /// States of a unit.
-    pub(crate) fn each(&self) -> usize {
+    pub(crate) fn per_unit(&self) -> usize {
         self.hidden.div_ceil(self.units)
     }
 
@@ -235,9 +235,9 @@ impl Action {
     /// If a buffer has the wrong size, or a cube does not hold the state.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shapes: Shapes, arrays: &Arrays) -> Result<Handle, Error> {
         match self.ready(gpu, shapes, arrays, false)? {
-            Ready::Numbers(own) => own.states(),
-            Ready::FirstOrder(own) => own.states(),
-            Ready::Full(own) => own.states(),
+            Ready::Numbers(call) => call.states(),
+            Ready::FirstOrder(call) => call.states(),
+            Ready::Full(call) => call.states(),
         }
     }
 
@@ -257,9 +257,9 @@ impl Action {
         want("the states", states, numbers)?;
         want("the gradient", gradient, numbers)?;
         match self.ready(gpu, shapes, arrays, true)? {
-            Ready::Numbers(own) => own.gradients(states, gradient, of_coefficients),
-            Ready::FirstOrder(own) => own.gradients(states, gradient, of_coefficients),
-            Ready::Full(own) => own.gradients(states, gradient, of_coefficients),
+            Ready::Numbers(call) => call.gradients(states, gradient, of_coefficients),
+            Ready::FirstOrder(call) => call.gradients(states, gradient, of_coefficients),
+            Ready::Full(call) => call.gradients(states, gradient, of_coefficients),
         }
     }
 

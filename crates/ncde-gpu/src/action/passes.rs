@@ -80,15 +80,15 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     /// The gradient in the parameters from that in the matrix of [`channels`](Self::channels).
-    fn parameters(&self, own: &Channels, gradient: Handle) -> Result<Handle, Error> {
+    fn parameters(&self, matrix: &Channels, gradient: Handle) -> Result<Handle, Error> {
         let (gpu, channels, count) = (self.call.gpu, self.call.shapes.coefficients, self.parameter_count());
-        let Some(places) = &own.places else {
+        let Some(places) = &matrix.places else {
             let bounded = matches!(self.of, Acting::WalshHadamard { bounded: true, .. });
-            let rows = RowsOf { numbers: &self.call.arrays.a, rows: channels, width: own.width };
+            let rows = RowsOf { numbers: &self.call.arrays.a, rows: channels, width: matrix.width };
             return if bounded { gpu.activation_backward(Activation::Tanh, rows, &gradient) } else { Ok(gradient) };
         };
         let out = gpu.floats(count);
-        let (from, places, to) = (array(&gradient, channels * own.width), array(places, count), array(&out, count));
+        let (from, places, to) = (array(&gradient, channels * matrix.width), array(places, count), array(&out, count));
         launch!(gpu, places::gather, each count; from, places, to, count);
         Ok(out)
     }
@@ -146,16 +146,16 @@ impl<'a, R: Runtime> Pass<'a, R> {
             let lambda = self.call.slab_coefficients(slab);
             let lambda = Matrix::new(&lambda, rows, coefficients);
             let numbers = self.numbers(lambda, &a)?;
-            let forwards = by_rows.as_ref().map(|own| self.numbers(lambda, own)).transpose()?;
-            let forwards = forwards.as_ref().zip(by_rows.as_ref()).map_or((&numbers, a.width), |(own, of)| (own, of.width));
+            let forwards = by_rows.as_ref().map(|matrix| self.numbers(lambda, matrix)).transpose()?;
+            let forwards = forwards.as_ref().zip(by_rows.as_ref()).map_or((&numbers, a.width), |(handle, of)| (handle, of.width));
             let d_numbers = self.walk_back(slab, (&numbers, a.width), forwards, (states, gradient), &out, i == 0);
             let d_omega = Matrix::new(&d_numbers, rows, a.width);
             if let Some(all) = &out.coefficients {
                 let channels = Matrix::new(&a.numbers, coefficients, a.width);
                 self.call.put_coefficients(slab, &gpu.product(d_omega, channels.transposed(), None)?, all);
             }
-            let own = gpu.product(lambda.transposed(), d_omega, None)?;
-            sum = Some(gpu.add(sum, own, coefficients * a.width));
+            let part = gpu.product(lambda.transposed(), d_omega, None)?;
+            sum = Some(gpu.add(sum, part, coefficients * a.width));
         }
         let sum = sum.ok_or(Error::Empty { what: "the number of steps" })?;
         Ok(Gradients { a: self.parameters(&a, sum)?, ..out })

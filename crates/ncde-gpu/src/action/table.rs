@@ -34,7 +34,7 @@ impl Entries {
         if hidden == 0 || channels.is_empty() {
             return Err(Error::Empty { what: if hidden == 0 { "the number of states" } else { "the number of channels" } });
         }
-        let all = || channels.iter().flat_map(|own| own.iter().copied());
+        let all = || channels.iter().flat_map(|list| list.iter().copied());
         if let Some(seen) = all().map(|(r, c)| r.max(c) as usize).find(|&seen| seen >= hidden) {
             let (what, fix) = ("the row or column of an entry", "count rows and columns from 0");
             return Err(Error::TooLarge { what, seen, most: hidden - 1, fix });
@@ -72,34 +72,29 @@ impl Side {
     fn new(hidden: usize, channels: &[&[(u32, u32)]], split: impl Fn((u32, u32)) -> (usize, u32)) -> Result<Self, Error> {
         let mut others = vec![Vec::new(); hidden];
         for &entry in channels.iter().copied().flatten() {
-            let (own, other) = split(entry);
-            others[own].push(other);
+            let (state, other) = split(entry);
+            others[state].push(other);
         }
-        for own in &mut others {
-            own.sort_unstable();
-            own.dedup();
+        for list in &mut others {
+            list.sort_unstable();
+            list.dedup();
         }
         let deep = others.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let numbers = channels.len() * deep * hidden;
         if numbers > u32::MAX as usize {
-            let fix = "take fewer states, or `--device cpu`";
-            return Err(Error::TooLarge {
-                what: "the number of places of all channels",
-                seen: numbers,
-                most: u32::MAX as usize,
-                fix,
-            });
+            let (what, fix) = ("the number of places of all channels", "take fewer states, or `--device cpu`");
+            return Err(Error::TooLarge { what, seen: numbers, most: u32::MAX as usize, fix });
         }
         let mut table = vec![0; deep * hidden];
-        for (own, others) in others.iter().enumerate() {
-            others.iter().enumerate().for_each(|(k, &other)| table[k * hidden + own] = other);
+        for (state, others) in others.iter().enumerate() {
+            others.iter().enumerate().for_each(|(k, &other)| table[k * hidden + state] = other);
         }
-        let mut places = Vec::with_capacity(channels.iter().map(|own| own.len()).sum());
+        let mut places = Vec::with_capacity(channels.iter().map(|list| list.len()).sum());
         for (channel, &entries) in channels.iter().enumerate() {
             for &entry in entries {
-                let (own, other) = split(entry);
-                let k = others[own].partition_point(|&before| before < other);
-                places.push(((channel * deep + k) * hidden + own) as u32);
+                let (state, other) = split(entry);
+                let k = others[state].partition_point(|&before| before < other);
+                places.push(((channel * deep + k) * hidden + state) as u32);
             }
         }
         Ok(Self { deep, table, places })
@@ -116,12 +111,12 @@ mod tests {
         let entries = Entries::new(3, &channels).unwrap();
         assert_eq!((entries.parameters(), entries.rows.deep, entries.columns.deep), (5, 3, 2));
         let mut at = 0;
-        for (channel, own) in channels.iter().enumerate() {
-            for &(r, c) in *own {
-                for (side, own, other) in [(&entries.rows, r, c), (&entries.columns, c, r)] {
+        for (channel, list) in channels.iter().enumerate() {
+            for &(r, c) in *list {
+                for (side, state, other) in [(&entries.rows, r, c), (&entries.columns, c, r)] {
                     let place = side.places[at] as usize;
                     assert_eq!(place / (side.deep * 3), channel);
-                    assert_eq!(place % 3, own as usize);
+                    assert_eq!(place % 3, state as usize);
                     assert_eq!(side.table[place % (side.deep * 3)], other);
                 }
                 assert_eq!(entries.full_places()[at], (channel as u32 * 3 + r) * 3 + c);

@@ -115,36 +115,29 @@ fn add(total: f32, value: f32, plus: bool) -> f32 {
 
 /// The entry of `A_q A_p - A_p A_q` for the bracket of a record.
 #[cube]
-fn commutator(all: &Array<f32>, table: &Array<u32>, record: usize, own: &Entry, #[comptime] b: usize) -> f32 {
-    let p = table[record + 1] as usize * own.parameters + own.block;
-    let q = table[record + 2] as usize * own.parameters + own.block;
+fn commutator(all: &Array<f32>, table: &Array<u32>, record: usize, entry: &Entry, #[comptime] b: usize) -> f32 {
+    let p = table[record + 1] as usize * entry.parameters + entry.block;
+    let q = table[record + 2] as usize * entry.parameters + entry.block;
     let mut sum = f32::new(0.0);
     for k in 0..b {
-        sum += all[q + own.r * b + k] * all[p + k * b + own.c];
-        sum -= all[p + own.r * b + k] * all[q + k * b + own.c];
+        sum += all[q + entry.r * b + k] * all[p + k * b + entry.c];
+        sum -= all[p + entry.r * b + k] * all[q + k * b + entry.c];
     }
     sum
 }
 
 /// The entry of `g_X + sum sign (G_m Y^T - Y^T G_m)` over the uses of the element of a record.
 #[cube]
-fn commutator_back(
-    all: &Array<f32>,
-    g: &Array<f32>,
-    table: &Array<u32>,
-    record: usize,
-    own: &Entry,
-    #[comptime] b: usize,
-) -> f32 {
-    let mut total = g[table[record] as usize * own.parameters + own.at];
-    for using in table[record + 1]..table[record + 2] {
+fn commutator_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, entry: &Entry, #[comptime] b: usize) -> f32 {
+    let mut total = g[table[entry.record] as usize * entry.parameters + entry.at];
+    for using in table[entry.record + 1]..table[entry.record + 2] {
         let at = using as usize * 3;
-        let m = table[at] as usize * own.parameters + own.block;
-        let y = table[at + 1] as usize * own.parameters + own.block;
+        let m = table[at] as usize * entry.parameters + entry.block;
+        let y = table[at + 1] as usize * entry.parameters + entry.block;
         let mut sum = f32::new(0.0);
         for k in 0..b {
-            sum += g[m + own.r * b + k] * all[y + own.c * b + k];
-            sum -= all[y + k * b + own.r] * g[m + k * b + own.c];
+            sum += g[m + entry.r * b + k] * all[y + entry.c * b + k];
+            sum -= all[y + k * b + entry.r] * g[m + k * b + entry.c];
         }
         total = add(total, sum, table[at + 2] == 1u32);
     }
@@ -153,25 +146,25 @@ fn commutator_back(
 
 /// The entry of `A_q v_p - A_p v_q` for the bracket of a record.
 #[cube]
-fn vector(all: &Array<f32>, v: &Array<f32>, table: &Array<u32>, record: usize, own: &State, #[comptime] b: usize) -> f32 {
+fn vector(all: &Array<f32>, v: &Array<f32>, table: &Array<u32>, record: usize, state: &State, #[comptime] b: usize) -> f32 {
     let p = table[record + 1] as usize;
     let q = table[record + 2] as usize;
     let mut sum = f32::new(0.0);
     for k in 0..b {
-        sum += all[q * own.parameters + own.row + k] * v[p * own.hidden + own.block + k];
-        sum -= all[p * own.parameters + own.row + k] * v[q * own.hidden + own.block + k];
+        sum += all[q * state.parameters + state.row + k] * v[p * state.hidden + state.block + k];
+        sum -= all[p * state.parameters + state.row + k] * v[q * state.hidden + state.block + k];
     }
     sum
 }
 
 /// The entry of `g_X + sum sign A_Y^T g_m` over the uses of the element of a record; the sign is the other one of [`commutator_back`].
 #[cube]
-fn vector_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, record: usize, own: &State, #[comptime] b: usize) -> f32 {
-    let mut total = g[table[record] as usize * own.hidden + own.at];
-    for using in table[record + 1]..table[record + 2] {
+fn vector_back(all: &Array<f32>, g: &Array<f32>, table: &Array<u32>, state: &State, #[comptime] b: usize) -> f32 {
+    let mut total = g[table[state.record] as usize * state.hidden + state.at];
+    for using in table[state.record + 1]..table[state.record + 2] {
         let at = using as usize * 3;
-        let m = table[at] as usize * own.hidden + own.block;
-        let y = table[at + 1] as usize * own.parameters + own.column;
+        let m = table[at] as usize * state.hidden + state.block;
+        let y = table[at + 1] as usize * state.parameters + state.column;
         let mut sum = f32::new(0.0);
         for k in 0..b {
             sum += all[y + k * b] * g[m + k];
@@ -194,30 +187,30 @@ pub(crate) fn copy(from: &Array<f32>, to: &mut Array<f32>, table: &Array<u32>, f
 /// The matrices of a level. Units: `[brackets, entries]`.
 #[cube(launch_unchecked)]
 pub(crate) fn matrices(all: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
-    let own = entry_of(place, b);
-    let value = commutator(all, table, own.record, &own, b);
-    let at = table[own.record] as usize * place.parameters + own.at;
+    let entry = entry_of(place, b);
+    let value = commutator(all, table, entry.record, &entry, b);
+    let at = table[entry.record] as usize * place.parameters + entry.at;
     all[at] = value;
 }
 
 /// All matrices from those of channels. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
 pub(crate) fn pair_matrices(a: &Array<f32>, out: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
-    let own = entry_of(place, b);
-    let to = own.item * place.parameters + own.at;
-    if own.item < place.channels {
+    let entry = entry_of(place, b);
+    let to = entry.item * place.parameters + entry.at;
+    if entry.item < place.channels {
         out[to] = a[to];
     } else {
-        out[to] = commutator(a, table, place.first + (own.item - place.channels) * 3, &own, b);
+        out[to] = commutator(a, table, place.first + (entry.item - place.channels) * 3, &entry, b);
     }
 }
 
 /// The gradient in the matrices of elements, with the uses of a level. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
 pub(crate) fn matrices_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
-    let own = entry_of(place, b);
-    let total = commutator_back(all, g, table, own.record, &own, b);
-    let at = table[own.record] as usize * place.parameters + own.at;
+    let entry = entry_of(place, b);
+    let total = commutator_back(all, g, table, &entry, b);
+    let at = table[entry.record] as usize * place.parameters + entry.at;
     g[at] = total;
 }
 
@@ -231,16 +224,16 @@ pub(crate) fn pair_matrices_back(
     place: &Place,
     #[comptime] b: usize,
 ) {
-    let own = entry_of(place, b);
-    out[own.item * place.parameters + own.at] = commutator_back(a, g, table, own.record, &own, b);
+    let entry = entry_of(place, b);
+    out[entry.item * place.parameters + entry.at] = commutator_back(a, g, table, &entry, b);
 }
 
 /// The vectors of a level. Units: `[brackets, states]`.
 #[cube(launch_unchecked)]
 pub(crate) fn vectors(all: &Array<f32>, v: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
-    let own = state_of(place, b);
-    let value = vector(all, v, table, own.record, &own, b);
-    let at = table[own.record] as usize * place.hidden + own.at;
+    let state = state_of(place, b);
+    let value = vector(all, v, table, state.record, &state, b);
+    let at = table[state.record] as usize * place.hidden + state.at;
     v[at] = value;
 }
 
@@ -254,21 +247,21 @@ pub(crate) fn pair_vectors(
     place: &Place,
     #[comptime] b: usize,
 ) {
-    let own = state_of(place, b);
-    let to = own.item * place.hidden + own.at;
-    if own.item < place.channels {
+    let state = state_of(place, b);
+    let to = state.item * place.hidden + state.at;
+    if state.item < place.channels {
         out[to] = v[to];
     } else {
-        out[to] = vector(a, v, table, place.first + (own.item - place.channels) * 3, &own, b);
+        out[to] = vector(a, v, table, place.first + (state.item - place.channels) * 3, &state, b);
     }
 }
 
 /// The gradient in the vectors of elements, with the uses of a level. Units: `[elements, states]`.
 #[cube(launch_unchecked)]
 pub(crate) fn vectors_back(all: &Array<f32>, g: &mut Array<f32>, table: &Array<u32>, place: &Place, #[comptime] b: usize) {
-    let own = state_of(place, b);
-    let total = vector_back(all, g, table, own.record, &own, b);
-    let at = table[own.record] as usize * place.hidden + own.at;
+    let state = state_of(place, b);
+    let total = vector_back(all, g, table, &state, b);
+    let at = table[state.record] as usize * place.hidden + state.at;
     g[at] = total;
 }
 
@@ -282,28 +275,21 @@ pub(crate) fn pair_vectors_back(
     place: &Place,
     #[comptime] b: usize,
 ) {
-    let own = state_of(place, b);
-    out[own.item * place.hidden + own.at] = vector_back(a, g, table, own.record, &own, b);
+    let state = state_of(place, b);
+    out[state.item * place.hidden + state.at] = vector_back(a, g, table, &state, b);
 }
 
 /// The gradient in matrices of that in vectors, with all uses at once: `sum sign g_m v_Y^T`; 0 for elements that are part of nothing. Units: `[elements, entries]`.
 #[cube(launch_unchecked)]
-pub(crate) fn outer(
-    v: &Array<f32>,
-    g: &Array<f32>,
-    out: &mut Array<f32>,
-    table: &Array<u32>,
-    place: &Place,
-    #[comptime] b: usize,
-) {
-    let own = entry_of(place, b);
+pub(crate) fn outer(v: &Array<f32>, g: &Array<f32>, da: &mut Array<f32>, uses: &Array<u32>, place: &Place, #[comptime] b: usize) {
+    let entry = entry_of(place, b);
     let mut total = f32::new(0.0);
-    for using in table[own.record + 1]..table[own.record + 2] {
+    for using in uses[entry.record + 1]..uses[entry.record + 2] {
         let at = using as usize * 3;
-        let m = table[at] as usize * place.hidden + own.state;
-        let y = table[at + 1] as usize * place.hidden + own.state;
-        total = add(total, g[m + own.r] * v[y + own.c], table[at + 2] == 1u32);
+        let m = uses[at] as usize * place.hidden + entry.state;
+        let y = uses[at + 1] as usize * place.hidden + entry.state;
+        total = add(total, g[m + entry.r] * v[y + entry.c], uses[at + 2] == 1u32);
     }
-    let at = table[own.record] as usize * place.parameters + own.at;
-    out[at] = total;
+    let at = uses[entry.record] as usize * place.parameters + entry.at;
+    da[at] = total;
 }

@@ -114,11 +114,11 @@ fn push(p: &Array<f32>, #[comptime] i: usize, q: &Array<f32>, h: &mut Array<f32>
 
 /// `l = P^T l + r` with one of the products that were read.
 #[cube]
-fn pull(p: &Array<f32>, #[comptime] i: usize, own: &Array<f32>, l: &mut Array<f32>, #[comptime] b: usize) {
+fn pull(p: &Array<f32>, #[comptime] i: usize, r_c: &Array<f32>, l: &mut Array<f32>, #[comptime] b: usize) {
     let mut next = Array::<f32>::new(b);
     #[unroll]
     for c in 0..b {
-        next[c] = own[c];
+        next[c] = r_c[c];
         #[unroll]
         for r in 0..b {
             next[c] += p[(i * b + c) * b + r] * l[r];

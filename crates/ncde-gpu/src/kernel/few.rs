@@ -10,9 +10,9 @@
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::small::{build, keep, read};
+use crate::kernel::small::{build, load_matrices, read};
 use crate::kernel::step::{advance, reverse};
-use crate::kernel::unit::{copy, fetch, fill, put, unit_below};
+use crate::kernel::unit::{copy, fetch, fill, put, unit_below, zeros};
 use crate::sizes::Sizes;
 
 /// The most numbers of `A` that a unit keeps.
@@ -22,9 +22,9 @@ pub(crate) const MAX_COEFFICIENTS: usize = 128;
 const GROUP: usize = 8;
 pub(crate) const PLANE: usize = 32;
 
-/// The products of the flows of every chunk but the last of each series, `own` columns a unit, and what affine inputs add up to.
+/// The products of the flows of every chunk but the last of each series, `per_unit` columns a unit, and what affine inputs add up to.
 ///
-/// Units: `[batch, chunks - 1, b / own + columns, blocks]`, without `columns` where nothing is added.
+/// Units: `[batch, chunks - 1, b / per_unit + columns, blocks]`, without `columns` where nothing is added.
 #[cube(launch_unchecked)]
 pub(crate) fn products(
     coefficients: &Array<f32>,
@@ -36,11 +36,11 @@ pub(crate) fn products(
     #[comptime] b: usize,
     #[comptime] flow: Flow,
     #[comptime] few: usize,
-    #[comptime] own: usize,
+    #[comptime] per_unit: usize,
 ) {
     let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
-    let parts = comptime!(b / own);
+    let parts = comptime!(b / per_unit);
     let mut wide = parts.runtime();
     if comptime!(flow.is_affine()) {
         wide += sizes.columns;
@@ -50,8 +50,8 @@ pub(crate) fn products(
     let chunk = at_chunk % (sizes.chunks - 1);
     let series = at_chunk / (sizes.chunks - 1);
     let place = series * sizes.chunks + chunk;
-    let mut kept = Array::<f32>::new(comptime!(few * b * b));
-    keep(a, block, sizes.count, &mut kept, few, b);
+    let mut matrices = Array::<f32>::new(comptime!(few * b * b));
+    load_matrices(a, block, sizes.count, &mut matrices, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
@@ -61,36 +61,29 @@ pub(crate) fn products(
     let step = series * sizes.length;
     read(coefficients, 0usize, step + first, block, sizes.count, &mut next, few, b);
     if part < parts {
-        let mut p = Array::<f32>::new(comptime!(own * b));
+        let mut p = zeros(comptime!(per_unit * b));
         #[unroll]
-        for c in 0..own {
+        for c in 0..per_unit {
             #[unroll]
             for r in 0..b {
-                p[c * b + r] = f32::new(0.0);
-                if part * own + c == r {
+                if part * per_unit + c == r {
                     p[c * b + r] = f32::new(1.0);
                 }
             }
         }
         for t in first..end {
-            build(&next, &kept, &mut m, few, b);
+            build(&next, &matrices, &mut m, few, b);
             read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
             #[unroll]
-            for c in 0..own {
-                #[unroll]
-                for r in 0..b {
-                    x[r] = p[c * b + r];
-                }
+            for c in 0..per_unit {
+                fetch(&p, c * b, &mut x, b);
                 advance(&m, &mut x, &added, b, comptime!(flow.without_affine()));
-                #[unroll]
-                for r in 0..b {
-                    p[c * b + r] = x[r];
-                }
+                put(&x, &mut p, c * b, b);
             }
         }
-        let to = ((place * (b + sizes.columns) + part * own) * sizes.count + block) * b;
+        let to = ((place * (b + sizes.columns) + part * per_unit) * sizes.count + block) * b;
         #[unroll]
-        for c in 0..own {
+        for c in 0..per_unit {
             #[unroll]
             for r in 0..b {
                 out[to + c * sizes.count * b + r] = p[c * b + r];
@@ -100,7 +93,7 @@ pub(crate) fn products(
         let column = part - parts;
         fill(&mut x, f32::new(0.0), b);
         for t in first..end {
-            build(&next, &kept, &mut m, few, b);
+            build(&next, &matrices, &mut m, few, b);
             read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
             let from = ((step + t) * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
             fetch(beta, from, &mut added, b);
@@ -115,7 +108,7 @@ pub(crate) fn products(
 ///
 /// A plane has blocks of one split: their number is a multiple of its size. Where units cannot be summed over, a plane is one of them.
 ///
-/// Units: `[splits, blocks]`, where a split are `each` chunks of one series.
+/// Units: `[splits, blocks]`, where a split are `per_unit` chunks of one series.
 #[cube(launch_unchecked)]
 pub(crate) fn differentiate(
     coefficients: &Array<f32>,
@@ -130,7 +123,7 @@ pub(crate) fn differentiate(
     d_a: &mut Array<f32>,
     d_beta: &mut Array<f32>,
     column: usize,
-    each: usize,
+    per_unit: usize,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
@@ -141,15 +134,15 @@ pub(crate) fn differentiate(
     let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
     let split = unit / sizes.count;
-    let splits = (sizes.chunks + each - 1) / each;
+    let splits = (sizes.chunks + per_unit - 1) / per_unit;
     let series = split / splits;
     let planes = sizes.count / plane;
     let stride = sizes.columns * sizes.hidden;
     let within = column * sizes.hidden + sizes.at + block * b;
     let base = series * sizes.length * stride + within;
-    let mut kept = Array::<f32>::new(comptime!(few * b * b));
+    let mut matrices = Array::<f32>::new(comptime!(few * b * b));
     let mut sum = Array::<f32>::new(comptime!(few * b * b));
-    let mut own_lambda = Array::<f32>::new(few);
+    let mut lambda_t = Array::<f32>::new(few);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut dm = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
@@ -167,8 +160,8 @@ pub(crate) fn differentiate(
         }
     }
     let length = lengths[series] as usize;
-    let first = split % splits * each;
-    let count = min(each, sizes.chunks - first);
+    let first = split % splits * per_unit;
+    let count = min(per_unit, sizes.chunks - first);
     for turn in 0..count {
         let chunk = first + count - 1 - turn;
         let end = (((series * sizes.chunks + chunk) * sizes.columns + column) * sizes.count + block) * b;
@@ -187,7 +180,7 @@ pub(crate) fn differentiate(
             let s = steps - 1 - k;
             let t = t_0 + s;
             fill(&mut dm, f32::new(0.0), comptime!(b * b));
-            copy(&next, &mut own_lambda, few);
+            copy(&next, &mut lambda_t, few);
             #[unroll]
             for r in 0..b {
                 d_added[r] = f32::new(0.0);
@@ -199,9 +192,9 @@ pub(crate) fn differentiate(
             fetch(gradient, base + (t_0 + then) * stride, &mut next_gradient, b);
             before(states, initial, t_0 + then, base, series * stride + within, stride, &mut next_x, b);
             // Read again at every step: there are not registers for A and for the sum of its gradient. (From shared memory it was four times as slow.)
-            keep(a, block, sizes.count, &mut kept, few, b);
+            load_matrices(a, block, sizes.count, &mut matrices, few, b);
             if t < length {
-                build(&own_lambda, &kept, &mut m, few, b);
+                build(&lambda_t, &matrices, &mut m, few, b);
                 if comptime!(flow.is_inside()) {
                     fetch(beta, base + t * stride, &mut added, b);
                 }
@@ -214,7 +207,7 @@ pub(crate) fn differentiate(
             for k in 0..few {
                 #[unroll]
                 for e in 0..comptime!(b * b) {
-                    sum[k * comptime!(b * b) + e] += own_lambda[k] * dm[e];
+                    sum[k * comptime!(b * b) + e] += lambda_t[k] * dm[e];
                 }
             }
             if comptime!(of_coefficients) {
@@ -229,7 +222,7 @@ pub(crate) fn differentiate(
                         if comptime!(k < few) {
                             #[unroll]
                             for e in 0..comptime!(b * b) {
-                                parts[i] += kept[k * comptime!(b * b) + e] * dm[e];
+                                parts[i] += matrices[k * comptime!(b * b) + e] * dm[e];
                             }
                         }
                     }
@@ -279,9 +272,9 @@ fn sum_over_plane(parts: &mut Array<f32>) {
         for i in 0..half {
             let low = parts[i];
             let high = parts[i + half];
-            let keep = select(is_upper, high, low);
+            let load_matrices = select(is_upper, high, low);
             let send = select(is_upper, low, high);
-            parts[i] = keep + plane_shuffle_xor(send, mask);
+            parts[i] = load_matrices + plane_shuffle_xor(send, mask);
         }
     }
     parts[0] += plane_shuffle_xor(parts[0], 2u32);

@@ -150,14 +150,7 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
 ///
 /// Cubes: `[batch, chunks, steps / 4]` in x and y, `[channels / 8]` in z.
 #[cube(launch_unchecked)]
-pub(crate) fn contract(
-    d_omega: &Array<f32>,
-    a: &Array<f32>,
-    out: &mut Array<f32>,
-    add: u32,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-) {
+pub(crate) fn contract(d_omega: &Array<f32>, a: &Array<f32>, dl: &mut Array<f32>, add: u32, sizes: &Sizes, #[comptime] b: usize) {
     let cube = cube_below(sizes.units);
     let columns = sizes.count * comptime!(b * b);
     let groups = (sizes.steps + comptime!(TALL - 1)) / TALL;
@@ -177,22 +170,18 @@ pub(crate) fn contract(
     for k in 0..CHANNELS {
         at[k] = min(channel + k, sizes.width - 1) * columns;
     }
-    let turns = (columns + comptime!(TEAM - 1)) / TEAM;
-    for turn in 0..turns {
-        let column = turn * TEAM + unit;
-        if column < columns {
-            let mut own = Array::<f32>::new(TALL);
+    for column in range_stepped(unit, columns, TEAM) {
+        let mut d_rows = Array::<f32>::new(TALL);
+        #[unroll]
+        for r in 0..TALL {
+            d_rows[r] = d_omega[row[r] + column];
+        }
+        #[unroll]
+        for k in 0..CHANNELS {
+            let value = a[at[k] + column];
             #[unroll]
             for r in 0..TALL {
-                own[r] = d_omega[row[r] + column];
-            }
-            #[unroll]
-            for k in 0..CHANNELS {
-                let value = a[at[k] + column];
-                #[unroll]
-                for r in 0..TALL {
-                    sum[r * CHANNELS + k] += own[r] * value;
-                }
+                sum[r * CHANNELS + k] += d_rows[r] * value;
             }
         }
     }
@@ -204,30 +193,30 @@ pub(crate) fn contract(
         shared[i * TEAM + unit] = sum[i];
     }
     sync_cube();
-    let each = comptime!(TALL * CHANNELS);
-    let number = unit % each;
-    let part = unit / each;
+    let per_part = comptime!(TALL * CHANNELS);
+    let number = unit % per_part;
+    let part = unit / per_part;
     let mut total = f32::new(0.0);
-    for i in 0..each {
+    for i in 0..per_part {
         // Begun at another place by every unit, or all would ask one bank of memory.
-        total += shared[number * TEAM + part * each + (i + unit) % each];
+        total += shared[number * TEAM + part * per_part + (i + unit) % per_part];
     }
     parts[unit] = total;
     sync_cube();
-    if unit < each {
+    if unit < per_part {
         let mut total = f32::new(0.0);
         #[unroll]
         for i in 0..comptime!(TEAM / (TALL * CHANNELS)) {
-            total += parts[i * each + unit];
+            total += parts[i * per_part + unit];
         }
         let r = first + unit / CHANNELS;
         let k = channel + unit % CHANNELS;
         if r < count && k < sizes.width {
             let to = (from + r) * sizes.width + k;
             if add == 1u32 {
-                out[to] += total;
+                dl[to] += total;
             } else {
-                out[to] = total;
+                dl[to] = total;
             }
         }
     }
@@ -242,7 +231,7 @@ pub(crate) fn gather(
     d_omega: &Array<f32>,
     out: &mut Array<f32>,
     places: usize,
-    each: usize,
+    per_split: usize,
     add: u32,
     sizes: &Sizes,
     #[comptime] b: usize,
@@ -260,8 +249,8 @@ pub(crate) fn gather(
         sum[k] = f32::new(0.0);
         last[k] = min(channel + k, sizes.width - 1);
     }
-    let end = min((split + 1) * each, places);
-    for place in split * each..end {
+    let end = min((split + 1) * per_split, places);
+    for place in split * per_split..end {
         let (from, count) = steps_of(place, sizes);
         let rows = row_of(place, sizes) * columns + column;
         // Four rows at once, so that their reads are under way together.
@@ -329,9 +318,8 @@ pub(crate) fn collect(
     let columns = sizes.count * comptime!(b * b);
     let mut sum = f32::new(0.0);
     if at < sizes.units {
-        let turns = (splits + comptime!(LANES - 1) - lane) / LANES;
-        for turn in 0..turns {
-            sum += parts[(turn * LANES + lane) * sizes.width * columns + at];
+        for split in range_stepped(lane, splits, LANES) {
+            sum += parts[split * sizes.width * columns + at];
         }
     }
     let total = over_lanes(sum, SUMS, LANES);

@@ -24,24 +24,24 @@ pub(crate) struct Place {
     pub(crate) length: usize,
 }
 
-/// That of walk number `own` of `[batch, chunks, columns, blocks]`.
+/// That of walk number `number` of `[batch, chunks, columns, blocks]`.
 #[cube]
 pub(crate) fn place_of(
-    own: usize,
+    number: usize,
     lengths: &Array<u32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] purpose: Purpose,
 ) -> Place {
-    let column = own / sizes.count % sizes.columns;
-    let chunk = own / (sizes.count * sizes.columns);
-    locate(own % sizes.count, column, chunk, lengths, sizes, b, comptime!(purpose == Purpose::Sum))
+    let column = number / sizes.count % sizes.columns;
+    let chunk = number / (sizes.count * sizes.columns);
+    locate(number % sizes.count, column, chunk, lengths, sizes, b, comptime!(purpose == Purpose::Sum))
 }
 
-/// That of number `own` of `[batch, chunks, blocks]`, of a given column.
+/// That of number `number` of `[batch, chunks, blocks]`, of a given column.
 #[cube]
-pub(crate) fn column_of(own: usize, column: usize, lengths: &Array<u32>, sizes: &Sizes, #[comptime] b: usize) -> Place {
-    locate(own % sizes.count, column, own / sizes.count, lengths, sizes, b, false)
+pub(crate) fn column_of(number: usize, column: usize, lengths: &Array<u32>, sizes: &Sizes, #[comptime] b: usize) -> Place {
+    locate(number % sizes.count, column, number / sizes.count, lengths, sizes, b, false)
 }
 
 #[cube]

@@ -26,7 +26,7 @@ pub(crate) struct Product {
     pub(crate) columns: usize,
     pub(crate) inner: usize,
     /// Steps of `k` of a split.
-    pub(crate) each: usize,
+    pub(crate) per_split: usize,
     pub(crate) a_row: usize,
     pub(crate) a_inner: usize,
     pub(crate) b_inner: usize,
@@ -57,8 +57,8 @@ pub(super) fn tile_of(of: &Product, #[comptime] rows: usize, #[comptime] columns
         terminate!();
     }
     let split = CUBE_POS_Z as usize;
-    let begin = split * of.each;
-    let end = min(begin + of.each, of.inner);
+    let begin = split * of.per_split;
+    let end = min(begin + of.per_split, of.inner);
     Tile { top, first, split, begin, end }
 }
 

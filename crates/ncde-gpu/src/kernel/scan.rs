@@ -77,7 +77,7 @@ pub(crate) fn ends(
     let place = unit / sizes.width;
     let first = place % sizes.chunks * sizes.chunk;
     let count = min(sizes.chunk, sizes.length - first);
-    let mut own = Array::<f32>::new(parts);
+    let mut a_t = Array::<f32>::new(parts);
     let mut added = Array::<f32>::new(parts);
     let mut product = zeros(parts);
     product[0] = f32::new(1.0);
@@ -89,18 +89,18 @@ pub(crate) fn ends(
             t = first + count - 1 - turn;
         }
         let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
-        load(a, at, sizes.width, &mut own, parts);
+        load(a, at, sizes.width, &mut a_t, parts);
         load(b, at, sizes.width, &mut added, parts);
         if comptime!(back) {
             #[unroll]
             for p in 0..parts {
                 end[p] += added[p];
             }
-            advance(&mut end, &own, &zero, parts, true);
+            advance(&mut end, &a_t, &zero, parts, true);
         } else {
-            advance(&mut end, &own, &added, parts, false);
+            advance(&mut end, &a_t, &added, parts, false);
         }
-        advance(&mut product, &own, &zero, parts, back);
+        advance(&mut product, &a_t, &zero, parts, back);
     }
     let at = place * parts * sizes.width + number;
     store(&product, products, at, sizes.width, parts);
@@ -186,15 +186,15 @@ pub(crate) fn states(
     let number = unit % sizes.width;
     let place = unit / sizes.width;
     let first = place % sizes.chunks * sizes.chunk;
-    let mut own = Array::<f32>::new(parts);
+    let mut a_t = Array::<f32>::new(parts);
     let mut added = Array::<f32>::new(parts);
     let mut state = Array::<f32>::new(parts);
     load(starts, place * parts * sizes.width + number, sizes.width, &mut state, parts);
     for t in first..min(first + sizes.chunk, sizes.length) {
         let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
-        load(a, at, sizes.width, &mut own, parts);
+        load(a, at, sizes.width, &mut a_t, parts);
         load(b, at, sizes.width, &mut added, parts);
-        advance(&mut state, &own, &added, parts, false);
+        advance(&mut state, &a_t, &added, parts, false);
         store(&state, out, at, sizes.width, parts);
     }
 }
@@ -222,7 +222,7 @@ pub(crate) fn gradients(
     let first = place % sizes.chunks * sizes.chunk;
     let count = min(sizes.chunk, sizes.length - first);
     let row = parts * sizes.width;
-    let mut own = Array::<f32>::new(parts);
+    let mut a_t = Array::<f32>::new(parts);
     let mut before = Array::<f32>::new(parts);
     let mut g = Array::<f32>::new(parts);
     let mut r = Array::<f32>::new(parts);
@@ -231,7 +231,7 @@ pub(crate) fn gradients(
     for turn in 0..count {
         let t = first + count - 1 - turn;
         let at = (series * sizes.length + t) * row + number;
-        load(a, at, sizes.width, &mut own, parts);
+        load(a, at, sizes.width, &mut a_t, parts);
         load(w, at, sizes.width, &mut g, parts);
         if t == 0 {
             load(initial, series * row + number, sizes.width, &mut before, parts);
@@ -244,7 +244,7 @@ pub(crate) fn gradients(
             r[p] = g[p];
         }
         store(&g, db, at, sizes.width, parts);
-        advance(&mut r, &own, &zero, parts, true);
+        advance(&mut r, &a_t, &zero, parts, true);
         advance(&mut g, &before, &zero, parts, true);
         store(&g, da, at, sizes.width, parts);
     }

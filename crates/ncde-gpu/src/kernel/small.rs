@@ -14,17 +14,17 @@ use crate::sizes::{Sizes, row_of};
 
 /// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
 #[cube]
-pub(crate) fn keep(
+pub(crate) fn load_matrices(
     a: &Array<f32>,
     block: usize,
     count: usize,
-    kept: &mut Array<f32>,
+    matrices: &mut Array<f32>,
     #[comptime] few: usize,
     #[comptime] b: usize,
 ) {
     #[unroll]
     for e in 0..comptime!(few * b * b) {
-        kept[e] = a[e * count + block];
+        matrices[e] = a[e * count + block];
     }
 }
 
@@ -62,16 +62,16 @@ pub(crate) fn read(
 
 /// The matrix from what was read.
 #[cube]
-pub(crate) fn build(read: &Array<f32>, kept: &Array<f32>, m: &mut Array<f32>, #[comptime] few: usize, #[comptime] b: usize) {
+pub(crate) fn build(read: &Array<f32>, matrices: &Array<f32>, m: &mut Array<f32>, #[comptime] few: usize, #[comptime] b: usize) {
     #[unroll]
     for e in 0..comptime!(b * b) {
         if comptime!(few == 0) {
             m[e] = read[e];
         } else {
-            m[e] = read[0] * kept[e];
+            m[e] = read[0] * matrices[e];
             #[unroll]
             for k in 1..few {
-                m[e] += read[k] * kept[k * comptime!(b * b) + e];
+                m[e] += read[k] * matrices[k * comptime!(b * b) + e];
             }
         }
     }
@@ -153,8 +153,8 @@ pub(crate) fn replay(
     let unit = unit_below(sizes.units);
     let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Replay));
     let stride = of.stride;
-    let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    keep(a, of.block, sizes.count, &mut kept, few, b);
+    let mut matrices = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
+    load_matrices(a, of.block, sizes.count, &mut matrices, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
@@ -169,7 +169,7 @@ pub(crate) fn replay(
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
         read(source, row_of(of.chunk, sizes), step, of.block, sizes.count, &mut next, few, b);
         for t in of.t_0..end {
-            build(&next, &kept, &mut m, few, b);
+            build(&next, &matrices, &mut m, few, b);
             let then = min(t + 1, end - 1);
             read(source, row_of(of.chunk, sizes) + then - of.t_0, step + then - of.t_0, of.block, sizes.count, &mut next, few, b);
             if t < of.length {
@@ -201,12 +201,12 @@ pub(crate) fn pull(
     let unit = unit_below(sizes.units);
     let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Pull));
     let stride = of.stride;
-    let mut kept = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    keep(a, of.block, sizes.count, &mut kept, few, b);
+    let mut matrices = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
+    load_matrices(a, of.block, sizes.count, &mut matrices, few, b);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut back = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
-    let own = Array::<f32>::new(b);
+    let no_input = Array::<f32>::new(b);
     if sizes.first + sizes.steps == sizes.chunk {
         fill(&mut l, f32::new(0.0), b);
     } else {
@@ -217,16 +217,16 @@ pub(crate) fn pull(
         let row = row_of(of.chunk, sizes);
         let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
-        let mut next_own = Array::<f32>::new(b);
+        let mut next_gradient = Array::<f32>::new(b);
         read(source, row + steps - 1, step + steps - 1, of.block, sizes.count, &mut next, few, b);
-        fetch(gradient, of.base + (of.t_0 + steps - 1) * stride, &mut next_own, b);
+        fetch(gradient, of.base + (of.t_0 + steps - 1) * stride, &mut next_gradient, b);
         for k in 0..steps {
             let s = steps - 1 - k;
-            build(&next, &kept, &mut m, few, b);
-            add(&mut l, &next_own, b);
+            build(&next, &matrices, &mut m, few, b);
+            add(&mut l, &next_gradient, b);
             let then = max(s, 1) - 1;
             read(source, row + then, step + then, of.block, sizes.count, &mut next, few, b);
-            fetch(gradient, of.base + (of.t_0 + then) * stride, &mut next_own, b);
+            fetch(gradient, of.base + (of.t_0 + then) * stride, &mut next_gradient, b);
             if of.t_0 + s < of.length {
                 #[unroll]
                 for r in 0..b {
@@ -236,7 +236,7 @@ pub(crate) fn pull(
                     }
                 }
                 // The flow of the transpose.
-                advance(&back, &mut l, &own, b, comptime!(flow.without_affine()));
+                advance(&back, &mut l, &no_input, b, comptime!(flow.without_affine()));
             }
         }
     }
@@ -267,7 +267,7 @@ pub(crate) fn differentiate(
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut dm = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
-    let mut own = Array::<f32>::new(b);
+    let mut dh = Array::<f32>::new(b);
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
     let mut d_added = Array::<f32>::new(b);
@@ -282,8 +282,8 @@ pub(crate) fn differentiate(
         fill(&mut dm, f32::new(0.0), comptime!(b * b));
         fill(&mut d_added, f32::new(0.0), b);
         if t < sizes.length {
-            fetch(gradient, of.base + t * of.stride, &mut own, b);
-            add(&mut l, &own, b);
+            fetch(gradient, of.base + t * of.stride, &mut dh, b);
+            add(&mut l, &dh, b);
             if t < of.length {
                 read(omega, row_of(of.chunk, sizes) + s, 0usize, of.block, sizes.count, &mut m, 0usize, b);
                 if t == 0 {
@@ -299,19 +299,14 @@ pub(crate) fn differentiate(
             if comptime!(flow.is_affine()) {
                 put(&d_added, d_beta, of.base + t * of.stride, b);
             }
-        }
-        if t < sizes.length {
             let to = (row_of(of.chunk, sizes) + s) * comptime!(b * b) * sizes.count + of.block;
-            if column == 0 {
-                #[unroll]
-                for e in 0..comptime!(b * b) {
-                    d_omega[to + e * sizes.count] = dm[e];
+            #[unroll]
+            for e in 0..comptime!(b * b) {
+                let mut value = dm[e];
+                if column > 0 {
+                    value += d_omega[to + e * sizes.count];
                 }
-            } else {
-                #[unroll]
-                for e in 0..comptime!(b * b) {
-                    d_omega[to + e * sizes.count] += dm[e];
-                }
+                d_omega[to + e * sizes.count] = value;
             }
         }
     }

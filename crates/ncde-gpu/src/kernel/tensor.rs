@@ -110,21 +110,21 @@ pub(crate) fn multiply<E: Float>(
                 );
                 #[unroll]
                 for j in 0..along {
-                    let own = sum.index(comptime!(i * along + j));
-                    cubecl::cmma::execute::<E, E, f32, f32>(&piece, pieces.index(j), own, own);
+                    let accumulator = sum.index(comptime!(i * along + j));
+                    cubecl::cmma::execute::<E, E, f32, f32>(&piece, pieces.index(j), accumulator, accumulator);
                 }
             }
         }
         sync_cube();
     }
     let mut staged = SharedMemory::<f32>::new(comptime!(UNITS / PLANE * SIDE * SIDE));
-    let own = plane * comptime!(SIDE * SIDE);
+    let piece_at = plane * comptime!(SIDE * SIDE);
     #[unroll]
     for i in 0..down {
         #[unroll]
         for j in 0..along {
             cubecl::cmma::store(
-                &mut staged.slice_mut(own, own + comptime!(SIDE * SIDE)),
+                &mut staged.slice_mut(piece_at, piece_at + comptime!(SIDE * SIDE)),
                 sum.index(comptime!(i * along + j)),
                 comptime!(SIDE as u32),
                 MatrixLayout::RowMajor,
@@ -136,7 +136,7 @@ pub(crate) fn multiply<E: Float>(
                 let row = top + upper + comptime!(i * SIDE) + e / SIDE;
                 let column = first + lefter + comptime!(j * SIDE) + e % SIDE;
                 if row < of.rows && column < of.columns {
-                    let mut value = staged[own + e];
+                    let mut value = staged[piece_at + e];
                     if comptime!(has_bias) {
                         value += bias[column];
                     }

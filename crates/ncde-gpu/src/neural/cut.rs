@@ -56,7 +56,7 @@ pub(crate) struct Sum {
     /// Pieces of the sum.
     pub(crate) splits: usize,
     /// Steps of a piece.
-    pub(crate) each: usize,
+    pub(crate) per_piece: usize,
 }
 
 /// Where the weights of a layer are: of its steps a unit has the first ones in registers, the next in shared memory, and reads the others each time.
@@ -74,8 +74,8 @@ impl Sum {
     /// `most` vectors at a time have room.
     fn new(lanes: usize, steps: usize, vectors: usize, most: usize, cut: Cut) -> Self {
         let most = (cut.units / lanes).min(cut.room / (most * lanes)).min(steps).max(1);
-        let each = steps.div_ceil(most);
-        Self { lanes, steps, vectors, splits: steps.div_ceil(each), each }
+        let per_piece = steps.div_ceil(most);
+        Self { lanes, steps, vectors, splits: steps.div_ceil(per_piece), per_piece }
     }
 
     /// So many vectors through layer `l`. Values and tangents are cut alike, so that a weight is always the same unit's.
@@ -110,17 +110,17 @@ impl Hold {
     pub(crate) fn all(shape: &Shape, way: Way, cut: Cut) -> [Self; MAX_LAYERS + 1] {
         let mut all = [Self::default(); MAX_LAYERS + 1];
         let sum = |l: usize| Sum::of(shape, way, l, 1, cut);
-        // Where units have several pieces each, none is kept.
+        // Where units have several pieces, none is held.
         let layers = || (0..=shape.top).rev().filter(|&l| sum(l).tasks() <= cut.units);
         let mut register = 0;
         for l in layers().filter(|&l| l < shape.top) {
-            let registers = sum(l).each.min((REGISTERS - register) / FOUR);
+            let registers = sum(l).per_piece.min((REGISTERS - register) / FOUR);
             all[l] = Self { registers, register, ..Self::default() };
             register += FOUR * registers;
         }
         let mut place = 0;
         for l in layers() {
-            let near = (sum(l).each - all[l].registers).min((cut.near(way) - place) / (FOUR * sum(l).tasks()));
+            let near = (sum(l).per_piece - all[l].registers).min((cut.near(way) - place) / (FOUR * sum(l).tasks()));
             all[l] = Self { near, place, ..all[l] };
             place += FOUR * near * sum(l).tasks();
         }
@@ -129,18 +129,18 @@ impl Hold {
 
     /// Fours of registers of all layers.
     pub(crate) fn registers(shape: &Shape, way: Way, cut: Cut) -> usize {
-        FOUR * Self::all(shape, way, cut).iter().map(|own| own.registers).sum::<usize>()
+        FOUR * Self::all(shape, way, cut).iter().map(|hold| hold.registers).sum::<usize>()
     }
 }
 
 impl Cut {
-    /// Nothing where a cube has no room for a series. Limits: units and bytes of a cube.
+    /// None where a cube has no room for a series. Limits: units and bytes of a cube.
     pub(crate) fn new(shape: &Shape, units: usize, shared: usize) -> Option<Self> {
         let (units, fours) = (UNITS.min(units) / 32 * 32, shared / (FOUR * size_of::<f32>()));
-        let own = |room: usize| [walk(shape, room), back(shape, room)];
-        let fits = |room: &usize| own(*room).into_iter().all(|own| own <= fours);
+        let needed = |room: usize| [walk(shape, room), back(shape, room)];
+        let fits = |room: &usize| needed(*room).into_iter().all(|needed| needed <= fours);
         let room = [ROOM.max(least(shape)), least(shape)].into_iter().find(fits)?;
-        let near = own(room).map(|own| (fours - own).min(shape.weights()));
+        let near = needed(room).map(|needed| (fours - needed).min(shape.weights()));
         (units > 0).then_some(Self { units, room, near })
     }
 
@@ -211,10 +211,13 @@ mod tests {
                     for l in 0..=shape.top {
                         let vectors = if l < shape.top { shape.tangents().max(1) } else { 1 };
                         let [one, all] = [1, vectors].map(|vectors| Sum::of(&shape, way, l, vectors, cut));
-                        assert!(all.splits * all.each >= all.steps && (all.splits - 1) * all.each < all.steps, "{all:?}");
+                        assert!(
+                            all.splits * all.per_piece >= all.steps && (all.splits - 1) * all.per_piece < all.steps,
+                            "{all:?}"
+                        );
                         assert!(all.splits * all.results() <= cut.room, "{all:?}");
                         assert!(all.splits == 1 || all.tasks() <= cut.units, "{all:?}");
-                        assert_eq!((one.each, one.tasks()), (all.each, all.tasks()));
+                        assert_eq!((one.per_piece, one.tasks()), (all.per_piece, all.tasks()));
                     }
                 }
             }
@@ -229,11 +232,11 @@ mod tests {
                 for way in WAYS {
                     let all = Hold::all(&shape, way, cut);
                     let (mut registers, mut near) = (0, 0);
-                    for (l, own) in all.iter().enumerate().take(shape.top + 1) {
+                    for (l, hold) in all.iter().enumerate().take(shape.top + 1) {
                         let sum = Sum::of(&shape, way, l, 1, cut);
-                        assert!(own.registers + own.near <= sum.each, "{own:?}");
-                        registers += FOUR * own.registers;
-                        near += FOUR * own.near * sum.tasks();
+                        assert!(hold.registers + hold.near <= sum.per_piece, "{hold:?}");
+                        registers += FOUR * hold.registers;
+                        near += FOUR * hold.near * sum.tasks();
                     }
                     assert!(registers <= REGISTERS && registers == Hold::registers(&shape, way, cut));
                     assert!(near <= cut.near(way), "{near} {cut:?}");
@@ -248,8 +251,8 @@ mod tests {
         let shape = shape(64, 6, &[128, 128, 128], true);
         let cut = Cut::new(&shape, 1024, 227 << 10).unwrap();
         let missing = |way, l| {
-            let own = Hold::all(&shape, way, cut)[l];
-            Sum::of(&shape, way, l, 1, cut).each - own.registers - own.near
+            let hold = Hold::all(&shape, way, cut)[l];
+            Sum::of(&shape, way, l, 1, cut).per_piece - hold.registers - hold.near
         };
         assert_eq!([0, 1, 2, 3].map(|l| missing(Way::Forward, l)), [0; 4]);
         assert_eq!([0, 1, 2].map(|l| missing(Way::Back, l)), [0; 3]);

@@ -97,7 +97,7 @@ pub struct Arrays<'a> {
 pub struct Gradients {
     /// In the parameters.
     pub parameters: Handle,
-    /// In the rows of the controls, where it was asked for.
+    /// In the rows of the controls, if requested.
     pub coefficients: Option<Handle>,
     /// In `h_0`.
     pub initial: Handle,
@@ -125,10 +125,10 @@ impl NeuralSolve {
             let fix = "take fewer layers, or `--device cpu`";
             return Err(Error::TooLarge { what: "the number of hidden layers", seen: top, most: MAX_LAYERS, fix });
         }
-        let mut own = [0; MAX_LAYERS];
-        own[..top].copy_from_slice(widths);
+        let mut all_widths = [0; MAX_LAYERS];
+        all_widths[..top].copy_from_slice(widths);
         let brackets = brackets && channels > 1;
-        let shape = Shape { hidden, channels, widths: own, top, activation, before_last, last, brackets, stages };
+        let shape = Shape { hidden, channels, widths: all_widths, top, activation, before_last, last, brackets, stages };
         let mut tableau = vec![0.0; stages * stages];
         for (to, from) in tableau.chunks_exact_mut(stages).zip(&method.a) {
             to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);

@@ -29,7 +29,7 @@ struct Slab {
     first: usize,
     count: usize,
     /// Steps of a cube, where a series has several.
-    each: usize,
+    per_cube: usize,
     evaluations: usize,
     rows: Rows,
 }
@@ -53,7 +53,7 @@ struct Tape {
     records: Buffer,
 }
 
-/// What goes from slab to slab: gradients of states and of biases, of the controls where they are asked for.
+/// What goes from slab to slab: gradients of states and of biases, of the controls if requested.
 struct Carried {
     states: Buffer,
     controls: Option<Buffer>,
@@ -68,14 +68,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     fn slab(&self, first: usize, count: usize) -> Slab {
         let evaluations = self.arrays.batch * count * self.shape.stages;
-        let each = Cut::steps(self.arrays.batch, count, self.gpu.multiprocessors());
-        Slab { first, count, each, evaluations, rows: self.shape.rows(evaluations) }
+        let per_cube = Cut::steps(self.arrays.batch, count, self.gpu.multiprocessors());
+        Slab { first, count, per_cube, evaluations, rows: self.shape.rows(evaluations) }
     }
 
     fn run(&self, slab: Slab) -> RunLaunch<R> {
         let &Arrays { batch, steps, control, .. } = self.arrays;
-        let Slab { first, count, each, evaluations, rows } = slab;
-        RunLaunch::new(batch, steps, control, first, count, each, evaluations, rows.values, rows.tangents)
+        let Slab { first, count, per_cube, evaluations, rows } = slab;
+        RunLaunch::new(batch, steps, control, first, count, per_cube, evaluations, rows.values, rows.tangents)
     }
 
     /// Room for so many fours.
@@ -124,7 +124,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
     /// A walk through all steps, or through the stages of a slab.
     fn walk(&self, weights: &Buffer, rows: &Buffer, states: &Handle, tape: &Tape, slab: Slab, purpose: Purpose) {
         let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
-        let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.each) } else { batch };
+        let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.per_cube) } else { batch };
         launch!(gpu, walk::walk, gpu.spread(cubes), self.cut.units;
             FOUR, weights.array(), array(&self.arrays.coefficients, batch * control * shape.coefficients()),
             self.schedule.array(), rows.array(), array(&self.arrays.initial, batch * shape.hidden),
@@ -160,7 +160,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
             end = slab.first;
         }
         let initial = self.finish(&carried.states.handle, &parameters);
-        Ok(Gradients { parameters, coefficients: carried.controls.map(|own| own.handle), initial })
+        Ok(Gradients { parameters, coefficients: carried.controls.map(|buffer| buffer.handle), initial })
     }
 
     /// Stages of all steps of a slab at once.
@@ -220,9 +220,9 @@ impl<'a, R: Runtime> Pass<'a, R> {
                 if l < shape.top {
                     tangents = (gpu.product(t.transposed(), u, None)?, 1, columns.0 * columns.2);
                 } else {
-                    // Of the last layer each channel has a block of its own.
-                    let (own, splits) = gpu.products(t.transposed(), u, shape.channels)?;
-                    tangents = (own, splits, shape.channels * splits * columns.0 * columns.2);
+                    // In the last layer each channel has a separate block.
+                    let (products, splits) = gpu.products(t.transposed(), u, shape.channels)?;
+                    tangents = (products, splits, shape.channels * splits * columns.0 * columns.2);
                 }
             }
             let units = shape.size(l) * shape.numbers(l);

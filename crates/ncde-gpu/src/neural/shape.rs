@@ -13,7 +13,7 @@ use crate::kernel::rows::activation::Activation;
 /// Numbers of a vector.
 pub(crate) const FOUR: usize = 4;
 
-/// Sections of a buffer begin at multiples of this: 256 bytes, so that each can be bound on its own.
+/// Sections of a buffer begin at multiples of this: 256 bytes, so that each can be bound separately.
 const ALIGNED: usize = 16;
 
 /// See above.
@@ -144,7 +144,7 @@ impl Shape {
         (0..l).map(|l| self.inputs(l)).sum()
     }
 
-    /// Fours that tangents of one channel have behind layer `l`: of the last one their own block.
+    /// Fours that tangents of one channel have behind layer `l`: the block of the channel behind the last one.
     pub(crate) fn block(&self, l: usize) -> usize {
         if l == self.top { self.h() } else { self.outputs(l) }
     }
@@ -189,11 +189,11 @@ pub(crate) struct Rows {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn shape(hidden: usize, channels: usize, own: &[usize], brackets: bool) -> Shape {
+    pub(crate) fn shape(hidden: usize, channels: usize, layers: &[usize], brackets: bool) -> Shape {
         let mut widths = [0; MAX_LAYERS];
-        widths[..own.len()].copy_from_slice(own);
+        widths[..layers.len()].copy_from_slice(layers);
         let (activation, before_last) = (Activation::Silu, Activation::Tanh);
-        Shape { hidden, channels, widths, top: own.len(), activation, before_last, last: Last::Tanh, brackets, stages: 2 }
+        Shape { hidden, channels, widths, top: layers.len(), activation, before_last, last: Last::Tanh, brackets, stages: 2 }
     }
 
     #[test]

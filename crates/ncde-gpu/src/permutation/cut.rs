@@ -1,7 +1,7 @@
 //! How a call is cut: a pure function of shapes and of what the device is.
 
 use super::PermutationDiagonal;
-use crate::kernel::permutation::entries::own;
+use crate::kernel::permutation::entries::lines_per_unit;
 use crate::kernel::permutation::lines::{STEPS, bytes, together};
 use crate::plan::Limits;
 
@@ -23,14 +23,14 @@ const MAX_UNITS: usize = 512;
 const SHORTEST: usize = 16;
 
 impl Cut {
-    /// Nothing where a cube has no room for the states of a series, or for four entries of all matrices. The last two: units and bytes of a cube.
+    /// None where a cube has no room for the states of a series, or for four entries of all matrices. The last two: units and bytes of a cube.
     pub(crate) fn new(of: &PermutationDiagonal, steps: usize, limits: Limits, units: usize, shared: usize) -> Option<Self> {
         let dictionary = of.dictionary() * size_of::<f32>();
         // Units that work for half the device: the other half are those that wait for memory meanwhile.
         let busy = limits.units / 2;
         let together = together(*of);
         let groups = (busy / (steps.div_ceil(STEPS) * STEPS).max(1)).clamp(1, of.hidden.max(1));
-        let of_split = of.hidden * of.hidden.div_ceil(own(*of));
+        let of_split = of.hidden * of.hidden.div_ceil(lines_per_unit(*of));
         let most = (limits.slab / dictionary.max(1)).min(steps.div_ceil(SHORTEST)).max(1);
         let splits = busy.div_ceil(of_split.max(1)).clamp(1, most);
         let cut = Self {
@@ -88,7 +88,7 @@ mod tests {
         let (of, steps) = (of(128), 256 * 40);
         let cut = Cut::new(&of, steps, Limits { units: 132 << 11, slab: 1 << 28 }, 1024, 48 << 10).unwrap();
         assert!(steps * cut.groups(&of) >= 128 << 10, "{cut:?}");
-        assert!(cut.splits(steps) * 128 * 128 / own(of) >= 128 << 10, "{cut:?}");
+        assert!(cut.splits(steps) * 128 * 128 / lines_per_unit(of) >= 128 << 10, "{cut:?}");
     }
 
     #[test]

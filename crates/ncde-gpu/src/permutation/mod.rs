@@ -4,9 +4,9 @@
 //! h_t = A_t h_{t-1} + b_t,   P_t = hardmax(sum_k s_k M_k) line by line,   s = softmax(q_t),   D_t = diag(m e^{i phi}),   A_t = P_t D_t or D_t P_t
 //! ```
 //!
-//! The same equations as `ncde_kernels::permutation`, straight through the choice in reverse. The mixed matrix and its gradient are never in memory: lines are mixed in registers from a dictionary in shared memory, of which
-//! one number a line is left, where its entry is. Then a cube goes through each series. The reverse pass mixes lines again, once for what the soft-max needs and the gradients of weights, once for the gradient of the dictionary;
-//! parts are added in order. Between the passes states alone are kept.
+//! The same equations as `ncde_kernels::permutation`, straight through the choice in reverse. The mixed matrix and its gradient are never in memory: lines are mixed in registers from a dictionary in shared memory, and only the
+//! argmax index of each line is stored. Then a cube goes through each series. The reverse pass mixes lines again, once for what the soft-max needs and the gradients of weights, once for the gradient of the dictionary;
+//! parts are added in order. Only states are stored between the passes.
 
 mod cut;
 mod passes;

@@ -22,7 +22,7 @@ pub(super) struct Pass<'a, R: Runtime> {
     steps: usize,
 }
 
-/// `s` of all rows, and where their lines have their entry.
+/// `s` of all rows, and the argmax index of each of their lines.
 pub(super) struct Chosen {
     weights: Handle,
     pub(super) at: Handle,
@@ -80,7 +80,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
         self.gpu.spread(tiles * self.cut.groups(&self.of))
     }
 
-    /// Where lines have their entry in all steps, and if there is room for them their largest numbers.
+    /// The argmax index of each line in all steps, and with a buffer for them the largest numbers.
     pub(super) fn choose(&self, tops: Option<&Handle>) -> Chosen {
         let (gpu, steps, count) = (self.gpu, self.steps, self.steps * self.of.matrices);
         let numbers = self.rows() * self.of.hidden;
@@ -110,9 +110,9 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let control = self.gpu.floats(self.rows() * self.of.columns());
         let (tops, _) = self.lines(1);
         let chosen = self.choose(Some(&tops));
-        let (kept, initial) = self.walk_back(&chosen.at, states, gradient, &control);
-        let stats = self.soften(&chosen.weights, &tops, &kept, &control);
-        let dictionary = self.gather(&chosen.weights, &stats, &kept);
+        let (vectors, initial) = self.walk_back(&chosen.at, states, gradient, &control);
+        let stats = self.soften(&chosen.weights, &tops, &vectors, &control);
+        let dictionary = self.gather(&chosen.weights, &stats, &vectors);
         Gradients { dictionary, control, initial }
     }
 
@@ -120,27 +120,27 @@ impl<'a, R: Runtime> Pass<'a, R> {
     fn walk_back(&self, at: &Handle, states: &Handle, gradient: &Handle, control: &Handle) -> (Handle, Handle) {
         let (gpu, &Arrays { batch, length, .. }) = (self.gpu, self.arrays);
         let (rows, width, hidden) = (self.rows(), self.of.width(), self.of.hidden);
-        let (kept, initial) = (gpu.floats(rows * 2 * width), gpu.floats(batch * width));
+        let (vectors, initial) = (gpu.floats(rows * 2 * width), gpu.floats(batch * width));
         launch!(gpu, walk::adjoints, gpu.spread(batch), self.cut.units;
             self.control(), array(at, rows * hidden), self.spans(), self.lengths(), array(gradient, rows * width),
-            array(&kept, rows * 2 * width), array(&initial, batch * width), batch, length, self.of, self.cut.units,
+            array(&vectors, rows * 2 * width), array(&initial, batch * width), batch, length, self.of, self.cut.units,
             self.spans.is_some());
         launch!(gpu, walk::slopes, each rows * hidden;
             self.control(), array(at, rows * hidden), self.spans(), self.lengths(), self.initial(), array(states, rows * width),
-            array(&kept, rows * 2 * width), array(control, rows * self.of.columns()), length, rows * hidden, self.of,
+            array(&vectors, rows * 2 * width), array(control, rows * self.of.columns()), length, rows * hidden, self.of,
             self.spans.is_some());
-        (kept, initial)
+        (vectors, initial)
     }
 
     /// What makes `dM` of each line. Gradients of scores go to their places.
-    fn soften(&self, weights: &Handle, tops: &Handle, kept: &Handle, control: &Handle) -> Handle {
+    fn soften(&self, weights: &Handle, tops: &Handle, vectors: &Handle, control: &Handle) -> Handle {
         let (gpu, rows, steps, columns) = (self.gpu, self.rows(), self.steps, 2 * self.of.width());
         let groups = self.cut.groups(&self.of);
         let (stats, stat_count) = self.lines(1 + self.of.parts());
         let (count, part_count) = (steps * self.of.matrices, groups * steps * self.of.matrices);
         let (turned, parts) = (gpu.floats(steps * columns), gpu.floats(part_count));
         launch!(gpu, turn::turn, gpu.spread(steps.div_ceil(SIDE) * columns.div_ceil(SIDE)), SIDE * ACROSS;
-            array(kept, rows * columns), self.places(), array(&turned, steps * columns), steps, columns);
+            array(vectors, rows * columns), self.places(), array(&turned, steps * columns), steps, columns);
         launch!(gpu, lines::soften, self.cubes(), lines::STEPS;
             4, array(weights, count), self.dictionary(), array(tops, steps * self.of.hidden), array(&turned, steps * columns),
             array(&stats, stat_count), array(&parts, part_count), steps, self.cut.lines, self.of);
@@ -151,15 +151,15 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     /// The gradient of the dictionary.
-    fn gather(&self, weights: &Handle, stats: &Handle, kept: &Handle) -> Handle {
+    fn gather(&self, weights: &Handle, stats: &Handle, vectors: &Handle) -> Handle {
         let (gpu, steps, of, numbers) = (self.gpu, self.steps, self.of, self.of.dictionary());
         let splits = self.cut.splits(steps);
-        let units = splits * of.hidden * of.hidden.div_ceil(entries::own(of));
+        let units = splits * of.hidden * of.hidden.div_ceil(entries::lines_per_unit(of));
         let out = gpu.floats(numbers);
         let parts = if splits == 1 { out.clone() } else { gpu.floats(splits * numbers) };
         launch!(gpu, entries::gather, each units;
             array(weights, steps * of.matrices), self.dictionary(), array(stats, (1 + of.parts()) * steps * of.hidden),
-            array(kept, self.rows() * 2 * of.width()), self.places(), array(&parts, splits * numbers), steps, self.cut.steps,
+            array(vectors, self.rows() * 2 * of.width()), self.places(), array(&parts, splits * numbers), steps, self.cut.steps,
             units, of);
         if splits > 1 {
             gpu.total_into(&parts, splits, numbers, None, &out);
@@ -170,6 +170,6 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
 /// The rows that are steps of a series.
 fn places(arrays: &Arrays) -> Vec<u32> {
-    let own = |series: usize| arrays.lengths.as_ref().map_or(arrays.length, |lengths| lengths[series]);
-    (0..arrays.batch).flat_map(|series| (0..own(series)).map(move |t| (series * arrays.length + t) as u32)).collect()
+    let length_of = |series: usize| arrays.lengths.as_ref().map_or(arrays.length, |lengths| lengths[series]);
+    (0..arrays.batch).flat_map(|series| (0..length_of(series)).map(move |t| (series * arrays.length + t) as u32)).collect()
 }

@@ -33,8 +33,8 @@ impl RowsOf<'_> {
 /// How rows are cut for sums: rows of a split, and how many splits.
 fn cut(rows: usize, width: usize, units: usize) -> (usize, usize) {
     let wanted = (units / width.max(1)).clamp(1, rows.div_ceil(16).max(1));
-    let each = rows.div_ceil(wanted).max(1);
-    (each, rows.div_ceil(each).max(1))
+    let per_split = rows.div_ceil(wanted).max(1);
+    (per_split, rows.div_ceil(per_split).max(1))
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -139,20 +139,20 @@ impl<R: Runtime> Gpu<R> {
     ) -> Result<(Handle, Option<Handle>), Error> {
         want("the rows", x.numbers, x.count())?;
         want("the gradient", dy, x.count())?;
-        let [own, _] = self.affine(x, gain.map(|gain| [gain, gain]))?;
-        let (dx, kept) = (self.floats(x.count()), self.floats(2 * x.rows));
+        let [gain_arg, _] = self.affine(x, gain.map(|gain| [gain, gain]))?;
+        let (dx, moments) = (self.floats(x.count()), self.floats(2 * x.rows));
         // Without a gain its buffer is not read.
         launch!(self, norm::reverse, self.spread(x.rows.div_ceil(norm::ROWS)), norm::TEAM * norm::ROWS;
-            array(x.numbers, x.count()), own, array(dy, x.count()), array(&dx, x.count()), array(&kept, 2 * x.rows), x.rows,
-            x.width, epsilon as f32, gain.is_some());
+            array(x.numbers, x.count()), gain_arg, array(dy, x.count()), array(&dx, x.count()), array(&moments, 2 * x.rows),
+            x.rows, x.width, epsilon as f32, gain.is_some());
         if gain.is_none() {
             return Ok((dx, None));
         }
-        let (each, splits) = cut(x.rows, x.width, self.limits().units);
+        let (per_split, splits) = cut(x.rows, x.width, self.limits().units);
         let (parts, units) = (self.floats(splits * 2 * x.width), splits * x.width);
         launch!(self, norm::columns, each units;
-            array(x.numbers, x.count()), array(dy, x.count()), array(&kept, 2 * x.rows), array(&parts, splits * 2 * x.width),
-            x.rows, x.width, each, units);
+            array(x.numbers, x.count()), array(dy, x.count()), array(&moments, 2 * x.rows), array(&parts, splits * 2 * x.width),
+            x.rows, x.width, per_split, units);
         Ok((dx, Some(self.total(&parts, splits, 2 * x.width))))
     }
 
@@ -160,8 +160,8 @@ impl<R: Runtime> Gpu<R> {
     fn affine(&self, x: RowsOf<'_>, affine: Option<[&Handle; 2]>) -> Result<[ArrayArg<R>; 2], Error> {
         Ok(match affine {
             Some(pair) => {
-                pair.iter().try_for_each(|own| want("gain or offset", own, x.width))?;
-                pair.map(|own| array(own, x.width))
+                pair.iter().try_for_each(|handle| want("gain or offset", handle, x.width))?;
+                pair.map(|handle| array(handle, x.width))
             }
             None => [(); 2].map(|()| array(x.numbers, x.count())),
         })
@@ -173,10 +173,11 @@ impl<R: Runtime> Gpu<R> {
     /// If the buffer is too small.
     pub fn sum_rows(&self, x: RowsOf<'_>) -> Result<Handle, Error> {
         want("the rows", x.numbers, x.count())?;
-        let (each, splits) = cut(x.rows, x.width, self.limits().units);
+        let (per_split, splits) = cut(x.rows, x.width, self.limits().units);
         let units = splits * x.width;
         let parts = self.floats(units);
-        launch!(self, sums::rows, each units; array(x.numbers, x.count()), array(&parts, units), x.rows, x.width, each, units);
+        launch!(self, sums::rows, each units;
+            array(x.numbers, x.count()), array(&parts, units), x.rows, x.width, per_split, units);
         Ok(if splits == 1 { parts } else { self.total(&parts, splits, x.width) })
     }
 

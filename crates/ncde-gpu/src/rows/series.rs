@@ -21,8 +21,8 @@ impl<R: Runtime> Gpu<R> {
         let (out, units) = (self.floats(numbers), numbers / wide);
         let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
         let shift = (first * (x.width / wide) as isize) as i32;
-        let (own, own_to) = (places * x.width / wide, to * x.width / wide);
-        launch!(self, shift::move_rows, each units; wide, from, into, own, own_to, shift, units);
+        let (from_count, to_count) = (places * x.width / wide, to * x.width / wide);
+        launch!(self, shift::move_rows, each units; wide, from, into, from_count, to_count, shift, units);
         Ok(out)
     }
 
@@ -50,11 +50,11 @@ impl<R: Runtime> Gpu<R> {
     pub fn mean_rows(&self, x: RowsOf<'_>, lengths: &[usize]) -> Result<Handle, Error> {
         want("the rows", x.numbers, x.count())?;
         let places = x.rows / lengths.len().max(1);
-        let own = self.lengths(lengths, places)?;
+        let ends = self.lengths(lengths, places)?;
         let out = self.floats(lengths.len() * x.width);
         let cubes = lengths.len() * x.width.div_ceil(sums::SUMS);
         launch!(self, sums::means, self.spread(cubes), sums::SUMS * sums::LANES;
-            array(x.numbers, x.count()), array(&own, lengths.len()), array(&out, lengths.len() * x.width), places, x.width,
+            array(x.numbers, x.count()), array(&ends, lengths.len()), array(&out, lengths.len() * x.width), places, x.width,
             cubes);
         Ok(out)
     }
@@ -65,11 +65,11 @@ impl<R: Runtime> Gpu<R> {
     /// If the buffer is too small, or a series is longer than its rows.
     pub fn mean_rows_backward(&self, dy: RowsOf<'_>, lengths: &[usize], places: usize) -> Result<Handle, Error> {
         want("the gradient", dy.numbers, lengths.len() * dy.width)?;
-        let own = self.lengths(lengths, places)?;
+        let ends = self.lengths(lengths, places)?;
         let units = lengths.len() * places * dy.width;
         let dx = self.floats(units);
         launch!(self, sums::means_back, each units;
-            array(dy.numbers, lengths.len() * dy.width), array(&own, lengths.len()), array(&dx, units), places, dy.width, units);
+            array(dy.numbers, lengths.len() * dy.width), array(&ends, lengths.len()), array(&dx, units), places, dy.width, units);
         Ok(dx)
     }
 }

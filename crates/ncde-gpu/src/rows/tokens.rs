@@ -33,15 +33,15 @@ impl<R: Runtime> Gpu<R> {
         want("the tokens", tokens, dy.rows)?;
         want("the gradient", dy.numbers, dy.count())?;
         let splits = (4 * self.multiprocessors()).clamp(1, dy.rows.div_ceil(32).max(1));
-        let each = dy.rows.div_ceil(splits).max(1);
+        let per_split = dy.rows.div_ceil(splits).max(1);
         let cubes = splits * dy.width.div_ceil(lookup::COLUMNS);
         let numbers = vocabulary * dy.width;
         let parts = self.floats(splits * numbers);
         let CubeCount::Static(x, y, _) = self.spread(cubes) else { return Ok(parts) };
         // Every number of every split is written.
         launch!(self, lookup::reverse, CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32), lookup::COLUMNS;
-            array(tokens, dy.rows), array(dy.numbers, dy.count()), array(&parts, splits * numbers), dy.rows, each, vocabulary,
-            dy.width, cubes);
+            array(tokens, dy.rows), array(dy.numbers, dy.count()), array(&parts, splits * numbers), dy.rows, per_split,
+            vocabulary, dy.width, cubes);
         Ok(self.total(&parts, splits, numbers))
     }
 

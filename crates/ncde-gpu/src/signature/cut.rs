@@ -43,7 +43,7 @@ impl Words {
         self.upto(self.depth - 1)
     }
 
-    /// The same without the last level; nothing is left of depth 1.
+    /// The same without the last level; none at depth 1.
     pub(crate) fn lower(&self) -> Option<Self> {
         (self.depth > 1).then(|| Self { depth: self.depth - 1, ..*self })
     }
@@ -63,7 +63,7 @@ impl Words {
         (1..t).map(|s| (s + 1) * self.level(s)).sum()
     }
 
-    /// Words that can be counted, or nothing: all other functions rely on it.
+    /// None if there are too many words to count: all other functions rely on it.
     pub(crate) fn new(channels: usize, depth: usize) -> Option<Self> {
         let fits = |count: &usize| *count <= MAX_WORDS;
         let mut level = 1_usize;
@@ -127,7 +127,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Nothing where a cube has no room for the words below the last level, or loops would have too many turns. `turns`: steps of the longest piece;
+    /// None where a cube has no room for the words below the last level, or loops would have too many turns. `turns`: steps of the longest piece;
     /// the last two: units and bytes of a cube.
     pub(crate) fn new(of: Words, turns: usize, units: usize, shared: usize) -> Option<Self> {
         let cut = Self::of(of, units);

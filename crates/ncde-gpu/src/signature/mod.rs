@@ -6,7 +6,7 @@
 //!
 //! The same as `ncde_signature::Signature`, in `f32`, words in the same order. Parallel are paths, windows, chunks of long paths, and the words of each: a unit goes through the steps of a window with a few
 //! words in registers and waits for none (`kernel::signature::steps`). The reverse pass computes the states again, below the last level and after every step, and goes back through them with a cube for each
-//! window or chunk (`kernel::signature::back`): between the passes the path alone is kept. Gradients are sums in one order, whatever the device does first.
+//! window or chunk (`kernel::signature::back`): only the path is stored between the passes. Gradients are sums in one order, whatever the device does first.
 
 mod coordinates;
 pub(crate) mod cut;
@@ -166,12 +166,8 @@ impl Signature {
             Over::Windows(size) => size.min(steps),
         };
         let Some(cut) = Cut::new(of, turns, units, most) else {
-            return Err(Error::TooLarge {
-                what: "what a window keeps at hand, in bytes",
-                seen: Cut::of(of, units).bytes(of),
-                most,
-                fix,
-            });
+            let (what, seen) = ("what a window keeps at hand, in bytes", Cut::of(of, units).bytes(of));
+            return Err(Error::TooLarge { what, seen, most, fix });
         };
         let row = of.len().max(self.len()).max(of.slope(of.depth));
         let counts = [(batch, steps, of.below()), (batch, over.results(length), row), (batch, length, self.channels)];

@@ -75,20 +75,21 @@ impl<R: Runtime> Pass<'_, R> {
         let numbers = of.len() * batch * if every { self.steps() } else { pieces.count };
         let (out, units) = (self.gpu.floats(numbers), batch * pieces.count * units(of));
         let place = steps::PlaceLaunch::new(length, pieces.size, pieces.count, units);
-        let (before, many) = starts.map_or((self.gpu.floats(1), 1), |starts| (starts.clone(), batch * pieces.count * of.len()));
+        let (before, before_count) =
+            starts.map_or((self.gpu.floats(1), 1), |starts| (starts.clone(), batch * pieces.count * of.len()));
         launch!(self.gpu, steps::signatures, each units;
-            array(path, batch * length * of.channels), array(&before, many), array(&out, numbers), place, of, tile(of.channels),
-            starts.is_some(), every);
+            array(path, batch * length * of.channels), array(&before, before_count), array(&out, numbers), place, of,
+            tile(of.channels), starts.is_some(), every);
         out
     }
 
     /// What is before (or behind) each piece, and the whole, from the signatures of pieces.
     fn chained(&self, of: Words, pieces: &Handle, cut: Pieces, behind: bool) -> (Handle, Handle) {
         let batch = self.arrays.batch;
-        let (each, all) = (batch * cut.count * of.len(), batch * of.len());
-        let (others, whole, units) = (self.gpu.floats(each), self.gpu.floats(all), batch * of.level(of.depth));
+        let (of_pieces, all) = (batch * cut.count * of.len(), batch * of.len());
+        let (others, whole, units) = (self.gpu.floats(of_pieces), self.gpu.floats(all), batch * of.level(of.depth));
         launch!(self.gpu, chain::chained, each units;
-            array(pieces, each), array(&others, each), array(&whole, all), cut.count, units, of, behind);
+            array(pieces, of_pieces), array(&others, of_pieces), array(&whole, all), cut.count, units, of, behind);
         (others, whole)
     }
 
@@ -163,20 +164,20 @@ impl<R: Runtime> Pass<'_, R> {
     pub(super) fn path(&self, states: &Handle, gradient: &Handle) -> Handle {
         let &Arrays { batch, length, ref path } = self.arrays;
         let (of, cut, steps) = (self.of, self.cut, self.steps());
-        let (begin, pieces, other, many) = self.begin(gradient);
+        let (begin, pieces, other, before_count) = self.begin(gradient);
         let (dx, numbers, cubes) =
             (self.gpu.floats(batch * steps * of.channels), batch * length * of.channels, batch * pieces.count);
         let out = self.gpu.floats(numbers);
         launch!(self.gpu, back::increments, self.gpu.spread(cubes), cut.units;
-            array(path, numbers), array(states, self.of_states()), array(gradient, self.rows() * of.len()), array(&other, many),
-            array(&dx, batch * steps * of.channels), steps::PlaceLaunch::new(length, pieces.size, pieces.count, cubes), of, cut,
-            begin);
+            array(path, numbers), array(states, self.of_states()), array(gradient, self.rows() * of.len()),
+            array(&other, before_count), array(&dx, batch * steps * of.channels),
+            steps::PlaceLaunch::new(length, pieces.size, pieces.count, cubes), of, cut, begin);
         let (from, to) = (array(&dx, batch * steps * of.channels), array(&out, numbers));
         launch!(self.gpu, back::observations, each numbers; from, to, length, of.channels, numbers);
         out
     }
 
-    /// How adjoints begin, in which pieces, and what is needed for it beside the gradient.
+    /// How adjoints begin, in which pieces, and what they need besides the gradient.
     fn begin(&self, gradient: &Handle) -> (Begin, Pieces, Handle, usize) {
         let (of, batch, steps) = (self.of, self.arrays.batch, self.steps());
         match self.over {

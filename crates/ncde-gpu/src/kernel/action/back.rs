@@ -37,34 +37,34 @@ pub(crate) fn adjoints(
     #[comptime] of: Cube,
     #[comptime] flow: Flow,
 ) {
-    let own = cube_below(sizes.cubes);
-    let each = comptime!(of.each());
+    let batch_at = cube_below(sizes.cubes);
+    let per_unit = comptime!(of.per_unit());
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
-    let mut g = Array::<f32>::new(each);
-    let mut h = Array::<f32>::new(each);
-    let mut z = Array::<f32>::new(each);
-    let mut y = Array::<f32>::new(each);
-    let mut added = Array::<f32>::new(each);
-    let mut d_added = Array::<f32>::new(each);
-    let mut w = Array::<f32>::new(comptime!(if flow.exact { TERMS * each } else { each }));
+    let mut g = Array::<f32>::new(per_unit);
+    let mut h = Array::<f32>::new(per_unit);
+    let mut z = Array::<f32>::new(per_unit);
+    let mut y = Array::<f32>::new(per_unit);
+    let mut added = Array::<f32>::new(per_unit);
+    let mut d_added = Array::<f32>::new(per_unit);
+    let mut w = Array::<f32>::new(comptime!(if flow.exact { TERMS * per_unit } else { per_unit }));
     let mut line = SharedMemory::<f32>::new(hidden);
-    let at_carry = (own * sizes.columns + column) * hidden;
+    let at_carry = (batch_at * sizes.columns + column) * hidden;
     let table_at = sizes.deep * hidden;
     let deep = sizes.deep_back;
-    fill(&mut g, f32::new(0.0), each);
+    fill(&mut g, f32::new(0.0), per_unit);
     // Nothing comes after the last slab.
     if last == 0u32 {
         fetch(carry, at_carry, &mut g, hidden, units);
     }
-    let length = lengths[own] as usize;
+    let length = lengths[batch_at] as usize;
     for turn in 0..sizes.steps {
         let s = sizes.steps - 1 - turn;
         let t = sizes.first + s;
-        let at = place(own, t, column, sizes, of);
-        let row = own * sizes.steps + s;
+        let at = place(batch_at, t, column, sizes, of);
+        let row = batch_at * sizes.steps + s;
         fetch(gradient, at, &mut y, hidden, units);
         #[unroll]
-        for e in 0..each {
+        for e in 0..per_unit {
             g[e] += y[e];
             d_added[e] = f32::new(0.0);
         }
@@ -72,10 +72,10 @@ pub(crate) fn adjoints(
             if t == 0 {
                 fetch(initial, at_carry, &mut h, hidden, units);
             } else {
-                fetch(states, place(own, t - 1, column, sizes, of), &mut h, hidden, units);
+                fetch(states, place(batch_at, t - 1, column, sizes, of), &mut h, hidden, units);
             }
             if comptime!(flow.is_affine() && !flow.is_inside()) {
-                copy(&g, &mut d_added, each);
+                copy(&g, &mut d_added, per_unit);
             }
             if comptime!(flow.exact) {
                 if comptime!(flow.is_inside()) {
@@ -86,21 +86,21 @@ pub(crate) fn adjoints(
                 let part = 1.0 / f32::cast_from(stages);
                 for i in 0..stages {
                     // The state before this stage: from that before the step, the stages before it.
-                    copy(&h, &mut z, each);
+                    copy(&h, &mut z, per_unit);
                     for _ in 0..stages - 1u32 - i {
                         stage(numbers, row, table, sizes.deep, &mut z, &added, part, terms, &mut line, of, flow);
                     }
                     #[unroll]
-                    for e in 0..each {
+                    for e in 0..per_unit {
                         w[e] = z[e];
                         z[e] = g[e];
                     }
                     for j in 1..terms {
-                        let to = j as usize * each;
-                        apply(numbers, row, table, sizes.deep, &w, to - each, &mut y, &mut line, of);
+                        let to = j as usize * per_unit;
+                        apply(numbers, row, table, sizes.deep, &w, to - per_unit, &mut y, &mut line, of);
                         let factor = part / f32::cast_from(j);
                         #[unroll]
-                        for e in 0..each {
+                        for e in 0..per_unit {
                             let mut value = factor * y[e];
                             if comptime!(flow.is_inside()) {
                                 if j == 1u32 {
@@ -116,27 +116,27 @@ pub(crate) fn adjoints(
                         if comptime!(flow.is_inside()) {
                             if j == 1u32 {
                                 #[unroll]
-                                for e in 0..each {
+                                for e in 0..per_unit {
                                     d_added[e] += part * z[e];
                                 }
                             }
                         }
                         let fresh = column == 0 && i == 0u32 && k == 0u32;
-                        let from = (j as usize - 1) * each;
+                        let from = (j as usize - 1) * per_unit;
                         pull(
                             by_columns, row, table, table_at, deep, &z, &w, from, factor, fresh, &mut y, d_numbers, &mut line, of,
                         );
                         #[unroll]
-                        for e in 0..each {
+                        for e in 0..per_unit {
                             z[e] = g[e] + factor * y[e];
                         }
                     }
-                    copy(&z, &mut g, each);
+                    copy(&z, &mut g, per_unit);
                 }
                 if stages == 0u32 {
                     let nan = beyond(stages);
                     #[unroll]
-                    for e in 0..each {
+                    for e in 0..per_unit {
                         g[e] = nan;
                     }
                     fill_row(d_numbers, row * deep * hidden, deep, nan, of);
@@ -144,7 +144,7 @@ pub(crate) fn adjoints(
             } else {
                 let fresh = column == 0;
                 pull(by_columns, row, table, table_at, deep, &g, &h, 0usize, 1.0, fresh, &mut y, d_numbers, &mut line, of);
-                add(&mut g, &y, each);
+                add(&mut g, &y, per_unit);
             }
         } else if column == 0 {
             fill_row(d_numbers, row * deep * hidden, deep, 0.0, of);
@@ -160,7 +160,7 @@ pub(crate) fn adjoints(
 #[cube]
 fn fill_row(d: &mut Array<f32>, at: usize, deep: usize, value: f32, #[comptime] of: Cube) {
     #[unroll]
-    for e in 0..comptime!(of.each()) {
+    for e in 0..comptime!(of.per_unit()) {
         let j = UNIT_POS as usize + comptime!(e * of.units);
         if j < comptime!(of.hidden) {
             for k in 0..deep {

@@ -28,23 +28,19 @@ fn product(
     let split = comptime!((units / outer).clamp(1, inner));
     sync_cube();
     if comptime!(split == 1) {
-        #[unroll]
-        for e in 0..comptime!(outer.div_ceil(units)) {
-            let o = unit + comptime!(e * units);
-            if o < outer {
-                let mut sum = f32::new(0.0);
-                for i in 0..inner {
-                    sum += m[i * outer + o] * x[i];
-                }
-                y[o] = sum;
+        for o in range_stepped(unit, outer, units) {
+            let mut sum = f32::new(0.0);
+            for i in 0..inner {
+                sum += m[i * outer + o] * x[i];
             }
+            y[o] = sum;
         }
     } else {
         let part = unit / outer;
         if part < split {
-            let each = comptime!(inner.div_ceil(split));
+            let per_unit = comptime!(inner.div_ceil(split));
             let mut sum = f32::new(0.0);
-            for i in part * each..min(part * each + each, inner) {
+            for i in part * per_unit..min(part * per_unit + per_unit, inner) {
                 sum += m[i * outer + unit % outer] * x[i];
             }
             parts[unit] = sum;
@@ -68,7 +64,7 @@ fn advance(
     row: usize,
     left: &Array<f32>,
     right: &Array<f32>,
-    own: &mut Array<f32>,
+    h: &mut Array<f32>,
     x: &mut SharedMemory<f32>,
     seen: &mut SharedMemory<f32>,
     y: &mut SharedMemory<f32>,
@@ -78,26 +74,22 @@ fn advance(
     let unit = UNIT_POS as usize;
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
     #[unroll]
-    for e in 0..comptime!(of.each()) {
+    for e in 0..comptime!(of.per_unit()) {
         let j = unit + comptime!(e * units);
         if j < hidden {
-            x[j] = own[e];
+            x[j] = h[e];
         }
     }
     product(right, x, seen, parts, hidden, comptime!(of.coordinates()), units);
-    #[unroll]
-    for e in 0..comptime!(of.coordinates().div_ceil(units)) {
-        let o = unit + comptime!(e * units);
-        if o < comptime!(of.coordinates()) {
-            seen[o] *= lambda[row * comptime!(of.channels) + o / comptime!(of.rank)];
-        }
+    for o in range_stepped(unit, comptime!(of.coordinates()), units) {
+        seen[o] *= lambda[row * comptime!(of.channels) + o / comptime!(of.rank)];
     }
     product(left, seen, y, parts, comptime!(of.coordinates()), hidden, units);
     #[unroll]
-    for e in 0..comptime!(of.each()) {
+    for e in 0..comptime!(of.per_unit()) {
         let j = unit + comptime!(e * units);
         if j < hidden {
-            own[e] += delta[row * hidden + j] * own[e] + y[j];
+            h[e] += delta[row * hidden + j] * h[e] + y[j];
         }
     }
 }
@@ -123,7 +115,7 @@ pub(crate) fn states(
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
     let stride = sizes.columns * hidden;
     let base = series * sizes.length * stride + cube % sizes.columns * hidden;
-    let mut h = Array::<f32>::new(comptime!(of.each()));
+    let mut h = Array::<f32>::new(comptime!(of.per_unit()));
     let mut x = SharedMemory::<f32>::new(hidden);
     let mut y = SharedMemory::<f32>::new(hidden);
     let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
@@ -142,7 +134,7 @@ pub(crate) fn states(
             advance(delta, lambda, row, u, v_by_states, &mut h, &mut x, &mut seen, &mut y, &mut parts, of);
         }
         #[unroll]
-        for e in 0..comptime!(of.each()) {
+        for e in 0..comptime!(of.per_unit()) {
             let j = unit + comptime!(e * units);
             if j < hidden {
                 if comptime!(affine) {
@@ -168,7 +160,7 @@ pub(crate) fn adjoints(
     lengths: &Array<u32>,
     gradient: &Array<f32>,
     carry: &mut Array<f32>,
-    kept: &mut Array<f32>,
+    all_g: &mut Array<f32>,
     d_beta: &mut Array<f32>,
     last: u32,
     sizes: &Walk,
@@ -181,8 +173,8 @@ pub(crate) fn adjoints(
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
     let stride = sizes.columns * hidden;
     let base = series * sizes.length * stride + cube % sizes.columns * hidden;
-    let kept_base = series * sizes.steps * stride + cube % sizes.columns * hidden;
-    let mut g = zeros(comptime!(of.each()));
+    let g_base = series * sizes.steps * stride + cube % sizes.columns * hidden;
+    let mut g = zeros(comptime!(of.per_unit()));
     let mut x = SharedMemory::<f32>::new(hidden);
     let mut y = SharedMemory::<f32>::new(hidden);
     let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
@@ -196,17 +188,17 @@ pub(crate) fn adjoints(
         let s = sizes.steps - 1 - turn;
         let t = sizes.first + s;
         #[unroll]
-        for e in 0..comptime!(of.each()) {
+        for e in 0..comptime!(of.per_unit()) {
             let j = unit + comptime!(e * units);
             if j < hidden {
                 g[e] += gradient[base + t * stride + j];
-                let mut own = f32::new(0.0);
+                let mut adjoint = f32::new(0.0);
                 if t < length {
-                    own = g[e];
+                    adjoint = g[e];
                 }
-                kept[kept_base + s * stride + j] = own;
+                all_g[g_base + s * stride + j] = adjoint;
                 if comptime!(affine) {
-                    d_beta[base + t * stride + j] = own;
+                    d_beta[base + t * stride + j] = adjoint;
                 }
             }
         }
@@ -223,7 +215,7 @@ pub(crate) fn adjoints(
 pub(crate) fn slopes(
     initial: &Array<f32>,
     states: &Array<f32>,
-    kept: &Array<f32>,
+    all_g: &Array<f32>,
     before: &mut Array<f32>,
     d_delta: &mut Array<f32>,
     units: usize,
@@ -243,7 +235,7 @@ pub(crate) fn slopes(
         }
         let at = row * stride + column * hidden + j;
         before[at] = h;
-        sum += kept[at] * h;
+        sum += all_g[at] * h;
     }
     d_delta[unit] = sum;
 }

@@ -13,12 +13,12 @@ use cubecl::prelude::*;
 use super::hadamard::transform;
 use crate::action::{Acts, Cube};
 
-/// The states of this unit into shared memory, when nobody reads what was there.
+/// The states of this unit into shared memory, when no unit reads what was there any more.
 #[cube]
 fn share(x: &Array<f32>, from: usize, shared: &mut SharedMemory<f32>, #[comptime] of: Cube) {
     sync_cube();
     #[unroll]
-    for e in 0..comptime!(of.each()) {
+    for e in 0..comptime!(of.per_unit()) {
         let j = UNIT_POS as usize + comptime!(e * of.units);
         if j < comptime!(of.hidden) {
             shared[j] = x[from + e];
@@ -43,9 +43,9 @@ pub(super) fn apply(
     let hidden = comptime!(of.hidden);
     let at = row * deep * hidden;
     if comptime!(of.acts == Acts::Hadamard) {
-        // Nobody else reads the places of this unit after the last transform.
+        // No other unit reads the places of this unit after the last transform.
         #[unroll]
-        for e in 0..comptime!(of.each()) {
+        for e in 0..comptime!(of.per_unit()) {
             let j = UNIT_POS as usize + comptime!(e * of.units);
             if j < hidden {
                 shared[j] = numbers[at + j] * x[from + e];
@@ -56,7 +56,7 @@ pub(super) fn apply(
         share(x, from, shared, of);
     }
     #[unroll]
-    for e in 0..comptime!(of.each()) {
+    for e in 0..comptime!(of.per_unit()) {
         let j = UNIT_POS as usize + comptime!(e * of.units);
         if j < hidden {
             let mut sum = f32::new(0.0);
@@ -97,7 +97,7 @@ pub(super) fn pull(
         transform(shared, hidden, comptime!(of.units));
     }
     #[unroll]
-    for e in 0..comptime!(of.each()) {
+    for e in 0..comptime!(of.per_unit()) {
         let j = UNIT_POS as usize + comptime!(e * of.units);
         if j < hidden {
             let mut sum = f32::new(0.0);
@@ -109,11 +109,11 @@ pub(super) fn pull(
                     other = shared[table[table_at + k * hidden + j] as usize];
                 }
                 sum += numbers[place] * other;
-                let mut own = slope * other;
+                let mut gradient = slope * other;
                 if !fresh {
-                    own += d[place];
+                    gradient += d[place];
                 }
-                d[place] = own;
+                d[place] = gradient;
             }
             y[e] = sum;
         }

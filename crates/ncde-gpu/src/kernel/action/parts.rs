@@ -37,10 +37,10 @@ pub(crate) fn take(a: &Array<f32>, out: &mut Array<f32>, first: usize, width: us
 
 /// And back to their places. Units: as for [`take`].
 #[cube(launch_unchecked)]
-pub(crate) fn give(own: &Array<f32>, a: &mut Array<f32>, first: usize, width: usize, of: &Channel) {
+pub(crate) fn give(values: &Array<f32>, a: &mut Array<f32>, first: usize, width: usize, of: &Channel) {
     let unit = ABSOLUTE_POS;
     if unit < of.units {
-        a[unit / width * parameters(of) + first + unit % width] = own[unit];
+        a[unit / width * parameters(of) + first + unit % width] = values[unit];
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn slab(
 /// And to their places. Units: as for [`slab`].
 #[cube(launch_unchecked)]
 pub(crate) fn unslab(
-    own: &Array<f32>,
+    values: &Array<f32>,
     all: &mut Array<f32>,
     length: usize,
     first: usize,
@@ -40,7 +40,7 @@ pub(crate) fn unslab(
     let unit = ABSOLUTE_POS;
     if unit < units {
         let row = unit / width;
-        all[(row / steps * length + first + row % steps) * width + unit % width] = own[unit];
+        all[(row / steps * length + first + row % steps) * width + unit % width] = values[unit];
     }
 }
 

@@ -36,19 +36,19 @@ pub(crate) fn series(
     let lane = unit % TEAM;
     let row = cube * TEAMS + unit / TEAM;
     let mut shared = SharedMemory::<f32>::new(comptime!(TEAM * TEAMS));
-    let mut own = f32::new(0.0);
+    let mut partial = f32::new(0.0);
     if row < rows {
         let turns = (width + comptime!(TEAM - 1) - lane) / TEAM;
         for turn in 0..turns {
             let x = numbers[row * width + turn * TEAM + lane];
             if comptime!(acts == Acts::Hadamard) {
-                own = max(own, f32::abs(x));
+                partial = max(partial, f32::abs(x));
             } else {
-                own += x * x;
+                partial += x * x;
             }
         }
     }
-    let norm = norm(&mut shared, own, acts);
+    let norm = norm(&mut shared, partial, acts);
     if row < rows && lane == 0 {
         let mut stages = 0u32;
         let mut terms = 1u32;
@@ -71,6 +71,10 @@ pub(crate) fn series(
 
 /// The norm from what the units of a team have seen.
 #[cube]
-fn norm(shared: &mut SharedMemory<f32>, own: f32, #[comptime] acts: Acts) -> f32 {
-    if comptime!(acts == Acts::Hadamard) { team::most(shared, own, TEAM) } else { f32::sqrt(team::total(shared, own, TEAM)) }
+fn norm(shared: &mut SharedMemory<f32>, partial: f32, #[comptime] acts: Acts) -> f32 {
+    if comptime!(acts == Acts::Hadamard) {
+        team::most(shared, partial, TEAM)
+    } else {
+        f32::sqrt(team::total(shared, partial, TEAM))
+    }
 }

@@ -73,14 +73,14 @@ pub(super) fn stage(
     #[comptime] of: Cube,
     #[comptime] flow: Flow,
 ) {
-    let mut w = Array::<f32>::new(comptime!(of.each()));
-    let mut y = Array::<f32>::new(comptime!(of.each()));
-    copy(h, &mut w, comptime!(of.each()));
+    let mut w = Array::<f32>::new(comptime!(of.per_unit()));
+    let mut y = Array::<f32>::new(comptime!(of.per_unit()));
+    copy(h, &mut w, comptime!(of.per_unit()));
     for i in 0..terms {
         apply(numbers, row, table, deep, &w, 0usize, &mut y, shared, of);
         let factor = part / f32::cast_from(i + 1u32);
         #[unroll]
-        for e in 0..comptime!(of.each()) {
+        for e in 0..comptime!(of.per_unit()) {
             w[e] = factor * y[e];
             if comptime!(flow.is_inside()) {
                 if i == 0u32 {
@@ -108,23 +108,23 @@ pub(crate) fn states(
 ) {
     let cube = cube_below(sizes.cubes);
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
-    let own = cube / sizes.columns;
+    let batch_at = cube / sizes.columns;
     let column = cube % sizes.columns;
-    let mut h = Array::<f32>::new(comptime!(of.each()));
-    let mut added = Array::<f32>::new(comptime!(of.each()));
-    let mut y = Array::<f32>::new(comptime!(of.each()));
+    let mut h = Array::<f32>::new(comptime!(of.per_unit()));
+    let mut added = Array::<f32>::new(comptime!(of.per_unit()));
+    let mut y = Array::<f32>::new(comptime!(of.per_unit()));
     let mut shared = SharedMemory::<f32>::new(comptime!(of.hidden));
     if sizes.first == 0 {
         fetch(initial, cube * comptime!(of.hidden), &mut h, hidden, units);
     } else {
-        fetch(out, place(own, sizes.first - 1, column, sizes, of), &mut h, hidden, units);
+        fetch(out, place(batch_at, sizes.first - 1, column, sizes, of), &mut h, hidden, units);
     }
-    let length = lengths[own] as usize;
+    let length = lengths[batch_at] as usize;
     for s in 0..sizes.steps {
         let t = sizes.first + s;
-        let at = place(own, t, column, sizes, of);
+        let at = place(batch_at, t, column, sizes, of);
         if t < length {
-            let row = own * sizes.steps + s;
+            let row = batch_at * sizes.steps + s;
             if comptime!(flow.is_affine()) {
                 fetch(beta, at, &mut added, hidden, units);
             }
@@ -136,16 +136,16 @@ pub(crate) fn states(
                 }
                 if stages == 0u32 {
                     #[unroll]
-                    for e in 0..comptime!(of.each()) {
+                    for e in 0..comptime!(of.per_unit()) {
                         h[e] = beyond(stages);
                     }
                 }
             } else {
                 apply(numbers, row, table, sizes.deep, &h, 0usize, &mut y, &mut shared, of);
-                add(&mut h, &y, comptime!(of.each()));
+                add(&mut h, &y, comptime!(of.per_unit()));
             }
             if comptime!(flow.is_affine() && !flow.is_inside()) {
-                add(&mut h, &added, comptime!(of.each()));
+                add(&mut h, &added, comptime!(of.per_unit()));
             }
         }
         put(&h, out, at, hidden, units);

@@ -85,20 +85,13 @@ pub(crate) fn last_letters(
 
 /// `A^k = (H_n / sqrt n) D` in full, Sylvester's order. Units: `[channels, H, H]`.
 #[cube(launch_unchecked)]
-pub(crate) fn hadamard(
-    a: &Array<f32>,
-    out: &mut Array<f32>,
-    factor: f32,
-    hidden: usize,
-    units: usize,
-    #[comptime] bounded: bool,
-) {
+pub(crate) fn hadamard(a: &Array<f32>, out: &mut Array<f32>, scale: f32, hidden: usize, units: usize, #[comptime] bounded: bool) {
     let unit = unit_below(units);
     let mut d = a[unit / (hidden * hidden) * hidden + unit % hidden];
     if comptime!(bounded) {
         d = f32::tanh(d);
     }
-    out[unit] = sign(unit / hidden % hidden, unit % hidden) * factor * d;
+    out[unit] = sign(unit / hidden % hidden, unit % hidden) * scale * d;
 }
 
 /// The gradient in the parameters of `D` from that in full matrices. Units: `[channels, H]`.

@@ -3,68 +3,49 @@
 use cubecl::prelude::*;
 
 use super::{Sizes, count};
-use crate::kernel::unit::cube_below;
+use crate::kernel::unit::{cube_below, zeros};
 
 /// Units of a cube.
 pub(crate) const UNITS: usize = 256;
 
 /// Cubes: `[windows, blocks]`.
 #[cube(launch_unchecked)]
-pub(crate) fn generators(
-    each: &Array<f32>,
-    out: &mut Array<f32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] vectors: bool,
-) {
+pub(crate) fn generators(all: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize, #[comptime] vectors: bool) {
     let cube = cube_below(sizes.units);
     let steps = sizes.steps;
     let blocks = sizes.blocks;
     let factor = sizes.factor;
     let unit = UNIT_POS as usize;
     let count = comptime!(count(b, vectors));
-    let own = comptime!(count.div_ceil(UNITS));
+    let per_unit = comptime!(count.div_ceil(UNITS));
     let block = cube % blocks;
     let window = cube / blocks;
     let mut m = SharedMemory::<f32>::new(count);
     let mut sum = SharedMemory::<f32>::new(count);
-    let mut area = Array::<f32>::new(own);
-    #[unroll]
-    for n in 0..own {
-        let e = unit + comptime!(n * UNITS);
-        area[n] = f32::new(0.0);
-        if e < count {
-            sum[e] = f32::new(0.0);
-        }
+    let mut area = zeros(per_unit);
+    for e in range_stepped(unit, count, UNITS) {
+        sum[e] = f32::new(0.0);
     }
     for k in 0..steps {
         let at = (window * steps + k) * blocks * count + block;
-        #[unroll]
-        for n in 0..own {
-            let e = unit + comptime!(n * UNITS);
-            if e < count {
-                m[e] = each[at + e * blocks];
-            }
+        for e in range_stepped(unit, count, UNITS) {
+            m[e] = all[at + e * blocks];
         }
         sync_cube();
         #[unroll]
-        for n in 0..own {
+        for n in 0..per_unit {
             let e = unit + comptime!(n * UNITS);
             if e < count {
                 area[n] += product(&m, &sum, e, b) - product(&sum, &m, e, b);
             }
         }
         sync_cube();
-        #[unroll]
-        for n in 0..own {
-            let e = unit + comptime!(n * UNITS);
-            if e < count {
-                sum[e] += m[e];
-            }
+        for e in range_stepped(unit, count, UNITS) {
+            sum[e] += m[e];
         }
     }
     #[unroll]
-    for n in 0..own {
+    for n in 0..per_unit {
         let e = unit + comptime!(n * UNITS);
         if e < count {
             out[(window * count + e) * blocks + block] = sum[e] + factor * area[n];
@@ -94,7 +75,7 @@ fn product(x: &SharedMemory<f32>, y: &SharedMemory<f32>, e: usize, #[comptime] b
 /// The gradient in the matrices of increments. Cubes: as for [`generators`].
 #[cube(launch_unchecked)]
 pub(crate) fn reverse(
-    each: &Array<f32>,
+    all: &Array<f32>,
     gradient: &Array<f32>,
     out: &mut Array<f32>,
     sizes: &Sizes,
@@ -107,40 +88,31 @@ pub(crate) fn reverse(
     let factor = sizes.factor;
     let unit = UNIT_POS as usize;
     let count = comptime!(count(b, vectors));
-    let own = comptime!(count.div_ceil(UNITS));
+    let per_unit = comptime!(count.div_ceil(UNITS));
     let block = cube % blocks;
     let window = cube / blocks;
     let mut g = SharedMemory::<f32>::new(count);
     // What came before a step, and what later steps add to its gradient.
     let mut p = SharedMemory::<f32>::new(count);
     let mut m = SharedMemory::<f32>::new(count);
-    let mut later = Array::<f32>::new(own);
-    #[unroll]
-    for n in 0..own {
-        let e = unit + comptime!(n * UNITS);
-        later[n] = f32::new(0.0);
-        if e < count {
-            g[e] = gradient[(window * count + e) * blocks + block];
-            let mut before = f32::new(0.0);
-            for k in 0..steps - 1 {
-                before += each[((window * steps + k) * count + e) * blocks + block];
-            }
-            p[e] = before;
+    let mut later = zeros(per_unit);
+    for e in range_stepped(unit, count, UNITS) {
+        g[e] = gradient[(window * count + e) * blocks + block];
+        let mut before = f32::new(0.0);
+        for k in 0..steps - 1 {
+            before += all[((window * steps + k) * count + e) * blocks + block];
         }
+        p[e] = before;
     }
     for turn in 0..steps {
         let k = steps - 1 - turn;
         let at = (window * steps + k) * blocks * count + block;
-        #[unroll]
-        for n in 0..own {
-            let e = unit + comptime!(n * UNITS);
-            if e < count {
-                m[e] = each[at + e * blocks];
-            }
+        for e in range_stepped(unit, count, UNITS) {
+            m[e] = all[at + e * blocks];
         }
         sync_cube();
         #[unroll]
-        for n in 0..own {
+        for n in 0..per_unit {
             let e = unit + comptime!(n * UNITS);
             if e < count {
                 out[at + e * blocks] = g[e] + later[n] + factor * bracket(&g, &p, e, b, vectors);
@@ -150,12 +122,8 @@ pub(crate) fn reverse(
         sync_cube();
         // The sum before the step before this one.
         if k > 0 {
-            #[unroll]
-            for n in 0..own {
-                let e = unit + comptime!(n * UNITS);
-                if e < count {
-                    p[e] -= each[at - blocks * count + e * blocks];
-                }
+            for e in range_stepped(unit, count, UNITS) {
+                p[e] -= all[at - blocks * count + e * blocks];
             }
         }
     }

@@ -32,13 +32,7 @@ const fn count(b: usize, vectors: bool) -> usize {
 
 /// Units: `[windows, blocks]`.
 #[cube(launch_unchecked)]
-pub(crate) fn generators(
-    each: &Array<f32>,
-    out: &mut Array<f32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] vectors: bool,
-) {
+pub(crate) fn generators(all: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, #[comptime] b: usize, #[comptime] vectors: bool) {
     let unit = unit_below(sizes.units);
     let steps = sizes.steps;
     let blocks = sizes.blocks;
@@ -60,7 +54,7 @@ pub(crate) fn generators(
         let at = (window * steps + k) * row + block;
         #[unroll]
         for e in 0..count {
-            m[e] = each[at + e * blocks];
+            m[e] = all[at + e * blocks];
         }
         #[unroll]
         for i in 0..b {
@@ -89,7 +83,7 @@ pub(crate) fn generators(
 /// The gradient in the matrices of increments. Units: as for [`generators`].
 #[cube(launch_unchecked)]
 pub(crate) fn reverse(
-    each: &Array<f32>,
+    all: &Array<f32>,
     gradient: &Array<f32>,
     out: &mut Array<f32>,
     sizes: &Sizes,
@@ -121,7 +115,7 @@ pub(crate) fn reverse(
         let at = (window * steps + k) * row + block;
         #[unroll]
         for e in 0..count {
-            p[e] += each[at + e * blocks];
+            p[e] += all[at + e * blocks];
         }
     }
     for turn in 0..steps {
@@ -129,37 +123,37 @@ pub(crate) fn reverse(
         let at = (window * steps + k) * row + block;
         #[unroll]
         for e in 0..count {
-            m[e] = each[at + e * blocks];
+            m[e] = all[at + e * blocks];
         }
         #[unroll]
         for i in 0..b {
             #[unroll]
             for j in 0..b {
                 let e = comptime!(i * b + j);
-                let mut own = f32::new(0.0);
+                let mut bracket = f32::new(0.0);
                 let mut after = f32::new(0.0);
                 #[unroll]
                 for l in 0..b {
-                    own += g[i * b + l] * p[j * b + l] - g[l * b + j] * p[l * b + i];
+                    bracket += g[i * b + l] * p[j * b + l] - g[l * b + j] * p[l * b + i];
                     after += g[l * b + j] * m[l * b + i] - g[i * b + l] * m[j * b + l];
                 }
                 if comptime!(vectors) {
-                    own += g[size + i] * p[size + j];
+                    bracket += g[size + i] * p[size + j];
                     after -= g[size + i] * m[size + j];
                 }
-                out[at + e * blocks] = g[e] + later[e] + factor * own;
+                out[at + e * blocks] = g[e] + later[e] + factor * bracket;
                 next[e] = later[e] + factor * after;
             }
             if comptime!(vectors) {
-                let mut own = f32::new(0.0);
+                let mut bracket = f32::new(0.0);
                 let mut after = f32::new(0.0);
                 #[unroll]
                 for l in 0..b {
-                    own -= g[size + l] * p[l * b + i];
+                    bracket -= g[size + l] * p[l * b + i];
                     after += g[size + l] * m[l * b + i];
                 }
                 let e = comptime!(size + i);
-                out[at + e * blocks] = g[e] + later[e] + factor * own;
+                out[at + e * blocks] = g[e] + later[e] + factor * bracket;
                 next[e] = later[e] + factor * after;
             }
         }
@@ -169,7 +163,7 @@ pub(crate) fn reverse(
             #[unroll]
             for e in 0..count {
                 later[e] = next[e];
-                p[e] -= each[before + e * blocks];
+                p[e] -= all[before + e * blocks];
             }
         }
     }

@@ -4,7 +4,7 @@
 //! v_m = lambda,   dM += v_j w_{j-1}^T / j,   v_{j-1} = lambda + M^T v_j / j,   dbeta = v_1,   dx = v_0
 //! ```
 //!
-//! Unit `c` has row `c` of `M` for the terms `w_j`, column `c` of it for the vectors `v_j`, and column `c` of `dM`: of `w` it needs its own number alone, of `v` those that
+//! Unit `c` has row `c` of `M` for the terms `w_j`, column `c` of it for the vectors `v_j`, and column `c` of `dM`: of `w` it needs only number `c`, of `v` those that
 //! the product needs anyway.
 
 use cubecl::prelude::*;
@@ -79,11 +79,11 @@ pub(crate) fn differentiate(
     #[comptime] flow: Flow,
 ) {
     let unit = UNIT_POS as usize;
-    let own = member(sizes.units, b);
-    let c = own.row;
-    let first = own.first;
-    let is_there = own.is_there;
-    let of = column_of(own.team, column, lengths, sizes, b);
+    let lane = member(sizes.units, b);
+    let c = lane.row;
+    let first = lane.first;
+    let is_there = lane.is_there;
+    let of = column_of(lane.team, column, lengths, sizes, b);
     let base = of.base + c;
     let stride = of.stride;
     let t_0 = of.t_0;

@@ -33,7 +33,7 @@ pub(crate) const TEAMS: usize = CUBE / TEAM;
 /// Numbers of a turn in [`lines`]: one of a vector and one of a norm for each unit.
 const TURN: usize = 2 * CUBE;
 
-/// What units tell each other. Two turns: a unit writes to one while others still read the other.
+/// Numbers that units exchange. Two turns: a unit writes to one while others still read the other.
 #[cube]
 fn lines() -> SharedMemory<f32> {
     // On borders of 16 bytes, so that numbers can be read four at a time.
@@ -103,7 +103,7 @@ fn size(row: &Array<f32>, #[comptime] b: usize) -> f32 {
     sum
 }
 
-/// The norm as far as others need to know it: beyond [`MAX_NORM`] a state has overflowed, and it is nothing to them.
+/// The norm that counts for the stages of a cube: 0 beyond [`MAX_NORM`], where the state has overflowed and becomes NaN.
 #[cube]
 fn told(norm: f32) -> f32 {
     let mut value = f32::new(0.0);
@@ -150,8 +150,8 @@ fn advance(
         sync_cube();
         x += dot(row, shared, turn * TURN + first, b);
     } else {
-        let own = size(row, b);
-        shared[turn * TURN + CUBE + unit] = told(own);
+        let row_norm = size(row, b);
+        shared[turn * TURN + CUBE + unit] = told(row_norm);
         sync_cube();
         let norm = largest(shared, turn * TURN + CUBE);
         let stages = stages(norm);
@@ -182,7 +182,7 @@ fn advance(
                 }
             }
         }
-        x += overflow(own);
+        x += overflow(row_norm);
     }
     if comptime!(flow.is_affine() && !flow.is_inside()) {
         x += beta;

@@ -4,7 +4,7 @@
 //! P <- exp(M) P = P + W_1 + W_2 + ...,   W_0 = P,   W_j = M W_{j-1} / j,   column by column
 //! ```
 //!
-//! Columns know nothing of each other: units wait for a generator, not for a term.
+//! Columns are independent: units wait for a generator, not for a term.
 
 use cubecl::prelude::*;
 
@@ -34,7 +34,7 @@ const fn apart(b: usize) -> usize {
 }
 
 /// Fours of all generators of a cube that a unit reads.
-const fn each(b: usize) -> usize {
+const fn per_unit(b: usize) -> usize {
     (BLOCKS * b * fours(b)).div_ceil(CUBE)
 }
 
@@ -50,7 +50,7 @@ fn read<N: Size>(
     #[comptime] b: usize,
 ) {
     #[unroll]
-    for i in 0..comptime!(each(b)) {
+    for i in 0..comptime!(per_unit(b)) {
         let out = (UNIT_POS as usize + comptime!(i * CUBE)) % comptime!(fours(b)) * 4;
         let mut four = Vector::<f32, N>::new(0.0);
         if step < limits[i] {
@@ -121,10 +121,10 @@ pub(crate) fn products<N: Size>(
     let cube = cube_number();
     let unit = UNIT_POS as usize;
     let numbers = comptime!(b * fours(b));
-    let mut starts = Array::<usize>::new(comptime!(each(b)));
-    let mut limits = Array::<usize>::new(comptime!(each(b)));
+    let mut starts = Array::<usize>::new(comptime!(per_unit(b)));
+    let mut limits = Array::<usize>::new(comptime!(per_unit(b)));
     #[unroll]
-    for i in 0..comptime!(each(b)) {
+    for i in 0..comptime!(per_unit(b)) {
         let e = unit + comptime!(i * CUBE);
         let which = cube * comptime!(BLOCKS) + e / numbers;
         let (place, series) = place_of(which, sizes, back);
@@ -171,7 +171,7 @@ pub(crate) fn products<N: Size>(
     }
     let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(2 * BLOCKS * apart(b)));
     let mut norms = SharedMemory::<f32>::new(comptime!(2 * CUBE));
-    let mut next = Array::<Vector<f32, N>>::new(comptime!(each(b)));
+    let mut next = Array::<Vector<f32, N>>::new(comptime!(per_unit(b)));
     let mut s = 0usize;
     if comptime!(back) {
         s = sizes.steps - 1;
@@ -181,7 +181,7 @@ pub(crate) fn products<N: Size>(
     for step in 0..sizes.steps {
         let cube_tile = turn * comptime!(BLOCKS * apart(b));
         #[unroll]
-        for i in 0..comptime!(each(b)) {
+        for i in 0..comptime!(per_unit(b)) {
             let e = unit + comptime!(i * CUBE);
             if e < comptime!(BLOCKS * b * fours(b)) {
                 tile[cube_tile + e / numbers * comptime!(apart(b)) + e % numbers] = next[i];

@@ -25,10 +25,10 @@ pub(crate) fn walk(
     #[comptime] flow: Flow,
     #[comptime] purpose: Purpose,
 ) {
-    let own = member(sizes.units, b);
-    let r = own.row;
-    let is_there = own.is_there;
-    let at = place_of(own.team, lengths, sizes, b, purpose);
+    let lane = member(sizes.units, b);
+    let r = lane.row;
+    let is_there = lane.is_there;
+    let at = place_of(lane.team, lengths, sizes, b, purpose);
     let stride = at.stride;
     let base = at.base + r;
     let mut x = f32::new(0.0);

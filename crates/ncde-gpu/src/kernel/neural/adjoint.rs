@@ -21,7 +21,7 @@ use crate::neural::shape::Shape;
 #[cube]
 pub(crate) fn tangents<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     record: &SharedMemory<Vector<f32, N>>,
     g: &SharedMemory<Vector<f32, N>>,
@@ -52,7 +52,7 @@ pub(crate) fn tangents<N: Size>(
         gradients[at + (j * run.evaluations + e) * h + c] = u;
     }
     sync_cube();
-    parts::<N>(weights, own, near, x, sums, h, comptime!(Weight::new(&shape, Way::Back, shape.top, 1, cut)));
+    parts::<N>(weights, held, near, x, sums, h, comptime!(Weight::new(&shape, Way::Back, shape.top, 1, cut)));
     #[unroll]
     for i in 0..top {
         // Behind hidden layer l.
@@ -78,7 +78,7 @@ pub(crate) fn tangents<N: Size>(
             }
             added[comptime!(shape.output(l)) + c] = all;
         }
-        parts::<N>(weights, own, near, t, sums, width, comptime!(Weight::new(&shape, Way::Back, l, shape.channels, cut)));
+        parts::<N>(weights, held, near, t, sums, width, comptime!(Weight::new(&shape, Way::Back, l, shape.channels, cut)));
     }
     let before = comptime!(Sum::of(&shape, Way::Back, 0, shape.channels, cut));
     for place in range_stepped(unit, comptime!(shape.all()), units) {
@@ -91,7 +91,7 @@ pub(crate) fn tangents<N: Size>(
 #[cube]
 pub(crate) fn values<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     control: &SharedMemory<f32>,
     record: &SharedMemory<Vector<f32, N>>,
@@ -133,7 +133,7 @@ pub(crate) fn values<N: Size>(
         gradients[comptime!(shape.hidden_outputs()) * run.values + e * comptime!(shape.all()) + place] = z;
     }
     sync_cube();
-    parts::<N>(weights, own, near, x, sums, h, comptime!(Weight::new(&shape, Way::Back, shape.top, 1, cut)));
+    parts::<N>(weights, held, near, x, sums, h, comptime!(Weight::new(&shape, Way::Back, shape.top, 1, cut)));
     #[unroll]
     for i in 0..top {
         let l = comptime!(shape.top - 1 - i);
@@ -150,7 +150,7 @@ pub(crate) fn values<N: Size>(
             gradients[comptime!(shape.output(l)) * run.values + e * width + c] = back;
         }
         sync_cube();
-        parts::<N>(weights, own, near, x, sums, 0usize, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
+        parts::<N>(weights, held, near, x, sums, 0usize, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
     }
     let before = comptime!(of_values(&shape, 0, cut));
     for c in range_stepped(unit, h, units) {

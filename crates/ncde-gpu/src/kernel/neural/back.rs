@@ -28,7 +28,7 @@ pub(crate) fn back<N: Size>(
     schedule: &Array<f32>,
     places: &Array<u32>,
     gradient: &Array<f32>,
-    kept: &Array<Vector<f32, N>>,
+    records: &Array<Vector<f32, N>>,
     gradients: &mut Array<Vector<f32, N>>,
     carried: &mut Array<Vector<f32, N>>,
     d_coefficients: &mut Array<f32>,
@@ -44,8 +44,8 @@ pub(crate) fn back<N: Size>(
     let h = comptime!(shape.h());
     let hidden = comptime!(shape.hidden);
     let stages = comptime!(shape.stages);
-    let each = comptime!(shape.record().div_ceil(cut.units));
-    let is_ahead = comptime!(each <= AHEAD);
+    let per_unit = comptime!(shape.record().div_ceil(cut.units));
+    let is_ahead = comptime!(per_unit <= AHEAD);
     let mut record = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.record()));
     let mut x = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.widest().max(shape.all())));
     let mut t = SharedMemory::<Vector<f32, N>>::new(comptime!((shape.tangents() * shape.widest()).max(1)));
@@ -59,14 +59,14 @@ pub(crate) fn back<N: Size>(
     let mut control = SharedMemory::<f32>::new(comptime!(shape.channels * (shape.channels + 1)));
     let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
     let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Back).max(1)));
-    let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Back, cut).max(1)));
-    let mut next = Array::<Vector<f32, N>>::new(comptime!(each.min(AHEAD)));
+    let mut held = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Back, cut).max(1)));
+    let mut next = Array::<Vector<f32, N>>::new(comptime!(per_unit.min(AHEAD)));
     for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
         method[i] = schedule[i];
     }
     #[unroll]
     for l in 0..comptime!(shape.top + 1) {
-        hold::<N>(weights, &mut own, &mut near, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
+        hold::<N>(weights, &mut held, &mut near, comptime!(Weight::new(&shape, Way::Back, l, 1, cut)));
     }
     let from = series * comptime!(shape.h() + shape.biases());
     let is_last = run.first + run.count == run.steps;
@@ -85,7 +85,7 @@ pub(crate) fn back<N: Size>(
     sync_cube();
     let evaluations = run.count * stages;
     if is_ahead {
-        ahead::<N>(kept, &mut next, series * evaluations + evaluations - 1, shape, units);
+        ahead::<N>(records, &mut next, series * evaluations + evaluations - 1, shape, units);
     }
     for m in 0..run.count {
         let n = run.first + run.count - 1 - m;
@@ -102,17 +102,17 @@ pub(crate) fn back<N: Size>(
             let e = series * evaluations + (run.count - 1 - m) * stages + s;
             if is_ahead {
                 #[unroll]
-                for r in 0..each {
+                for r in 0..per_unit {
                     let at = unit + comptime!(r * cut.units);
                     if at < comptime!(shape.record()) {
                         record[at] = next[r];
                     }
                 }
-                // What is asked for behind the last one is not used.
-                ahead::<N>(kept, &mut next, max(e, 1) - 1, shape, units);
+                // The read after the last evaluation is not used.
+                ahead::<N>(records, &mut next, max(e, 1) - 1, shape, units);
             } else {
                 for at in range_stepped(unit, comptime!(shape.record()), units) {
-                    record[at] = kept[e * comptime!(shape.record()) + at];
+                    record[at] = records[e * comptime!(shape.record()) + at];
                 }
             }
             if dt != 0.0 {
@@ -128,7 +128,7 @@ pub(crate) fn back<N: Size>(
                 sync_cube();
                 if comptime!(shape.brackets) {
                     tangents::<N>(
-                        weights, &own, &near, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run,
+                        weights, &held, &near, &record, &g, &mut x, &mut t, &mut bent, &mut added, &mut sums, gradients, e, run,
                         shape, cut,
                     );
                 }
@@ -137,7 +137,7 @@ pub(crate) fn back<N: Size>(
                 }
                 let to = s * h;
                 values::<N>(
-                    weights, &own, &near, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, to,
+                    weights, &held, &near, &control, &record, &g, &mut x, &t, &added, &mut bias, &mut sums, &mut ys, to,
                     gradients, e, run, shape, cut,
                 );
             } else {
@@ -165,7 +165,7 @@ pub(crate) fn back<N: Size>(
 /// The numbers of a record that this unit brings to shared memory later.
 #[cube]
 fn ahead<N: Size>(
-    kept: &Array<Vector<f32, N>>,
+    records: &Array<Vector<f32, N>>,
     next: &mut Array<Vector<f32, N>>,
     e: usize,
     #[comptime] shape: Shape,
@@ -175,32 +175,26 @@ fn ahead<N: Size>(
     for r in 0..comptime!(shape.record().div_ceil(units)) {
         let at = UNIT_POS as usize + comptime!(r * units);
         if at < comptime!(shape.record()) {
-            next[r] = kept[e * comptime!(shape.record()) + at];
+            next[r] = records[e * comptime!(shape.record()) + at];
         }
     }
 }
 
 /// Gradients of an evaluation that was not made: zeros.
 #[cube]
-fn nothing<N: Size>(
-    gradients: &mut Array<Vector<f32, N>>,
-    e: usize,
-    run: &Run,
-    #[comptime] shape: Shape,
-    #[comptime] units: usize,
-) {
+fn nothing<N: Size>(out: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
     let unit = UNIT_POS as usize;
     let zero = Vector::<f32, N>::new(0.0);
     #[unroll]
     for l in 0..comptime!(shape.top + 1) {
         let width = comptime!(shape.outputs(l));
         for c in range_stepped(unit, width, units) {
-            gradients[comptime!(shape.output(l)) * run.values + e * width + c] = zero;
+            out[comptime!(shape.output(l)) * run.values + e * width + c] = zero;
         }
         let block = comptime!(shape.block(l));
         let at = comptime!(shape.biases()) * run.values + comptime!(shape.output(l)) * run.tangents;
         for place in range_stepped(unit, comptime!(shape.tangents() * shape.block(l)), units) {
-            gradients[at + (place / block * run.evaluations + e) * block + place % block] = zero;
+            out[at + (place / block * run.evaluations + e) * block + place % block] = zero;
         }
     }
 }

@@ -25,11 +25,11 @@ pub(crate) enum Purpose {
     Tape,
 }
 
-/// `F` at the values in `x`, to the place `to` of `out`. The inputs of layers and the record of evaluation `e` are written where they are asked for.
+/// `F` at the values in `x`, to the place `to` of `out`. The inputs of layers and the record of evaluation `e` are written if `purpose` is a tape.
 #[cube]
 pub(crate) fn evaluate<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     bias: &SharedMemory<Vector<f32, N>>,
     control: &SharedMemory<f32>,
@@ -41,7 +41,7 @@ pub(crate) fn evaluate<N: Size>(
     out: &mut SharedMemory<Vector<f32, N>>,
     to: usize,
     inputs: &mut Array<Vector<f32, N>>,
-    kept: &mut Array<Vector<f32, N>>,
+    records: &mut Array<Vector<f32, N>>,
     e: usize,
     run: &Run,
     #[comptime] shape: Shape,
@@ -57,7 +57,7 @@ pub(crate) fn evaluate<N: Size>(
     for l in 0..comptime!(shape.top) {
         let width = comptime!(shape.outputs(l));
         let weight = comptime!(Weight::new(&shape, Way::Forward, l, 1, cut));
-        parts::<N>(weights, own, near, x, sums, 0usize, weight);
+        parts::<N>(weights, held, near, x, sums, 0usize, weight);
         for c in range_stepped(unit, width, units) {
             let z = bias[comptime!(shape.output(l)) + c] + total::<N>(sums, c, comptime!(weight.sum));
             let value = values::<N>(z, comptime!(shape.function(l)));
@@ -67,18 +67,18 @@ pub(crate) fn evaluate<N: Size>(
             }
             if comptime!(taped) {
                 inputs[comptime!(shape.input(l + 1)) * run.values + e * width + c] = value;
-                kept[record + comptime!(shape.output(l)) + c] = z;
+                records[record + comptime!(shape.output(l)) + c] = z;
             }
         }
         sync_cube();
     }
     let weight = comptime!(Weight::new(&shape, Way::Forward, shape.top, 1, cut));
-    parts::<N>(weights, own, near, x, sums, 0usize, weight);
+    parts::<N>(weights, held, near, x, sums, 0usize, weight);
     for c in range_stepped(unit, comptime!(shape.all()), units) {
         let z = bias[comptime!(shape.output(shape.top)) + c] + total::<N>(sums, c, comptime!(weight.sum));
         let value = finish::<N>(z, comptime!(shape.last));
         if comptime!(taped) {
-            kept[record + comptime!(shape.f()) + c] = value;
+            records[record + comptime!(shape.f()) + c] = value;
         }
         if comptime!(shape.brackets) {
             f[c] = value;
@@ -88,7 +88,7 @@ pub(crate) fn evaluate<N: Size>(
     }
     sync_cube();
     if comptime!(shape.brackets) {
-        tangents::<N>(weights, own, near, control, t, f, slope, sums, inputs, kept, e, run, shape, cut, purpose);
+        tangents::<N>(weights, held, near, control, t, f, slope, sums, inputs, records, e, run, shape, cut, purpose);
     }
     for c in range_stepped(unit, h, units) {
         let mut all = f[c];
@@ -103,7 +103,7 @@ pub(crate) fn evaluate<N: Size>(
 #[cube]
 fn tangents<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     control: &SharedMemory<f32>,
     t: &mut SharedMemory<Vector<f32, N>>,
@@ -111,7 +111,7 @@ fn tangents<N: Size>(
     slope: &SharedMemory<Vector<f32, N>>,
     sums: &mut SharedMemory<Vector<f32, N>>,
     inputs: &mut Array<Vector<f32, N>>,
-    kept: &mut Array<Vector<f32, N>>,
+    records: &mut Array<Vector<f32, N>>,
     e: usize,
     run: &Run,
     #[comptime] shape: Shape,
@@ -143,7 +143,7 @@ fn tangents<N: Size>(
     for l in 0..comptime!(shape.top) {
         let width = comptime!(shape.outputs(l));
         let weight = comptime!(Weight::new(&shape, Way::Forward, l, shape.channels, cut));
-        parts::<N>(weights, own, near, t, sums, comptime!(shape.inputs(l)), weight);
+        parts::<N>(weights, held, near, t, sums, comptime!(shape.inputs(l)), weight);
         for place in range_stepped(unit, comptime!(channels * shape.outputs(l)), units) {
             let c = place % width;
             let u = total::<N>(sums, place, comptime!(weight.sum));
@@ -152,18 +152,18 @@ fn tangents<N: Size>(
             if comptime!(taped) {
                 let at = behind + comptime!(shape.input(l + 1)) * run.tangents;
                 inputs[at + (place / width * run.evaluations + e) * width + c] = tangent;
-                kept[record + comptime!(shape.u(l)) + place] = u;
+                records[record + comptime!(shape.u(l)) + place] = u;
             }
         }
         sync_cube();
     }
     let weight = comptime!(Weight::by_columns(&shape, cut));
-    parts::<N>(weights, own, near, t, sums, comptime!(shape.inputs(shape.top)), weight);
+    parts::<N>(weights, held, near, t, sums, comptime!(shape.inputs(shape.top)), weight);
     for place in range_stepped(unit, comptime!(shape.all()), units) {
         let v = total::<N>(sums, place, comptime!(weight.sum));
         let value = f[place];
         if comptime!(taped) {
-            kept[record + comptime!(shape.v()) + place] = v;
+            records[record + comptime!(shape.v()) + place] = v;
         }
         f[place] = Vector::<f32, N>::new(control[place / h]) * value + finish_slope::<N>(value, comptime!(shape.last)) * v;
     }

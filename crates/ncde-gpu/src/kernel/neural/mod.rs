@@ -34,7 +34,7 @@ pub(crate) struct Run {
     /// Steps of the slab.
     pub(crate) count: usize,
     /// Steps of a cube, where a series has several.
-    pub(crate) each: usize,
+    pub(crate) per_cube: usize,
     /// Evaluations of the slab.
     pub(crate) evaluations: usize,
     /// Rows of its sections.

@@ -75,14 +75,14 @@ impl Weight {
         (self.cut.units / self.sum.tasks()).max(1)
     }
 
-    /// Steps that are asked for before anything is computed.
+    /// Steps that are read before anything is computed.
     fn early(&self) -> usize {
-        DEEP.min(self.sum.each - self.hold.registers - self.hold.near)
+        DEEP.min(self.sum.per_piece - self.hold.registers - self.hold.near)
     }
 
     /// Whether the last piece has fewer steps than the others.
     fn is_ragged(&self) -> bool {
-        !self.sum.steps.is_multiple_of(self.sum.each)
+        !self.sum.steps.is_multiple_of(self.sum.per_piece)
     }
 }
 
@@ -107,13 +107,13 @@ fn rows<N: Size>(
     k: usize,
     #[comptime] of: Weight,
 ) {
-    let mut own = k;
+    let mut step = k;
     if comptime!(of.is_ragged()) {
-        own = min(k, comptime!(of.sum.steps - 1).runtime());
+        step = min(k, comptime!(of.sum.steps - 1).runtime());
     }
     #[unroll]
     for q in 0..4usize {
-        to[first + q] = weights[column + (own * 4 + q) * comptime!(of.row())];
+        to[first + q] = weights[column + (step * 4 + q) * comptime!(of.row())];
     }
 }
 
@@ -121,7 +121,7 @@ fn rows<N: Size>(
 #[cube]
 pub(crate) fn hold<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &mut Array<Vector<f32, N>>,
+    held: &mut Array<Vector<f32, N>>,
     near: &mut SharedMemory<Vector<f32, N>>,
     #[comptime] of: Weight,
 ) {
@@ -130,10 +130,10 @@ pub(crate) fn hold<N: Size>(
     if comptime!(of.hold.registers + of.hold.near > 0) {
         if (UNIT_POS as usize) < comptime!(of.sum.tasks() * of.alike()) {
             let column = column(task % comptime!(of.sum.lanes), of);
-            let begin = task / comptime!(of.sum.lanes) * comptime!(of.sum.each);
+            let begin = task / comptime!(of.sum.lanes) * comptime!(of.sum.per_piece);
             #[unroll]
             for i in 0..comptime!(of.hold.registers) {
-                rows::<N>(weights, own, comptime!(of.hold.register + 4 * i), column, begin + i, of);
+                rows::<N>(weights, held, comptime!(of.hold.register + 4 * i), column, begin + i, of);
             }
             for i in 0..comptime!(of.hold.near) {
                 let mut four = Array::<Vector<f32, N>>::new(4usize);
@@ -151,7 +151,7 @@ pub(crate) fn hold<N: Size>(
 #[cube]
 pub(crate) fn parts<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     x: &SharedMemory<Vector<f32, N>>,
     out: &mut SharedMemory<Vector<f32, N>>,
@@ -163,24 +163,24 @@ pub(crate) fn parts<N: Size>(
     if comptime!(of.sum.tasks() <= of.cut.units) {
         if comptime!(of.sum.vectors > VECTORS && of.alike() > 1) {
             if unit < comptime!(of.sum.tasks() * of.alike()) {
-                task::<N>(weights, own, near, x, out, unit % tasks, unit / tasks, stride, of);
+                task::<N>(weights, held, near, x, out, unit % tasks, unit / tasks, stride, of);
             }
         } else if unit < tasks {
-            task::<N>(weights, own, near, x, out, unit, 0usize, stride, of);
+            task::<N>(weights, held, near, x, out, unit, 0usize, stride, of);
         }
     } else {
         for i in range_stepped(unit, tasks, comptime!(of.cut.units)) {
-            task::<N>(weights, own, near, x, out, i, 0usize, stride, of);
+            task::<N>(weights, held, near, x, out, i, 0usize, stride, of);
         }
     }
     sync_cube();
 }
 
-/// The part of one unit, a few vectors at a time; of many those from group `share` on that are its own.
+/// The part of one unit, a few vectors at a time; of many those from group `share` on that are its held.
 #[cube]
 fn task<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     x: &SharedMemory<Vector<f32, N>>,
     out: &mut SharedMemory<Vector<f32, N>>,
@@ -192,12 +192,12 @@ fn task<N: Size>(
     let lane = unit % comptime!(of.sum.lanes);
     let split = unit / comptime!(of.sum.lanes);
     let column = column(lane, of);
-    let begin = split * comptime!(of.sum.each);
+    let begin = split * comptime!(of.sum.per_piece);
     let mut vector = begin;
     if comptime!(of.blocks != Blocks::Whole) {
         vector = lane / comptime!(of.width()) * stride + begin;
     }
-    // The first steps that are not held are asked for before anything is computed, and used last.
+    // The first steps that are not held are read before anything is computed, and used last.
     let early = comptime!(of.early());
     let mut late = Array::<Vector<f32, N>>::new(comptime!((4 * of.early()).max(1)));
     #[unroll]
@@ -205,12 +205,12 @@ fn task<N: Size>(
         rows::<N>(weights, &mut late, comptime!(4 * s), column, begin + comptime!(of.hold.registers + of.hold.near + s), of);
     }
     if comptime!(of.sum.vectors <= VECTORS) {
-        group::<N>(weights, own, near, x, out, &late, (unit, column), (vector, 0usize), stride, of);
+        group::<N>(weights, held, near, x, out, &late, (unit, column), (vector, 0usize), stride, of);
     } else {
         for g in range_stepped(share, comptime!(of.sum.vectors.div_ceil(VECTORS)), comptime!(of.alike())) {
             // The last group is a whole one, too: what it shares with the one before comes out the same twice.
             let first = min(g * VECTORS, comptime!(of.sum.vectors - VECTORS).runtime());
-            group::<N>(weights, own, near, x, out, &late, (unit, column), (vector + first * stride, first), stride, of);
+            group::<N>(weights, held, near, x, out, &late, (unit, column), (vector + first * stride, first), stride, of);
         }
     }
 }
@@ -219,7 +219,7 @@ fn task<N: Size>(
 #[cube]
 fn group<N: Size>(
     weights: &Array<Vector<f32, N>>,
-    own: &Array<Vector<f32, N>>,
+    held: &Array<Vector<f32, N>>,
     near: &SharedMemory<Vector<f32, N>>,
     x: &SharedMemory<Vector<f32, N>>,
     out: &mut SharedMemory<Vector<f32, N>>,
@@ -235,11 +235,11 @@ fn group<N: Size>(
     let first = vectors.1;
     let lane = unit % comptime!(of.sum.lanes);
     let split = unit / comptime!(of.sum.lanes);
-    let begin = split * comptime!(of.sum.each);
+    let begin = split * comptime!(of.sum.per_piece);
     let left = comptime!(of.sum.steps).runtime() - begin;
     let registers = comptime!(of.hold.registers);
     let near_to = comptime!(of.hold.registers + of.hold.near);
-    let each = comptime!(of.sum.each);
+    let per_piece = comptime!(of.sum.per_piece);
     let early = comptime!(of.early());
     let count = comptime!(VECTORS.min(of.sum.vectors));
     let mut sums = Array::<Vector<f32, N>>::new(count);
@@ -249,7 +249,7 @@ fn group<N: Size>(
     }
     #[unroll]
     for i in 0..registers {
-        multiply::<N>(own, comptime!(of.hold.register + 4 * i), x, &mut sums, from, i.runtime(), left, stride, count, of);
+        multiply::<N>(held, comptime!(of.hold.register + 4 * i), x, &mut sums, from, i.runtime(), left, stride, count, of);
     }
     #[unroll(near_to - registers <= UNROLLED)]
     for i in registers..near_to {
@@ -264,14 +264,14 @@ fn group<N: Size>(
     for s in 0..early {
         multiply::<N>(late, comptime!(4 * s), x, &mut sums, from, comptime!(near_to + s).runtime(), left, stride, count, of);
     }
-    let turns = comptime!((each - near_to - early) / DEEP);
+    let turns = comptime!((per_piece - near_to - early) / DEEP);
     #[unroll(turns <= UNROLLED)]
     for turn in 0..turns {
         let i = turn * DEEP + comptime!(near_to + early);
         deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, DEEP, of);
     }
-    if comptime!((each - near_to - early) % DEEP > 0) {
-        let i = comptime!(each - 1).runtime();
+    if comptime!((per_piece - near_to - early) % DEEP > 0) {
+        let i = comptime!(per_piece - 1).runtime();
         deep::<N>(weights, x, &mut sums, column, begin, from, i, left, stride, count, 1usize, of);
     }
     #[unroll]

@@ -15,7 +15,7 @@ use crate::kernel::unit::{cube_number, unit_below};
 use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
-/// Cubes: one for each series, or for each series and each `run.each` steps of a slab.
+/// Cubes: one for each series, or for each series and each `run.per_cube` steps of a slab.
 ///
 /// `schedule` holds `a`, `b` and the lengths of steps; `states` are written, or read where stages are computed again.
 #[cube(launch_unchecked)]
@@ -27,7 +27,7 @@ pub(crate) fn walk<N: Size>(
     initial: &Array<f32>,
     states: &mut Array<f32>,
     inputs: &mut Array<Vector<f32, N>>,
-    kept: &mut Array<Vector<f32, N>>,
+    records: &mut Array<Vector<f32, N>>,
     run: &Run,
     #[comptime] shape: Shape,
     #[comptime] cut: Cut,
@@ -37,10 +37,10 @@ pub(crate) fn walk<N: Size>(
     let taped = comptime!(purpose == Purpose::Tape);
     let (mut series, mut begin, mut end) = (cube, run.first, run.steps);
     if comptime!(taped) {
-        let pieces = (run.count + run.each - 1) / run.each;
+        let pieces = (run.count + run.per_cube - 1) / run.per_cube;
         series = cube / pieces;
-        begin = run.first + cube % pieces * run.each;
-        end = min(begin + run.each, run.first + run.count);
+        begin = run.first + cube % pieces * run.per_cube;
+        end = min(begin + run.per_cube, run.first + run.count);
     }
     if series >= run.batch {
         terminate!();
@@ -60,7 +60,7 @@ pub(crate) fn walk<N: Size>(
     let mut control = SharedMemory::<f32>::new(comptime!(shape.channels * (shape.channels + 1)));
     let mut bias = SharedMemory::<Vector<f32, N>>::new(comptime!(shape.biases()));
     let mut near = SharedMemory::<Vector<f32, N>>::new(comptime!(cut.near(Way::Forward).max(1)));
-    let mut own = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Forward, cut).max(1)));
+    let mut held = Array::<Vector<f32, N>>::new(comptime!(Hold::registers(&shape, Way::Forward, cut).max(1)));
     let mut method = SharedMemory::<f32>::new(comptime!(shape.stages * (shape.stages + 1)));
     for i in range_stepped(unit, comptime!(shape.stages * (shape.stages + 1)), units) {
         method[i] = schedule[i];
@@ -70,7 +70,7 @@ pub(crate) fn walk<N: Size>(
     }
     #[unroll]
     for l in 0..comptime!(shape.top + 1) {
-        hold::<N>(weights, &mut own, &mut near, comptime!(Weight::new(&shape, Way::Forward, l, 1, cut)));
+        hold::<N>(weights, &mut held, &mut near, comptime!(Weight::new(&shape, Way::Forward, l, 1, cut)));
     }
     for c in range_stepped(unit, h, units) {
         state[c] = read::<N>(initial, series * hidden, c, hidden);
@@ -105,8 +105,8 @@ pub(crate) fn walk<N: Size>(
                 sync_cube();
                 let to = s * h;
                 evaluate::<N>(
-                    weights, &own, &near, &bias, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, to, inputs,
-                    kept, e, run, shape, cut, purpose,
+                    weights, &held, &near, &bias, &control, &mut x, &mut t, &mut f, &mut slope, &mut sums, &mut k, to, inputs,
+                    records, e, run, shape, cut, purpose,
                 );
             }
             if comptime!(!taped) {

@@ -61,21 +61,18 @@ fn fill<N: Size>(
 ) {
     sync_cube();
     let all = comptime!(fours(of));
-    for turn in 0..comptime!(all.div_ceil(STEPS)) {
-        let e = turn * STEPS + UNIT_POS as usize;
-        if e < all {
-            let k = e / comptime!(span(of)) % comptime!(of.matrices);
-            let line = line + e / comptime!(span(of) * of.matrices);
-            let i = first + e % comptime!(span(of)) * 4;
-            let mut four = Vector::<f32, N>::new(0.0);
-            #[unroll]
-            for c in 0..4usize {
-                if i + c < comptime!(of.hidden) && line < comptime!(of.hidden) {
-                    four[c] = dictionary[(k * comptime!(of.hidden) + line) * comptime!(of.hidden) + i + c];
-                }
+    for e in range_stepped(UNIT_POS as usize, all, STEPS) {
+        let k = e / comptime!(span(of)) % comptime!(of.matrices);
+        let line = line + e / comptime!(span(of) * of.matrices);
+        let i = first + e % comptime!(span(of)) * 4;
+        let mut four = Vector::<f32, N>::new(0.0);
+        #[unroll]
+        for c in 0..4usize {
+            if i + c < comptime!(of.hidden) && line < comptime!(of.hidden) {
+                four[c] = dictionary[(k * comptime!(of.hidden) + line) * comptime!(of.hidden) + i + c];
             }
-            tile[e] = four;
         }
+        tile[e] = four;
     }
     sync_cube();
 }
@@ -111,14 +108,14 @@ fn mix<N: Size>(
 
 /// The weights of a step.
 #[cube]
-fn own_weights(weights: &Array<f32>, step: usize, steps: usize, s: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
+fn load_weights(weights: &Array<f32>, step: usize, steps: usize, s: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
     #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
         s[k] = weights[k * steps + step];
     }
 }
 
-/// Where lines have their entry, `[rows, H]`, and if asked for their largest number, `[H, steps]`. Of equal entries the first is chosen.
+/// The argmax index of each line, `[rows, H]`, and with `keep_tops` the largest number, `[H, steps]`. Of equal entries the first is chosen.
 ///
 /// Cubes: `[groups of lines, steps / 128]`.
 #[cube(launch_unchecked)]
@@ -129,21 +126,21 @@ pub(crate) fn choose<N: Size>(
     at: &mut Array<u32>,
     tops: &mut Array<f32>,
     steps: usize,
-    each: usize,
+    lines_per_group: usize,
     #[comptime] of: PermutationDiagonal,
-    #[comptime] keep: bool,
+    #[comptime] keep_tops: bool,
 ) {
     let cube = cube_number();
     let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
-    let first = cube / tiles * each;
-    let end = min(first + each, comptime!(of.hidden));
+    let first = cube / tiles * lines_per_group;
+    let end = min(first + lines_per_group, comptime!(of.hidden));
     let step = cube % tiles * STEPS + UNIT_POS as usize;
     let is_there = step < steps;
     let step = min(step, steps - 1);
     let row = places[step] as usize;
     let lines = comptime!(together(of));
     let mut s = Array::<f32>::new(comptime!(of.matrices));
-    own_weights(weights, step, steps, &mut s, of);
+    load_weights(weights, step, steps, &mut s, of);
     let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(fours(of)));
     let mut best = Array::<f32>::new(lines);
     let mut place = Array::<u32>::new(lines);
@@ -171,7 +168,7 @@ pub(crate) fn choose<N: Size>(
         for l in 0..lines {
             if is_there && line + l < end {
                 at[row * comptime!(of.hidden) + line + l] = place[l];
-                if comptime!(keep) {
+                if comptime!(keep_tops) {
                     tops[(line + l) * steps + step] = best[l];
                 }
             }
@@ -181,19 +178,19 @@ pub(crate) fn choose<N: Size>(
 
 /// Four numbers of `e`, and zeros beyond them: the real parts, then the imaginary parts.
 #[cube]
-fn four_of(kept: &Array<f32>, i: usize, step: usize, steps: usize, out: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
+fn four_of(vectors: &Array<f32>, i: usize, step: usize, steps: usize, out: &mut Array<f32>, #[comptime] of: PermutationDiagonal) {
     #[unroll]
     for c in 0..comptime!(4 * of.parts()) {
         let part = comptime!(c / 4 * of.hidden);
         let mut e = f32::new(0.0);
         if i + comptime!(c % 4) < comptime!(of.hidden) {
-            e = kept[(part + i + comptime!(c % 4)) * steps + step];
+            e = vectors[(part + i + comptime!(c % 4)) * steps + step];
         }
         out[c] = e;
     }
 }
 
-/// What makes `dM` of each line: the logarithm of the sum of its exponentials and the mean of `e`, `[1 + parts, H, steps]`; and the part of a group of lines of `ds`, `[groups, K, steps]`. `kept` are `e` and `l`,
+/// What makes `dM` of each line: the logarithm of the sum of its exponentials and the mean of `e`, `[1 + parts, H, steps]`; and the part of a group of lines of `ds`, `[groups, K, steps]`. `vectors` are `e` and `l`,
 /// `[2 width, steps]`.
 ///
 /// Cubes: `[groups of lines, steps / 128]`.
@@ -202,18 +199,18 @@ pub(crate) fn soften<N: Size>(
     weights: &Array<f32>,
     dictionary: &Array<f32>,
     tops: &Array<f32>,
-    kept: &Array<f32>,
+    vectors: &Array<f32>,
     stats: &mut Array<f32>,
     d_weights: &mut Array<f32>,
     steps: usize,
-    each: usize,
+    lines_per_group: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
     let cube = cube_number();
     let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
     let group = cube / tiles;
-    let first = group * each;
-    let end = min(first + each, comptime!(of.hidden));
+    let first = group * lines_per_group;
+    let end = min(first + lines_per_group, comptime!(of.hidden));
     let step = cube % tiles * STEPS + UNIT_POS as usize;
     let is_there = step < steps && first < comptime!(of.hidden);
     let step = min(step, steps - 1);
@@ -222,7 +219,7 @@ pub(crate) fn soften<N: Size>(
     let imaginary = comptime!(of.hidden) * steps;
     let mut s = Array::<f32>::new(comptime!(of.matrices));
     let mut ds = Array::<f32>::new(comptime!(of.matrices));
-    own_weights(weights, step, steps, &mut s, of);
+    load_weights(weights, step, steps, &mut s, of);
     #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
         ds[k] = f32::new(0.0);
@@ -233,11 +230,11 @@ pub(crate) fn soften<N: Size>(
     let mut top = Array::<f32>::new(lines);
     let mut sum = Array::<f32>::new(lines);
     let mut mean = Array::<f32>::new(comptime!(lines * of.parts()));
-    let mut own = Array::<f32>::new(comptime!(lines * of.parts()));
+    let mut factor = Array::<f32>::new(comptime!(lines * of.parts()));
     let mut e_0 = Array::<f32>::new(comptime!(of.parts()));
-    e_0[0] = kept[step];
+    e_0[0] = vectors[step];
     if comptime!(complex) {
-        e_0[1] = kept[imaginary + step];
+        e_0[1] = vectors[imaginary + step];
     }
     for turn_of_lines in 0..(max(end, first) - first + comptime!(lines - 1)) / lines {
         let line = first + turn_of_lines * lines;
@@ -255,7 +252,7 @@ pub(crate) fn soften<N: Size>(
             fill(dictionary, &mut tile, line, from, of);
             for four in 0..comptime!(span(of)) {
                 let i = from + four * 4;
-                four_of(kept, i, step, steps, &mut e, of);
+                four_of(vectors, i, step, steps, &mut e, of);
                 #[unroll]
                 for l in 0..lines {
                     let mixed = mix(&tile, &s, l, four, of);
@@ -281,10 +278,10 @@ pub(crate) fn soften<N: Size>(
             for part in 0..comptime!(of.parts()) {
                 let place = comptime!(part * lines + l);
                 mean[place] = e_0[part] + mean[place] / sum[l];
-                own[place] = kept[comptime!(of.width()) * steps + part * imaginary + at];
+                factor[place] = vectors[comptime!(of.width()) * steps + part * imaginary + at];
                 // A line beyond the last has no part in `ds`.
                 if line + l >= end {
-                    own[place] = f32::new(0.0);
+                    factor[place] = f32::new(0.0);
                 }
             }
             if is_there && line + l < end {
@@ -302,7 +299,7 @@ pub(crate) fn soften<N: Size>(
             }
             for four in 0..comptime!(span(of)) {
                 let i = from + four * 4;
-                four_of(kept, i, step, steps, &mut e, of);
+                four_of(vectors, i, step, steps, &mut e, of);
                 #[unroll]
                 for l in 0..lines {
                     let mixed = mix(&tile, &s, l, four, of);
@@ -311,9 +308,9 @@ pub(crate) fn soften<N: Size>(
                     for c in 0..4usize {
                         dm[c] = f32::new(0.0);
                         if i + c < comptime!(of.hidden) {
-                            let mut slope = own[l] * (e[c] - mean[l]);
+                            let mut slope = factor[l] * (e[c] - mean[l]);
                             if comptime!(complex) {
-                                slope += own[comptime!(lines + l)] * (e[comptime!(4 + c)] - mean[comptime!(lines + l)]);
+                                slope += factor[comptime!(lines + l)] * (e[comptime!(4 + c)] - mean[comptime!(lines + l)]);
                             }
                             dm[c] = f32::exp(mixed[c] - top[l]) * slope;
                         }

@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `choice` | scores to weights, and back |
-//! | `lines` | where lines have their entry; what the soft-max of lines needs in reverse, and gradients of weights: a step a unit |
+//! | `lines` | the argmax index of each line; what the soft-max of lines needs in reverse, and gradients of weights: a step a unit |
 //! | `entries` | the gradient of the dictionary: an entry a unit |
 //! | `diagonal` | `D` from its numbers, and back |
 //! | `walk` | states forwards, their gradients back, a series a cube |
@@ -15,7 +15,7 @@
 //! | --- | --- |
 //! | control and its gradient | `[batch, length, columns]`: scores, numbers of the diagonal, input |
 //! | states, their gradient | `[batch, length, width]` |
-//! | where lines have their entry | `[batch, length, H]` |
+//! | argmax index of each line | `[batch, length, H]` |
 //! | `e` and `l` | `[batch, length, 2, width]`: of columns `g` and `D h`, of rows `h` and `D^H g` |
 
 pub(crate) mod choice;

@@ -18,12 +18,12 @@ use crate::permutation::{OneHot, PermutationDiagonal};
 /// The states of this unit to an array, `at` being that of state 0.
 #[cube]
 fn put(x: &Array<f32>, out: &mut Array<f32>, at: usize, #[comptime] of: PermutationDiagonal, #[comptime] units: usize) {
-    let each = comptime!(of.hidden.div_ceil(units));
+    let per_unit = comptime!(of.hidden.div_ceil(units));
     #[unroll]
-    for e in 0..comptime!(each * of.parts()) {
-        let j = UNIT_POS as usize + comptime!(e % each * units);
+    for e in 0..comptime!(per_unit * of.parts()) {
+        let j = UNIT_POS as usize + comptime!(e % per_unit * units);
         if j < comptime!(of.hidden) {
-            out[at + comptime!(e / each * of.hidden) + j] = x[e];
+            out[at + comptime!(e / per_unit * of.hidden) + j] = x[e];
         }
     }
 }
@@ -39,15 +39,15 @@ fn receive(
     #[comptime] of: PermutationDiagonal,
     #[comptime] units: usize,
 ) {
-    let each = comptime!(of.hidden.div_ceil(units));
+    let per_unit = comptime!(of.hidden.div_ceil(units));
     for i in 0..comptime!(of.hidden) {
         let j = target[turn + i] as usize;
         #[unroll]
-        for e in 0..each {
+        for e in 0..per_unit {
             if j == UNIT_POS as usize + comptime!(e * units) {
                 x[e] += sent[half + i];
                 if comptime!(of.parts() == 2) {
-                    x[each + e] += sent[half + comptime!(of.hidden) + i];
+                    x[per_unit + e] += sent[half + comptime!(of.hidden) + i];
                 }
             }
         }
@@ -71,20 +71,20 @@ pub(crate) fn states(
 ) {
     let series = cube_below(batch);
     let unit = UNIT_POS as usize;
-    let each = comptime!(of.hidden.div_ceil(units));
+    let per_unit = comptime!(of.hidden.div_ceil(units));
     let complex = comptime!(of.parts() == 2);
     let hidden = comptime!(of.hidden);
     let width = comptime!(of.width());
-    let mut h = Array::<f32>::new(comptime!(each * of.parts()));
+    let mut h = Array::<f32>::new(comptime!(per_unit * of.parts()));
     let sends = comptime!(of.one_hot == OneHot::Columns);
     // What is sent, and where to; or states that are fetched.
     let mut u = SharedMemory::<f32>::new(comptime!(2 * width));
     let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
     #[unroll]
-    for e in 0..comptime!(each * of.parts()) {
-        let j = unit + comptime!(e % each * units);
+    for e in 0..comptime!(per_unit * of.parts()) {
+        let j = unit + comptime!(e % per_unit * units);
         if j < hidden {
-            h[e] = initial[series * width + comptime!(e / each * of.hidden) + j];
+            h[e] = initial[series * width + comptime!(e / per_unit * of.hidden) + j];
         }
     }
     let steps = lengths[series] as usize;
@@ -96,14 +96,14 @@ pub(crate) fn states(
             let half = t % 2 * width;
             let turn = t % 2 * hidden;
             #[unroll]
-            for e in 0..each {
+            for e in 0..per_unit {
                 let j = unit + comptime!(e * units);
                 if j < hidden {
                     if comptime!(sends) {
                         let d = entry(control, from, j, dt, of);
                         if comptime!(complex) {
-                            u[half + j] = d.0 * h[e] - d.1 * h[each + e];
-                            u[half + hidden + j] = d.0 * h[each + e] + d.1 * h[e];
+                            u[half + j] = d.0 * h[e] - d.1 * h[per_unit + e];
+                            u[half + hidden + j] = d.0 * h[per_unit + e] + d.1 * h[e];
                         } else {
                             u[half + j] = d.0 * h[e];
                         }
@@ -111,7 +111,7 @@ pub(crate) fn states(
                     } else {
                         u[half + j] = h[e];
                         if comptime!(complex) {
-                            u[half + hidden + j] = h[each + e];
+                            u[half + hidden + j] = h[per_unit + e];
                         }
                     }
                     let mut re = f32::new(0.0);
@@ -125,7 +125,7 @@ pub(crate) fn states(
                     }
                     h[e] = re;
                     if comptime!(complex) {
-                        h[each + e] = im;
+                        h[per_unit + e] = im;
                     }
                 }
             }
@@ -134,14 +134,14 @@ pub(crate) fn states(
                 receive(&u, half, &target, turn, &mut h, of, units);
             } else {
                 #[unroll]
-                for e in 0..each {
+                for e in 0..per_unit {
                     let j = unit + comptime!(e * units);
                     if j < hidden {
                         let d = entry(control, from, j, dt, of);
                         let i = half + at[row * hidden + j] as usize;
                         if comptime!(complex) {
                             h[e] += d.0 * u[i] - d.1 * u[i + hidden];
-                            h[each + e] += d.0 * u[i + hidden] + d.1 * u[i];
+                            h[per_unit + e] += d.0 * u[i + hidden] + d.1 * u[i];
                         } else {
                             h[e] += d.0 * u[i];
                         }
@@ -161,7 +161,7 @@ pub(crate) fn adjoints(
     spans: &Array<f32>,
     lengths: &Array<u32>,
     gradient: &Array<f32>,
-    kept: &mut Array<f32>,
+    vectors: &mut Array<f32>,
     d_initial: &mut Array<f32>,
     batch: usize,
     length: usize,
@@ -171,31 +171,28 @@ pub(crate) fn adjoints(
 ) {
     let series = cube_below(batch);
     let unit = UNIT_POS as usize;
-    let each = comptime!(of.hidden.div_ceil(units));
+    let per_unit = comptime!(of.hidden.div_ceil(units));
     let complex = comptime!(of.parts() == 2);
     let hidden = comptime!(of.hidden);
     let width = comptime!(of.width());
     // What comes from the steps behind.
-    let mut r = Array::<f32>::new(comptime!(each * of.parts()));
+    let mut r = Array::<f32>::new(comptime!(per_unit * of.parts()));
     let sends = comptime!(of.one_hot == OneHot::Rows);
     // Gradients that are fetched; or what is sent, and where to.
     let mut g = SharedMemory::<f32>::new(comptime!(2 * width));
     let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
-    fill(&mut r, f32::new(0.0), comptime!(each * of.parts()));
+    fill(&mut r, f32::new(0.0), comptime!(per_unit * of.parts()));
     let steps = lengths[series] as usize;
     for t in steps..length {
         let row = series * length + t;
         #[unroll]
-        for e in 0..each {
-            let j = unit + comptime!(e * units);
+        for e in 0..comptime!(per_unit * of.parts()) {
+            let j = unit + comptime!(e % per_unit * units);
             if j < hidden {
                 // What is repeated past the end of a series is its last state.
-                r[e] += gradient[row * width + j];
-                kept[row * comptime!(2 * width) + j] = f32::new(0.0);
-                if comptime!(complex) {
-                    r[each + e] += gradient[row * width + hidden + j];
-                    kept[row * comptime!(2 * width) + hidden + j] = f32::new(0.0);
-                }
+                let within = comptime!(e / per_unit * of.hidden) + j;
+                r[e] += gradient[row * width + within];
+                vectors[row * comptime!(2 * width) + within] = f32::new(0.0);
             }
         }
     }
@@ -207,22 +204,22 @@ pub(crate) fn adjoints(
         let half = t % 2 * width;
         let turn = t % 2 * hidden;
         #[unroll]
-        for e in 0..each {
+        for e in 0..per_unit {
             let j = unit + comptime!(e * units);
             if j < hidden {
                 let re = gradient[row * width + j] + r[e];
                 let mut im = f32::new(0.0);
-                kept[row * comptime!(2 * width) + j] = re;
+                vectors[row * comptime!(2 * width) + j] = re;
                 if comptime!(complex) {
-                    im = gradient[row * width + hidden + j] + r[each + e];
-                    kept[row * comptime!(2 * width) + hidden + j] = im;
+                    im = gradient[row * width + hidden + j] + r[per_unit + e];
+                    vectors[row * comptime!(2 * width) + hidden + j] = im;
                 }
                 if comptime!(sends) {
                     let d = entry(control, from, j, dt, of);
                     if comptime!(complex) {
                         g[half + j] = re * d.0 + im * d.1;
                         g[half + hidden + j] = im * d.0 - re * d.1;
-                        r[each + e] = f32::new(0.0);
+                        r[per_unit + e] = f32::new(0.0);
                     } else {
                         g[half + j] = re * d.0;
                     }
@@ -241,14 +238,14 @@ pub(crate) fn adjoints(
             receive(&g, half, &target, turn, &mut r, of, units);
         } else {
             #[unroll]
-            for e in 0..each {
+            for e in 0..per_unit {
                 let j = unit + comptime!(e * units);
                 if j < hidden {
                     let d = entry(control, from, j, dt, of);
                     let i = half + at[row * hidden + j] as usize;
                     if comptime!(complex) {
                         r[e] = g[i] * d.0 + g[i + hidden] * d.1;
-                        r[each + e] = g[i + hidden] * d.0 - g[i] * d.1;
+                        r[per_unit + e] = g[i + hidden] * d.0 - g[i] * d.1;
                     } else {
                         r[e] = g[i] * d.0;
                     }
@@ -268,7 +265,7 @@ pub(crate) fn slopes(
     lengths: &Array<u32>,
     initial: &Array<f32>,
     states: &Array<f32>,
-    kept: &mut Array<f32>,
+    vectors: &mut Array<f32>,
     d_control: &mut Array<f32>,
     length: usize,
     all: usize,
@@ -286,13 +283,13 @@ pub(crate) fn slopes(
     let (series, t) = (row / length, row % length);
     let from = row * comptime!(of.columns());
     let g = row * comptime!(2 * width);
-    let own = g + j;
-    let l = own + width;
+    let g_j = g + j;
+    let l = g_j + width;
     if comptime!(of.input) {
         let b = from + comptime!(of.columns() - width) + j;
-        d_control[b] = kept[own];
+        d_control[b] = vectors[g_j];
         if comptime!(complex) {
-            d_control[b + hidden] = kept[own + hidden];
+            d_control[b + hidden] = vectors[g_j + hidden];
         }
     }
     if t < lengths[series] as usize {
@@ -303,28 +300,28 @@ pub(crate) fn slopes(
         if comptime!(of.one_hot == OneHot::Columns) {
             let i = g + entry_of;
             if comptime!(complex) {
-                kept[l] = d.0 * x - d.1 * y;
-                kept[l + hidden] = d.0 * y + d.1 * x;
-                let (re, im) = (kept[i], kept[i + hidden]);
+                vectors[l] = d.0 * x - d.1 * y;
+                vectors[l + hidden] = d.0 * y + d.1 * x;
+                let (re, im) = (vectors[i], vectors[i + hidden]);
                 entry_back(control, d_control, from, j, dt, d, (re * x + im * y, im * x - re * y), of);
             } else {
-                kept[l] = d.0 * x;
-                entry_back(control, d_control, from, j, dt, d, (kept[i] * x, y), of);
+                vectors[l] = d.0 * x;
+                entry_back(control, d_control, from, j, dt, d, (vectors[i] * x, y), of);
             }
         } else {
             let (u, v) = before(initial, states, row, entry_of, length, of);
-            let re = kept[own];
+            let re = vectors[g_j];
             if comptime!(complex) {
-                let im = kept[own + hidden];
-                kept[l] = d.0 * re + d.1 * im;
-                kept[l + hidden] = d.0 * im - d.1 * re;
-                kept[own + hidden] = y;
+                let im = vectors[g_j + hidden];
+                vectors[l] = d.0 * re + d.1 * im;
+                vectors[l + hidden] = d.0 * im - d.1 * re;
+                vectors[g_j + hidden] = y;
                 entry_back(control, d_control, from, j, dt, d, (re * u + im * v, im * u - re * v), of);
             } else {
-                kept[l] = d.0 * re;
+                vectors[l] = d.0 * re;
                 entry_back(control, d_control, from, j, dt, d, (re * u, v), of);
             }
-            kept[own] = x;
+            vectors[g_j] = x;
         }
     } else {
         let scores = (comptime!(of.matrices + of.hidden - 1) - j) / hidden;

@@ -1,4 +1,4 @@
-//! `y_i = kept x_i` where number `i` of a stream is not below a threshold, else 0.
+//! `y_i = scale x_i` where number `i` of a stream is not below a threshold, else 0.
 //!
 //! ```text
 //! bits(i) = m(key + (i + 1) 0x9e3779b97f4a7c15),   m the mixing function of splitmix64
@@ -53,13 +53,13 @@ pub(crate) fn dropout(
     key_high: u32,
     threshold_low: u32,
     threshold_high: u32,
-    kept: f32,
+    scale: f32,
     units: usize,
 ) {
     let unit = unit_below(units);
     let mut value = f32::new(0.0);
     if stays(unit, key_low, key_high, threshold_low, threshold_high) {
-        value = x[unit] * kept;
+        value = x[unit] * scale;
     }
     y[unit] = value;
 }

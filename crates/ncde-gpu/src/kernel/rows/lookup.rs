@@ -14,11 +14,11 @@ pub(crate) const TOKENS: usize = 64;
 pub(crate) fn lookup(tokens: &Array<f32>, table: &Array<f32>, y: &mut Array<f32>, vocabulary: usize, width: usize, units: usize) {
     let unit = unit_below(units);
     let token = tokens[unit / width];
-    let own = usize::cast_from(max(token, 0.0));
+    let index = usize::cast_from(max(token, 0.0));
     // No number is 0 / 0; a literal would be folded away by some compilers.
     let mut value = (token - token) / (token - token);
-    if token >= 0.0 && own < vocabulary && f32::cast_from(own) == token {
-        value = table[own * width + unit % width];
+    if token >= 0.0 && index < vocabulary && f32::cast_from(index) == token {
+        value = table[index * width + unit % width];
     }
     y[unit] = value;
 }
@@ -32,7 +32,7 @@ pub(crate) fn reverse(
     dy: &Array<f32>,
     out: &mut Array<f32>,
     rows: usize,
-    each: usize,
+    per_split: usize,
     vocabulary: usize,
     width: usize,
     cubes: usize,
@@ -48,12 +48,12 @@ pub(crate) fn reverse(
         sums[token * COLUMNS + unit] = f32::new(0.0);
     }
     if column < width {
-        for row in split * each..min((split + 1) * each, rows) {
+        for row in split * per_split..min((split + 1) * per_split, rows) {
             let token = tokens[row];
             if token >= 0.0 {
-                let own = usize::cast_from(token);
-                if own >= first && own < first + TOKENS && own < vocabulary {
-                    sums[(own - first) * COLUMNS + unit] += dy[row * width + column];
+                let index = usize::cast_from(token);
+                if index >= first && index < first + TOKENS && index < vocabulary {
+                    sums[(index - first) * COLUMNS + unit] += dy[row * width + column];
                 }
             }
         }

@@ -31,17 +31,17 @@ pub(crate) fn classes(
     for k in 0..width {
         sum += f32::exp(z[first + k] - most);
     }
-    let said = labels[unit];
-    let label = usize::cast_from(max(said, 0.0));
+    let given = labels[unit];
+    let label = usize::cast_from(max(given, 0.0));
     // No number is 0 / 0; a literal would be folded away by some compilers.
-    let mut weight = (said - said) / (said - said);
-    let mut own = f32::new(0.0);
-    if said >= 0.0 && label < width && f32::cast_from(label) == said {
+    let mut weight = (given - given) / (given - given);
+    let mut score = f32::new(0.0);
+    if given >= 0.0 && label < width && f32::cast_from(label) == given {
         weight = weights[unit];
-        own = z[first + label] - most;
+        score = z[first + label] - most;
     }
-    let p = f32::exp(own) / sum;
-    let mut ln = own - f32::ln(sum);
+    let p = f32::exp(score) / sum;
+    let mut ln = score - f32::ln(sum);
     let mut along = weight;
     if floor > 0.0 {
         ln = f32::ln(p + floor);

@@ -17,26 +17,40 @@ pub(crate) const TEAM: usize = 32;
 /// Rows of a cube.
 pub(crate) const ROWS: usize = 8;
 
+/// The row of a unit.
+#[derive(CubeType)]
+struct Row {
+    number: usize,
+    /// Where it begins, and the end of its columns for this unit: none beyond the last row.
+    at: usize,
+    end: usize,
+    lane: usize,
+}
+
+#[cube]
+fn row_of(rows: usize, width: usize) -> Row {
+    let number = cube_number() * ROWS + UNIT_POS as usize / TEAM;
+    let mut end = width;
+    if number >= rows {
+        end = 0usize.runtime();
+    }
+    let at = number * width;
+    let lane = UNIT_POS as usize % TEAM;
+    Row { number, at, end, lane }
+}
+
 /// Mean and factor of a row.
 #[cube]
-fn moments(shared: &mut SharedMemory<f32>, x: &Array<f32>, row: usize, width: usize, inside: bool, epsilon: f32) -> (f32, f32) {
-    let lane = UNIT_POS as usize % TEAM;
-    let turns = (width + comptime!(TEAM - 1)) / TEAM;
+fn moments(shared: &mut SharedMemory<f32>, x: &Array<f32>, of: &Row, width: usize, epsilon: f32) -> (f32, f32) {
     let mut sum = f32::new(0.0);
-    for turn in 0..turns {
-        let c = turn * TEAM + lane;
-        if inside && c < width {
-            sum += x[row * width + c];
-        }
+    for c in range_stepped(of.lane, of.end, TEAM) {
+        sum += x[of.at + c];
     }
     let mean = total(shared, sum, TEAM) / f32::cast_from(width);
     let mut squares = f32::new(0.0);
-    for turn in 0..turns {
-        let c = turn * TEAM + lane;
-        if inside && c < width {
-            let own = x[row * width + c] - mean;
-            squares += own * own;
-        }
+    for c in range_stepped(of.lane, of.end, TEAM) {
+        let deviation = x[of.at + c] - mean;
+        squares += deviation * deviation;
     }
     let factor = 1.0 / f32::sqrt(total(shared, squares, TEAM) / f32::cast_from(width) + epsilon);
     (mean, factor)
@@ -54,22 +68,15 @@ pub(crate) fn norm_rows(
     epsilon: f32,
     #[comptime] affine: bool,
 ) {
-    let cube = cube_number();
-    let unit = UNIT_POS as usize;
-    let row = cube * ROWS + unit / TEAM;
-    let inside = row < rows;
+    let of = row_of(rows, width);
     let mut shared = SharedMemory::<f32>::new(comptime!(TEAM * ROWS));
-    let (mean, factor) = moments(&mut shared, x, row, width, inside, epsilon);
-    let turns = (width + comptime!(TEAM - 1)) / TEAM;
-    for turn in 0..turns {
-        let c = turn * TEAM + unit % TEAM;
-        if inside && c < width {
-            let mut z = (x[row * width + c] - mean) * factor;
-            if comptime!(affine) {
-                z = z * gain[c] + offset[c];
-            }
-            y[row * width + c] = z;
+    let (mean, factor) = moments(&mut shared, x, &of, width, epsilon);
+    for c in range_stepped(of.lane, of.end, TEAM) {
+        let mut z = (x[of.at + c] - mean) * factor;
+        if comptime!(affine) {
+            z = z * gain[c] + offset[c];
         }
+        y[of.at + c] = z;
     }
 }
 
@@ -80,48 +87,38 @@ pub(crate) fn reverse(
     gain: &Array<f32>,
     dy: &Array<f32>,
     dx: &mut Array<f32>,
-    kept: &mut Array<f32>,
+    row_moments: &mut Array<f32>,
     rows: usize,
     width: usize,
     epsilon: f32,
     #[comptime] affine: bool,
 ) {
-    let cube = cube_number();
-    let unit = UNIT_POS as usize;
-    let row = cube * ROWS + unit / TEAM;
-    let inside = row < rows;
+    let of = row_of(rows, width);
     let mut shared = SharedMemory::<f32>::new(comptime!(TEAM * ROWS));
-    let (mean, factor) = moments(&mut shared, x, row, width, inside, epsilon);
-    let turns = (width + comptime!(TEAM - 1)) / TEAM;
+    let (mean, factor) = moments(&mut shared, x, &of, width, epsilon);
     let mut sum = f32::new(0.0);
     let mut along = f32::new(0.0);
-    for turn in 0..turns {
-        let c = turn * TEAM + unit % TEAM;
-        if inside && c < width {
-            let mut g = dy[row * width + c];
-            if comptime!(affine) {
-                g *= gain[c];
-            }
-            sum += g;
-            along += g * (x[row * width + c] - mean) * factor;
+    for c in range_stepped(of.lane, of.end, TEAM) {
+        let mut g = dy[of.at + c];
+        if comptime!(affine) {
+            g *= gain[c];
         }
+        sum += g;
+        along += g * (x[of.at + c] - mean) * factor;
     }
     let sum = total(&mut shared, sum, TEAM) / f32::cast_from(width);
     let along = total(&mut shared, along, TEAM) / f32::cast_from(width);
-    for turn in 0..turns {
-        let c = turn * TEAM + unit % TEAM;
-        if inside && c < width {
-            let mut g = dy[row * width + c];
-            if comptime!(affine) {
-                g *= gain[c];
-            }
-            let z = (x[row * width + c] - mean) * factor;
-            dx[row * width + c] = factor * (g - sum - z * along);
+    for c in range_stepped(of.lane, of.end, TEAM) {
+        let mut g = dy[of.at + c];
+        if comptime!(affine) {
+            g *= gain[c];
         }
+        let z = (x[of.at + c] - mean) * factor;
+        dx[of.at + c] = factor * (g - sum - z * along);
     }
-    if inside && unit % TEAM == 0 {
-        kept[row * 2] = mean;
-        kept[row * 2 + 1] = factor;
+    if of.number < rows && of.lane == 0 {
+        row_moments[of.number * 2] = mean;
+        row_moments[of.number * 2 + 1] = factor;
     }
 }
 
@@ -130,11 +127,11 @@ pub(crate) fn reverse(
 pub(crate) fn columns(
     x: &Array<f32>,
     dy: &Array<f32>,
-    kept: &Array<f32>,
+    row_moments: &Array<f32>,
     out: &mut Array<f32>,
     rows: usize,
     width: usize,
-    each: usize,
+    per_split: usize,
     units: usize,
 ) {
     let unit = unit_below(units);
@@ -142,9 +139,9 @@ pub(crate) fn columns(
     let split = unit / width;
     let mut of_gain = f32::new(0.0);
     let mut of_offset = f32::new(0.0);
-    for row in split * each..min((split + 1) * each, rows) {
+    for row in split * per_split..min((split + 1) * per_split, rows) {
         let g = dy[row * width + c];
-        of_gain += g * (x[row * width + c] - kept[row * 2]) * kept[row * 2 + 1];
+        of_gain += g * (x[row * width + c] - row_moments[row * 2]) * row_moments[row * 2 + 1];
         of_offset += g;
     }
     out[split * 2 * width + c] = of_gain;

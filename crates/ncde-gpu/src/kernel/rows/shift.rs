@@ -27,22 +27,22 @@ pub(crate) fn move_rows<N: Size>(
     y[unit] = value;
 }
 
-/// A series has `own` vectors in `x`, of which `width` are a row. Units: one for each vector of `y`.
+/// A series has `from` vectors in `x`, of which `width` are a row. Units: one for each vector of `y`.
 #[cube(launch_unchecked)]
 pub(crate) fn join_rows<N: Size>(
     first: &Array<Vector<f32, N>>,
     x: &Array<Vector<f32, N>>,
     y: &mut Array<Vector<f32, N>>,
-    own: usize,
+    from: usize,
     width: usize,
     units: usize,
 ) {
     let unit = unit_below(units);
-    let series = unit / (own + width);
-    let at = unit % (own + width);
+    let series = unit / (from + width);
+    let at = unit % (from + width);
     let mut value = first[series * width + at % width];
     if at >= width {
-        value = x[series * own + at - width];
+        value = x[series * from + at - width];
     }
     y[unit] = value;
 }

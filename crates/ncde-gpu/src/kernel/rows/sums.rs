@@ -14,12 +14,12 @@ pub(crate) const LANES: usize = 8;
 
 /// The sum over the rows of a split: `[splits, width]`. Units: as many.
 #[cube(launch_unchecked)]
-pub(crate) fn rows(x: &Array<f32>, out: &mut Array<f32>, rows: usize, width: usize, each: usize, units: usize) {
+pub(crate) fn rows(x: &Array<f32>, out: &mut Array<f32>, rows: usize, width: usize, per_split: usize, units: usize) {
     let unit = unit_below(units);
     let c = unit % width;
     let split = unit / width;
     let mut sum = f32::new(0.0);
-    for row in split * each..min((split + 1) * each, rows) {
+    for row in split * per_split..min((split + 1) * per_split, rows) {
         sum += x[row * width + c];
     }
     out[unit] = sum;
@@ -42,9 +42,8 @@ pub(crate) fn total(
     let lane = unit / SUMS;
     let mut sum = f32::new(0.0);
     if at < numbers {
-        let turns = (splits + comptime!(LANES - 1) - lane) / LANES;
-        for turn in 0..turns {
-            sum += parts[(turn * LANES + lane) * numbers + at];
+        for split in range_stepped(lane, splits, LANES) {
+            sum += parts[split * numbers + at];
         }
     }
     let mut total = over_lanes(sum, SUMS, LANES);
@@ -69,15 +68,10 @@ pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, before: us
     #[unroll]
     for i in 0..count {
         if which == i {
-            let own = x.index(i);
-            let numbers = own.len();
-            let first = part * TEAM + unit;
-            if first < numbers {
-                let turns = (numbers - first + comptime!(TEAM * SHARED - 1)) / comptime!(TEAM * SHARED);
-                for turn in 0..turns {
-                    let value = own[first + turn * comptime!(TEAM * SHARED)];
-                    sum += value * value;
-                }
+            let buffer = x.index(i);
+            let numbers = buffer.len();
+            for at in range_stepped(part * TEAM + unit, numbers, comptime!(TEAM * SHARED)) {
+                sum += buffer[at] * buffer[at];
             }
         }
     }
@@ -89,10 +83,10 @@ pub(crate) fn squares(x: &Sequence<Array<f32>>, out: &mut Array<f32>, before: us
 
 /// The sum over the units of a cube of [`TEAM`], by halves: the same order whoever is first.
 #[cube]
-fn halved(own: f32) -> f32 {
+fn halved(value: f32) -> f32 {
     let unit = UNIT_POS as usize;
     let mut shared = SharedMemory::<f32>::new(TEAM);
-    shared[unit] = own;
+    shared[unit] = value;
     sync_cube();
     #[unroll]
     for i in 0..8u32 {
@@ -112,11 +106,8 @@ fn halved(own: f32) -> f32 {
 pub(crate) fn limit(loss: &Array<f32>, squares: &Array<f32>, out: &mut Array<f32>, count: usize, most: f32) {
     let unit = UNIT_POS as usize;
     let mut sum = f32::new(0.0);
-    for turn in 0..(count + comptime!(TEAM - 1)) / TEAM {
-        let at = turn * TEAM + unit;
-        if at < count {
-            sum += squares[at];
-        }
+    for at in range_stepped(unit, count, TEAM) {
+        sum += squares[at];
     }
     let total = halved(sum);
     if unit == 0 {
@@ -148,9 +139,8 @@ pub(crate) fn means(x: &Array<f32>, lengths: &Array<u32>, out: &mut Array<f32>, 
     let length = lengths[series] as usize;
     let mut sum = f32::new(0.0);
     if column < width {
-        let turns = (length + comptime!(LANES - 1) - lane) / LANES;
-        for turn in 0..turns {
-            sum += x[(series * places + turn * LANES + lane) * width + column];
+        for place in range_stepped(lane, length, LANES) {
+            sum += x[(series * places + place) * width + column];
         }
     }
     let total = over_lanes(sum, SUMS, LANES);

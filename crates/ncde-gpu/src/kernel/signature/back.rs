@@ -56,7 +56,7 @@ fn factors(
 ) {
     let d = comptime!(of.channels);
     let n = comptime!(of.depth);
-    let mut own = zeros(n);
+    let mut v_u = zeros(n);
     let mut at = f;
     let mut product = f32::new(1.0);
     let mut is_over = false;
@@ -77,15 +77,15 @@ fn factors(
             }
             #[unroll]
             for q in 0..comptime!(n - 1) {
-                own[q] += s * f32::new(comptime!(inverse_factorial(j + q + 1)));
-                own[q] += end * f32::new(comptime!(inverse_factorial(j + q + 2)));
+                v_u[q] += s * f32::new(comptime!(inverse_factorial(j + q + 1)));
+                v_u[q] += end * f32::new(comptime!(inverse_factorial(j + q + 2)));
             }
         }
     }
     #[unroll]
     for q in 0..comptime!(n - 1) {
         if f < comptime!(of.upto(n - 1 - q)) {
-            v[comptime!(of.factor(q)) + f] = own[q];
+            v[comptime!(of.factor(q)) + f] = v_u[q];
         }
     }
 }

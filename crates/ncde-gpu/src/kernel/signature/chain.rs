@@ -29,44 +29,44 @@ pub(crate) fn chained(
     let word = unit % comptime!(of.level(of.depth));
     let series = unit / comptime!(of.level(of.depth));
     // Of `k + 1` letters: the first, or the last.
-    let mut own = zeros(n);
+    let mut prefixes = zeros(n);
     for turn in 0..count {
         let mut c = turn;
         if comptime!(behind) {
             c = count - 1 - turn;
         }
         let row = (series * count + c) * len;
-        write(&own, others, row, word, of, behind);
+        write(&prefixes, others, row, word, of, behind);
         #[unroll]
         for up in 0..n {
             let k = comptime!(n - up);
             let (from, to) = comptime!(if behind { (n - k, n) } else { (0, k) });
-            let mut sum = own[comptime!(k - 1)] + pieces[row + part(word, from, to, n, of)];
+            let mut sum = prefixes[comptime!(k - 1)] + pieces[row + part(word, from, to, n, of)];
             #[unroll]
             for j in 1..k {
                 let (from, to) = comptime!(if behind { (n - k, n - j) } else { (j, k) });
-                sum += own[comptime!(j - 1)] * pieces[row + part(word, from, to, n, of)];
+                sum += prefixes[comptime!(j - 1)] * pieces[row + part(word, from, to, n, of)];
             }
-            own[comptime!(k - 1)] = sum;
+            prefixes[comptime!(k - 1)] = sum;
         }
     }
-    write(&own, whole, series * len, word, of, behind);
+    write(&prefixes, whole, series * len, word, of, behind);
 }
 
 /// Each word by the first unit that has it.
 #[cube]
-fn write(own: &Array<f32>, out: &mut Array<f32>, row: usize, word: usize, #[comptime] of: Words, #[comptime] behind: bool) {
+fn write(prefixes: &Array<f32>, out: &mut Array<f32>, row: usize, word: usize, #[comptime] of: Words, #[comptime] behind: bool) {
     #[unroll]
     for k in 1..comptime!(of.depth + 1) {
         let at = row + comptime!(of.start(k));
         if comptime!(behind) {
             if word < comptime!(of.level(k)) {
-                out[at + word] = own[comptime!(k - 1)];
+                out[at + word] = prefixes[comptime!(k - 1)];
             }
         } else {
             let rest = comptime!(of.level(of.depth - k));
             if word % rest == 0 {
-                out[at + word / rest] = own[comptime!(k - 1)];
+                out[at + word / rest] = prefixes[comptime!(k - 1)];
             }
         }
     }

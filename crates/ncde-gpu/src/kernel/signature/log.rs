@@ -84,13 +84,13 @@ pub(crate) fn coordinates(
 ) {
     let unit = unit_below(units);
     let row = unit / count;
-    let own = 3 * (first + unit % count);
+    let record = 3 * (first + unit % count);
     let mut sum = f32::new(0.0);
-    for e in places[own + 1]..places[own + 2] {
+    for e in places[record + 1]..places[record + 2] {
         let e = e as usize;
         sum += factors[e] * logarithm(s, row * comptime!(of.len()), words[e] as usize, n, of);
     }
-    let coordinate = places[own] as usize;
+    let coordinate = places[record] as usize;
     out[row * width + coordinate] = sum;
 }
 
@@ -189,8 +189,8 @@ pub(crate) fn gathered(
     let words = comptime!(of.level(m));
     let (row, word) = (unit / words, unit % words);
     let at = row * comptime!(of.len());
-    let own = at + comptime!(of.start(m)) + word;
-    let mut sum = g[own];
+    let target = at + comptime!(of.start(m)) + word;
+    let mut sum = g[target];
     #[unroll]
     for before in 0..comptime!(of.depth - m + 1) {
         #[unroll]
@@ -207,5 +207,5 @@ pub(crate) fn gathered(
             }
         }
     }
-    out[own] = sum;
+    out[target] = sum;
 }

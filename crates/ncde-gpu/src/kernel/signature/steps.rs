@@ -56,9 +56,9 @@ pub(crate) fn signatures(
     let from = (series * place.length + first) * d;
     #[unroll]
     for k in 0..below {
-        let own = word / comptime!(of.level(below - 1 - k)) % d;
-        letter[k] = own as u32;
-        was[k] = path[from + own];
+        let index = word / comptime!(of.level(below - 1 - k)) % d;
+        letter[k] = index as u32;
+        was[k] = path[from + index];
         lower[k] = f32::new(0.0);
         if comptime!(started) {
             lower[k] =

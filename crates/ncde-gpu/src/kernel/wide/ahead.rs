@@ -25,15 +25,15 @@ pub(crate) struct Pieces {
     /// Pieces of a sum.
     pieces: usize,
     /// Rows of a piece.
-    each: usize,
+    per_piece: usize,
 }
 
 impl Pieces {
     /// None where a cube of so many units at most has no room for a block.
     pub(crate) fn of(b: usize, units: usize) -> Option<Self> {
         let most = UNITS.min(units) / b;
-        let each = b.div_ceil(most.max(1));
-        (most > 0 && each <= MAX_PER_UNIT).then(|| Self { b, pieces: b.div_ceil(each), each })
+        let per_piece = b.div_ceil(most.max(1));
+        (most > 0 && per_piece <= MAX_PER_UNIT).then(|| Self { b, pieces: b.div_ceil(per_piece), per_piece })
     }
 
     /// Units of a cube.
@@ -43,7 +43,7 @@ impl Pieces {
 
     /// Whether the last piece has fewer rows than the others.
     fn is_ragged(self) -> bool {
-        self.pieces * self.each > self.b
+        self.pieces * self.per_piece > self.b
     }
 }
 
@@ -64,27 +64,27 @@ pub(crate) fn walk_ahead(
     let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let b = comptime!(of.b);
-    let each = comptime!(of.each);
+    let per_piece = comptime!(of.per_piece);
     let out = unit % b;
-    let first_row = unit / b * each;
+    let first_row = unit / b * per_piece;
     let at = place_of(cube, lengths, sizes, b, purpose);
     let stride = at.stride;
     let base = at.base + out;
-    let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.each));
+    let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.per_piece));
     let mut parts = SharedMemory::<f32>::new(comptime!(of.b * of.pieces));
     if unit < b {
         x[out] = begin(&at, out, ends, rows, sizes, purpose);
     }
     // Rows past the end of a ragged piece meet zeros.
     if comptime!(of.is_ragged()) {
-        if unit + b < comptime!(of.pieces * of.each) {
+        if unit + b < comptime!(of.pieces * of.per_piece) {
             x[unit + b] = f32::new(0.0);
         }
     }
     sync_cube();
     // What the next step needs: rows of its generator, what is added to the state after it or before it.
-    let mut next = Array::<f32>::new(each);
-    let mut now = Array::<f32>::new(each);
+    let mut next = Array::<f32>::new(per_piece);
+    let mut now = Array::<f32>::new(per_piece);
     let mut added = f32::new(0.0);
     let back = comptime!(purpose.is_back());
     // Steps of the slab that the longest series has.
@@ -95,8 +95,8 @@ pub(crate) fn walk_ahead(
     let from = (row_of(at.chunk, sizes) * sizes.count + at.block) * comptime!(of.b * of.b) + out;
     let row = sizes.count * comptime!(of.b * of.b);
     for k in 0..steps + 1 {
-        // Asked for one step ahead: the first time nothing is computed, the last time nothing is asked for.
-        copy(&next, &mut now, each);
+        // Read one step ahead: the first turn only reads, the last one only computes.
+        copy(&next, &mut now, per_piece);
         let known = added;
         if k < steps {
             let mut s = k;
@@ -106,7 +106,7 @@ pub(crate) fn walk_ahead(
             let t = at.t_0 + s;
             if t < at.length {
                 #[unroll]
-                for i in 0..each {
+                for i in 0..per_piece {
                     let mut r = first_row + i;
                     if comptime!(of.is_ragged()) {
                         r = min(r, comptime!(of.b - 1).runtime());
@@ -132,11 +132,11 @@ pub(crate) fn walk_ahead(
                 if unit < b {
                     x[out] += known;
                     if comptime!(purpose == Purpose::Adjoints) {
-                        let mut own = x[out];
+                        let mut adjoint = x[out];
                         if t >= at.length {
-                            own = f32::new(0.0);
+                            adjoint = f32::new(0.0);
                         }
-                        adjoints[base + t * stride] = own;
+                        adjoints[base + t * stride] = adjoint;
                     }
                 }
                 sync_cube();
@@ -144,7 +144,7 @@ pub(crate) fn walk_ahead(
             if t < at.length {
                 let mut sum = f32::new(0.0);
                 #[unroll]
-                for i in 0..each {
+                for i in 0..per_piece {
                     sum += now[i] * x[first_row + i];
                 }
                 parts[unit] = sum;
@@ -184,13 +184,16 @@ mod tests {
     fn every_row_is_in_one_piece() {
         for b in 17..=200 {
             for units in [16, 64, 128, 256, 512, 1024] {
-                let Some(own) = Pieces::of(b, units) else {
+                let Some(cut) = Pieces::of(b, units) else {
                     assert!(units.min(UNITS) < b.div_ceil(MAX_PER_UNIT) * b, "{b} {units}");
                     continue;
                 };
-                assert!(own.pieces * own.each >= b && (own.pieces - 1) * own.each < b && own.units() <= units, "{own:?}");
+                assert!(
+                    cut.pieces * cut.per_piece >= b && (cut.pieces - 1) * cut.per_piece < b && cut.units() <= units,
+                    "{cut:?}"
+                );
             }
         }
-        assert_eq!(Pieces::of(128, 1024), Some(Pieces { b: 128, pieces: 4, each: 32 }));
+        assert_eq!(Pieces::of(128, 1024), Some(Pieces { b: 128, pieces: 4, per_piece: 32 }));
     }
 }

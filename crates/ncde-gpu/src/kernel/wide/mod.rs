@@ -21,7 +21,7 @@ pub(crate) const WALKERS: usize = 128;
 /// Units of a cube of [`products`], in both directions.
 pub(crate) const SIDE: usize = 16;
 /// Rows of a generator that [`products`] has in shared memory at once.
-pub(super) const DEEP: usize = 8;
+const DEEP: usize = 8;
 
 /// The most numbers that a kernel for a block of this size has in shared memory: those of [`products`], with the fewest columns.
 pub(crate) fn numbers(b: usize) -> usize {
@@ -50,7 +50,7 @@ impl Purpose {
 
 /// `y = M x` for one vector in shared memory, entries of `y` shared out over the units.
 #[cube]
-pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
+fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
     let unit = UNIT_POS as usize;
     for out in range_stepped(unit, b, WALKERS) {
         let mut sum = f32::new(0.0);
@@ -63,7 +63,7 @@ pub(super) fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut Sh
 
 /// A vector in shared memory to a place of another array there. Units wait for each other afterwards.
 #[cube]
-pub(super) fn copy(from: &SharedMemory<f32>, to: &mut SharedMemory<f32>, at: usize, #[comptime] b: usize) {
+fn copy(from: &SharedMemory<f32>, to: &mut SharedMemory<f32>, at: usize, #[comptime] b: usize) {
     for r in range_stepped(UNIT_POS as usize, b, WALKERS) {
         to[at + r] = from[r];
     }
@@ -72,13 +72,7 @@ pub(super) fn copy(from: &SharedMemory<f32>, to: &mut SharedMemory<f32>, at: usi
 
 /// The largest sum of absolute values over `k` of `m[k, out]`. All so many units of the cube get it.
 #[cube]
-pub(super) fn norm(
-    m: &Array<f32>,
-    at: usize,
-    parts: &mut SharedMemory<f32>,
-    #[comptime] b: usize,
-    #[comptime] units: usize,
-) -> f32 {
+fn norm(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[comptime] b: usize, #[comptime] units: usize) -> f32 {
     let unit = UNIT_POS as usize;
     let mut most = f32::new(0.0);
     for out in range_stepped(unit, b, units) {
@@ -101,7 +95,7 @@ pub(super) fn norm(
 
 /// How many stages a norm takes; one and NaN beyond what can be right.
 #[cube]
-pub(super) fn stages(norm: f32) -> u32 {
+fn stages(norm: f32) -> u32 {
     let mut stages = u32::cast_from(norm / REACH) + 1u32;
     if norm > MAX_NORM {
         stages = 1u32;
@@ -111,7 +105,7 @@ pub(super) fn stages(norm: f32) -> u32 {
 
 /// One step of a vector of `b` numbers in `x`. `w` has room for two.
 #[cube]
-pub(super) fn advance(
+fn advance(
     m: &Array<f32>,
     at: usize,
     x: &mut SharedMemory<f32>,
@@ -168,15 +162,7 @@ pub(super) fn advance(
 
 /// `factor M` times one part of an array, into another part of it.
 #[cube]
-pub(super) fn multiply(
-    m: &Array<f32>,
-    at: usize,
-    w: &mut SharedMemory<f32>,
-    from: usize,
-    to: usize,
-    factor: f32,
-    #[comptime] b: usize,
-) {
+fn multiply(m: &Array<f32>, at: usize, w: &mut SharedMemory<f32>, from: usize, to: usize, factor: f32, #[comptime] b: usize) {
     let unit = UNIT_POS as usize;
     for out in range_stepped(unit, b, WALKERS) {
         let mut sum = f32::new(0.0);

@@ -44,17 +44,17 @@ fn multiply_columns(
         sync_cube();
         #[unroll]
         for k in 0..DEEP {
-            let mut own = Array::<f32>::new(broad);
+            let mut factors = Array::<f32>::new(broad);
             #[unroll]
             for j in 0..broad {
-                own[j] = x[min(first + k, comptime!(b - 1)) * columns + column + comptime!(j * SIDE)];
+                factors[j] = x[min(first + k, comptime!(b - 1)) * columns + column + comptime!(j * SIDE)];
             }
             #[unroll]
             for i in 0..tall {
                 let value = tile[k * padded + row + comptime!(i * SIDE)];
                 #[unroll]
                 for j in 0..broad {
-                    acc[i * broad + j] += value * own[j];
+                    acc[i * broad + j] += value * factors[j];
                 }
             }
         }
@@ -281,10 +281,10 @@ pub(crate) fn products_by_fours<N: Size>(
                 sync_cube();
                 #[unroll]
                 for k in 0..DEEPER {
-                    let mut own = Array::<Vector<f32, N>>::new(broad);
+                    let mut factors = Array::<Vector<f32, N>>::new(broad);
                     #[unroll]
                     for j in 0..broad {
-                        own[j] = x[(turn * DEEPER + k) * comptime!(columns / 4) + column + comptime!(j * SIDE)];
+                        factors[j] = x[(turn * DEEPER + k) * comptime!(columns / 4) + column + comptime!(j * SIDE)];
                     }
                     #[unroll]
                     for i in 0..tall {
@@ -293,7 +293,7 @@ pub(crate) fn products_by_fours<N: Size>(
                         for r in 0..4usize {
                             #[unroll]
                             for j in 0..broad {
-                                acc[(i * 4 + r) * broad + j] += Vector::<f32, N>::new(four[r]) * own[j];
+                                acc[(i * 4 + r) * broad + j] += Vector::<f32, N>::new(four[r]) * factors[j];
                             }
                         }
                     }

@@ -48,11 +48,11 @@ pub(crate) fn walk(
                 for r in range_stepped(unit, b, WALKERS) {
                     x[r] += rows[at.base + t * stride + r];
                     if comptime!(purpose == Purpose::Adjoints) {
-                        let mut own = x[r];
+                        let mut adjoint = x[r];
                         if t >= at.length {
-                            own = f32::new(0.0);
+                            adjoint = f32::new(0.0);
                         }
-                        adjoints[at.base + t * stride + r] = own;
+                        adjoints[at.base + t * stride + r] = adjoint;
                     }
                 }
                 sync_cube();

@@ -1,7 +1,7 @@
-//! Compiled kernels are kept between runs: compiling them takes longer than a short training.
+//! A cache of compiled kernels between runs: compiling them takes longer than a short training.
 //!
-//! They lie where the system keeps what can be made again (`XDG_CACHE_HOME`, `~/.cache`, `~/Library/Caches`, `LOCALAPPDATA`), in a directory for each build of the
-//! program: kernels are found by name, and another build may mean something else by it.
+//! It lies where the system has its caches (`XDG_CACHE_HOME`, `~/.cache`, `~/Library/Caches`, `LOCALAPPDATA`), in a directory for each build of the
+//! program: kernels are found by name, which may mean another kernel in another build.
 
 use std::env;
 use std::fs;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use cubecl::config::cache::CacheConfig;
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 
-/// Tells the libraries below where kernels are kept, unless a file of theirs says so, or they have begun.
-pub(crate) fn keep() {
+/// Sets the cache directory of `CubeCL`, unless a configuration file sets one or `CubeCL` has started.
+pub(crate) fn configure() {
     let Some(directory) = directory() else { return };
     let mut state = CubeClRuntimeConfig::storage().lock();
     if state.is_none() {
@@ -32,11 +32,11 @@ fn directory() -> Option<PathBuf> {
     let mut hasher = DefaultHasher::new();
     (program.len(), program.modified().ok()?).hash(&mut hasher);
     let all = base.join("ncde").join("kernels");
-    let own = all.join(format!("{:016x}", hasher.finish()));
-    if !own.is_dir() {
+    let build = all.join(format!("{:016x}", hasher.finish()));
+    if !build.is_dir() {
         // What cannot be removed stays; it does no harm.
         let _ = fs::remove_dir_all(&all);
-        fs::create_dir_all(&own).ok()?;
+        fs::create_dir_all(&build).ok()?;
     }
-    Some(own)
+    Some(build)
 }
