@@ -238,6 +238,7 @@ impl fmt::Display for Layout {
 
 /// A guess that could be wrong, and what decides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// What was seen and what it was taken for.
     pub seen: String,

@@ -20,6 +20,7 @@ const MAX_TIME_LENGTH: usize = 30;
 
 /// The smallest, the middle and the largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Spread {
     /// The smallest.
     pub min: f64,
@@ -42,6 +43,7 @@ impl Spread {
 
 /// One channel or static covariate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Column {
     /// Its name.
     pub name: String,
@@ -106,6 +108,7 @@ fn columns<'a>(names: &[String], rows: impl Iterator<Item = &'a [f64]>) -> Vec<C
 
 /// The tokens of series of tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Tokens {
     /// How many entries the vocabulary has.
     pub vocabulary: usize,
@@ -135,6 +138,7 @@ impl Tokens {
 /// What is to be predicted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
+#[non_exhaustive]
 pub enum Target {
     /// Nothing.
     None,
@@ -164,6 +168,7 @@ pub enum Target {
 
 /// What a dataset holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// Its name.
     pub name: String,

@@ -47,7 +47,7 @@ fn every_bad_file_gives_its_message() {
     let mut count = 0;
     while let (Some(name), Some(message)) = (lines.next(), lines.next()) {
         let words: Vec<&str> = name.split(' ').collect();
-        let seen = match read(&folder.join(words[0]), &options(&words[1..])) {
+        let seen = match read(folder.join(words[0]), &options(&words[1..])) {
             Ok(data) => format!("nothing is wrong: {} cases", data.cases.len()),
             Err(error) => error.to_string().replace(&prefix, ""),
         };
@@ -112,7 +112,7 @@ fn a_file_that_is_not_there() {
     let message = read(Path::new("nowhere.ts"), &ReadOptions::default()).unwrap_err().to_string();
     assert!(message.starts_with("cannot open `nowhere.ts`: "), "{message}");
     let options = ReadOptions { labels: Some("nowhere.csv".into()), ..ReadOptions::default() };
-    let message = read(&folder().join("series.csv"), &options).unwrap_err().to_string();
+    let message = read(folder().join("series.csv"), &options).unwrap_err().to_string();
     assert!(message.starts_with("cannot open `nowhere.csv`: "), "{message}");
 }
 

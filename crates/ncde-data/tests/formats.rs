@@ -180,14 +180,14 @@ fn labels_in_a_second_file() {
     fs::write(path("x.csv"), "id,time,x\na,0,1\nb,0,2\n").unwrap();
     fs::write(path("y.csv"), "label,id,age,sex\n0.5,b,40,f\n1,a,30,\n").unwrap();
     let options = ReadOptions { labels: Some(path("y.csv")), ..ReadOptions::default() };
-    let data = read(&path("x.csv"), &options).unwrap();
+    let data = read(path("x.csv"), &options).unwrap();
     assert_eq!(data.targets, Targets::Values { name: "label".into(), of: vec![1.0, 0.5] });
     assert_eq!(data.statics, ["age", "sex=f"]);
     assert_eq!(known(&data.cases[0].statics), [30.0, -99.0]);
     // Of a .ts file the cases are counted.
     fs::write(path("x.ts"), "@classLabel false\n@data\n1,2\n3,4\n").unwrap();
     fs::write(path("y.csv"), "case,outcome\n2,dead\n1,alive\n").unwrap();
-    assert_eq!(read(&path("x.ts"), &options).unwrap().targets, classes(&["alive", "dead"], &[0, 1]));
+    assert_eq!(read(path("x.ts"), &options).unwrap().targets, classes(&["alive", "dead"], &[0, 1]));
 }
 
 #[test]

@@ -326,7 +326,7 @@ fn what_is_written_is_read() {
     assert_eq!(through(&integers, Format::Csv, "new.csv", &tokens()), integers);
     assert_eq!(through(&integers, Format::Npz, "new.npz", &ReadOptions::default()), integers);
     let folder = tempfile::tempdir().unwrap();
-    write(&csv(WORDS), &folder.path().join("x"), Format::Csv).unwrap();
+    write(&csv(WORDS), folder.path().join("x"), Format::Csv).unwrap();
     assert_eq!(fs::read_to_string(folder.path().join("x")).unwrap(), WORDS);
 }
 

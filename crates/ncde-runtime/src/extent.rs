@@ -23,6 +23,7 @@ pub struct Extent {
 
 /// In which ways an observation lies beyond what was seen in training.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Beyond {
     /// More observations.
     pub length: bool,

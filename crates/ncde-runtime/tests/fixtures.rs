@@ -190,7 +190,7 @@ fn make() {
     for (name, spec) in models() {
         std::fs::create_dir_all(folder(name)).unwrap();
         write(&folder(name), spec.clone(), &weights(&spec));
-        let model = Model::load(&folder(name)).unwrap();
+        let model = Model::load(folder(name)).unwrap();
         let mut cases = cases(&spec);
         for case in &mut cases {
             case.predictions = predictions(&model, case);
@@ -208,7 +208,7 @@ fn saved_models_predict_what_they_always_did() {
         make();
     }
     for (name, spec) in models() {
-        let model = Model::load(&folder(name)).unwrap();
+        let model = Model::load(folder(name)).unwrap();
         assert_eq!(model.spec(), &ModelSpec { weights: model.spec().weights.clone(), ..spec }, "{name}");
         let cases: Vec<Case> =
             serde_json::from_str(&std::fs::read_to_string(folder(name).join("expected.json")).unwrap()).unwrap();
@@ -228,7 +228,7 @@ fn saved_models_predict_what_they_always_did() {
 
 #[test]
 fn a_model_of_format_1_is_refused_in_one_line_that_says_what_to_do() {
-    let message = Model::load(&folder("format-1")).unwrap_err().to_string();
+    let message = Model::load(folder("format-1")).unwrap_err().to_string();
     let wanted = "has format 1 (written by ncde 0.1.0), but this version reads format 2; train the model again with this version";
     assert!(message.ends_with(wanted) && !message.contains('\n'), "{message}");
 }

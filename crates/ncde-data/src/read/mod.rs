@@ -65,6 +65,7 @@ pub struct ReadOptions {
 
 /// A dataset, and how it was read.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The series.
     pub data: Dataset,

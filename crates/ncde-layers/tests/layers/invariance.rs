@@ -142,7 +142,7 @@ fn a_file_changes_no_bit() {
         let (bytes, _) = to_bytes(&weights).unwrap();
         std::fs::write(directory.path().join(WEIGHTS), bytes).unwrap();
         std::fs::write(directory.path().join(SPEC), serde_json::to_string(&spec).unwrap()).unwrap();
-        let mut read = Weights::read(&directory.path().join(WEIGHTS), &spec.weights).unwrap();
+        let mut read = Weights::read(directory.path().join(WEIGHTS), &spec.weights).unwrap();
         for NamedWeight { name, shape, values } in &weights {
             let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&read.take(name, shape).unwrap()), bits(values), "{}", sample.name);
