@@ -1,6 +1,6 @@
 //! How a model's files are read: what it remembers of the file it was trained on, and what is told of a reading.
 
-use ncde_data::{Layout, Loaded, ReadOptions, Schema};
+use ncde_data::{Columns, Layout, Loaded, ReadOptions, Schema};
 use ncde_runtime::{ModelSpec, Task};
 
 use crate::args::ColumnArgs;
@@ -29,8 +29,11 @@ pub(crate) fn options(spec: &ModelSpec, schema: &Schema, columns: &ColumnArgs) -
     // A model that was trained on a file of another kind says names only.
     let named = schema.table.is_none();
     columns.over(ReadOptions {
-        statics: (named && !spec.statics.is_empty()).then(|| spec.statics.clone()),
-        tokens: spec.vocabulary.as_ref().filter(|_| named).and(spec.channels.first().cloned()),
+        columns: Columns {
+            statics: (named && !spec.statics.is_empty()).then(|| spec.statics.clone()),
+            tokens: spec.vocabulary.as_ref().filter(|_| named).and(spec.channels.first().cloned()),
+            ..Columns::default()
+        },
         task: match &spec.task {
             Task::Classification { .. } => Some(ncde_data::Task::Classification),
             Task::Regression { .. } => Some(ncde_data::Task::Regression),

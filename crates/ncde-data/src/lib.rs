@@ -40,6 +40,7 @@
 //! ```
 
 mod align;
+mod columns;
 mod arrays;
 mod dataset;
 mod error;
@@ -54,6 +55,7 @@ mod text;
 mod vocabulary;
 mod write;
 
+pub use columns::Columns;
 pub use dataset::{Case, Clock, Dataset, Flaw, Targets};
 pub use error::{Error, Place};
 pub use label::Task;

@@ -21,7 +21,7 @@ impl Run {
     pub fn new(config: &Config, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
         train.check()?;
         test.as_ref().map_or(Ok(()), Dataset::check)?;
-        let train = if config.data.unknown == Some(true) { train.with_unknown() } else { train };
+        let train = if config.data.columns.unknown == Some(true) { train.with_unknown() } else { train };
         // Where others have drawn the parts, places in the file count; everywhere else only ids do.
         let by_place = config.data.parts.is_some() || config.data.split.is_some_and(|split| split.thesis().is_some());
         let ordered = |data: Dataset| if by_place { data } else { data.by_id() };

@@ -25,6 +25,22 @@ use super::schedule::Shape;
 
 /// Declares a table of the configuration: optional keys, their names and meanings, and nothing else allowed.
 macro_rules! table {
+    ($(#[$meta:meta])* $vis:vis $name:ident { @columns; $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
+        $vis struct $name {
+            $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] $vis $key: Option<$type>,)*
+            /// What is said of the columns of files.
+            #[serde(flatten)]
+            $vis columns: ncde_data::Columns,
+        }
+
+        impl $name {
+            /// The keys of this table, those of columns aside, and what they mean.
+            $vis const KEYS: &[$crate::config::Keys] = &[$((stringify!($key), concat!($($doc),*)),)*];
+        }
+    };
     ($(#[$meta:meta])* $vis:vis $name:ident { $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -47,6 +63,7 @@ pub(super) type Keys = (&'static str, &'static str);
 table! {
     /// `[data]`: where series come from, and which of them are for what.
     pub DataConfig {
+        @columns;
         /// The file to train on, or a folder with one CSV a case.
         train: PathBuf,
         /// A file to test on.
@@ -55,30 +72,6 @@ table! {
         labels: PathBuf,
         /// The same for `test`.
         test_labels: PathBuf,
-        /// The column with the name of a case; `none` if all rows are one.
-        id_column: String,
-        /// The column with times; `none` if rows are to be counted.
-        time_column: String,
-        /// The column with labels; `none` if there is none.
-        label_column: String,
-        /// The columns that are static covariates.
-        statics: Vec<String>,
-        /// Columns that are not read.
-        ignore: Vec<String>,
-        /// All columns that are channels.
-        channels: Vec<String>,
-        /// Whether the rows of a case are sorted by time; else times that decrease are refused.
-        sort: bool,
-        /// What happens to several rows of one case and time: `refuse`, `first`, `last` or `mean`.
-        duplicates: ncde_data::Duplicates,
-        /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms` or `clock`.
-        time_format: ncde_data::TimeFormat,
-        /// The mark before fractions: `.` or `,`.
-        decimal: char,
-        /// The column that holds tokens: words, or integers that stand for something.
-        tokens: String,
-        /// Whether a token that training did not see is taken for `<unknown>`, and a category for none of those it saw; no by default: it is an error.
-        unknown: bool,
         /// What is predicted: `classification`, `regression` or `forecast`.
         task: TaskName,
         /// How many observations ahead a forecast looks: the largest horizon.
@@ -210,27 +203,15 @@ impl DataConfig {
     /// How the files are read.
     pub fn options(&self, labels: Option<&PathBuf>) -> ncde_data::ReadOptions {
         ncde_data::ReadOptions {
-            format: None,
             labels: labels.cloned(),
-            id: self.id_column.clone(),
-            time: self.time_column.clone(),
-            label: self.label_column.clone(),
-            statics: self.statics.clone(),
-            ignore: self.ignore.clone().unwrap_or_default(),
-            channels: self.channels.clone(),
-            sort: self.sort,
-            duplicates: self.duplicates,
-            time_format: self.time_format,
-            decimal: self.decimal,
-            unknown: self.unknown,
-            layout: None,
-            tokens: self.tokens.clone(),
+            columns: self.columns.clone(),
             task: match self.task {
                 Some(TaskName::Classification) => Some(ncde_data::Task::Classification),
                 Some(TaskName::Regression) => Some(ncde_data::Task::Regression),
                 Some(TaskName::Forecast) | None => None,
             },
             without_labels: self.task == Some(TaskName::Forecast),
+            ..ncde_data::ReadOptions::default()
         }
     }
 }
@@ -238,7 +219,7 @@ impl DataConfig {
 /// The tables, with the keys of each and their meanings; those of all presets, or of one.
 pub(super) fn tables(preset: Option<&str>) -> [(&'static str, Vec<Keys>); 4] {
     [
-        ("data", DataConfig::KEYS.to_vec()),
+        ("data", [DataConfig::KEYS, ncde_data::Columns::KEYS].concat()),
         ("prepare", PrepareConfig::KEYS.to_vec()),
         ("model", MODEL_KEYS.iter().copied().chain(preset::keys(preset)).collect()),
         ("train", TrainConfig::KEYS.to_vec()),
@@ -363,7 +344,7 @@ mod tests {
         }
         assert_eq!((config.train.rate, config.model.keys["hidden"].as_integer()), (Some(0.5), Some(8)));
         assert_eq!(config.model.keys["structure"].as_str(), Some("walsh-hadamard"));
-        assert_eq!(config.data.statics, Some(vec!["age".to_owned()]));
+        assert_eq!(config.data.columns.statics, Some(vec!["age".to_owned()]));
     }
 
     #[test]

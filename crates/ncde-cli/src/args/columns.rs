@@ -1,7 +1,7 @@
 //! What can be said of the columns of a file, the same after every verb that reads files.
 
 use clap::Args;
-use ncde_data::{Duplicates, ReadOptions, TimeFormat};
+use ncde_data::{Columns, Duplicates, ReadOptions, TimeFormat};
 
 use super::named;
 
@@ -51,20 +51,15 @@ pub(crate) struct ColumnArgs {
 }
 
 impl ColumnArgs {
+    /// What is said here.
+    pub(crate) fn columns(&self) -> Columns {
+        let Self { id, time, label, statics, ignore, channels, sort, duplicates, time_format, decimal } = self.clone();
+        let sort = sort.then_some(true);
+        Columns { id, time, label, statics, ignore, channels, sort, duplicates, time_format, decimal, ..Columns::default() }
+    }
+
     /// These options, with what is said here first.
     pub(crate) fn over(&self, options: ReadOptions) -> ReadOptions {
-        ReadOptions {
-            id: self.id.clone().or(options.id),
-            time: self.time.clone().or(options.time),
-            label: self.label.clone().or(options.label),
-            statics: self.statics.clone().or(options.statics),
-            ignore: self.ignore.clone().unwrap_or(options.ignore),
-            channels: self.channels.clone().or(options.channels),
-            sort: self.sort.then_some(true).or(options.sort),
-            duplicates: self.duplicates.or(options.duplicates),
-            time_format: self.time_format.or(options.time_format),
-            decimal: self.decimal.or(options.decimal),
-            ..options
-        }
+        ReadOptions { columns: self.columns().over(options.columns), ..options }
     }
 }

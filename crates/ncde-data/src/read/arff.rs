@@ -34,7 +34,7 @@ struct Layout {
 }
 
 pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
-    let by_label = ReadOptions { label: None, ..options.clone() };
+    let by_label = ReadOptions { columns: Columns { label: None, ..options.columns.clone() }, ..options.clone() };
     super::refuse(&source, "an .arff file", &by_label)?;
     let mut lines = Lines::new(source)?;
     let file = lines.file().to_string();
@@ -130,7 +130,7 @@ fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result
         ));
     }
     let relational = relational.first().copied();
-    let label = match (&options.label, relational) {
+    let label = match (&options.columns.label, relational) {
         (Some(wanted), _) => Some(names.iter().position(|name| name == wanted).ok_or_else(|| Error::NoColumn {
             file: file.into(),
             role: "labels",

@@ -28,7 +28,7 @@ const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];
 
 /// Reads an `.npy` file: values only.
 pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
-    let by_tokens = ReadOptions { tokens: None, ..options.clone() };
+    let by_tokens = ReadOptions { columns: Columns { tokens: None, ..options.columns.clone() }, ..options.clone() };
     super::refuse(&source, "an .npy file", &by_tokens)?;
     let array = npy::read(&source.file, source.reader, None)?;
     let arrays = Arrays { file: source.file, values: (String::new(), array), ..Arrays::default() };
@@ -108,10 +108,10 @@ impl Arrays {
             };
             name.filter(|name: &String| *name != values.0).map(|name| Ok((name.clone(), archive.read(&name)?))).transpose()
         };
-        let asked_label = if options.labels.is_some() { &None } else { &options.label };
+        let asked_label = if options.labels.is_some() { &None } else { &options.columns.label };
         let labels = one(asked_label, &LABELS, "labels")?;
-        let times = one(&options.time, &["times"], "times")?;
-        let ids = one(if options.labels.is_some() { &None } else { &options.id }, &["ids"], "ids")?;
+        let times = one(&options.columns.time, &["times"], "times")?;
+        let ids = one(if options.labels.is_some() { &None } else { &options.columns.id }, &["ids"], "ids")?;
         let mut plain = |name: &str| Ok::<_, Error>(one(&None, &[name], "names")?.map(|(_, array)| array));
         let lengths = plain("lengths")?;
         let statics = plain("statics")?;

@@ -20,7 +20,7 @@ pub use long::{Given, Line, LineReader};
 use crate::schema::{Duplicates, Layout, Schema, Warning};
 use crate::text::lines::Source;
 use crate::text::time::TimeFormat;
-use crate::{Dataset, Error, Task};
+use crate::{Columns, Dataset, Error, Task};
 
 /// How a file is to be read. By default everything is found out from the file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,34 +29,10 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// A csv file `id,label[,statics...]` that holds the labels.
     pub labels: Option<PathBuf>,
-    /// The column (csv) or array (npz) of ids; `none` if a csv file has none.
-    pub id: Option<String>,
-    /// The column (csv) or array (npz) of times; `none` if rows of a csv file are to be counted.
-    pub time: Option<String>,
-    /// The column (csv) or array (npz) of labels; `none` if a csv file has none.
-    pub label: Option<String>,
-    /// The columns (csv) that are static covariates, a text column by its name or by those of its categories; by default
-    /// those that look it.
-    pub statics: Option<Vec<String>>,
-    /// The columns (csv) that are not read.
-    pub ignore: Vec<String>,
-    /// All columns (csv) that are channels; by default all that are nothing else.
-    pub channels: Option<Vec<String>>,
-    /// Whether rows (csv) are sorted by time; by default times that decrease are an error.
-    pub sort: Option<bool>,
-    /// What happens to several rows (csv) of one time; by default they are an error.
-    pub duplicates: Option<Duplicates>,
-    /// How times (csv) are written.
-    pub time_format: Option<TimeFormat>,
-    /// What stands before fractions (csv): a point or a comma.
-    pub decimal: Option<char>,
-    /// Whether a category that a model was not trained on is none of those it was; by default it is an error.
-    pub unknown: Option<bool>,
+    /// What is said of its columns.
+    pub columns: Columns,
     /// How the columns of a table (csv) were read for a model that is there; what else is said here goes first.
     pub layout: Option<Layout>,
-    /// The column (csv) that holds tokens, which may be integers or words; for arrays of integers (npz, npy) any name asks that
-    /// they are tokens. By default the only channel holds tokens if it holds text.
-    pub tokens: Option<String>,
     /// Whether labels are classes or numbers.
     pub task: Option<Task>,
     /// Whether labels are left alone: series are only predicted, or forecast, and whatever stands there is right.
@@ -190,14 +166,14 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
     // With a file of labels, the names may be of its columns.
     let in_labels = |is_given: bool| is_given && options.labels.is_none();
     let given = [
-        ("id", in_labels(options.id.is_some())),
-        ("time", options.time.is_some()),
-        ("label", in_labels(options.label.is_some())),
-        ("statics", in_labels(options.statics.as_ref().is_some_and(|statics| !statics.is_empty()))),
-        ("tokens", options.tokens.is_some()),
-        ("ignore", !options.ignore.is_empty()),
-        ("channels", options.channels.is_some()),
-        ("time_format", options.time_format.is_some()),
+        ("id", in_labels(options.columns.id.is_some())),
+        ("time", options.columns.time.is_some()),
+        ("label", in_labels(options.columns.label.is_some())),
+        ("statics", in_labels(options.columns.statics.as_ref().is_some_and(|statics| !statics.is_empty()))),
+        ("tokens", options.columns.tokens.is_some()),
+        ("ignore", options.columns.ignore.is_some()),
+        ("channels", options.columns.channels.is_some()),
+        ("time_format", options.columns.time_format.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),

@@ -197,23 +197,8 @@ pub(crate) fn set(config: &mut Config, args: &SettingArgs) -> Result<(), Failure
     for assignment in &args.set {
         config.set(assignment)?;
     }
-    columns(&mut config.data, &args.columns);
+    config.data.columns = args.columns.columns().over(std::mem::take(&mut config.data.columns));
     Ok(())
-}
-
-/// What flags say of columns.
-fn columns(data: &mut DataConfig, args: &ColumnArgs) {
-    let options = args.over(data.options(None));
-    data.id_column = options.id;
-    data.time_column = options.time;
-    data.label_column = options.label;
-    data.statics = options.statics;
-    data.ignore = (!options.ignore.is_empty()).then_some(options.ignore);
-    data.channels = options.channels;
-    data.sort = options.sort;
-    data.duplicates = options.duplicates;
-    data.time_format = options.time_format;
-    data.decimal = options.decimal;
 }
 
 /// The data to train on, that to test on, and how the first was read.

@@ -38,7 +38,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     } else {
         (values(&file, arrays.values, sizes, &lengths)?, None)
     };
-    if let (None, Some(wanted)) = (&options.labels, &options.statics)
+    if let (None, Some(wanted)) = (&options.labels, &options.columns.statics)
         && let Some(missing) = wanted.iter().find(|name| !static_names.contains(name))
     {
         return Err(Error::NoColumn {

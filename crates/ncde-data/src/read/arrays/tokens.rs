@@ -13,7 +13,7 @@ use crate::vocabulary::{NO_TOKEN, Seen, Tokens};
 /// Whether the values are tokens: the caller says so, the file names a vocabulary, or they are text.
 pub(super) fn are_meant(arrays: &Arrays, sizes: Sizes, options: &ReadOptions) -> bool {
     let is_text = matches!(arrays.values.1.data, Data::Text(_));
-    options.tokens.is_some() || arrays.vocabulary.is_some() || (is_text && sizes.channels == 1)
+    options.columns.tokens.is_some() || arrays.vocabulary.is_some() || (is_text && sizes.channels == 1)
 }
 
 /// The numbers of tokens of each case, and the vocabulary.

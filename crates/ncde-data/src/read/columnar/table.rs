@@ -138,5 +138,5 @@ fn told(error: impl std::fmt::Display) -> String {
 /// Whether the caller, or the layout of a model, says that a column is not read.
 fn is_ignored(name: &str, options: &ReadOptions) -> bool {
     let by_layout = options.layout.iter().flat_map(|layout| layout.with(Role::Ignored)).any(|column| column.name == name);
-    by_layout || options.ignore.iter().any(|ignored| ignored == name)
+    by_layout || options.columns.ignore.iter().flatten().any(|ignored| ignored == name)
 }

@@ -73,7 +73,7 @@ impl Said {
                 hint: hint(asked, names),
             })
         };
-        let tokens = options.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
+        let tokens = options.columns.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
         if let Some(i) = tokens {
             set(i, Role::Token)?;
         }
@@ -88,9 +88,9 @@ impl Said {
                 }
             }
         };
-        let id = one(Role::Id, options.id.as_ref(), which.id)?;
-        let time = one(Role::Time, options.time.as_ref(), which.time)?;
-        let label = one(Role::Label, options.label.as_ref(), which.label)?;
+        let id = one(Role::Id, options.columns.id.as_ref(), which.id)?;
+        let time = one(Role::Time, options.columns.time.as_ref(), which.time)?;
+        let label = one(Role::Label, options.columns.label.as_ref(), which.label)?;
         let mut many = |role: Role, asked: &[String]| -> Result<(), Error> {
             for asked in asked {
                 let of_category = |name: &String| asked.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('='));
@@ -103,10 +103,10 @@ impl Said {
             }
             Ok(())
         };
-        many(Role::Ignored, &options.ignore)?;
-        many(Role::Static, options.statics.as_deref().unwrap_or(&[]))?;
-        many(Role::Channel, options.channels.as_deref().unwrap_or(&[]))?;
-        Ok(Self { id, time, label, roles, all_channels: options.channels.is_some() })
+        many(Role::Ignored, options.columns.ignore.as_deref().unwrap_or(&[]))?;
+        many(Role::Static, options.columns.statics.as_deref().unwrap_or(&[]))?;
+        many(Role::Channel, options.columns.channels.as_deref().unwrap_or(&[]))?;
+        Ok(Self { id, time, label, roles, all_channels: options.columns.channels.is_some() })
     }
 
     /// Whether anything is said of a column.

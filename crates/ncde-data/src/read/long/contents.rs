@@ -17,7 +17,7 @@ impl Guess<'_> {
 
     fn marks(&self, column: usize, file: Evidence) -> Result<Marks, Error> {
         let own = self.seen.facts[column].marks;
-        own.marks(file, self.seen.options.decimal).ok_or_else(|| {
+        own.marks(file, self.seen.options.columns.decimal).ok_or_else(|| {
             self.question(
                 format!(
                     "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
@@ -62,7 +62,7 @@ impl Guess<'_> {
 
     fn time_cells(&mut self, column: usize, file: Evidence) -> Result<Cells, Error> {
         let (name, times) = (self.name(column), self.seen.facts[column].times);
-        let format = match (self.seen.options.time_format, times.found()) {
+        let format = match (self.seen.options.columns.time_format, times.found()) {
             (Some(format), _) => format,
             (None, Found::One(format)) => format,
             (None, Found::None) => TimeFormat::Number,
@@ -76,7 +76,7 @@ impl Guess<'_> {
                 ));
             }
         };
-        if format == TimeFormat::Compact && self.seen.options.time_format.is_none() {
+        if format == TimeFormat::Compact && self.seen.options.columns.time_format.is_none() {
             self.warn(
                 format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd"),
                 "say so with `--time-format compact`, or `--time-format number`".into(),

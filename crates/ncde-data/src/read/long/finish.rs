@@ -198,7 +198,7 @@ impl Table {
 
     /// Which columns are static: as is said, else those that look it.
     fn statics(&self, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Result<Vec<bool>, Error> {
-        let is_said = options.statics.is_some() || options.channels.is_some() || options.layout.is_some();
+        let is_said = options.columns.statics.is_some() || options.columns.channels.is_some() || options.layout.is_some();
         let is_static: Vec<bool> = self.values.iter().map(|value| value.role == Role::Static).collect();
         if !is_said {
             let found = self.found();
@@ -236,7 +236,7 @@ impl Table {
         warnings: &mut Vec<Warning>,
     ) -> Vec<bool> {
         let width = self.values.len();
-        let is_said = |name: &String| options.channels.as_ref().is_some_and(|names| names.contains(name));
+        let is_said = |name: &String| options.columns.channels.as_ref().is_some_and(|names| names.contains(name));
         let drop = |(i, value): (usize, &Value)| {
             let Kind::Texts(texts) = &value.kind else { return false };
             let count: usize = self.cases.iter().map(|case| present(case, i, width).count()).sum();

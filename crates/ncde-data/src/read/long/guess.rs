@@ -64,7 +64,7 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
     let has = |name: &Option<String>| name.as_ref().is_some_and(|name| seen.names.contains(name));
     let which = Which {
         // With a file of labels, a name may be of that one or of this one.
-        id: !(is_labels || is_series_only) || has(&seen.options.id),
+        id: !(is_labels || is_series_only) || has(&seen.options.columns.id),
         time: !is_labels,
         label: !is_series_only,
         other: is_labels || is_series_only,

@@ -20,7 +20,7 @@ pub(in super::super) fn columns(
 ) -> Result<(Vec<Column>, Vec<Warning>), Error> {
     let is_series_only = matches!(kind, Kind::SeriesOnly(_));
     let has = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
-    let which = Which { id: !is_series_only || has(&options.id), time: true, label: !is_series_only, other: true };
+    let which = Which { id: !is_series_only || has(&options.columns.id), time: true, label: !is_series_only, other: true };
     let said = Said::of(file, names, options, &which)?;
     let replaced: Vec<Role> = [(Role::Id, said.id), (Role::Time, said.time), (Role::Label, said.label)]
         .into_iter()
@@ -112,7 +112,7 @@ pub(super) fn override_cells(cells: &mut Cells, options: &ReadOptions) {
         Cells::Number { marks, .. } => set_decimal(marks, options),
         Cells::Time { format, marks, offset } => {
             set_decimal(marks, options);
-            if let Some(asked) = options.time_format {
+            if let Some(asked) = options.columns.time_format {
                 *offset &= *format == asked;
                 *format = asked;
             }
@@ -122,7 +122,7 @@ pub(super) fn override_cells(cells: &mut Cells, options: &ReadOptions) {
 }
 
 fn set_decimal(marks: &mut Marks, options: &ReadOptions) {
-    if let Some(decimal) = options.decimal {
+    if let Some(decimal) = options.columns.decimal {
         let thousands = marks.thousands.filter(|&mark| mark != decimal);
         *marks = Marks { decimal, thousands };
     }

@@ -43,7 +43,7 @@ pub struct Line {
 /// ```
 /// use ncde_data::{LineReader, ReadOptions, load_bytes};
 /// let train = b"patient;zeit;temp;label\na;01.02.2021;36,5;ok\na;14.02.2021;37,0;ok\nb;01.02.2021;39,5;ill\n";
-/// let options = ReadOptions { time: Some("zeit".into()), ..ReadOptions::default() };
+/// let options = ReadOptions { columns: Columns { time: Some("zeit".into()), ..Columns::default() }, ..ReadOptions::default() };
 /// let train = load_bytes("train.csv", train, &options)?;
 /// let mut lines = LineReader::new(train.schema(), ReadOptions::default());
 /// lines.header(b"zeit;patient;temp")?;
@@ -97,7 +97,7 @@ impl LineReader {
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
         let unknown = unknown(&schema, &options);
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
-        let plain = Cells::Time { format: options.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
+        let plain = Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
         let tokens = schema.vocabulary.iter().flatten().enumerate().map(|(i, token)| (token.clone(), i)).collect();
@@ -278,7 +278,7 @@ impl LineReader {
 
 /// Whether categories that are not known are none of those that are.
 fn unknown(schema: &Schema, options: &ReadOptions) -> bool {
-    options.unknown.or(schema.table.as_ref().map(|layout| layout.unknown)).unwrap_or(false)
+    options.columns.unknown.or(schema.table.as_ref().map(|layout| layout.unknown)).unwrap_or(false)
 }
 
 /// The number of a token.

@@ -82,9 +82,9 @@ impl Policy {
     fn of(options: &ReadOptions) -> Self {
         let layout = options.layout.as_ref();
         Self {
-            sort: options.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
-            duplicates: options.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
-            unknown: options.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
+            sort: options.columns.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
+            duplicates: options.columns.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
+            unknown: options.columns.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
         }
     }
 }
