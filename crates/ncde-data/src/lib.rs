@@ -40,8 +40,8 @@
 //! ```
 
 mod align;
-mod columns;
 mod arrays;
+mod columns;
 mod dataset;
 mod error;
 mod join;

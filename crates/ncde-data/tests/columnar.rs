@@ -48,7 +48,7 @@ mod built {
     };
     use arrow_ipc::CompressionType;
     use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-    use ncde_data::{ReadOptions, load, load_bytes, read_bytes};
+    use ncde_data::{Columns, ReadOptions, load, load_bytes, read_bytes};
     use parquet::arrow::ArrowWriter;
     use parquet::basic::{Compression, GzipLevel, ZstdLevel};
     use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -142,7 +142,10 @@ q?2,2021-03-04T15:06:10,m,3e20,7.25,99.999,4,7,true,well
             let seen = load_bytes(name, &bytes, &options).unwrap();
             assert!(seen.data.aligned(&csv.data.schema()).is_ok());
         }
-        let options = ReadOptions { ignore: vec!["dose".into()], time: Some("none".into()), ..ReadOptions::default() };
+        let options = ReadOptions {
+            columns: Columns { ignore: Some(vec!["dose".into()]), time: Some("none".into()), ..Columns::default() },
+            ..ReadOptions::default()
+        };
         let (_, bytes) = files(&stays()).remove(0);
         let layout = load_bytes("table.parquet", &bytes, &options).unwrap().layout.unwrap().to_string();
         assert!(layout.contains("dose") && layout.contains("-> ignored") && layout.contains("times are counted"), "{layout}");
@@ -188,7 +191,10 @@ q?2,2021-03-04T15:06:10,m,3e20,7.25,99.999,4,7,true,well
         let (_, bytes) = files(&table).remove(0);
         let message = read_bytes("a.parquet", &bytes, &ReadOptions::default()).unwrap_err().to_string();
         assert!(message.contains("column `tags`") && message.contains("--ignore tags"), "{message}");
-        let options = ReadOptions { ignore: vec!["tags".into()], ..ReadOptions::default() };
+        let options = ReadOptions {
+            columns: Columns { ignore: Some(vec!["tags".into()]), ..Columns::default() },
+            ..ReadOptions::default()
+        };
         assert_eq!(read_bytes("a.parquet", &bytes, &options).unwrap().channels, ["x"]);
         let message = read_bytes("a.parquet", &bytes[..bytes.len() - 9], &ReadOptions::default()).unwrap_err().to_string();
         assert!(message.contains("cannot be read as a Parquet file") && !message.contains('\n'), "{message}");

@@ -7,7 +7,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ncde_data::npy::{Array, Data, write_npz};
-use ncde_data::{Clock, Dataset, Format, ReadOptions, Targets, Task, read, read_bytes};
+use ncde_data::{Clock, Columns, Dataset, Format, ReadOptions, Targets, Task, read, read_bytes};
 
 fn parse(name: &str, text: &str) -> Dataset {
     read_bytes(name, text.as_bytes(), &ReadOptions::default()).unwrap()
@@ -87,7 +87,7 @@ fn arff_of_one_channel() {
     assert_eq!(data.targets, Targets::Values { name: "target".into(), of: vec![0.5, 1.0] });
     let data = parse("x.arff", &format!("{header}@DATA\n1,2\n3,4\n"));
     assert_eq!(data.targets, Targets::None);
-    let options = ReadOptions { label: Some("a".into()), ..ReadOptions::default() };
+    let options = ReadOptions { columns: Columns { label: Some("a".into()), ..Columns::default() }, ..ReadOptions::default() };
     let data = with("x.arff", &format!("{header}@DATA\n1,2\n3,4\n"), &options);
     assert_eq!(data.targets, classes(&["1", "3"], &[0, 1]));
     assert_eq!(data.cases[1].values, [4.0]);
@@ -166,7 +166,7 @@ fn csv_static_covariates_are_those_that_are_named() {
     let text = "id,time,unit,age,x\na,0,kg,30,1\na,1,kg,30,2\nb,0,g,40,1\n";
     let statics = |names: &[&str]| {
         let statics = Some(names.iter().map(|&name| name.into()).collect());
-        with("x.csv", text, &ReadOptions { statics, ..ReadOptions::default() })
+        with("x.csv", text, &ReadOptions { columns: Columns { statics, ..Columns::default() }, ..ReadOptions::default() })
     };
     assert_eq!(statics(&[]).channels, ["unit=g", "unit=kg", "age", "x"]);
     assert_eq!(statics(&["age"]).statics, ["age"]);

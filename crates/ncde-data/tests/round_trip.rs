@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ncde_data::{Case, Clock, Dataset, Format, ReadOptions, Targets, Task, TimeFormat, read, write};
+use ncde_data::{Case, Clock, Columns, Dataset, Format, ReadOptions, Targets, Task, TimeFormat, read, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -179,7 +179,8 @@ proptest! {
         let task = matches!(data.targets, Targets::Values { .. }).then_some(Task::Regression);
         // Numbers may look like seconds since 1970.
         let time_format = (data.times == Clock::Numbers).then_some(TimeFormat::Number);
-        let options = ReadOptions { statics, task, time_format, ..ReadOptions::default() };
+        let columns = Columns { statics, time_format, ..Columns::default() };
+        let options = ReadOptions { columns, task, ..ReadOptions::default() };
         for name in ["x.csv", "x.csv.gz"] {
             let back = through(&data, Format::Csv, name, &options).aligned(&data.schema()).unwrap();
             assert_same_cases(&data, &back);

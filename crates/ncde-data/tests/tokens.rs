@@ -6,12 +6,12 @@ use std::io::Cursor;
 use std::path::Path;
 
 use ncde_data::npy::{Array, Data, write_npz};
-use ncde_data::{Case, Clock, Dataset, Format, ReadOptions, Schema, Targets, UNKNOWN, read, read_bytes, write};
+use ncde_data::{Case, Clock, Columns, Dataset, Format, ReadOptions, Schema, Targets, UNKNOWN, read, read_bytes, write};
 
 const WORDS: &str = "id,time,word,label\na,0,the,n\na,1,cat,y\na,2.5,sat,n\nb,0,cat,y\nb,1,the,n\n";
 
 fn tokens() -> ReadOptions {
-    ReadOptions { tokens: Some("word".into()), ..ReadOptions::default() }
+    ReadOptions { columns: Columns { tokens: Some("word".into()), ..Columns::default() }, ..ReadOptions::default() }
 }
 
 fn csv(text: &str) -> Dataset {
@@ -94,7 +94,8 @@ fn integers_are_tokens_if_they_are_asked_for() {
     let data = asked("time,word\n0,3\n1,?\n2,NA\n3,20\n");
     assert_eq!(data.vocabulary, words(&["3", "20", "?", "NA"]));
     // A name that would say something else.
-    let options = ReadOptions { tokens: Some("class".into()), ..ReadOptions::default() };
+    let options =
+        ReadOptions { columns: Columns { tokens: Some("class".into()), ..Columns::default() }, ..ReadOptions::default() };
     let data = read_bytes("x.csv", b"time,class\n0,u\n1,v\n", &options).unwrap();
     assert_eq!((data.vocabulary, data.targets), (words(&["u", "v"]), Targets::None));
 }

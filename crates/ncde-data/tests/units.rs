@@ -1,7 +1,7 @@
 //! Numbers with a unit, in channels and labels, in a file and for a model that is there.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use ncde_data::{LineReader, ReadOptions, Targets, load_bytes};
+use ncde_data::{Columns, LineReader, ReadOptions, Targets, load_bytes};
 
 const SALES: &str = "id,time,price,share,weight,cost\n\
     a,0,\"€1,134\",10.2%,12 kg,$5\na,1,€980,9%,13 kg,$5\n\
@@ -9,7 +9,7 @@ const SALES: &str = "id,time,price,share,weight,cost\n\
 
 #[test]
 fn numbers_with_a_unit_are_numbers() {
-    let options = ReadOptions { label: Some("cost".into()), ..ReadOptions::default() };
+    let options = ReadOptions { columns: Columns { label: Some("cost".into()), ..Columns::default() }, ..ReadOptions::default() };
     let loaded = load_bytes("sales.csv", SALES.as_bytes(), &options).unwrap();
     assert_eq!(loaded.data.channels, ["price", "share", "weight"]);
     assert_eq!(loaded.data.cases[0].values, [1134.0, 10.2, 12.0, 980.0, 9.0, 13.0]);

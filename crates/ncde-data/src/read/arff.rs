@@ -7,9 +7,9 @@
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, long};
-use crate::Error;
 use crate::error::{Place, hint, listed, shown};
 use crate::text::lines::{Line, Lines, Source, utf8};
+use crate::{Columns, Error};
 
 #[derive(Debug, PartialEq)]
 enum Kind {

@@ -18,10 +18,10 @@ mod tokens;
 use std::io::{Cursor, Read, Seek};
 
 use super::{Loaded, ReadOptions};
-use crate::Error;
 use crate::error::{Place, hint, listed};
 use crate::npy::{self, Archive, Array, Data};
 use crate::text::lines::Source;
+use crate::{Columns, Error};
 
 const VALUES: [&str; 4] = ["X", "x", "data", "values"];
 const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];

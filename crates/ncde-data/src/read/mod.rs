@@ -17,9 +17,8 @@ pub use format::Format;
 use input::Input;
 pub use long::{Given, Line, LineReader};
 
-use crate::schema::{Duplicates, Layout, Schema, Warning};
+use crate::schema::{Layout, Schema, Warning};
 use crate::text::lines::Source;
-use crate::text::time::TimeFormat;
 use crate::{Columns, Dataset, Error, Task};
 
 /// How a file is to be read. By default everything is found out from the file.

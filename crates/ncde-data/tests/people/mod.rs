@@ -16,21 +16,21 @@ fn options(flags: &str) -> ReadOptions {
     let mut words = flags.split_whitespace();
     while let Some(flag) = words.next() {
         if flag == "--sort" {
-            options.sort = Some(true);
+            options.columns.sort = Some(true);
             continue;
         }
         let value = words.next().unwrap();
         let list = || value.split(',').map(Into::into).collect::<Vec<String>>();
         match flag {
-            "--id" => options.id = Some(value.into()),
-            "--time" => options.time = Some(value.into()),
-            "--label" => options.label = Some(value.into()),
-            "--static" => options.statics = Some(list()),
-            "--ignore" => options.ignore = list(),
-            "--channels" => options.channels = Some(list()),
-            "--duplicates" => options.duplicates = Some(value.parse().unwrap()),
-            "--time-format" => options.time_format = Some(value.parse().unwrap()),
-            "--decimal" => options.decimal = value.chars().next(),
+            "--id" => options.columns.id = Some(value.into()),
+            "--time" => options.columns.time = Some(value.into()),
+            "--label" => options.columns.label = Some(value.into()),
+            "--static" => options.columns.statics = Some(list()),
+            "--ignore" => options.columns.ignore = Some(list()),
+            "--channels" => options.columns.channels = Some(list()),
+            "--duplicates" => options.columns.duplicates = Some(value.parse().unwrap()),
+            "--time-format" => options.columns.time_format = Some(value.parse().unwrap()),
+            "--decimal" => options.columns.decimal = value.chars().next(),
             _ => panic!("no flag {flag}"),
         }
     }

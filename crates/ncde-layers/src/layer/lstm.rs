@@ -19,17 +19,17 @@ impl LstmBatch {
     fn next<B: LayerBackend>(
         &self,
         gates: Tensor<B, 2>,
-        before: Option<Tensor<B, 2>>,
+        before: Option<&Tensor<B, 2>>,
         recurrent: &Tensor<B, 2>,
     ) -> Result<Tensor<B, 2>, Error> {
         let n = self.hidden;
         let part = |of: &Tensor<B, 2>, place: usize| of.clone().narrow(1, place * n, n);
-        let gates = match &before {
+        let gates = match before {
             Some(before) => gates + dense::product(part(before, 0), recurrent.clone())?,
             None => gates,
         };
         let new = sigmoid(part(&gates, 0)) * part(&gates, 2).tanh();
-        let c = match &before {
+        let c = match before {
             Some(before) => sigmoid(part(&gates, 1)) * part(before, 1) + new,
             None => new,
         };
@@ -45,7 +45,7 @@ impl<B: LayerBackend> Batch<B> for LstmBatch {
         let mut states: Vec<Tensor<B, 3>> = Vec::with_capacity(trunk);
         let mut state = None;
         for t in 0..trunk {
-            let next = self.next(gates.clone().narrow(1, t, 1).squeeze_dim(1), state, &recurrent)?;
+            let next = self.next(gates.clone().narrow(1, t, 1).squeeze_dim(1), state.as_ref(), &recurrent)?;
             states.push(next.clone().unsqueeze_dim(1));
             state = Some(next);
         }
@@ -54,7 +54,7 @@ impl<B: LayerBackend> Batch<B> for LstmBatch {
         if let Some((branches, before)) = rows.with(gates).branches(&states) {
             let count = branches.dims()[1];
             let (branches, before) = (branches.reshape([batch * count, width]), before.reshape([batch * count, 2 * n]));
-            let ends = self.next(branches, Some(before), &recurrent)?;
+            let ends = self.next(branches, Some(&before), &recurrent)?;
             states = Tensor::cat(vec![states, ends.reshape([batch, count, 2 * n])], 1);
         }
         Ok(rows.with(states.narrow(2, 0, n)))

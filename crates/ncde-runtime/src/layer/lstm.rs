@@ -99,7 +99,7 @@ mod tests {
     use crate::layer::{Kept, LayerSpec, Resolved, Row, Signal, StepChain};
     use crate::{NamedWeight, Weights};
 
-    /// What `torch.nn.LSTM` of PyTorch 2.15.0 makes of the same numbers:
+    /// What `torch.nn.LSTM` of `PyTorch` 2.15.0 makes of the same numbers:
     ///
     /// ```python
     /// number = lambda k: (7 * k % 11 - 5) / 10

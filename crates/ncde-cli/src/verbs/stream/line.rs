@@ -68,7 +68,7 @@ const WANTED: &str = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"
 impl Reader {
     pub(super) fn new(schema: Schema, options: ReadOptions) -> Self {
         let own = schema.table.as_ref().map(|layout| layout.duplicates);
-        let duplicates = options.duplicates.or(own).unwrap_or_default();
+        let duplicates = options.columns.duplicates.or(own).unwrap_or_default();
         let has_statics = !schema.statics.is_empty();
         Self { format: Format::Unknown, lines: LineReader::new(schema, options), has_statics, duplicates }
     }

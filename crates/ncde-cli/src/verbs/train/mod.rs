@@ -6,12 +6,12 @@ mod task;
 use std::path::{Path, PathBuf};
 
 use ncde_data::{Dataset, Layout, ReadOptions};
-use ncde_train::{CONFIG, Config, DataConfig, Outcome, Run, TrainRequest, watching};
+use ncde_train::{CONFIG, Config, Outcome, Run, TrainRequest, watching};
 
 use ncde_report::RunRecord;
 use ncde_tune::quoted;
 
-use crate::args::{ColumnArgs, Device, SettingArgs, TrainArgs};
+use crate::args::{Device, SettingArgs, TrainArgs};
 use crate::error::Failure;
 use crate::verbs::report;
 use crate::{output, schema, signals, threads};

@@ -73,7 +73,8 @@ impl Said {
                 hint: hint(asked, names),
             })
         };
-        let tokens = options.columns.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
+        let tokens =
+            options.columns.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
         if let Some(i) = tokens {
             set(i, Role::Token)?;
         }

@@ -97,7 +97,8 @@ impl LineReader {
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
         let unknown = unknown(&schema, &options);
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
-        let plain = Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
+        let plain =
+            Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
         let tokens = schema.vocabulary.iter().flatten().enumerate().map(|(i, token)| (token.clone(), i)).collect();
