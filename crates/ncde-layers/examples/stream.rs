@@ -12,9 +12,7 @@ use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_layers::layer::{Context, Network, Places, Rows};
 use ncde_runtime::random::Stream;
-use ncde_runtime::{
-    FORMAT, Forecast, Missing, Model, ModelSpec, Prediction, Preparation, Scaling, Series, Task, Weights, to_bytes,
-};
+use ncde_runtime::{Forecast, Model, ModelSpec, Prediction, Series, Task, Weights};
 use serde_json::{Value, json};
 
 const CHANNELS: usize = 3;
@@ -24,21 +22,8 @@ const LENGTH: usize = 2_000;
 fn spec(layers: &[Value]) -> Result<ModelSpec, Box<dyn Error>> {
     let last = json!({"layer": "linear", "outputs": CHANNELS});
     let layers = layers.iter().cloned().chain([last]).map(serde_json::from_value).collect::<Result<_, _>>()?;
-    let channels = vec![Scaling::IDENTITY; CHANNELS];
-    Ok(ModelSpec {
-        format: FORMAT,
-        ncde: env!("CARGO_PKG_VERSION").into(),
-        name: "layers".into(),
-        weights: to_bytes(&[])?.1,
-        channels: (0..CHANNELS).map(|i| format!("channel {i}")).collect(),
-        statics: Vec::new(),
-        vocabulary: None,
-        schema: None,
-        task: Task::Forecast(Forecast::one(1)),
-        trained: None,
-        preparation: Preparation { channels, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
-        layers,
-    })
+    let channels = (0..CHANNELS).map(|i| format!("channel {i}"));
+    Ok(ModelSpec::new(channels, Task::Forecast(Forecast::one(1)), layers))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,7 +1,10 @@
 //! Tensors on a GPU: Burn's backend for `CubeCL`, in `f32`.
 //!
 //! Operations that have a kernel on the device run there; the others go to the host and back ([`on_host`]), so that every model trains on every
-//! device.
+//! device. [`without_kernel`] tells which.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::into_data_sync;
@@ -23,6 +26,19 @@ pub type Cuda = OnGpu<cubecl::cuda::CudaRuntime, i32, u8>;
 /// GPUs through Vulkan, Metal or Direct3D.
 #[cfg(feature = "wgpu")]
 pub type Wgpu = OnGpu<cubecl::wgpu::WgpuRuntime, i32, u32>;
+
+/// Operations that went to the host.
+static WITHOUT_KERNEL: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// Which operations went to the host since the process began, as the device has no kernel for them or too little memory.
+pub fn without_kernel() -> Vec<&'static str> {
+    WITHOUT_KERNEL.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+}
+
+/// Says that an operation goes to the host.
+pub(crate) fn has_no_kernel(operation: &'static str) {
+    WITHOUT_KERNEL.lock().unwrap_or_else(PoisonError::into_inner).insert(operation);
+}
 
 /// A tensor on the host.
 pub(crate) fn on_host<R: CubeRuntime>(tensor: CubeTensor<R>) -> FlexTensor {

@@ -6,7 +6,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::operation::Error;
+
 static GRAPH: Mutex<()> = Mutex::new(());
+/// Why a reverse pass failed, the first time since it was looked at.
+static ERROR: Mutex<Option<Error>> = Mutex::new(None);
 
 /// Waits until no other thread differentiates; hold it until all gradients are read.
 ///
@@ -22,5 +26,17 @@ static GRAPH: Mutex<()> = Mutex::new(());
 #[must_use = "the lock is held as long as this lives"]
 pub fn lock() -> MutexGuard<'static, ()> {
     // A thread that panicked under the lock left no graph that others look at.
-    GRAPH.lock().unwrap_or_else(PoisonError::into_inner)
+    let lock = GRAPH.lock().unwrap_or_else(PoisonError::into_inner);
+    take_error();
+    lock
+}
+
+/// Why gradients that were computed under the [`lock`] are NaN, if an operation refused; Burn's reverse pass itself cannot say so.
+/// [`Network::gradients`](crate::layer::Network::gradients) returns it.
+pub fn take_error() -> Option<Error> {
+    ERROR.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+pub(crate) fn keep_error(error: Error) {
+    ERROR.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }

@@ -141,9 +141,24 @@ pub(crate) fn tensor<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Fle
     FlexTensor::from_data(TensorData::new(values, shape.into()))
 }
 
-/// A reverse pass cannot fail, but it must not pass a wrong gradient on: NaN is seen by every check after it.
-pub(crate) fn unknown<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
+/// A tensor of the shape of another, all NaN.
+pub(crate) fn nan_like<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
     B::float_mul_scalar(of, f64::NAN.into())
+}
+
+/// The gradients of a reverse pass, which cannot fail in Burn: if it does, they are NaN, which every check after it sees, and the error is kept for
+/// [`graph::take_error`](crate::graph::take_error).
+pub(crate) trait OrNan<T> {
+    fn or_nan(self, gradients: impl FnOnce() -> T) -> T;
+}
+
+impl<T> OrNan<T> for Result<T, Error> {
+    fn or_nan(self, gradients: impl FnOnce() -> T) -> T {
+        self.unwrap_or_else(|error| {
+            crate::graph::keep_error(error);
+            gradients()
+        })
+    }
 }
 
 /// The output of an operation, with what its reverse pass needs, if one may come.

@@ -185,7 +185,7 @@ fn only_tracked_arguments_get_gradients() {
 }
 
 #[test]
-fn a_reverse_pass_that_overflows_gives_nan() {
+fn a_reverse_pass_that_overflows_gives_nan_and_says_why() {
     let _graph = ncde_layers::graph::lock();
     // The state grows to 1e38 and is f32; its gradient in the coefficient, 1e38 x 1e30, is not finite.
     let recurrence = Arc::new(Recurrence::new(Field::new(Structure::Diagonal { hidden: 1 }, 1).unwrap()));
@@ -200,6 +200,9 @@ fn a_reverse_pass_that_overflows_gives_nan() {
     let states = linear::recurrence(&recurrence, arguments).unwrap();
     let grads = (states * 1e30).sum().backward();
     assert!(numbers(a.grad(&grads).unwrap())[0].is_nan());
+    let error = ncde_layers::layer::Error::from(ncde_layers::graph::take_error().unwrap());
+    assert!(error.is_overflow(), "{error}");
+    assert_eq!(ncde_layers::graph::take_error(), None);
 }
 
 #[test]

@@ -145,6 +145,21 @@ impl Model {
         Ok((text, weights))
     }
 
+    /// Writes the two files of a model into a directory, each whole or not at all.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn save(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
+        let directory = directory.as_ref();
+        let (spec, weights) = self.to_bytes()?;
+        std::fs::create_dir_all(directory).map_err(|e| Error::File { path: directory.into(), problem: e.to_string() })?;
+        for (name, bytes) in [(WEIGHTS, weights), (SPEC, spec)] {
+            let path = directory.join(name);
+            ncde_files::write_whole(&path, &bytes).map_err(|e| Error::File { path, problem: e.to_string() })?;
+        }
+        Ok(())
+    }
+
     /// From its parts.
     ///
     /// # Errors

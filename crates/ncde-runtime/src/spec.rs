@@ -116,6 +116,43 @@ impl Task {
 }
 
 impl ModelSpec {
+    /// A model of one's own: these channels as they are, without a channel of time, missing values refused. The other fields can be set with
+    /// `ModelSpec { statics, ..ModelSpec::new(..) }`.
+    ///
+    /// ```
+    /// use ncde_runtime::layer::{Linear, LinearCde, Over, Pool};
+    /// use ncde_runtime::{At, LayerSpec, Model, ModelSpec, Prediction, Task};
+    /// let layers = vec![
+    ///     LayerSpec::LinearCde(LinearCde::new(8)),
+    ///     LayerSpec::Pool(Pool { over: Over::Last }),
+    ///     LayerSpec::Linear(Linear { outputs: 2 }),
+    /// ];
+    /// let task = Task::Classification { classes: vec!["calm".into(), "alarm".into()], at: At::End };
+    /// let model = Model::drawn(ModelSpec::new(["x", "y"], task, layers), 0)?;
+    /// let mut series = model.session(&[])?;
+    /// series.push(0.0, &[0.5, -0.5])?;
+    /// assert!(matches!(series.predict()?, Prediction::Class { .. }));
+    /// # Ok::<(), ncde_runtime::Error>(())
+    /// ```
+    pub fn new(channels: impl IntoIterator<Item = impl Into<String>>, task: Task, layers: Vec<LayerSpec>) -> Self {
+        let channels: Vec<String> = channels.into_iter().map(Into::into).collect();
+        let scalings = vec![Scaling::IDENTITY; channels.len()];
+        Self {
+            format: FORMAT,
+            ncde: env!("CARGO_PKG_VERSION").into(),
+            name: "layers".into(),
+            weights: WeightsSpec { bytes: 0, crc32: 0 },
+            channels,
+            statics: Vec::new(),
+            vocabulary: None,
+            schema: None,
+            task,
+            trained: None,
+            preparation: Preparation { channels: scalings, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
+            layers,
+        }
+    }
+
     /// The rows that the first layer is given.
     pub fn signal(&self) -> Signal {
         let rows = match &self.vocabulary {

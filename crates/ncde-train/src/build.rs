@@ -1,17 +1,42 @@
-//! From a configuration and data to a run: what is done, on what, and the model without its weights.
+//! From a configuration and data to a run, in stages; what one has decided the next is given and does not change.
+//!
+//! ```text
+//! Config + Dataset -> Settings -> Prepared (cases, their parts, what is fitted to them) -> Resolved (layers, method) -> Run (rows, targets)
+//! ```
+
+use std::ops::Range;
 
 use ncde_data::{Dataset, Targets};
-use ncde_runtime::{At, Extent, FORMAT, Forecast, ModelSpec, Task, WeightsSpec};
+use ncde_runtime::{At, Extent, Forecast, ModelSpec, Preparation, Task};
 
 use super::by_time::Long;
-use super::config::Config;
+use super::config::{Config, DataConfig};
 use super::features::Features;
 use super::goal::{Goal, labelled};
-use super::preset::{self, Clock, Facts};
+use super::preset::{self, Clock, Facts, Resolved};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
 use super::warning::{self, Warning};
 use super::{Device, Error, Run, fingerprint, fit};
+
+/// The cases of a run and what each is for, before a model is chosen.
+struct Prepared {
+    settings: Settings,
+    data: Dataset,
+    /// Exact copies that were removed.
+    removed: usize,
+    parts: Parts,
+    /// The observations of each case that are learned from.
+    learned: Vec<Range<usize>>,
+    /// The series as they are, if they are split by time.
+    long: Option<Long>,
+    /// How many observations of a series that is split by time are looked at together.
+    stretch: Option<usize>,
+    task: Task,
+    /// What was seen in training.
+    seen: Extent,
+    preparation: Preparation,
+}
 
 impl Run {
     /// From a configuration and data; `test` is the file to test on.
@@ -27,56 +52,58 @@ impl Run {
         let ordered = |data: Dataset| if by_place { data } else { data.by_id() };
         let (train, test) = (ordered(train), test.map(ordered));
         let settings = Settings::of(config, &train, test.is_some())?;
-        let mut config = settings.decided.clone();
-        let deduplicate = config.data.deduplicate == Some(true);
+        let prepared = Prepared::new(settings, train, test)?;
+        let facts = prepared.facts();
+        let resolved = preset::resolve(prepared.settings.choice, &prepared.settings.decided.model, &facts)?;
+        prepared.run(resolved)
+    }
+}
+
+impl Prepared {
+    /// Joins the files, decides which case is for what, and fits what is fitted to the training part.
+    fn new(settings: Settings, train: Dataset, test: Option<Dataset>) -> Result<Self, Error> {
+        let deduplicate = settings.decided.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
+        let test = test.map(|test| test.aligned(&train.schema())).transpose()?;
         let (data, removed, trained) = match test {
-            Some(test) => {
-                let test = test.aligned(&train.schema())?;
-                if settings.by_files {
-                    let (train, removed) = once(train);
-                    let trained = train.cases.len();
-                    (train.concat(test)?, removed, trained)
-                } else {
-                    let (data, removed) = once(train.concat(test)?);
-                    let trained = data.cases.len();
-                    (data, removed, trained)
-                }
+            // A test file that stays as it is comes behind, with its copies.
+            Some(test) if settings.by_files => {
+                let (train, removed) = once(train);
+                let trained = train.cases.len();
+                (train.concat(test)?, removed, trained)
             }
-            None => {
-                let (data, removed) = once(train);
+            test => {
+                let (data, removed) = once(if let Some(test) = test { train.concat(test)? } else { train });
                 let trained = data.cases.len();
                 (data, removed, trained)
             }
         };
-        let mut task = settings.task.clone();
-        let grid = config.data.grid;
+        let (mut task, grid) = (settings.task.clone(), settings.decided.data.grid);
         let extent = |data: &Dataset, train: &[usize]| {
             let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
             Extent::of(data.channels.len(), series)
         };
-        let (data, parts, learned, long, seen) = if settings.by_time {
+        let (data, parts, learned, long, stretch, seen) = if settings.by_time {
             let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
             let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
             let whole = long.whole();
             fit_target(&mut task, &whole.data, &whole.parts.train, grid);
             let seen = extent(&whole.data, &whole.parts.train);
-            let usual = stretch(&task);
-            let length = at_least("data.stretch", *config.data.stretch.get_or_insert(usual), 2)?;
-            let own = if settings.is_closed_form() { whole } else { long.stretches(length, ahead) };
-            (own.data, own.parts, own.learned, Some(long), seen)
+            let stretch = at_least("data.stretch", settings.decided.data.stretch.unwrap_or_else(|| usual_stretch(&task)), 2)?;
+            let pieces = if settings.is_closed_form() { whole } else { long.stretches(stretch, ahead) };
+            (pieces.data, pieces.parts, pieces.learned, Some(long), Some(stretch), seen)
         } else {
             let parts = parts(&settings, &data, trained)?;
             fit_target(&mut task, &data, &parts.train, grid);
             let learned = data.cases.iter().map(|case| 0..case.len()).collect();
             let seen = extent(&data, &parts.train);
-            (data, parts, learned, None, seen)
+            (data, parts, learned, None, None, seen)
         };
         if parts.train.is_empty() {
             return Err(Error::Unfit(format!("{} cases leave nothing to train on", data.cases.len())));
         }
-        let wanted = |i: usize| labelled(&data, &task, i, learned[i].clone());
-        if task.at() == At::Steps && parts.train.iter().all(|&i| wanted(i).is_empty()) {
+        let nothing = |&i: &usize| labelled(&data, &task, i, learned[i].clone()).is_empty();
+        if task.at() == At::Steps && parts.train.iter().all(nothing) {
             return Err(Error::Unfit("the training part has nothing to learn from: no label, and nothing to forecast".into()));
         }
         let longest = parts.train.iter().map(|&i| data.cases[i].len()).max().unwrap_or(0);
@@ -88,35 +115,45 @@ impl Run {
             );
         }
         let preparation = fit::fit(&data, &parts.train, settings.scale, settings.time, settings.missing);
-        let mut spec = ModelSpec {
-            format: FORMAT,
-            ncde: env!("CARGO_PKG_VERSION").into(),
-            name: String::new(),
-            weights: WeightsSpec { bytes: 0, crc32: 0 },
-            channels: data.channels.clone(),
-            statics: data.statics.clone(),
-            vocabulary: data.vocabulary.clone(),
-            schema: None,
-            task: task.clone(),
-            trained: Some(seen),
-            preparation,
-            layers: Vec::new(),
-        };
-        let most = config.data.stretch.unwrap_or(usize::MAX);
-        let lengths = parts.train.iter().map(|&i| data.cases[i].len().min(most)).collect();
-        let mut facts = Facts::new(spec.signal(), lengths, &spec.task, data.channels.len(), settings.time);
-        let unit = spec.preparation.time.map_or(1.0, |scaling| scaling.factor);
-        facts.clock = Clock::of(parts.train.iter().map(|&i| &data.cases[i].times[..]), unit).within(most);
-        facts.period = spec.task.forecast().and_then(|forecast| {
+        Ok(Self { settings, data, removed, parts, learned, long, stretch, task, seen, preparation })
+    }
+
+    /// The model without layers and weights.
+    fn spec(&self) -> ModelSpec {
+        ModelSpec {
+            statics: self.data.statics.clone(),
+            vocabulary: self.data.vocabulary.clone(),
+            trained: Some(self.seen.clone()),
+            preparation: self.preparation.clone(),
+            ..ModelSpec::new(&self.data.channels, self.task.clone(), Vec::new())
+        }
+    }
+
+    /// What the defaults of a model depend on.
+    fn facts(&self) -> Facts {
+        let train = || self.parts.train.iter().map(|&i| &self.data.cases[i]);
+        let most = self.stretch.unwrap_or(usize::MAX);
+        let lengths = train().map(|case| case.len().min(most)).collect();
+        let unit = self.preparation.time.map_or(1.0, |scaling| scaling.factor);
+        let clock = Clock::of(train().map(|case| &case.times[..]), unit).within(most);
+        let period = self.task.forecast().and_then(|forecast| {
             let observations = forecast.baseline.as_ref()?.period? as f64;
-            Some(observations * forecast.step.map_or(facts.clock.gap, |step| step * unit))
+            Some(observations * forecast.step.map_or(clock.gap, |step| step * unit))
         });
-        let resolved = preset::resolve(settings.choice, &config.model, &facts)?;
-        (spec.name, spec.layers, config.model) = (resolved.name, resolved.layers, resolved.model);
+        let facts = Facts::new(self.spec().signal(), lengths, &self.task, self.data.channels.len(), self.settings.time);
+        Facts { period, clock, ..facts }
+    }
+
+    /// The run of a model.
+    fn run(self, resolved: Resolved) -> Result<Run, Error> {
+        let Resolved { name, layers, method, model } = resolved;
+        let spec = ModelSpec { name, layers, ..self.spec() };
+        let Self { settings, data, removed, parts, learned, long, stretch, task, .. } = self;
         spec.check()?;
+        let wanted = |i: usize| labelled(&data, &task, i, learned[i].clone());
         let features = Features::new(&data, &spec.preparation, &spec.layers, &spec.signal(), wanted)?;
-        let mut goal = Goal::new(&data, &spec.task, &spec.preparation, features.window, &learned);
-        goal.weigh(&parts.train, settings.class_weights);
+        let goal = Goal::new(&data, &spec, settings.loss, features.window, &learned);
+        let goal = goal.weighed(&parts.train, settings.class_weights);
         let fingerprint = match &long {
             Some(long) => long.fingerprint(),
             None => fingerprint::of(&data, &parts),
@@ -124,12 +161,14 @@ impl Run {
         let mut warnings = warning::of(&data, &parts, &settings, &spec.task);
         // What is tested on of series that are split by time is no case of its own.
         if long.as_ref().is_some_and(|long| long.series()[2] > 0) {
-            warnings.retain(|own| *own != Warning::NothingToTest);
+            warnings.retain(|warning| *warning != Warning::NothingToTest);
         }
-        Ok(Self {
+        let decided = settings.decided.clone();
+        let config = Config { data: DataConfig { stretch, ..decided.data }, model, ..decided };
+        Ok(Run {
             settings,
             config,
-            closed_form: resolved.closed_form,
+            method,
             data,
             parts,
             long,
@@ -160,7 +199,7 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
 }
 
 /// How much of a long series is looked at together: some times what is looked ahead, or what repeats.
-fn stretch(task: &Task) -> usize {
+fn usual_stretch(task: &Task) -> usize {
     let period = |forecast: &Forecast| forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
     let longest = task.forecast().map_or(1, |forecast| forecast.horizon.max(period(forecast)));
     (8 * longest).clamp(256, 2048)

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::assign::assign;
+use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
 use super::optimizer::OptimizerName;
 use super::preset;
@@ -146,12 +147,14 @@ table! {
         batch: usize,
         /// The learning rate.
         rate: f64,
-        /// How the rate changes: `cosine` down to its floor, or `constant`.
+        /// How the rate changes: down to its floor as a `cosine` or `linear`, or `constant`.
         schedule: Shape,
-        /// The last rate of a cosine; 0 by default.
+        /// The last rate; 0 by default.
         floor: f64,
         /// Steps until the rate is full, from 0.
         warmup: usize,
+        /// How far outputs are from what should come out: `cross-entropy` of classes; of numbers `squared` (the default), `absolute` or `huber`.
+        loss: LossName,
         /// How weights follow their gradients: `adamw` (the default), `adam`, `sgd` (with momentum), `lion` or `muon`.
         optimizer: OptimizerName,
         /// The decay of weights, times the rate: 1 by default under `adamw`, 0 under `sgd`, `lion` and `muon`; `adam` has none.

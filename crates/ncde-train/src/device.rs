@@ -20,6 +20,17 @@ pub enum Device {
     Wgpu,
 }
 
+impl Device {
+    /// Which operations went to the processor instead.
+    pub(crate) fn without_kernel(self) -> Vec<&'static str> {
+        match self {
+            Self::Cpu => Vec::new(),
+            #[cfg(feature = "gpu")]
+            _ => ncde_layers::gpu::without_kernel(),
+        }
+    }
+}
+
 /// Work that is the same on every device.
 pub(crate) trait OnDevice {
     /// What comes of it.

@@ -1,10 +1,6 @@
 //! What is learned: targets as tensors, losses, metrics.
 //!
-//! ```text
-//! classes:  -sum_i w_i ln (p_i[y_i] + 1e-8),   numbers:  sum_i w_i |y_i - target_i|^2,   sum_i w_i = 1
-//! ```
-//!
-//! Of several members it is the mean of their losses, so that each learns by itself, and what they say together is the mean of their probabilities or numbers.
+//! Targets and weights of the outputs of a batch, for its [`Loss`](crate::loss::Loss). Of several members it is the mean of their losses, so that each learns by itself, and what they say together is the mean of their probabilities or numbers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,23 +10,20 @@ use burn_tensor::backend::Backend;
 use ncde_data::{Dataset, Targets};
 use ncde_report::{Classification, Metrics, Regression};
 use ncde_runtime::layer::is_end;
-use ncde_runtime::{At, Forecast, Preparation, Scaling, Task, mean_of_members, softmax};
+use ncde_runtime::{At, Forecast, ModelSpec, Scaling, Task, mean_of_members, softmax};
 
 use super::ahead::Ahead;
+use super::loss::{LossName, Wanted};
 use super::names::ClassWeights;
-use ncde_layers::dense::{self, DenseOps};
-use ncde_layers::layer::Rows;
+use ncde_layers::layer::{LayerBackend, Rows};
 use ncde_layers::operation::put;
-
-/// A probability is never taken for less: a case whose state has overflowed does not decide a step (as in the thesis's code).
-const FLOOR: f64 = 1e-8;
 
 /// The targets of every case: for each place where an output is asked for, what it should be.
 #[derive(Debug, Clone)]
 pub(super) struct Goal {
     /// How many numbers a model puts out at each place.
     pub(super) outputs: usize,
-    classes: bool,
+    loss: LossName,
     /// For each case.
     targets: Vec<Known>,
     class_weights: Vec<f64>,
@@ -79,7 +72,8 @@ pub(super) fn labelled(data: &Dataset, task: &Task, case: usize, among: Range<us
 
 impl Goal {
     /// The targets of a dataset, for each case at the observations in `learned`; windows hold `window` observations, where outputs are asked for at each.
-    pub(super) fn new(data: &Dataset, task: &Task, preparation: &Preparation, window: usize, learned: &[Range<usize>]) -> Self {
+    pub(super) fn new(data: &Dataset, spec: &ModelSpec, loss: LossName, window: usize, learned: &[Range<usize>]) -> Self {
+        let (task, preparation) = (&spec.task, &spec.preparation);
         let outputs = task.outputs(data.channels.len());
         let target = |i: usize, t: usize| match (task, &data.targets) {
             (Task::Classification { .. }, Targets::Classes { of, .. }) => Some(Target::Class(of[i])),
@@ -104,8 +98,7 @@ impl Goal {
                 None => Known::Labels(places.filter_map(|(place, t)| Some((place, target(i, t)?))).collect()),
             }
         };
-        let classes = matches!(task, Task::Classification { .. });
-        Self { outputs, classes, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
+        Self { outputs, loss, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
     /// Shows the targets of a case, one of `every` so many; values that are missing are NaN, or bridged where they can be if they are to be `whole`.
@@ -149,9 +142,9 @@ impl Goal {
     }
 
     /// Every class counts the same in the loss, with the shares that classes have in these cases.
-    pub(super) fn weigh(&mut self, train: &[usize], weights: ClassWeights) {
-        if !self.classes || weights == ClassWeights::None {
-            return;
+    pub(super) fn weighed(mut self, train: &[usize], weights: ClassWeights) -> Self {
+        if !self.loss.is_of_classes() || weights == ClassWeights::None {
+            return self;
         }
         let mut counts = vec![0.0; self.outputs];
         for &case in train {
@@ -164,13 +157,14 @@ impl Goal {
         let all: f64 = counts.iter().sum();
         let present = counts.iter().filter(|&&count| count > 0.0).count() as f64;
         self.class_weights = counts.iter().map(|&count| if count > 0.0 { all / (present * count) } else { 0.0 }).collect();
+        self
     }
 
     /// The loss of the outputs for these cases, and the weight of what it is the mean of.
     ///
     /// # Errors
     /// If the backend has no kernel for its numbers.
-    pub(super) fn loss<B: DenseOps>(
+    pub(super) fn loss<B: LayerBackend>(
         &self,
         rows: Rows<B>,
         cases: &[usize],
@@ -179,7 +173,7 @@ impl Goal {
         let [batch, places, width] = outputs.dims();
         let members = width / self.outputs;
         // Of classes a label and a weight for each member at each place, of numbers one for each.
-        let each = if self.classes { self.outputs } else { 1 };
+        let each = if self.loss.is_of_classes() { self.outputs } else { 1 };
         let [mut targets, mut weights] = [(); 2].map(|()| vec![0.0_f32; batch * places * width / each]);
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
@@ -204,16 +198,10 @@ impl Goal {
             });
         }
         let (device, count, share) = (outputs.device(), targets.len(), 1.0 / f64::max(sum, 1e-30));
-        let loss = if self.classes {
-            let [labels, weights] = [targets, weights].map(|own| put(own, [count], &device));
-            // A row for each member, as if there were so many more places.
-            let outputs = if members == 1 { outputs } else { outputs.reshape([batch, places * members, self.outputs]) };
-            dense::class_loss(outputs, labels, weights, FLOOR, share)?
-        } else {
-            let [targets, weights] = [targets, weights].map(|own| put(own, outputs.dims(), &device));
-            ((outputs - targets).square() * weights).sum() * share
-        };
-        Ok((loss, sum / members as f64))
+        let [targets, weights] = [targets, weights].map(|values| put(values, [count], &device));
+        // A row for each member, as if there were so many more places.
+        let outputs = if members == 1 { outputs } else { outputs.reshape([batch, places * members, self.outputs]) };
+        Ok((self.loss.of(outputs, Wanted { targets, weights, share })?, sum / members as f64))
     }
 
     /// The outputs of a batch where there is a target, with it.
@@ -243,7 +231,7 @@ impl Goal {
 
     /// How good outputs are, in the units of training.
     pub(super) fn metrics(&self, of: &Predicted) -> Metrics {
-        if self.classes {
+        if self.loss.is_of_classes() {
             Metrics::Classification(Classification::of(&of.probabilities, self.outputs, &of.classes))
         } else {
             Metrics::Regression(Regression::of(&of.values, &of.truth))
@@ -299,9 +287,13 @@ mod tests {
         let classes = Known::Labels(vec![(Place::Trunk(0), Target::Class(2))]);
         let other = Known::Labels(vec![(Place::Trunk(0), Target::Class(0))]);
         let values = |y: [f32; 3]| Known::Labels(vec![(Place::Trunk(0), Target::Values(y.to_vec()))]);
-        let goals = [(true, vec![classes, other]), (false, vec![values([0.3, f32::NAN, -1.0]), values([2.0, 0.1, 0.0])])];
-        for (classes, targets) in goals {
-            let goal = Goal { outputs: 3, classes, targets, class_weights: vec![0.5, 1.0, 2.0] };
+        let goals = [
+            (LossName::CrossEntropy, vec![classes, other]),
+            (LossName::Squared, vec![values([0.3, f32::NAN, -1.0]), values([2.0, 0.1, 0.0])]),
+        ];
+        for (loss, targets) in goals {
+            let (goal_loss, classes) = (loss, loss.is_of_classes());
+            let goal = Goal { outputs: 3, loss: goal_loss, targets, class_weights: vec![0.5, 1.0, 2.0] };
             let both: Tensor<Flex, 3> = Tensor::random([2, 1, 6], Distribution::Normal(0.0, 1.0), &Default::default());
             let rows = |values: Tensor<Flex, 3>| Rows { values, places: Places::regular(&[1, 1]).into() };
             let one = |member: usize| rows(both.clone().narrow(2, 3 * member, 3));

@@ -18,6 +18,7 @@
 //! | `trainer` | the loop: steps on batches of a source, evaluations, checkpoints, what happens to a step that diverges |
 //! | `source`, `cases`, `batches` | what the loop takes its batches from: plain numbers of anybody, the cases of a run; which cases make up a step |
 //! | `trainee`, `in_flight`, `state` | a network that is trained and one step of it; steps that a device has begun; what changes from step to step |
+//! | [`loss`] | how far outputs are from what should come out |
 //! | [`optimizer`], `schedule` | how weights follow their gradients; how the learning rate goes |
 //! | `reservoir` | a reservoir, solved for in closed form |
 //! | `score`, `baseline` | how good predictions are; what a model should beat |
@@ -50,6 +51,7 @@ mod fingerprint;
 mod fit;
 mod goal;
 mod in_flight;
+pub mod loss;
 mod names;
 pub mod optimizer;
 mod parts;
@@ -82,6 +84,7 @@ pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Event, Outcome, ignore, watching};
 pub use in_flight::{Begun, Stepped};
+pub use loss::{Loss, LossName};
 pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, Scale, SplitBy, StabilityName, TaskName};
 pub use optimizer::{Optimizer, OptimizerName};
 pub use preset::{permutations, presets, stacked, stacked_on};

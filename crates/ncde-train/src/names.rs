@@ -10,6 +10,7 @@ macro_rules! names {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
         pub enum $name { $($(#[$doc])* $variant,)* }
     };
 }

@@ -14,7 +14,7 @@ use super::checkpoint::Progress;
 use super::conformal::intervals;
 use super::score::{Said, score_said};
 use super::store::{Answered, overflows, predict_all, predict_ranges, save_spec};
-use super::{Error, Parts, Run, TrainRequest};
+use super::{Error, Parts, Run, TrainRequest, Warning};
 
 impl Run {
     /// The record of a finished run; metrics are those of the model as it was saved. A case that overflows is named, and has no prediction.
@@ -29,6 +29,7 @@ impl Run {
         let [validation, test] = self.said(&model)?;
         let mut spec = model.spec().clone();
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
+        warnings.extend(self.device.without_kernel().into_iter().map(|what| Warning::OnProcessor { what }.to_string()));
         if let Task::Forecast(forecast) = &mut spec.task {
             match intervals(forecast, &validation.data, &validation.said) {
                 Ok(intervals) => forecast.intervals = Some(intervals),

@@ -23,7 +23,7 @@ use crate::directory::{self, CONFIG, RECORD};
 use crate::features::Features;
 use crate::goal::Goal;
 use crate::optimizer::{AnyOptimizer, TrainBackend};
-use crate::preset::ClosedForm;
+use crate::preset::Method;
 use crate::resume::steps_of;
 use crate::state::State;
 use crate::store::{save_model, write_whole};
@@ -37,8 +37,7 @@ pub struct Run {
     pub(crate) settings: Settings,
     /// The effective configuration: every key that has a value.
     pub(crate) config: Config,
-    /// What is solved for in closed form; none of a model that is trained step by step.
-    pub(crate) closed_form: Option<ClosedForm>,
+    pub(crate) method: Method,
     pub(crate) data: Dataset,
     pub(crate) parts: Parts,
     /// The series as they are, if they are split by time; `data` and `parts` are then pieces of them.
@@ -66,6 +65,8 @@ impl Run {
     #[must_use]
     pub fn with_optimizer(mut self, optimizer: Arc<dyn AnyOptimizer>) -> Self {
         self.settings.plan.optimizer = optimizer;
+        // The configuration that is saved names none in its place.
+        self.config.train.optimizer = None;
         self
     }
 
@@ -130,9 +131,9 @@ impl Run {
     /// If the directory is another run's, a run is resumed with other data or settings, a step fails, or a file cannot be written.
     pub fn train(&self, request: &TrainRequest<'_>, on: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>) -> Result<Outcome, Error> {
         let _lock = directory::claim(request.directory, request.resume)?;
-        match &self.closed_form {
-            Some(closed_form) => self.solve_in(closed_form, request, on),
-            None => on_device(self.device, Training { run: self, request, on })?,
+        match &self.method {
+            Method::ClosedForm(closed_form) => self.solve_in(closed_form, request, on),
+            Method::Gradient => on_device(self.device, Training { run: self, request, on })?,
         }
     }
 
@@ -173,8 +174,7 @@ impl Run {
                 self.check_same(&saved.identity)?;
                 let is_longer = steps_of(&saved.identity) != self.config.train.steps;
                 let extended = if is_longer { saved.step } else { saved.extended };
-                let other = || Error::Unfit("the checkpoint is of another model; remove it to begin anew".into());
-                let state = State::new(trainee, plan.average).restored(tensors, &saved.counts).ok_or_else(other)?;
+                let state = State::new(trainee, plan.average).restored(tensors, &saved.counts)?;
                 (state, Progress { identity: self.identity(), extended, ..saved })
             }
             None => {
@@ -238,8 +238,8 @@ pub struct TrainRequest<'a> {
 
 impl<'a> TrainRequest<'a> {
     /// A new run in a directory, of which nothing else is recorded.
-    pub fn new(directory: &'a Path) -> Self {
-        Self { directory, resume: false, command: "", started: "" }
+    pub fn new(directory: &'a (impl AsRef<Path> + ?Sized)) -> Self {
+        Self { directory: directory.as_ref(), resume: false, command: "", started: "" }
     }
 
     /// The same, which goes on with what stands there.

@@ -1,12 +1,12 @@
 //! How the learning rate goes: up to its peak, then down to its floor.
 //!
 //! ```text
-//! rate_n = peak n / w                                                          n < w
-//!          floor + (peak - floor) (1 + cos(pi (n - w) / (N - w))) / 2          cosine
-//!          peak                                                                constant
+//! rate_n = peak n / w                                n < w
+//!          floor + (peak - floor) s((n - w) / (N - w))
+//! s(x) = (1 + cos(pi x)) / 2    cosine,     1 - x    linear,     1    constant
 //! ```
 //!
-//! `n` counts steps from 1, `N` is how many there are, `w` those of the warm-up.
+//! `n` counts steps from 1, `N` is how many there are, `w` those of the warm-up. A new schedule is a variant of [`Shape`] and its `s`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Schedule {
     /// The largest rate.
     pub peak: f64,
-    /// The last one of a cosine.
+    /// The last one; of no effect on a constant rate.
     pub floor: f64,
     /// Steps until the rate is full; need not be a whole number.
     pub warmup: f64,
@@ -27,11 +27,25 @@ pub struct Schedule {
 /// How the learning rate goes after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Shape {
     /// It stays.
     Constant,
     /// Down along a cosine.
     Cosine,
+    /// Down along a line.
+    Linear,
+}
+
+impl Shape {
+    /// How much of what lies between floor and peak is left after a share of the steps.
+    fn left(self, share: f64) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * share).cos()),
+            Self::Linear => 1.0 - share,
+        }
+    }
 }
 
 impl Schedule {
@@ -47,18 +61,15 @@ impl Schedule {
     /// let schedule = Schedule { peak: 1.0, floor: 0.1, warmup: 10.0, shape: Shape::Cosine };
     /// let rates = [0, 4, 9, 54, 99].map(|step| schedule.rate(step, 100));
     /// assert!(rates.iter().zip([0.1, 0.5, 1.0, 0.55, 0.1]).all(|(seen, wanted)| (seen - wanted).abs() < 1e-12), "{rates:?}");
+    /// let linear = Schedule { shape: Shape::Linear, ..schedule };
+    /// assert!((linear.rate(54, 100) - 0.55).abs() < 1e-12 && (linear.rate(31, 100) - 0.78).abs() < 0.01);
     /// ```
     pub fn rate(&self, step: usize, steps: usize) -> f64 {
         let (step, steps) = ((step + 1) as f64, steps as f64);
         if step < self.warmup {
             return self.peak * step / self.warmup;
         }
-        match self.shape {
-            Shape::Constant => self.peak,
-            Shape::Cosine => {
-                let share = ((step - self.warmup) / (steps - self.warmup).max(1.0)).min(1.0);
-                self.floor + 0.5 * (self.peak - self.floor) * (1.0 + (std::f64::consts::PI * share).cos())
-            }
-        }
+        let share = ((step - self.warmup) / (steps - self.warmup).max(1.0)).min(1.0);
+        self.floor + (self.peak - self.floor) * self.shape.left(share)
     }
 }

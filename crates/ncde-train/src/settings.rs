@@ -9,6 +9,7 @@ use ncde_runtime::{At, Forecast, Scaling, Task};
 use super::Error;
 use super::config::{Config, TrainConfig};
 use super::fit::scaling;
+use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
 use super::optimizer::OptimizerName;
 use super::preset::Choice;
@@ -41,7 +42,8 @@ const MAX_RECOVERIES: usize = 5;
 /// | `prepare.missing` | counts if a value is missing and the split is not by time, else forward |
 /// | `model` | see `preset` |
 /// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
-/// | `train.weight_decay`, `train.clip`, `train.metric` | 1 (`adamw`), 1, loss or mse |
+/// | `train.weight_decay`, `train.clip` | 1 (`adamw`), 1 |
+/// | `train.loss`, `train.metric` | cross-entropy and loss; squared and mse |
 /// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -69,6 +71,8 @@ pub struct Settings {
     pub plan: Plan,
     /// Series a step.
     pub batch: usize,
+    /// How far outputs are from what should come out.
+    pub loss: LossName,
     /// How much a class counts.
     pub class_weights: ClassWeights,
     /// The metric that decides.
@@ -196,13 +200,10 @@ impl Settings {
         let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
         let rate = positive("train.rate", *t.rate.get_or_insert(0.003))?;
         let shape = *t.schedule.get_or_insert(Shape::Cosine);
-        let warmup = *t.warmup.get_or_insert(if shape == Shape::Cosine { 100.min(steps / 10) } else { 0 });
+        let warmup = *t.warmup.get_or_insert(if shape == Shape::Constant { 0 } else { 100.min(steps / 10) });
         let floor = t.floor.unwrap_or(0.0);
         if !(floor.is_finite() && (0.0..=rate).contains(&floor)) || (t.floor.is_some() && shape == Shape::Constant) {
-            return refuse(
-                "train.floor",
-                format!("{floor}; of a cosine it lies between 0 and the rate, {rate}; a constant rate has none"),
-            );
+            return refuse("train.floor", format!("{floor}; it lies between 0 and the rate, {rate}; a constant rate has none"));
         }
         let optimizer = *t.optimizer.get_or_insert(OptimizerName::Adamw);
         let decay = match optimizer.usual_decay() {
@@ -226,12 +227,23 @@ impl Settings {
         }
         let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).max(1)), 1)?;
         let patience = *t.patience.get_or_insert(steps.div_ceil(2));
+        let classes = matches!(task, Task::Classification { .. });
+        let loss = *t.loss.get_or_insert(if classes { LossName::CrossEntropy } else { LossName::Squared });
+        if loss.is_of_classes() != classes {
+            let of = if classes {
+                "numbers; of classes there is `cross-entropy`"
+            } else {
+                "classes; of numbers there are `squared`, `absolute` and `huber`"
+            };
+            return refuse("train.loss", format!("of {of}"));
+        }
         let known: &[&str] = match task {
             Task::Classification { .. } => &["loss", "accuracy", "balanced_accuracy", "auroc", "f1"],
             Task::Regression { .. } | Task::Forecast { .. } => &["mse", "mae", "r2"],
         };
         let headline = t.metric.clone().unwrap_or_default();
-        let metric = t.metric.get_or_insert_with(|| known[0].into()).clone();
+        let usual = if loss == LossName::Absolute { "mae" } else { known[0] };
+        let metric = t.metric.get_or_insert_with(|| usual.into()).clone();
         if !known.contains(&metric.as_str()) {
             return refuse("train.metric", format!("`{metric}`; for this task there are {}", known.join(", ")));
         }
@@ -276,6 +288,7 @@ impl Settings {
             missing,
             plan,
             batch,
+            loss,
             class_weights,
             metric,
             headline,

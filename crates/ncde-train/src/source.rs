@@ -12,17 +12,17 @@ use std::sync::atomic::AtomicBool;
 use burn_autodiff::Autodiff;
 use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
-use ncde_layers::dense;
 use ncde_layers::layer::{self, Context, LayerBackend, Network, Phase, Places, Rows};
 use ncde_layers::operation::put;
 use ncde_report::record::{Best, Point, StopReason};
 use ncde_runtime::layer::Signal;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{LayerSpec, NamedWeight};
+use ncde_runtime::{LayerSpec, Model, ModelSpec, NamedWeight, Weights};
 
 use crate::checkpoint::{self, Progress, RUNNING};
 use crate::device::{OnDevice, guarded, on_device};
 use crate::in_flight::Begun;
+use crate::loss::{CrossEntropy, Loss, Squared, Wanted};
 use crate::optimizer::TrainBackend;
 use crate::state::State;
 use crate::trainee::{Trainee, Update};
@@ -88,7 +88,7 @@ impl Targets {
     }
 
     fn loss<B: LayerBackend>(&self, outputs: Tensor<B, 3>) -> Result<Tensor<B, 1>, layer::Error> {
-        let (shape @ [series, places, width], device) = (outputs.dims(), outputs.device());
+        let ([series, places, width], device) = (outputs.dims(), outputs.device());
         match self {
             Self::Classes(all) => {
                 fit_count("the list of answers", all.len(), series)?;
@@ -100,7 +100,7 @@ impl Targets {
                     }
                 }
                 let [labels, weights] = [labels, weights].map(|list| put(list, [series * places], &device));
-                Ok(dense::class_loss(outputs, labels, weights, 0.0, 1.0)?)
+                CrossEntropy { floor: 0.0 }.loss(outputs, Wanted { targets: labels, weights, share: 1.0 })
             }
             Self::Numbers(all) => {
                 fit_count("the list of answers", all.len(), series)?;
@@ -109,14 +109,11 @@ impl Targets {
                     fit_count("the list of numbers of a series", own.len().max(places * width), places * width)?;
                     wanted[s * places * width..][..own.len()].copy_from_slice(own);
                 }
-                let known = wanted.iter().filter(|y| !y.is_nan()).count();
-                if known == wanted.len() {
-                    return Ok((outputs - put(wanted, shape, &device)).square().mean());
-                }
                 let weights: Vec<f32> = wanted.iter().map(|y| f32::from(u8::from(!y.is_nan()))).collect();
-                let wanted = wanted.into_iter().map(|y| if y.is_nan() { 0.0 } else { y }).collect();
-                let [wanted, weights] = [wanted, weights].map(|list| put(list, shape, &device));
-                Ok(((outputs - wanted).square() * weights).sum() / known.max(1) as f64)
+                let share = 1.0 / f64::from(weights.iter().sum::<f32>().max(1.0));
+                let targets: Vec<f32> = wanted.into_iter().map(|y| if y.is_nan() { 0.0 } else { y }).collect();
+                let [targets, weights] = [targets, weights].map(|list| put(list, [series * places * width], &device));
+                Squared.loss(outputs, Wanted { targets, weights, share })
             }
         }
     }
@@ -221,7 +218,7 @@ impl<'a> FitRequest<'a> {
     }
 }
 
-/// A network that was trained.
+/// A network that was trained; [`model`](Self::model) makes it one that predicts, streams and is saved.
 #[derive(Debug)]
 pub struct Fitted {
     /// The network, with its best weights or its last, as the plan says.
@@ -238,12 +235,22 @@ pub struct Fitted {
     pub seconds: f64,
 }
 
+impl Fitted {
+    /// The model with these weights; its layers are those that were trained.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub fn model(&self, spec: ModelSpec) -> Result<Model, Error> {
+        Ok(Model::new(spec, Weights::of(self.network.weights()))?)
+    }
+}
+
 /// Trains layers on batches of a source, or goes on where such a run stood. `on` is shown what happens, and may break off: training then ends with what it has.
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use ncde_runtime::LayerSpec;
 /// use ncde_runtime::layer::{Linear, Signal};
+/// use ncde_runtime::{Forecast, LayerSpec, ModelSpec, Prediction, Task};
 /// use ncde_train::{FitRequest, Padded, Plan, Source, Targets, fit};
 /// /// Points on a line.
 /// struct Line;
@@ -257,6 +264,12 @@ pub struct Fitted {
 /// let fitted = fit(&FitRequest::new(&layers, &input, &plan), &mut Line, &mut |_| ControlFlow::Continue(()))?;
 /// let (numbers, shape) = fitted.network.outputs(&Padded::of([&[0.0, 1.0, 2.0][..]], 1))?;
 /// assert!(shape == [1, 3, 1] && (numbers[2] - 5.0).abs() < 0.05);
+///
+/// // A model that can be saved (`save`), streamed and shared: here what is forecast of x is 2 x + 1.
+/// let model = fitted.model(ModelSpec::new(["x"], Task::Forecast(Forecast::one(1)), layers.to_vec()))?;
+/// let mut series = model.session(&[])?;
+/// let Prediction::Values(next) = series.step(0.0, &[2.0])? else { panic!() };
+/// assert!((next[0] - f64::from(numbers[2])).abs() < 1e-5);
 /// # Ok::<(), ncde_train::Error>(())
 /// ```
 ///
@@ -286,20 +299,21 @@ impl OnDevice for Fitting<'_> {
     fn run<B: TrainBackend>(self) -> Self::Output {
         let Self { request, source, on } = self;
         let plan = request.plan;
-        let trainee = || Trainee::<B>::new(request.layers, request.input, plan.seed, plan.optimizer.clone(), &Default::default());
-        let mut state = State::new(trainee()?, plan.average);
+        let trainee = Trainee::<B>::new(request.layers, request.input, plan.seed, plan.optimizer.clone(), &Default::default())?;
+        let mut state = State::new(trainee, plan.average);
         let identity = serde_json::Value::String(request.identity.into());
         let mut progress = Progress { identity: identity.clone(), ..Progress::default() };
         if let Some(path) = request.directory {
             std::fs::create_dir_all(path).map_err(|e| Error::File { path: path.into(), problem: e.to_string() })?;
         }
-        // A checkpoint of another run is not this one's, and is written over.
-        if let Some(directory) = request.directory
-            && let Ok(Some((saved, tensors))) = checkpoint::load(directory, RUNNING)
-            && saved.identity == identity
-            && let Some(restored) = State::new(trainee()?, plan.average).restored(tensors, &saved.counts)
-        {
-            (state, progress) = (restored, saved);
+        let saved = request.directory.map_or(Ok(None), |directory| checkpoint::load(directory, RUNNING))?;
+        if let Some((saved, tensors)) = saved {
+            if saved.identity != identity {
+                return Err(Error::Unfit(format!(
+                    "`{RUNNING}` is of a training with other settings; remove it to begin anew, or name another directory"
+                )));
+            }
+            (state, progress) = (state.restored(tensors, &saved.counts)?, saved);
         }
         let mut trainer = Trainer { plan, state, progress, directory: request.directory, stop: request.stop, on };
         let mut feed = Plain { source };

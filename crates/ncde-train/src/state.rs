@@ -8,6 +8,7 @@ use burn_tensor::{Tensor, TensorData};
 use ncde_layers::layer::Network;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::checkpoint::NamedTensors;
 use crate::optimizer::TrainBackend;
 use crate::trainee::{Snapshot, Trainee};
@@ -148,8 +149,16 @@ impl<B: TrainBackend> State<B> {
         (all, Counts { updates: self.trainee.updates, snapshots: self.snapshots.each_ref().map(of) })
     }
 
-    /// The state of a checkpoint; none if its tensors are not those of this network and optimizer.
-    pub(crate) fn restored(mut self, mut tensors: NamedTensors, counts: &Counts) -> Option<Self> {
+    /// The state of a checkpoint.
+    ///
+    /// # Errors
+    /// If its tensors are not those of this network and optimizer.
+    pub(crate) fn restored(self, tensors: NamedTensors, counts: &Counts) -> Result<Self, Error> {
+        let other = || Error::Unfit("the checkpoint is of another model or optimizer; remove it to begin anew".into());
+        self.with_tensors(tensors, counts).ok_or_else(other)
+    }
+
+    fn with_tensors(mut self, mut tensors: NamedTensors, counts: &Counts) -> Option<Self> {
         let like = self.after(0);
         let names: Vec<String> = self.trainee.network.weights().iter().map(|weight| weight.name.clone()).collect();
         let slot_names = self.trainee.slot_names();

@@ -38,6 +38,15 @@ pub enum Warning {
         first: String,
     },
 
+    /// Something that the device has no kernel for.
+    #[error(
+        "{what} were computed on the processor, as the device has no kernel for these sizes: training was slower than it could be"
+    )]
+    OnProcessor {
+        /// What.
+        what: &'static str,
+    },
+
     /// A class with a single case.
     #[error(
         "class `{class}` has a single case, which is either learned from or tested on, not both; more cases are needed to know anything about it"

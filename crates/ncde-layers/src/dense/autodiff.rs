@@ -12,7 +12,7 @@ use ncde_runtime::layer::Function;
 use ncde_runtime::random::Stream;
 
 use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
-use crate::operation::{finish, register, unknown};
+use crate::operation::{OrNan, finish, nan_like, register};
 
 /// With rows and matrix alone, or with a bias too.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseAffine {
         // Rows of data have no gradient.
         let wanted = [0, 1, 2].map(|i| ops.parents.get(i).is_some_and(Option::is_some));
         let of = B::affine_backward(x.clone(), weight.clone(), dy.clone(), wanted)
-            .unwrap_or_else(|_| [x, weight, dy].map(|own| Some(unknown::<B>(own))));
+            .or_nan(|| [x, weight, dy].map(|own| Some(nan_like::<B>(own))));
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), of, grads);
     }
 }
@@ -41,7 +41,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseActivation {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (function, x) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::activation_backward(function, x.clone(), dy).unwrap_or_else(|_| unknown::<B>(x))
+            B::activation_backward(function, x.clone(), dy).or_nan(|| nan_like::<B>(x))
         });
     }
 }
@@ -56,9 +56,9 @@ impl<B: DenseOps, const N: usize> Backward<B, N> for ReverseNorm {
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (x, gain) = ops.state;
         let dy = grads.consume::<B>(&ops.node);
-        let of = B::norm_rows_backward(x.clone(), gain.clone(), dy).unwrap_or_else(|_| NormGradients {
-            x: unknown::<B>(x),
-            affine: gain.map(|gain| [unknown::<B>(gain.clone()), unknown::<B>(gain)]),
+        let of = B::norm_rows_backward(x.clone(), gain.clone(), dy).or_nan(|| NormGradients {
+            x: nan_like::<B>(x),
+            affine: gain.map(|gain| [nan_like::<B>(gain.clone()), nan_like::<B>(gain)]),
         });
         let [gain, offset] = of.affine.map_or([None, None], |pair| pair.map(Some));
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), [Some(of.x), gain, offset], grads);
@@ -74,9 +74,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseColumns {
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let factor = ops.state;
-        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::scale_columns(dy.clone(), None, factor).unwrap_or_else(|_| unknown::<B>(dy))
-        });
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| B::scale_columns(dy.clone(), None, factor).or_nan(|| nan_like::<B>(dy)));
     }
 }
 
@@ -89,7 +87,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseScale {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (factor, has_ahead) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::scaled_backward(dy.clone(), factor, has_ahead).unwrap_or_else(|_| unknown::<B>(dy))
+            B::scaled_backward(dy.clone(), factor, has_ahead).or_nan(|| nan_like::<B>(dy))
         });
     }
 }
@@ -103,7 +101,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseSome {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (first, places) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::some_rows_backward(dy.clone(), first, places).unwrap_or_else(|_| unknown::<B>(dy))
+            B::some_rows_backward(dy.clone(), first, places).or_nan(|| nan_like::<B>(dy))
         });
     }
 }
@@ -116,7 +114,7 @@ impl<B: DenseOps> Backward<B, 2> for ReverseJoin {
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let dy = grads.consume::<B>(&ops.node);
-        let of = B::join_rows_backward(dy.clone()).unwrap_or_else(|_| [unknown::<B>(ops.state), unknown::<B>(dy)]);
+        let of = B::join_rows_backward(dy.clone()).or_nan(|| [nan_like::<B>(ops.state), nan_like::<B>(dy)]);
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), of.map(Some), grads);
     }
 }
@@ -130,7 +128,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseMean {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (lengths, places) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::mean_rows_backward(dy.clone(), &lengths, places).unwrap_or_else(|_| unknown::<B>(dy))
+            B::mean_rows_backward(dy.clone(), &lengths, places).or_nan(|| nan_like::<B>(dy))
         });
     }
 }
@@ -159,9 +157,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseDropout {
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (stream, rate) = ops.state;
-        unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::dropout(dy.clone(), stream, rate).unwrap_or_else(|_| unknown::<B>(dy))
-        });
+        unary::<B, _>(ops.parents, ops.node, grads, |dy| B::dropout(dy.clone(), stream, rate).or_nan(|| nan_like::<B>(dy)));
     }
 }
 
@@ -174,7 +170,7 @@ impl<B: DenseOps> Backward<B, 1> for ReverseLookup {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (tokens, vocabulary) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |dy| {
-            B::lookup_backward(tokens, dy.clone(), vocabulary).unwrap_or_else(|_| unknown::<B>(dy))
+            B::lookup_backward(tokens, dy.clone(), vocabulary).or_nan(|| nan_like::<B>(dy))
         });
     }
 }

@@ -89,7 +89,7 @@ pub enum FieldNorm {
 }
 
 /// A layer on a batch of series.
-pub trait Batch<B: LayerBackend>: Debug + Send {
+pub trait Batch<B: LayerBackend>: Debug + Send + Sync {
     /// The rows it hands on.
     ///
     /// # Errors

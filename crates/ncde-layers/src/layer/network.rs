@@ -1,5 +1,7 @@
 //! A list of layers with its weights: `f_n(... f_2(f_1(x)) ...)`.
 
+use std::sync::Arc;
+
 use burn_tensor::backend::AutodiffBackend;
 use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::layer::{LayerList, Resolved, Signal, Values, Weight};
@@ -183,7 +185,7 @@ fn check_flow(layers: &Resolved<'_>, trained: &mut Option<String>) -> Result<(),
     Ok(())
 }
 
-/// A list of layers with its weights.
+/// A list of layers with its weights. Clones share the layers, and tensors until one of them is changed.
 ///
 /// ```
 /// use burn_flex::Flex;
@@ -198,7 +200,7 @@ fn check_flow(layers: &Resolved<'_>, trained: &mut Option<String>) -> Result<(),
 /// assert_eq!(network.forward(rows, &Context::predict())?.values.dims(), [2, 1, 5]);
 /// # Ok::<(), ncde_layers::layer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Network<B: LayerBackend> {
     /// Its weights in order, by name.
     weights: Vec<Weight>,
@@ -206,7 +208,7 @@ pub struct Network<B: LayerBackend> {
     pub tensors: Vec<Tensor<B, 1>>,
     /// The rows it takes.
     input: Signal,
-    chain: BatchChain<B>,
+    chain: Arc<BatchChain<B>>,
 }
 
 impl<B: LayerBackend> Network<B> {
@@ -249,7 +251,7 @@ impl<B: LayerBackend> Network<B> {
         }
         let tensor = |own: &NamedWeight| Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device);
         let tensors = values.iter().map(tensor).collect();
-        Ok(Self { tensors, chain: BatchChain::new(layers, values)?, input: layers.input.clone(), weights })
+        Ok(Self { tensors, chain: Arc::new(BatchChain::new(layers, values)?), input: layers.input.clone(), weights })
     }
 
     /// The weights in order.
@@ -430,8 +432,11 @@ impl<B: LayerBackend + AutodiffBackend> Network<B> {
     /// The gradients of the trained weights, in order.
     ///
     /// # Errors
-    /// If one is missing.
+    /// If one is missing, or an operation failed in the reverse pass.
     pub fn gradients(&self, gradients: &B::Gradients) -> Result<Vec<Option<Tensor<B::InnerBackend, 1>>>, Error> {
+        if let Some(error) = crate::graph::take_error() {
+            return Err(error.into());
+        }
         let gradient = |(weight, tensor): (&Weight, &Tensor<B, 1>)| match tensor.grad(gradients) {
             _ if !weight.is_trained() => Ok(None),
             Some(gradient) => Ok(Some(gradient)),

@@ -12,7 +12,7 @@ use burn_tensor::ops::FloatTensor;
 use ncde_kernels::{Brackets, Commutators, Controls, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps, States};
-use crate::operation::{finish, register, unknown};
+use crate::operation::{OrNan, finish, nan_like, register};
 
 /// What the reverse pass of a recurrence needs: its arguments and what came out.
 #[derive(Debug, Clone)]
@@ -34,15 +34,14 @@ impl<B: LinearOps, const N: usize> Backward<B, N> for Reverse {
         // The gradient in the coefficients is computed only if somebody asks for it: often they are data.
         let controls = if ops.parents[1].is_some() { Controls::Variable } else { Controls::Constant };
         let recurrence = Arc::new(Recurrence::clone(&recurrence).with_controls(controls));
-        let of =
-            B::recurrence_backward(&recurrence, arrays.clone(), states, grads.consume::<B>(&ops.node)).unwrap_or_else(|_| {
-                ArrayGradients {
-                    a: unknown::<B>(arrays.a),
-                    coefficients: Some(unknown::<B>(arrays.coefficients)),
-                    initial: unknown::<B>(arrays.initial),
-                    affine: arrays.affine.map(unknown::<B>),
-                }
-            });
+        let of = B::recurrence_backward(&recurrence, arrays.clone(), states, grads.consume::<B>(&ops.node)).or_nan(|| {
+            ArrayGradients {
+                a: nan_like::<B>(arrays.a),
+                coefficients: Some(nan_like::<B>(arrays.coefficients)),
+                initial: nan_like::<B>(arrays.initial),
+                affine: arrays.affine.map(nan_like::<B>),
+            }
+        });
         let gradients = [Some(of.a), of.coefficients, Some(of.initial), of.affine];
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), gradients, grads);
     }
@@ -57,7 +56,7 @@ impl<B: LinearOps> Backward<B, 1> for ReverseMatrices {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (brackets, a) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            B::matrices_backward(&brackets, a.clone(), gradient).unwrap_or_else(|_| unknown::<B>(a))
+            B::matrices_backward(&brackets, a.clone(), gradient).or_nan(|| nan_like::<B>(a))
         });
     }
 }
@@ -71,7 +70,7 @@ impl<B: LinearOps> Backward<B, 1> for ReverseGenerators {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (of, each) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            B::generators_backward(of, each.clone(), gradient).unwrap_or_else(|_| unknown::<B>(each))
+            B::generators_backward(of, each.clone(), gradient).or_nan(|| nan_like::<B>(each))
         });
     }
 }
@@ -85,8 +84,7 @@ impl<B: LinearOps> Backward<B, 2> for ReverseVectors {
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (brackets, a, b) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
-        let both =
-            B::vectors_backward(&brackets, a.clone(), b.clone(), gradient).unwrap_or_else(|_| [unknown::<B>(a), unknown::<B>(b)]);
+        let both = B::vectors_backward(&brackets, a.clone(), b.clone(), gradient).or_nan(|| [nan_like::<B>(a), nan_like::<B>(b)]);
         register::<B>(ops.parents.map(|node| node.map(|node| node.id)), both.map(Some), grads);
     }
 }

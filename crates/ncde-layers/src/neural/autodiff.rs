@@ -12,7 +12,7 @@ use burn_tensor::ops::FloatTensor;
 use ncde_kernels::neural::Controls;
 
 use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Solve};
-use crate::operation::{register, unknown};
+use crate::operation::{OrNan, nan_like, register};
 
 /// What the reverse pass needs: the arguments and the states.
 #[derive(Debug, Clone)]
@@ -32,12 +32,13 @@ impl<B: NeuralOps> Backward<B, 3> for Reverse {
         let Memory { solve, arrays, states } = ops.state;
         // A control is most often data: its gradient, as large as itself, is computed only where something waits for it.
         let controls = if ops.parents[1].is_some() { Controls::Variable } else { Controls::Constant };
-        let of = B::neural_solve_backward(&solve, controls, arrays.clone(), states, grads.consume::<B>(&ops.node))
-            .unwrap_or_else(|_| ArrayGradients {
-                parameters: unknown::<B>(arrays.parameters),
-                coefficients: Some(unknown::<B>(arrays.coefficients)),
-                initial: unknown::<B>(arrays.initial),
-            });
+        let of = B::neural_solve_backward(&solve, controls, arrays.clone(), states, grads.consume::<B>(&ops.node)).or_nan(|| {
+            ArrayGradients {
+                parameters: nan_like::<B>(arrays.parameters),
+                coefficients: Some(nan_like::<B>(arrays.coefficients)),
+                initial: nan_like::<B>(arrays.initial),
+            }
+        });
         register::<B>(
             ops.parents.map(|node| node.map(|node| node.id)),
             [Some(of.parameters), of.coefficients, Some(of.initial)],

@@ -11,7 +11,7 @@ use ncde_gpu::neural as device;
 use ncde_kernels::neural::{Controls, Depth};
 
 use super::{ArrayGradients, Arrays, Error, Kept, Last, NeuralOps, Outputs, Route, Schedule, Solve};
-use crate::gpu::{OnGpu, activation, buffer, gpu, of_buffer, on_device, on_host};
+use crate::gpu::{OnGpu, activation, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B> {
     fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
@@ -25,6 +25,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B>
     fn neural_solve_kept(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Kept<Self>, Error> {
         let gpu = gpu(&arrays.parameters);
         let Some(own) = kernel(solve, &gpu) else {
+            has_no_kernel("neural CDEs");
             let device = arrays.parameters.device.clone();
             let kept = Flex::neural_solve_kept(solve, hosted(arrays))?;
             return Ok(Kept { outputs: on_device(&kept.outputs, &device), states: on_device(&kept.states, &device) });

@@ -9,7 +9,7 @@ use burn_tensor::backend::Backend;
 use burn_tensor::ops::FloatTensor;
 
 use super::{ArrayGradients, Arrays, Error, PermutationDiagonal, PermutationOps};
-use crate::operation::{finish, register, unknown};
+use crate::operation::{OrNan, finish, nan_like, register};
 
 /// What the reverse pass needs: the arguments and the states.
 #[derive(Debug, Clone)]
@@ -27,12 +27,10 @@ impl<B: PermutationOps> Backward<B, 3> for Reverse {
 
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
         let Memory { spec, arrays, states } = ops.state;
-        let of = B::permutation_backward(spec, arrays.clone(), states, grads.consume::<B>(&ops.node)).unwrap_or_else(|_| {
-            ArrayGradients {
-                dictionary: unknown::<B>(arrays.dictionary),
-                control: unknown::<B>(arrays.control),
-                initial: unknown::<B>(arrays.initial),
-            }
+        let of = B::permutation_backward(spec, arrays.clone(), states, grads.consume::<B>(&ops.node)).or_nan(|| ArrayGradients {
+            dictionary: nan_like::<B>(arrays.dictionary),
+            control: nan_like::<B>(arrays.control),
+            initial: nan_like::<B>(arrays.initial),
         });
         register::<B>(
             ops.parents.map(|node| node.map(|node| node.id)),

@@ -7,12 +7,13 @@ use burn_tensor::TensorMetadata;
 use ncde_gpu::permutation as device;
 
 use super::{ArrayGradients, Arrays, Diagonal, Error, OneHot, PermutationDiagonal, PermutationOps};
-use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
+use crate::gpu::{OnGpu, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, I, B> {
     fn permutation(spec: PermutationDiagonal, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
         let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
         if !own.fits(&gpu) {
+            has_no_kernel("permutation-diagonal recurrences");
             let device = arrays.dictionary.device.clone();
             return Ok(on_device(&Flex::permutation(spec, hosted(arrays))?, &device));
         }

@@ -11,7 +11,7 @@ use burn_tensor::ops::FloatTensor;
 use ncde_signature::Signature;
 
 use super::{Error, Over, SignatureOps};
-use crate::operation::{finish, unknown};
+use crate::operation::{OrNan, finish, nan_like};
 
 #[derive(Debug)]
 struct Reverse;
@@ -22,7 +22,7 @@ impl<B: SignatureOps> Backward<B, 1> for Reverse {
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (transform, over, path) = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            B::signature_backward(&transform, over, path.clone(), gradient).unwrap_or_else(|_| unknown::<B>(path))
+            B::signature_backward(&transform, over, path.clone(), gradient).or_nan(|| nan_like::<B>(path))
         });
     }
 }

@@ -10,11 +10,12 @@ use ncde_gpu::signature as device;
 use ncde_signature::{Basis, Signature};
 
 use super::{Error, Over, SignatureOps};
-use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
+use crate::gpu::{OnGpu, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> SignatureOps for OnGpu<R, I, B> {
     fn signature(transform: &Arc<Signature>, over: Over, path: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
         let Some(own) = kernel(transform, over, &path) else {
+            has_no_kernel("signatures");
             let device = path.device.clone();
             return Ok(on_device(&Flex::signature(transform, over, on_host(path))?, &device));
         };

@@ -188,7 +188,7 @@ impl StructureSpec {
         match self {
             Self::Block { block } | Self::DiagonalDense { block } => *block,
             Self::Blocks { sizes } => sizes.iter().copied().max().unwrap_or(1),
-            _ => hidden,
+            Self::Dense {} | Self::Diagonal {} | Self::Dplr { .. } | Self::Sparse { .. } | Self::WalshHadamard { .. } => hidden,
         }
     }
 

@@ -218,6 +218,7 @@ macro_rules! optimizers {
         /// The optimizers, as a configuration names them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
         pub enum OptimizerName { $($(#[doc = $doc])* $name,)* }
 
         impl OptimizerName {

@@ -160,21 +160,23 @@ impl Facts {
 }
 
 /// A table of keys that becomes a list of layers.
-trait Preset: Serialize + DeserializeOwned + Default {
+trait Preset: Serialize + DeserializeOwned {
+    /// The keys and what they mean.
+    const KEYS: &'static [Keys];
+    /// The layers, or with what is solved for.
+    type Built;
+
     /// Fills keys that are not set, and makes the layers.
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error>;
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Self::Built, Error>;
 }
 
-/// The layers of a model, and what is solved for if it is not trained step by step.
-struct Built {
-    layers: Vec<LayerSpec>,
-    closed_form: Option<ClosedForm>,
-}
-
-impl From<Vec<LayerSpec>> for Built {
-    fn from(layers: Vec<LayerSpec>) -> Self {
-        Self { layers, closed_form: None }
-    }
+/// How a model gets its weights.
+#[derive(Debug, Clone)]
+pub(crate) enum Method {
+    /// Step by step, by the gradients of a loss.
+    Gradient,
+    /// All at once.
+    ClosedForm(ClosedForm),
 }
 
 /// What a readout is solved for.
@@ -204,7 +206,7 @@ impl Choice {
     /// The model that is asked for by its name, its layers or its own keys; else a reservoir, but not for tokens, and not where something is asked for that only models
     /// have that are trained step by step.
     pub(crate) fn of(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> Result<Self, Error> {
-        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, _)| name == key);
+        let is_reservoir = |key: &String| <reservoir::ReservoirKeys as Preset>::KEYS.iter().any(|(name, _)| name == key);
         let name = match &model.name {
             _ if !model.layers.is_empty() => return Ok(Self::Layers),
             Some(name) => name,
@@ -223,7 +225,7 @@ impl Choice {
 
     /// Whether it is solved for in closed form.
     pub(crate) fn is_closed_form(self) -> bool {
-        matches!(self, Self::Preset(preset) if preset.closed_form)
+        matches!(self, Self::Preset(Entry { build: Build::ClosedForm(_), .. }))
     }
 }
 
@@ -232,7 +234,7 @@ impl Choice {
 pub(crate) struct Resolved {
     pub(crate) name: String,
     pub(crate) layers: Vec<LayerSpec>,
-    pub(crate) closed_form: Option<ClosedForm>,
+    pub(crate) method: Method,
     /// `[model]` with every key that was not set.
     pub(crate) model: ModelConfig,
 }
@@ -241,65 +243,44 @@ pub(crate) struct Resolved {
 #[derive(Debug)]
 pub(crate) struct Entry {
     name: &'static str,
-    keys: &'static [(&'static str, &'static str)],
+    keys: &'static [Keys],
     /// What it is, in a few words.
     about: &'static str,
-    /// Whether it is solved for in closed form, not trained.
-    closed_form: bool,
-    resolve: fn(&mut ModelConfig, &str, &Facts) -> Result<Built, Error>,
+    build: Build,
+}
+
+/// Fills the keys of `[model]`, and makes what they say.
+type Builder<T> = fn(&mut ModelConfig, &str, &Facts) -> Result<T, Error>;
+
+/// How the layers of a preset are made.
+#[derive(Debug)]
+enum Build {
+    Gradient(Builder<Vec<LayerSpec>>),
+    ClosedForm(Builder<(Vec<LayerSpec>, ClosedForm)>),
+}
+
+impl Entry {
+    const fn gradient<P: Preset<Built = Vec<LayerSpec>>>(name: &'static str, about: &'static str) -> Self {
+        Self { name, keys: P::KEYS, about, build: Build::Gradient(build::<P>) }
+    }
+
+    const fn closed_form<P: Preset<Built = (Vec<LayerSpec>, ClosedForm)>>(name: &'static str, about: &'static str) -> Self {
+        Self { name, keys: P::KEYS, about, build: Build::ClosedForm(build::<P>) }
+    }
 }
 
 /// The registry.
 const PRESETS: &[Entry] = &[
-    Entry {
-        name: "reservoir",
-        keys: reservoir::ReservoirKeys::KEYS,
-        about: "fixed memories and pooled responses, a readout solved in closed form",
-        closed_form: true,
-        resolve: resolve_as::<reservoir::ReservoirKeys>,
-    },
-    Entry {
-        name: "slice",
-        keys: slice::SliceKeys::KEYS,
-        about: "a structured Linear NCDE over Log-ODE windows",
-        closed_form: false,
-        resolve: resolve_as::<slice::SliceKeys>,
-    },
-    Entry {
-        name: "stack",
-        keys: stack::StackKeys::KEYS,
-        about: "SLiCE blocks on tokens or values",
-        closed_form: false,
-        resolve: resolve_as::<stack::StackKeys>,
-    },
-    Entry {
-        name: "ncde",
-        keys: neural::NeuralKeys::KEYS,
-        about: "a neural CDE along a smooth path through the observations",
-        closed_form: false,
-        resolve: resolve_as::<neural::NeuralKeys>,
-    },
-    Entry {
-        name: "nrde",
-        keys: neural::NeuralKeys::KEYS,
-        about: "a neural rough differential equation: a network onto the log-signature",
-        closed_form: false,
-        resolve: resolve_as::<neural::NeuralKeys>,
-    },
-    Entry {
-        name: "log-ncde",
-        keys: neural::NeuralKeys::KEYS,
-        about: "a neural CDE by the Log-ODE method: a network and its Lie brackets",
-        closed_form: false,
-        resolve: resolve_as::<neural::NeuralKeys>,
-    },
-    Entry {
-        name: "signature",
-        keys: signature::SignatureKeys::KEYS,
-        about: "a linear model of signature features",
-        closed_form: false,
-        resolve: resolve_as::<signature::SignatureKeys>,
-    },
+    Entry::closed_form::<reservoir::ReservoirKeys>(
+        "reservoir",
+        "fixed memories and pooled responses, a readout solved in closed form",
+    ),
+    Entry::gradient::<slice::SliceKeys>("slice", "a structured Linear NCDE over Log-ODE windows"),
+    Entry::gradient::<stack::StackKeys>("stack", "SLiCE blocks on tokens or values"),
+    Entry::gradient::<neural::NeuralKeys>("ncde", "a neural CDE along a smooth path through the observations"),
+    Entry::gradient::<neural::NeuralKeys>("nrde", "a neural rough differential equation: a network onto the log-signature"),
+    Entry::gradient::<neural::NeuralKeys>("log-ncde", "a neural CDE by the Log-ODE method: a network and its Lie brackets"),
+    Entry::gradient::<signature::SignatureKeys>("signature", "a linear model of signature features"),
 ];
 
 /// The name of a model that is given as layers.
@@ -329,7 +310,7 @@ pub(super) fn resolve(choice: Choice, asked: &ModelConfig, facts: &Facts) -> Res
         complete(&mut model.layers, facts.outputs);
         layer::output(&model.layers, &facts.signal)?;
         ncde_layers::layer::check_gradient_flow(&model.layers, &facts.signal)?;
-        return Ok(Resolved { name: OWN_LAYERS.into(), layers: model.layers.clone(), closed_form: None, model });
+        return Ok(Resolved { name: OWN_LAYERS.into(), layers: model.layers.clone(), method: Method::Gradient, model });
     };
     let name = preset.name;
     model.name = Some(name.into());
@@ -342,10 +323,16 @@ pub(super) fn resolve(choice: Choice, asked: &ModelConfig, facts: &Facts) -> Res
             format!("`{name}`, which has no `{key}`; {} {have} one, so leave it out", others.join(", ")),
         );
     }
-    let Built { layers, closed_form } = (preset.resolve)(&mut model, name, facts)?;
+    let (layers, method) = match preset.build {
+        Build::Gradient(build) => (build(&mut model, name, facts)?, Method::Gradient),
+        Build::ClosedForm(build) => {
+            let (layers, closed_form) = build(&mut model, name, facts)?;
+            (layers, Method::ClosedForm(closed_form))
+        }
+    };
     // Sizes that cannot be are refused now, with the words of the layers.
     layer::output(&layers, &facts.signal)?;
-    Ok(Resolved { name: name.into(), layers, closed_form, model })
+    Ok(Resolved { name: name.into(), layers, method, model })
 }
 
 /// The last linear layer makes what the task needs, where that is not said; of several members, that of each.
@@ -357,7 +344,7 @@ fn complete(layers: &mut [LayerSpec], outputs: usize) {
     }
 }
 
-fn resolve_as<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<Built, Error> {
+fn build<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<P::Built, Error> {
     let problem = |e: &dyn std::fmt::Display| Error::Config(format!("`[model]`: {}", e.to_string().trim_end()));
     let mut keys: P = config.keys.clone().try_into().map_err(|e: toml::de::Error| problem(&e))?;
     let built = keys.layers(name, facts)?;

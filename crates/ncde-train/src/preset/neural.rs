@@ -6,9 +6,9 @@ use ncde_runtime::layer::{Form, NeuralCde, NeuralKind, Over, Windows};
 use ncde_signature::Basis;
 
 use super::head::Head;
-use super::{Built, Facts, PIECES, Preset};
+use super::{Facts, PIECES, Preset};
 use crate::Error;
-use crate::config::table;
+use crate::config::{Keys, table};
 use crate::settings::{at_least, positive, refuse};
 
 table! {
@@ -50,7 +50,10 @@ table! {
 }
 
 impl Preset for NeuralKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
+    const KEYS: &'static [Keys] = Self::KEYS;
+    type Built = Vec<LayerSpec>;
+
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         facts.path(name)?;
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(32), 1)?;
         let kind = match name {
@@ -101,6 +104,6 @@ impl Preset for NeuralKeys {
         let seen = if kind == NeuralKind::Ncde { facts.width() } else { form.coordinates(facts.width(), window)? };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
         layers.extend(head.layers(LayerSpec::NeuralCde(cde), hidden, seen, facts)?);
-        Ok(layers.into())
+        Ok(layers)
     }
 }

@@ -7,9 +7,9 @@ use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir, Standardise};
 
-use super::{Built, ClosedForm, Facts, Preset};
+use super::{ClosedForm, Facts, Preset};
 use crate::Error;
-use crate::config::table;
+use crate::config::{Keys, table};
 use crate::settings::{at_least, refuse};
 
 /// Families of responses: contrasts, their slopes, Gaussian ones.
@@ -68,7 +68,7 @@ fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
 
 impl ReservoirKeys {
     /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
-    fn steps(&mut self, facts: &Facts) -> Result<Built, Error> {
+    fn steps(&mut self, facts: &Facts) -> Result<(Vec<LayerSpec>, ClosedForm), Error> {
         if self.groups.is_some() {
             return refuse("model.groups", "set, but there are no pools where every observation is predicted at; leave it out");
         }
@@ -89,12 +89,15 @@ impl ReservoirKeys {
             layers.push(LayerSpec::RandomFeatures(RandomFeatures { count: random }));
         }
         layers.extend([LayerSpec::Standardise(Standardise {}), LayerSpec::Linear(Linear { outputs: facts.outputs })]);
-        Ok(Built { layers, closed_form: Some(ClosedForm::Steps { memory, random }) })
+        Ok((layers, ClosedForm::Steps { memory, random }))
     }
 }
 
 impl Preset for ReservoirKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
+    const KEYS: &'static [Keys] = Self::KEYS;
+    type Built = (Vec<LayerSpec>, ClosedForm);
+
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<(Vec<LayerSpec>, ClosedForm), Error> {
         facts.path(name)?;
         if facts.steps() {
             return self.steps(facts);
@@ -139,6 +142,6 @@ impl Preset for ReservoirKeys {
             LayerSpec::Standardise(Standardise {}),
             LayerSpec::Linear(Linear { outputs: facts.outputs }),
         ];
-        Ok(Built { layers, closed_form: Some(ClosedForm::Pooled(reservoir)) })
+        Ok((layers, ClosedForm::Pooled(reservoir)))
     }
 }

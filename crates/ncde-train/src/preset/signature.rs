@@ -4,9 +4,9 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Over, SignatureFeatures, Standardise};
 
 use super::head::read;
-use super::{Built, Facts, Preset};
+use super::{Facts, Preset};
 use crate::Error;
-use crate::config::table;
+use crate::config::{Keys, table};
 use crate::settings::at_least;
 
 /// About how many features there are by default: not many more than cases can tell apart.
@@ -28,10 +28,13 @@ pub(crate) fn usual_depth(width: usize) -> usize {
 }
 
 impl Preset for SignatureKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
+    const KEYS: &'static [Keys] = Self::KEYS;
+    type Built = Vec<LayerSpec>;
+
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         facts.path(name)?;
         let depth = at_least("model.depth", *self.depth.get_or_insert_with(|| usual_depth(facts.width())), 1)?;
         let features = vec![LayerSpec::Signature(SignatureFeatures { depth }), LayerSpec::Standardise(Standardise {})];
-        Ok(read(&mut Some(Over::Last), &mut self.dropout, features, Vec::new(), facts)?.into())
+        read(&mut Some(Over::Last), &mut self.dropout, features, Vec::new(), facts)
     }
 }

@@ -8,9 +8,9 @@ use ncde_runtime::layer::{
 };
 
 use super::head::{Head, MAX_SEEN_COORDINATES};
-use super::{Built, Facts, Preset};
+use super::{Facts, Preset};
 use crate::Error;
-use crate::config::table;
+use crate::config::{Keys, table};
 use crate::names::StabilityName;
 use crate::settings::{at_least, positive, refuse};
 
@@ -109,7 +109,10 @@ fn filled<T: Copy>(key: &mut Option<T>, own: bool, usual: T) -> T {
 }
 
 impl Preset for SliceKeys {
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
+    const KEYS: &'static [Keys] = Self::KEYS;
+    type Built = Vec<LayerSpec>;
+
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         facts.path(name)?;
         let width = facts.width();
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
@@ -174,6 +177,6 @@ impl Preset for SliceKeys {
         let form = if short { Form::Increments {} } else { form };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
         layers.extend(head.layers(LayerSpec::LinearCde(cde), hidden, if short { width } else { coordinates }, facts)?);
-        Ok(layers.into())
+        Ok(layers)
     }
 }

@@ -20,9 +20,9 @@ use ncde_signature::Basis;
 
 use super::head::read;
 use super::slice::{SliceKeys, has_keys, stability, structure};
-use super::{Built, Facts, Preset};
+use super::{Facts, Preset};
 use crate::Error;
-use crate::config::table;
+use crate::config::{Keys, table};
 use crate::names::{BlockActivation, BlockDrive, FirstRow, StabilityName};
 use crate::settings::{at_least, positive, refuse};
 
@@ -79,7 +79,10 @@ table! {
 }
 
 impl Preset for StackKeys {
-    fn layers(&mut self, _: &str, facts: &Facts) -> Result<Built, Error> {
+    const KEYS: &'static [Keys] = Self::KEYS;
+    type Built = Vec<LayerSpec>;
+
+    fn layers(&mut self, _: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
         let blocks = at_least("model.blocks", *self.blocks.get_or_insert(2), 1)?;
         let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
@@ -128,11 +131,11 @@ impl Preset for StackKeys {
         self.readout.get_or_insert(if tokens || facts.steps() { Over::Last } else { Over::Mean });
         let mut layers = read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)?;
         if members == 1 {
-            return Ok(layers.into());
+            return Ok(layers);
         }
         let windows = layers.remove(0);
         let member = |m: usize| if m.is_multiple_of(2) { layers.clone() } else { slice.clone() };
-        Ok(vec![windows, LayerSpec::Parallel(Parallel { layers: (0..members).map(member).collect() })].into())
+        Ok(vec![windows, LayerSpec::Parallel(Parallel { layers: (0..members).map(member).collect() })])
     }
 }
 
@@ -203,7 +206,7 @@ impl StackKeys {
             stability: contractive.then_some(StabilityName::Contractive),
             ..SliceKeys::default()
         };
-        Ok(keys.layers("slice", facts)?.layers)
+        keys.layers("slice", facts)
     }
 
     /// States that rows send to each other.

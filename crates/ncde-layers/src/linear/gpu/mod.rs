@@ -13,13 +13,14 @@ use ncde_gpu::{Element, Shapes};
 use ncde_kernels::{Bracket, Brackets, Commutators, Controls, Recurrence};
 
 use super::{ArrayGradients, Arrays, Error, LinearOps, States};
-use crate::gpu::{OnGpu, buffer, gpu, of_buffer, on_device, on_host};
+use crate::gpu::{OnGpu, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
 use own::Own;
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B> {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>, keep: bool) -> Result<States<Self>, Error> {
         let gpu = gpu(&arrays.a);
         let Some(own) = Own::new(&gpu, recurrence, arrays.affine.is_some())? else {
+            has_no_kernel("linear recurrences");
             let device = arrays.a.device.clone();
             let states = Flex::recurrence(recurrence, hosted(arrays), keep)?.states;
             return Ok(States { states: on_device(&states, &device), kept: None });
@@ -69,6 +70,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
 
     fn generators(of: Commutators, each: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
         let Some(own) = short_windows(of) else {
+            has_no_kernel("log-signatures of short windows");
             let device = each.device.clone();
             return Ok(on_device(&Flex::generators(of, on_host(each))?, &device));
         };
@@ -90,6 +92,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
 
     fn matrices(brackets: &Arc<Brackets>, a: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
         let Some(own) = of_blocks(brackets) else {
+            has_no_kernel("brackets of matrices");
             let device = a.device.clone();
             return Ok(on_device(&Flex::matrices(brackets, on_host(a))?, &device));
         };
@@ -109,6 +112,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> LinearOps for OnGpu<R, I, B>
 
     fn vectors(brackets: &Arc<Brackets>, a: CubeTensor<R>, b: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
         let Some(own) = of_blocks(brackets).filter(|_| brackets.is_of_path()) else {
+            has_no_kernel("brackets of added inputs");
             let device = a.device.clone();
             return Ok(on_device(&Flex::vectors(brackets, on_host(a), on_host(b))?, &device));
         };
