@@ -187,57 +187,25 @@ impl Dataset {
 }
 
 /// What is wrong with a dataset that was made by hand.
+///
+/// `what` is `values`, `static covariates` or `targets`; `seen` is what is there. Observations, places and classes are counted
+/// from 0, and `observation` is `None` where a target is of the whole case.
+#[expect(missing_docs, reason = "the fields are described once, above")]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Flaw {
     /// A case has more or fewer numbers than it should.
-    Length {
-        /// Of what: `values`, `static covariates`, `targets`.
-        what: &'static str,
-        /// How many it has.
-        seen: usize,
-        /// How many it should have.
-        wanted: usize,
-    },
+    Length { what: &'static str, seen: usize, wanted: usize },
     /// A time that is not finite, or not after the one before it.
-    Time {
-        /// The observation, from 0.
-        observation: usize,
-        /// Its time.
-        seen: f64,
-        /// The time before it, if there is one.
-        before: Option<f64>,
-    },
+    Time { observation: usize, seen: f64, before: Option<f64> },
     /// A value, static covariate or target that is infinite.
-    Infinite {
-        /// Of what: `values`, `static covariates`, `targets`.
-        what: &'static str,
-        /// Its place in that list, from 0.
-        place: usize,
-    },
+    Infinite { what: &'static str, place: usize },
     /// The number to be predicted of a whole case is not finite.
-    Target {
-        /// What it is.
-        seen: f64,
-    },
+    Target { seen: f64 },
     /// A class that has no name.
-    Class {
-        /// The observation, from 0, if each has a class.
-        observation: Option<usize>,
-        /// The class.
-        seen: usize,
-        /// How many there are.
-        classes: usize,
-    },
+    Class { observation: Option<usize>, seen: usize, classes: usize },
     /// A value that is no number of a token.
-    Token {
-        /// The observation, from 0.
-        observation: usize,
-        /// The value.
-        seen: f64,
-        /// How many tokens there are.
-        tokens: usize,
-    },
+    Token { observation: usize, seen: f64, tokens: usize },
 }
 
 impl fmt::Display for Flaw {

@@ -7,7 +7,7 @@
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, long};
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{Place, listed, shown};
 use crate::text::lines::{Line, Lines, Source, utf8};
 use crate::{Columns, Error};
 
@@ -131,13 +131,10 @@ fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result
     }
     let relational = relational.first().copied();
     let label = match (&options.columns.label, relational) {
-        (Some(wanted), _) => Some(names.iter().position(|name| name == wanted).ok_or_else(|| Error::NoColumn {
-            file: file.into(),
-            role: "labels",
-            wanted: format!("`{wanted}` was named"),
-            seen: listed(&names),
-            hint: hint(wanted, &names),
-        })?),
+        (Some(wanted), _) => {
+            let found = names.iter().position(|name| name == wanted);
+            Some(found.ok_or_else(|| Error::no_column(file, "labels", wanted, &names))?)
+        }
         (None, Some(series)) if names.len() > 2 => {
             let others: Vec<&str> = (0..names.len()).filter(|&i| i != series).map(|i| names[i]).collect();
             return Err(Error::SeveralColumns { file: file.into(), role: "the label", names: listed(&others), flag: "--label" });

@@ -94,7 +94,7 @@ fn unpack<'a>(file: String, mut reader: Box<dyn BufRead + 'a>) -> Result<Source<
     let is_gzip = start.starts_with(b"\x1f\x8b");
     if !is_gzip && file.to_ascii_lowercase().ends_with(".gz") {
         let seen = if start.is_empty() { "it is empty" } else { "it does not start as gzip does" };
-        return Err(Error::WrongFormat { file, wanted: "a gzip file", seen });
+        return Err(Error::WrongFormat { file, wanted: "a gzip file", seen: seen.into() });
     }
     if is_gzip {
         let reader = Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(reader)));

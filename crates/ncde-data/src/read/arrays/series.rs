@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::{Loaded, ReadOptions};
 use super::{Arrays, place, tokens, wrong_shape};
 use crate::dataset::numbered;
-use crate::error::{hint, listed, shown};
+use crate::error::shown;
 use crate::label::{labelled, left_out};
 use crate::npy::{Array, Data};
 use crate::text::time::{time, written};
@@ -41,13 +41,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     if let (None, Some(wanted)) = (&options.labels, &options.columns.statics)
         && let Some(missing) = wanted.iter().find(|name| !static_names.contains(name))
     {
-        return Err(Error::NoColumn {
-            file,
-            role: "statics",
-            wanted: format!("`{missing}` was named"),
-            seen: listed(&static_names),
-            hint: hint(missing, &static_names),
-        });
+        return Err(Error::no_column(&file, "statics", missing, &static_names));
     }
     let parts = ids.into_iter().zip(times).zip(values).zip(statics);
     let mut cases: Vec<Case> = parts.map(|(((id, times), values), statics)| Case { id, times, values, statics }).collect();

@@ -2,7 +2,7 @@
 
 use super::super::ReadOptions;
 use crate::Error;
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{Place, shown};
 use crate::schema::Role;
 
 /// What is said of a role that one column can have.
@@ -65,13 +65,7 @@ impl Said {
             }
         };
         let find = |role: Role, asked: &str| {
-            names.iter().position(|name| name == asked).ok_or_else(|| Error::NoColumn {
-                file: file.into(),
-                role: plural(role),
-                wanted: format!("`{}` was named", shown(asked.as_bytes())),
-                seen: listed(names),
-                hint: hint(asked, names),
-            })
+            names.iter().position(|name| name == asked).ok_or_else(|| Error::no_column(file, plural(role), asked, names))
         };
         let tokens =
             options.columns.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;

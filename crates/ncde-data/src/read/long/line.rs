@@ -41,7 +41,7 @@ pub struct Line {
 /// Reads observations for a model: rows of a table below a header, or values by name.
 ///
 /// ```
-/// use ncde_data::{LineReader, ReadOptions, load_bytes};
+/// use ncde_data::{Columns, LineReader, ReadOptions, load_bytes};
 /// let train = b"patient;zeit;temp;label\na;01.02.2021;36,5;ok\na;14.02.2021;37,0;ok\nb;01.02.2021;39,5;ill\n";
 /// let options = ReadOptions { columns: Columns { time: Some("zeit".into()), ..Columns::default() }, ..ReadOptions::default() };
 /// let train = load_bytes("train.csv", train, &options)?;
