@@ -11,6 +11,7 @@ use crate::error::{Place, listed, shown};
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::unit;
+use crate::vocabulary::Seen;
 use crate::{Error, Targets, Warning};
 
 /// What is to be learnt from labels.
@@ -63,26 +64,31 @@ fn is_quantity(mut labels: Vec<f64>, changing: f64) -> bool {
     }
 }
 
-/// Says that series without a label are left out.
-pub(crate) fn left_out(count: usize, all: usize) -> Warning {
-    Warning {
-        seen: format!(
-            "{count} of {all} series {} no label, and {} left out",
-            are(count, ["has", "have"]),
-            are(count, ["is", "are"])
-        ),
-        fix: "label them, or predict them with a model".into(),
+/// Which series have no label where others have one: they are left out.
+pub(crate) struct Unlabelled {
+    is_labelled: Vec<bool>,
+    /// Says how many are left out.
+    pub(crate) warning: Warning,
+}
+
+impl Unlabelled {
+    /// `None` if all series have a label, or none has.
+    pub(crate) fn of(labels: &[Label]) -> Option<Self> {
+        let is_labelled: Vec<bool> = labels.iter().map(|label| *label != Label::Missing).collect();
+        let (all, count) = (labels.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
+        let (has, is) = if count == 1 { ("has", "is") } else { ("have", "are") };
+        let warning = Warning {
+            seen: format!("{count} of {all} series {has} no label, and {is} left out"),
+            fix: "label them, or predict them with a model".into(),
+        };
+        (0 < count && count < all).then_some(Self { is_labelled, warning })
     }
-}
 
-/// Keeps what is of series that have a label.
-pub(crate) fn labelled<T>(items: &mut Vec<T>, is_labelled: &[bool]) {
-    let mut next = is_labelled.iter();
-    items.retain(|_| next.next().copied().unwrap_or(false));
-}
-
-fn are(count: usize, [one, many]: [&'static str; 2]) -> &'static str {
-    if count == 1 { one } else { many }
+    /// Keeps the items of series that have a label.
+    pub(crate) fn leave_out<T>(&self, items: &mut Vec<T>) {
+        let mut is_labelled = self.is_labelled.iter();
+        items.retain(|_| is_labelled.next().copied().unwrap_or(false));
+    }
 }
 
 /// A label as it stands in a file.
@@ -90,7 +96,7 @@ fn are(count: usize, [one, many]: [&'static str; 2]) -> &'static str {
 pub(crate) enum Label {
     Missing,
     Number(f64),
-    /// An index into [`Labels::texts`].
+    /// Its number in [`Labels::texts`].
     Text(usize),
 }
 
@@ -98,19 +104,12 @@ pub(crate) enum Label {
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) name: String,
-    texts: Vec<String>,
-    index: HashMap<String, usize>,
+    texts: Seen,
     /// The classes in the order in which the file announces them.
     announced: Option<Vec<String>>,
     /// The marks in numbers, and their unit.
     marks: Option<Marks>,
     unit: String,
-}
-
-/// What the labels of a file turned out to be.
-enum Kind {
-    Classes(Vec<String>),
-    Numbers,
 }
 
 impl Labels {
@@ -136,7 +135,7 @@ impl Labels {
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),
             Cell::Missing | Cell::Other => {
                 let text = str::from_utf8(text).map_err(|_| Error::NotUtf8 { at: at() })?.trim();
-                Ok(Label::Text(self.intern(text)))
+                Ok(Label::Text(self.texts.number(text)))
             }
         }
     }
@@ -145,15 +144,6 @@ impl Labels {
     fn announces(&self, text: &[u8]) -> bool {
         let same = |class: &String| class.as_bytes() == text.trim_ascii();
         self.announced.as_ref().is_some_and(|classes| classes.iter().any(same))
-    }
-
-    fn intern(&mut self, text: &str) -> usize {
-        if let Some(&index) = self.index.get(text) {
-            return index;
-        }
-        self.texts.push(text.into());
-        self.index.insert(text.into(), self.texts.len() - 1);
-        self.texts.len() - 1
     }
 
     /// The targets of cases; `place` says where the label of a case stands.
@@ -170,19 +160,12 @@ impl Labels {
         if let Some(i) = labels.iter().position(|label| *label == Label::Missing) {
             return Err(Error::NoLabel { at: place(i), case: id(i) });
         }
-        match self.kind(labels, task, 0.0) {
-            Kind::Classes(names) => {
-                let lookup = Lookup::new(&names);
-                let class = |(i, label): (usize, &Label)| self.class(*label, &lookup, || place(i), || id(i));
-                let of = labels.iter().enumerate().map(class).collect::<Result<_, _>>()?;
-                Ok(Targets::Classes { names, of })
-            }
-            Kind::Numbers => {
-                let value = |(i, label): (usize, &Label)| self.value(*label, || place(i));
-                let of = labels.iter().enumerate().map(value).collect::<Result<_, _>>()?;
-                Ok(Targets::Values { name: self.name.clone(), of })
-            }
-        }
+        let single: Vec<&[Label]> = labels.chunks(1).collect();
+        Ok(match self.of_steps(&single, task, id, |i, _| place(i))? {
+            Targets::ClassSteps { names, of } => Targets::Classes { names, of: of.into_iter().flatten().flatten().collect() },
+            Targets::ValueSteps { name, of } => Targets::Values { name, of: of.concat() },
+            other => other,
+        })
     }
 
     /// The targets of observations; `place` says where the label of an observation of a case stands.
@@ -199,42 +182,33 @@ impl Labels {
         }
         let pairs = || labels.iter().flat_map(|labels| labels.windows(2)).filter(|pair| !pair.contains(&Label::Missing));
         let changing = pairs().filter(|pair| pair[0] != pair[1]).count() as f64 / pairs().count().max(1) as f64;
-        match self.kind(&all, task, changing) {
-            Kind::Classes(names) => {
-                let lookup = Lookup::new(&names);
-                let class = |case: usize, step: usize, label: Label| match label {
-                    Label::Missing => Ok(None),
-                    label => self.class(label, &lookup, || place(case, step), || id(case)).map(Some),
-                };
-                Ok(Targets::ClassSteps { of: each(labels, class)?, names })
-            }
-            Kind::Numbers => {
-                let value = |case: usize, step: usize, label: Label| match label {
-                    Label::Missing => Ok(f64::NAN),
-                    label => self.value(label, || place(case, step)),
-                };
-                Ok(Targets::ValueSteps { name: self.name.clone(), of: each(labels, value)? })
-            }
+        if let Some(names) = self.classes(&all, task, changing) {
+            let lookup = Lookup::new(&names);
+            let of = each(labels, |i, t, label| self.class(label, &lookup, || place(i, t), || id(i)))?;
+            return Ok(Targets::ClassSteps { of, names });
         }
+        let of = each(labels, |i, t, label| self.value(label, || place(i, t)))?;
+        Ok(Targets::ValueSteps { name: self.name.clone(), of })
     }
 
-    fn kind(&self, labels: &[Label], task: Option<Task>, changing: f64) -> Kind {
+    /// The classes that these labels are of; `None` if they are numbers.
+    fn classes(&self, labels: &[Label], task: Option<Task>, changing: f64) -> Option<Vec<String>> {
         let mut numbers: Vec<f64> =
             labels.iter().filter_map(|label| if let Label::Number(x) = label { Some(*x) } else { None }).collect();
         let is_numeric = numbers.len() == labels.len();
         match (task, &self.announced) {
-            (Some(Task::Regression), _) => Kind::Numbers,
-            (_, Some(classes)) if !classes.is_empty() => Kind::Classes(classes.clone()),
-            (None, None) if is_numeric && is_quantity(numbers.clone(), changing) => Kind::Numbers,
+            (Some(Task::Regression), _) => None,
+            (_, Some(classes)) if !classes.is_empty() => Some(classes.clone()),
+            (None, None) if is_numeric && is_quantity(numbers.clone(), changing) => None,
             _ => {
                 numbers.sort_by(f64::total_cmp);
                 numbers.dedup();
                 let mut names: Vec<String> = numbers.iter().map(f64::to_string).collect();
                 if !is_numeric {
-                    names.extend(self.texts.iter().cloned());
+                    names.extend_from_slice(self.texts.texts());
                     names.sort();
                 }
-                Kind::Classes(names)
+                Some(names)
             }
         }
     }
@@ -245,18 +219,14 @@ impl Labels {
         lookup: &Lookup<'_>,
         at: impl Fn() -> Box<Place>,
         id: impl Fn() -> String,
-    ) -> Result<usize, Error> {
+    ) -> Result<Option<usize>, Error> {
         let (class, seen) = match label {
             Label::Number(x) => (lookup.number(x), x.to_string()),
-            Label::Text(i) => (lookup.name(&self.texts[i]), self.texts[i].clone()),
-            Label::Missing => return Err(Error::NoLabel { at: at(), case: id() }),
+            Label::Text(i) => (lookup.name(self.texts.text(i)), self.texts.text(i).into()),
+            Label::Missing => return Ok(None),
         };
-        class.ok_or_else(|| Error::UnknownClass {
-            at: at(),
-            seen: shown(seen.as_bytes()),
-            case: id(),
-            known: listed(lookup.names),
-        })
+        let unknown = || Error::UnknownClass { at: at(), seen: shown(seen.as_bytes()), case: id(), known: listed(lookup.names) };
+        class.map(Some).ok_or_else(unknown)
     }
 
     fn value(&self, label: Label, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
@@ -265,7 +235,7 @@ impl Labels {
             Label::Missing => Ok(f64::NAN),
             Label::Text(i) => Err(Error::NotANumber {
                 at: at(),
-                seen: shown(self.texts[i].as_bytes()),
+                seen: shown(self.texts.text(i).as_bytes()),
                 fix: "regression needs numbers as labels",
             }),
         }

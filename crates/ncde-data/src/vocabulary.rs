@@ -19,6 +19,7 @@ pub(crate) const NO_TOKEN: &str = "write one, or remove the observation";
 /// Texts, numbered as they are first seen.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
+    texts: Vec<String>,
     by_text: HashMap<String, usize>,
 }
 
@@ -27,20 +28,29 @@ impl Seen {
         if let Some(&number) = self.by_text.get(text) {
             return number;
         }
-        let number = self.by_text.len();
-        self.by_text.insert(text.into(), number);
-        number
+        self.by_text.insert(text.into(), self.texts.len());
+        self.texts.push(text.into());
+        self.texts.len() - 1
+    }
+
+    pub(crate) fn text(&self, number: usize) -> &str {
+        &self.texts[number]
+    }
+
+    /// All of them, by their numbers.
+    pub(crate) fn texts(&self) -> &[String] {
+        &self.texts
     }
 
     /// The vocabulary, and by the number that a text had the one it has there.
     pub(crate) fn vocabulary(self) -> (Vec<String>, Vec<usize>) {
-        let mut texts: Vec<(String, usize)> = self.by_text.into_iter().collect();
-        texts.sort_by(|(a, _), (b, _)| order(a, b));
-        let mut places = vec![0; texts.len()];
-        for (place, (_, number)) in texts.iter().enumerate() {
-            places[*number] = place;
+        let mut vocabulary = self.texts.clone();
+        vocabulary.sort_by(|a, b| order(a, b));
+        let mut places = vec![0; vocabulary.len()];
+        for (place, text) in vocabulary.iter().enumerate() {
+            places[self.by_text[text]] = place;
         }
-        (texts.into_iter().map(|(text, _)| text).collect(), places)
+        (vocabulary, places)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::long::{Header, Kind, Table, begin, expand};
 use super::{Input, Loaded, ReadOptions, columnar};
 use crate::error::{Place, more, shown};
-use crate::label::{Label, labelled, left_out};
+use crate::label::{Label, Unlabelled};
 use crate::{Dataset, Error, Targets};
 
 /// The dataset with targets and statics of the file of labels.
@@ -23,19 +23,17 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     loaded.warnings.extend(warnings);
     let mut rows = order(data, &table, &shown_labels)?;
     if let Some(column) = table.labels.as_ref().filter(|_| !options.without_labels) {
-        let is_labelled: Vec<bool> = rows.iter().map(|&row| table.cases[row].labels[0] != Label::Missing).collect();
-        let (all, count) = (rows.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
-        if 0 < count && count < all {
-            labelled(&mut data.cases, &is_labelled);
-            labelled(&mut rows, &is_labelled);
-            loaded.warnings.push(left_out(count, all));
+        let labels_of = |rows: &[usize]| -> Vec<Label> { rows.iter().map(|&row| table.cases[row].labels[0]).collect() };
+        if let Some(unlabelled) = Unlabelled::of(&labels_of(&rows)) {
+            unlabelled.leave_out(&mut data.cases);
+            unlabelled.leave_out(&mut rows);
+            loaded.warnings.push(unlabelled.warning);
         }
-        let seen: Vec<Label> = rows.iter().map(|&row| table.cases[row].labels[0]).collect();
         let place = |i: usize| {
             let field = format!("column `{}`", column.name);
             Place::field(&shown_labels, table.cases[rows[i]].line, field)
         };
-        data.targets = column.of_cases(&seen, options.task, |i| data.cases[i].id.clone(), place)?;
+        data.targets = column.of_cases(&labels_of(&rows), options.task, |i| data.cases[i].id.clone(), place)?;
     }
     let (names, numbers) = expand(&table)?;
     if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {

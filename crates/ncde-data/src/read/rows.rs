@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Loaded, ReadOptions};
 use crate::dataset::numbered;
 use crate::error::{Place, shown};
-use crate::label::{Label, Labels, Task, labelled, left_out};
+use crate::label::{Label, Labels, Task, Unlabelled};
 use crate::text::lines::{Line, Lines};
 use crate::text::number;
 use crate::{Case, Clock, Dataset, Error};
@@ -211,16 +211,15 @@ impl<'a> Rows<'a> {
                 wanted: "a line for each case",
             });
         };
-        let mut warnings = Vec::new();
         if options.without_labels {
             self.seen.clear();
-        } else if self.seen.iter().any(|label| *label != Label::Missing) {
-            let all = self.cases.len();
-            let is_labelled: Vec<bool> = self.seen.iter().map(|label| *label != Label::Missing).collect();
-            labelled(&mut self.cases, &is_labelled);
-            labelled(&mut self.lines, &is_labelled);
-            labelled(&mut self.seen, &is_labelled);
-            warnings.extend((self.cases.len() < all).then(|| left_out(all - self.cases.len(), all)));
+        }
+        let mut warnings = Vec::new();
+        if let Some(unlabelled) = Unlabelled::of(&self.seen) {
+            unlabelled.leave_out(&mut self.cases);
+            unlabelled.leave_out(&mut self.lines);
+            unlabelled.leave_out(&mut self.seen);
+            warnings.push(unlabelled.warning);
         }
         let place = |i: usize| Place::field(self.file, self.lines[i], "label");
         let task = options.task.or((self.kind == LabelKind::Target).then_some(Task::Regression));

@@ -6,7 +6,6 @@ use super::super::{Loaded, ReadOptions};
 use super::{Arrays, place, tokens, wrong_shape};
 use crate::dataset::numbered;
 use crate::error::shown;
-use crate::label::{labelled, left_out};
 use crate::npy::{Array, Data};
 use crate::text::time::{time, written};
 use crate::{Case, Clock, Dataset, Error, Targets};
@@ -27,7 +26,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     let (clock, times) = times(&arrays, sizes, &lengths, &ids)?;
     let channels = names(&file, "channels", arrays.channels.take(), sizes.channels)?.unwrap_or_else(|| numbered(sizes.channels));
     let (static_names, statics) = statics(&mut arrays, sizes)?;
-    let (targets, is_labelled) = if options.without_labels || (options.labels.is_some() && arrays.labels.is_none()) {
+    let (targets, unlabelled) = if options.without_labels || (options.labels.is_some() && arrays.labels.is_none()) {
         (Targets::None, None)
     } else {
         arrays.targets(sizes, &lengths, &ids, options.task)?
@@ -45,13 +44,13 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     }
     let parts = ids.into_iter().zip(times).zip(values).zip(statics);
     let mut cases: Vec<Case> = parts.map(|(((id, times), values), statics)| Case { id, times, values, statics }).collect();
-    if let Some(is_labelled) = &is_labelled {
-        labelled(&mut cases, is_labelled);
-    }
-    let warnings = if cases.len() < sizes.cases { vec![left_out(sizes.cases - cases.len(), sizes.cases)] } else { vec![] };
+    let warning = unlabelled.map(|unlabelled| {
+        unlabelled.leave_out(&mut cases);
+        unlabelled.warning
+    });
     let name = arrays.name.unwrap_or_else(|| name.into());
     let data = Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary };
-    Ok(Loaded::of(data, warnings))
+    Ok(Loaded::of(data, warning.into_iter().collect()))
 }
 
 fn sizes(file: &str, (name, array): &(String, Array)) -> Result<Sizes, Error> {

@@ -4,7 +4,7 @@ use super::super::ReadOptions;
 use super::finish::twins;
 use super::table::{Raw, Table};
 use crate::error::{Place, shown};
-use crate::label::{Label, Labels, labelled, left_out};
+use crate::label::{Label, Labels, Unlabelled};
 use crate::schema::Warning;
 use crate::{Error, Targets};
 
@@ -34,11 +34,9 @@ impl Table {
     /// Leaves out series without a label, if others have one as a whole.
     pub(super) fn leave_out_unlabelled(&mut self, options: &ReadOptions, warnings: &mut Vec<Warning>) {
         let whole = self.whole_case_labels().filter(|_| self.labels.is_some() && !options.without_labels).unwrap_or_default();
-        let is_labelled: Vec<bool> = whole.iter().map(|label| *label != Label::Missing).collect();
-        let (all, count) = (whole.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
-        if 0 < count && count < all {
-            labelled(&mut self.cases, &is_labelled);
-            warnings.push(left_out(count, all));
+        if let Some(unlabelled) = Unlabelled::of(&whole) {
+            unlabelled.leave_out(&mut self.cases);
+            warnings.push(unlabelled.warning);
         }
     }
 
