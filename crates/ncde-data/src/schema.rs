@@ -4,7 +4,6 @@
 //! files, and lines of a stream.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -84,15 +83,29 @@ pub enum Role {
 impl Role {
     /// What it is called.
     pub fn name(self) -> &'static str {
+        self.words()[0]
+    }
+
+    /// What columns of this role hold, in messages.
+    pub(crate) fn plural(self) -> &'static str {
+        self.words()[1]
+    }
+
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::Id => "id",
-            Self::Time => "time",
-            Self::Label => "label",
-            Self::Static => "static",
-            Self::Channel => "channel",
-            Self::Token => "tokens",
-            Self::Ignored => "ignored",
+            Self::Id => ["id", "ids"],
+            Self::Time => ["time", "times"],
+            Self::Label => ["label", "labels"],
+            Self::Static => ["static", "statics"],
+            Self::Channel => ["channel", "channels"],
+            Self::Token => ["tokens", "tokens"],
+            Self::Ignored => ["ignored", "columns to ignore"],
         }
+    }
+
+    /// Whether a column of this role becomes values of the dataset.
+    pub(crate) fn is_value(self) -> bool {
+        matches!(self, Self::Channel | Self::Static | Self::Token)
     }
 }
 
@@ -127,6 +140,11 @@ pub enum Cells {
     },
 }
 
+impl Cells {
+    /// Times as numbers.
+    pub(crate) const PLAIN_TIME: Self = Self::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false };
+}
+
 /// What happens to several rows of one series with one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -146,15 +164,6 @@ impl Duplicates {
     /// All of them, with what each is called.
     pub const ALL: [(&'static str, Self); 4] =
         [("refuse", Self::Refuse), ("first", Self::First), ("last", Self::Last), ("mean", Self::Mean)];
-}
-
-impl FromStr for Duplicates {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        found.map(|(_, policy)| policy).ok_or_else(|| format!("`{text}` is no policy; wanted refuse, first, last or mean"))
-    }
 }
 
 impl Layout {

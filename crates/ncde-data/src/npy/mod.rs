@@ -14,7 +14,7 @@ use std::io::{self, Read};
 pub use npz::{Archive, write_npz};
 pub use write::write;
 
-pub use self::header::{Header, Order};
+pub use self::header::Header;
 
 /// The first bytes of a `.npy` file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";

@@ -15,15 +15,18 @@ mod labels;
 mod series;
 mod tokens;
 
+use std::collections::BTreeSet;
+use std::fmt::{Debug, Display};
 use std::io::{Cursor, Read, Seek};
 
 use super::{Loaded, ReadOptions};
-use crate::error::{Place, listed};
+use crate::error::{Place, listed, shown};
 use crate::npy::{self, Archive, Array, Data};
 use crate::text::lines::Source;
 use crate::{Columns, Error};
 
 const VALUES: [&str; 4] = ["X", "x", "data", "values"];
+const WANTED: &str = "one called `X` of shape [cases, length, channels]";
 const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];
 
 /// Reads an `.npy` file: values only.
@@ -140,17 +143,12 @@ impl Arrays {
             }
         }
         match cubes.as_slice() {
-            _ if names.is_empty() => Err(Error::Empty {
-                file: file.into(),
-                seen: "holds no arrays",
-                wanted: "one called `X` of shape [cases, length, channels]",
-            }),
+            _ if names.is_empty() => Err(Error::Empty { file: file.into(), seen: "holds no arrays", wanted: WANTED }),
             [only] => Ok(only.clone()),
-            _ => Err(Error::Array {
-                at: Place::line(file, 0),
-                seen: format!("it holds the arrays {}, of which {} have 3 axes", listed(&names), cubes.len()),
-                wanted: "one called `X` of shape [cases, length, channels]".into(),
-            }),
+            _ => {
+                let seen = format!("it holds the arrays {}, of which {} have 3 axes", listed(&names), cubes.len());
+                Err(wrong(file, "", seen, WANTED))
+            }
         }
     }
 }
@@ -163,7 +161,7 @@ fn place(file: &str, name: &str) -> Box<Place> {
 fn text(file: &str, name: &str, array: Array) -> Result<Vec<String>, Error> {
     match array.data {
         Data::Text(texts) => Ok(texts),
-        _ => Err(Error::Array { at: place(file, name), seen: "it holds numbers".into(), wanted: "text".into() }),
+        _ => Err(wrong(file, name, "it holds numbers", "text")),
     }
 }
 
@@ -172,11 +170,30 @@ fn ids_of(file: &str, name: &str, array: Array) -> Result<Vec<String>, Error> {
     match array.data {
         Data::Text(ids) => Ok(ids),
         Data::Int(ids) => Ok(ids.iter().map(i64::to_string).collect()),
-        _ => Err(Error::Array { at: place(file, name), seen: "it holds floats".into(), wanted: "text or integers".into() }),
+        _ => Err(wrong(file, name, "it holds floats", "text or integers")),
     }
 }
 
+/// An array that is not as it should be.
+fn wrong(file: &str, array: &str, seen: impl Into<String>, wanted: impl Into<String>) -> Error {
+    Error::Array { at: place(file, array), seen: seen.into(), wanted: wanted.into() }
+}
+
 /// A shape that is not the one wanted.
-fn wrong_shape(file: &str, name: &str, shape: &[usize], wanted: String) -> Error {
-    Error::Array { at: place(file, name), seen: format!("its shape is {shape:?}"), wanted }
+fn wrong_shape(file: &str, array: &str, shape: &[usize], wanted: impl Into<String>) -> Error {
+    wrong(file, array, format!("its shape is {shape:?}"), wanted)
+}
+
+/// An entry, by its index or indices, that is not what was wanted.
+fn wrong_entry(file: &str, array: &str, index: impl Debug, seen: impl Display, wanted: impl Into<String>) -> Error {
+    wrong(file, array, format!("entry {index:?} (counted from 0) is `{seen}`"), wanted)
+}
+
+/// Refuses a text that is there twice.
+fn check_distinct(file: &str, array: &str, texts: &[String], wanted: &str) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    match texts.iter().find(|text| !seen.insert(text.as_str())) {
+        None => Ok(()),
+        Some(twice) => Err(wrong(file, array, format!("`{}` is there twice", shown(twice.as_bytes())), wanted)),
+    }
 }

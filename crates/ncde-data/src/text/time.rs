@@ -13,7 +13,6 @@
 //! A date without an offset is taken as UTC: only differences matter to a model, and no series jumps when clocks change.
 
 use std::fmt;
-use std::str::FromStr;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -91,22 +90,23 @@ impl TimeFormat {
     pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
         let wrong = |wanted| Error::NotATime { at: at(), seen: shown(cell), wanted, fix: FIX };
         match self.time(cell, marks) {
-            None => Err(wrong(self.words())),
+            None => Err(wrong(self.words()[1])),
             Some(_) if offset && !has_offset(cell) => Err(wrong("a date with its offset from UTC")),
             Some(t) => Ok(t),
         }
     }
 
-    fn words(self) -> &'static str {
+    /// What such times are called in a layout, and in a message that wants one.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::Number => "a number",
-            Self::Iso => "a date with the year first",
-            Self::Us => "a date with the month first",
-            Self::European => "a date with the day first",
-            Self::Compact => "a date such as 20210304",
-            Self::Unix => "a number of seconds since 1970",
-            Self::UnixMs => "a number of milliseconds since 1970",
-            Self::Clock => "a time of day such as 15:06:07",
+            Self::Number => ["numbers", "a number"],
+            Self::Iso => ["ISO", "a date with the year first"],
+            Self::Us => ["month first", "a date with the month first"],
+            Self::European => ["day first", "a date with the day first"],
+            Self::Compact => ["yyyymmdd", "a date such as 20210304"],
+            Self::Unix => ["Unix seconds", "a number of seconds since 1970"],
+            Self::UnixMs => ["Unix milliseconds", "a number of milliseconds since 1970"],
+            Self::Clock => ["time of day", "a time of day such as 15:06:07"],
         }
     }
 }
@@ -116,26 +116,7 @@ const FIX: &str = "write all times in one way, or say how they are written (`--t
 
 impl fmt::Display for TimeFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Number => "numbers",
-            Self::Iso => "ISO",
-            Self::Us => "month first",
-            Self::European => "day first",
-            Self::Compact => "yyyymmdd",
-            Self::Unix => "Unix seconds",
-            Self::UnixMs => "Unix milliseconds",
-            Self::Clock => "time of day",
-        })
-    }
-}
-
-impl FromStr for TimeFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        let names = Self::ALL.map(|(name, _)| name).join(", ");
-        found.map(|(_, format)| format).ok_or_else(|| format!("`{text}` is no format of times; wanted one of {names}"))
+        f.write_str(self.words()[0])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The labels of an archive: numbers or text, for each case or for each observation.
 
 use super::series::Sizes;
-use super::{Arrays, place, wrong_shape};
+use super::{Arrays, place, wrong_entry, wrong_shape};
 use crate::error::Place;
 use crate::label::{Label, Labels, Task, Unlabelled};
 use crate::npy::Data;
@@ -53,11 +53,7 @@ impl Arrays {
         let number = |(i, x): (usize, f64)| match x {
             x if x.is_nan() => Ok(Label::Missing),
             x if x.is_finite() => Ok(Label::Number(x + 0.0)),
-            x => Err(Error::Array {
-                at: place(&self.file, name),
-                seen: format!("entry {i} (counted from 0) is `{x}`"),
-                wanted: "a finite number".into(),
-            }),
+            x => Err(wrong_entry(&self.file, name, i, x, "a finite number")),
         };
         match (data, &self.classes) {
             // With names of classes, integers count them; below zero there is none.
@@ -65,11 +61,10 @@ impl Arrays {
                 let class = |(i, &entry): (usize, &i64)| match usize::try_from(entry).map(|class| classes.get(class)) {
                     Err(_) => Ok(Label::Missing),
                     Ok(Some(class)) => labels.label(class.as_bytes(), || place(&self.file, name)),
-                    Ok(None) => Err(Error::Array {
-                        at: place(&self.file, name),
-                        seen: format!("entry {i} (counted from 0) is `{entry}`"),
-                        wanted: format!("a class below {}, as `classes` names so many", classes.len()),
-                    }),
+                    Ok(None) => {
+                        let wanted = format!("a class below {}, as `classes` names so many", classes.len());
+                        Err(wrong_entry(&self.file, name, i, entry, wanted))
+                    }
                 };
                 entries.iter().enumerate().map(class).collect()
             }

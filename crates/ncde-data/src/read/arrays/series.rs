@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::{Loaded, ReadOptions};
-use super::{Arrays, place, tokens, wrong_shape};
+use super::{Arrays, check_distinct, place, tokens, wrong, wrong_entry, wrong_shape};
 use crate::dataset::numbered;
 use crate::error::shown;
 use crate::npy::{Array, Data};
@@ -58,16 +58,12 @@ fn sizes(file: &str, (name, array): &(String, Array)) -> Result<Sizes, Error> {
         [cases, length, channels] => Sizes { cases, length, channels },
         [cases, length] => Sizes { cases, length, channels: 1 },
         _ => {
-            return Err(wrong_shape(
-                file,
-                name,
-                &array.shape,
-                "[cases, length, channels], or [cases, length] for one channel".into(),
-            ));
+            let wanted = "[cases, length, channels], or [cases, length] for one channel";
+            return Err(wrong_shape(file, name, &array.shape, wanted));
         }
     };
     if sizes.cases == 0 || sizes.length == 0 || sizes.channels == 0 {
-        return Err(wrong_shape(file, name, &array.shape, "at least one case, one observation and one channel".into()));
+        return Err(wrong_shape(file, name, &array.shape, "at least one case, one observation and one channel"));
     }
     Ok(sizes)
 }
@@ -82,11 +78,8 @@ fn lengths(file: &str, array: Option<Array>, sizes: Sizes) -> Result<Vec<usize>,
     let numbers = array.data.into_f64().unwrap_or_else(|| vec![f64::NAN; sizes.cases]);
     let length = |(i, x): (usize, f64)| {
         let is_length = x >= 1.0 && x <= sizes.length as f64 && x.fract() == 0.0;
-        is_length.then_some(x as usize).ok_or_else(|| Error::Array {
-            at: place(file, "lengths"),
-            seen: format!("entry {i} (counted from 0) is `{x}`"),
-            wanted: format!("a whole number from 1 to {}", sizes.length),
-        })
+        let wanted = || format!("a whole number from 1 to {}", sizes.length);
+        is_length.then_some(x as usize).ok_or_else(|| wrong_entry(file, "lengths", i, x, wanted()))
     };
     numbers.into_iter().enumerate().map(length).collect()
 }
@@ -116,10 +109,7 @@ fn names(file: &str, array: &str, names: Option<Vec<String>>, wanted: usize) -> 
     if names.len() != wanted {
         return Err(wrong_shape(file, array, &[names.len()], format!("[{wanted}]")));
     }
-    if let Some(twice) = (1..wanted).find(|&i| names[..i].contains(&names[i])) {
-        let seen = format!("`{}` is there twice", shown(names[twice].as_bytes()));
-        return Err(Error::Array { at: place(file, array), seen, wanted: "names that differ".into() });
-    }
+    check_distinct(file, array, &names, "names that differ")?;
     Ok(Some(names))
 }
 
@@ -145,7 +135,7 @@ fn times(arrays: &Arrays, sizes: Sizes, lengths: &[usize], ids: &[String]) -> Re
         for (i, &t) in own.iter().enumerate() {
             if !t.is_finite() {
                 let seen = format!("time {i} (counted from 0) of case `{}` is `{t}`", ids[case]);
-                return Err(Error::Array { at: place(file, name), seen, wanted: "a finite number".into() });
+                return Err(wrong(file, name, seen, "a finite number"));
             }
             if i > 0 && own[i - 1] >= t {
                 return Err(Error::TimeOrder {
@@ -171,11 +161,7 @@ fn clock_of(arrays: &Arrays, name: &str, data: &Data) -> Result<(Clock, Vec<f64>
         Some((t, _)) => Ok(t),
         // Padding; if it is not, the check of each time says so.
         None if text.is_empty() => Ok(f64::NAN),
-        None => Err(Error::Array {
-            at: place(&arrays.file, name),
-            seen: format!("entry {i} (counted from 0) is `{}`", shown(text.as_bytes())),
-            wanted: "an ISO 8601 date".into(),
-        }),
+        None => Err(wrong_entry(&arrays.file, name, i, shown(text.as_bytes()), "an ISO 8601 date")),
     };
     let times = texts.iter().enumerate().map(date).collect::<Result<_, _>>()?;
     Ok((Clock::Dates, times))
@@ -197,13 +183,12 @@ fn statics(arrays: &mut Arrays, sizes: Sizes) -> Result<(Vec<String>, Vec<Vec<f6
     let given = names(&arrays.file, "static_names", arrays.static_names.take(), count)?;
     let names = given.unwrap_or_else(|| (1..=count).map(|i| format!("static_{i}")).collect());
     if let Data::Text(_) = array.data {
-        let seen = "it holds text".into();
-        return Err(Error::Array { at: place(&arrays.file, "statics"), seen, wanted: "numbers".into() });
+        return Err(wrong(&arrays.file, "statics", "it holds text", "numbers"));
     }
     let numbers = array.data.into_f64().unwrap_or_default();
     if let Some(i) = numbers.iter().position(|x| x.is_infinite()) {
         let seen = format!("that of case {} (counted from 0) holds `{}`", i / count, numbers[i]);
-        return Err(Error::Array { at: place(&arrays.file, "statics"), seen, wanted: "finite numbers, or NaN".into() });
+        return Err(wrong(&arrays.file, "statics", seen, "finite numbers, or NaN"));
     }
     let of = |case: usize| numbers[case * count..(case + 1) * count].to_vec();
     Ok((names, (0..sizes.cases).map(of).collect()))
@@ -212,17 +197,12 @@ fn statics(arrays: &mut Arrays, sizes: Sizes) -> Result<(Vec<String>, Vec<Vec<f6
 fn values(file: &str, (name, array): (String, Array), sizes: Sizes, lengths: &[usize]) -> Result<Vec<Vec<f64>>, Error> {
     let Some(numbers) = array.data.into_f64() else {
         let seen = format!("it holds text in {} channels", sizes.channels);
-        return Err(Error::Array { at: place(file, &name), seen, wanted: "numbers, or tokens in one channel".into() });
+        return Err(wrong(file, &name, seen, "numbers, or tokens in one channel"));
     };
     let size = sizes.length * sizes.channels;
     if let Some(i) = numbers.iter().position(|x| x.is_infinite()) {
         let entry = [i / size, i % size / sizes.channels, i % sizes.channels];
-        let seen = format!("entry {entry:?} (counted from 0) is `{}`", numbers[i]);
-        return Err(Error::Array {
-            at: place(file, &name),
-            seen,
-            wanted: "finite numbers, or NaN where they are missing".into(),
-        });
+        return Err(wrong_entry(file, &name, entry, numbers[i], "finite numbers, or NaN where they are missing"));
     }
     let of = |(case, &length): (usize, &usize)| numbers[case * size..case * size + length * sizes.channels].to_vec();
     Ok(lengths.iter().enumerate().map(of).collect())

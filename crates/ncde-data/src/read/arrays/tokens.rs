@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::ReadOptions;
 use super::series::Sizes;
-use super::{Arrays, place, wrong_shape};
+use super::{Arrays, check_distinct, place, wrong, wrong_entry, wrong_shape};
 use crate::Error;
 use crate::error::shown;
 use crate::npy::Data;
@@ -25,59 +25,47 @@ pub(super) fn numbers(
 ) -> Result<(Vec<Vec<f64>>, Vec<String>), Error> {
     let (name, array) = &arrays.values;
     if sizes.channels != 1 {
-        let wanted = "[cases, length] or [cases, length, 1], as each observation is one token".into();
+        let wanted = "[cases, length] or [cases, length, 1], as each observation is one token";
         return Err(wrong_shape(&arrays.file, name, &array.shape, wanted));
     }
-    let own = Own { arrays, sizes, lengths, ids };
+    if let Some(vocabulary) = &arrays.vocabulary {
+        check_distinct(&arrays.file, "vocabulary", vocabulary, "tokens that differ")?;
+    }
+    let entries_of = Entries { arrays, sizes, lengths, ids };
     match (&array.data, &arrays.vocabulary) {
-        (Data::Int(entries), Some(vocabulary)) => Ok((own.counted(entries, vocabulary.len())?, distinct(arrays, vocabulary)?)),
-        (Data::Int(entries), None) => Ok(own.integers(entries)),
+        (Data::Int(entries), Some(vocabulary)) => Ok((entries_of.counted(entries, vocabulary.len())?, vocabulary.clone())),
+        (Data::Int(entries), None) => Ok(entries_of.integers(entries)),
         (Data::Text(entries), Some(vocabulary)) => {
-            let vocabulary = distinct(arrays, vocabulary)?;
-            let tokens = Tokens::new(&vocabulary);
+            let tokens = Tokens::new(vocabulary);
             let at = || place(&arrays.file, name);
-            let numbers = own.texts(entries, |text, case, step| tokens.number(text, at, &ids[case], step))?;
-            Ok((numbers, vocabulary))
+            let numbers = entries_of.texts(entries, |text, case, step| tokens.number(text, at, &ids[case], step))?;
+            Ok((numbers, vocabulary.clone()))
         }
         (Data::Text(entries), None) => {
             let mut seen = Seen::default();
-            let mut numbers = own.texts(entries, |text, _, _| Ok(seen.number(text)))?;
+            let mut numbers = entries_of.texts(entries, |text, _, _| Ok(seen.number(text)))?;
             let (vocabulary, places) = seen.vocabulary();
             for x in numbers.iter_mut().flatten() {
                 *x = places[*x as usize] as f64;
             }
             Ok((numbers, vocabulary))
         }
-        (Data::F32(_) | Data::F64(_), _) => Err(Error::Array {
-            at: place(&arrays.file, name),
-            seen: "it holds floats".into(),
-            wanted: "integers or text, as tokens are: save it with `.astype(\"int64\")`".into(),
-        }),
-    }
-}
-
-/// The vocabulary of a file, in which every token stands once.
-fn distinct(arrays: &Arrays, vocabulary: &[String]) -> Result<Vec<String>, Error> {
-    let mut seen = BTreeSet::new();
-    match vocabulary.iter().find(|token| !seen.insert(token.as_str())) {
-        None => Ok(vocabulary.to_vec()),
-        Some(twice) => Err(Error::Array {
-            at: place(&arrays.file, "vocabulary"),
-            seen: format!("`{}` is there twice", shown(twice.as_bytes())),
-            wanted: "tokens that differ".into(),
-        }),
+        (Data::F32(_) | Data::F64(_), _) => {
+            let wanted = "integers or text, as tokens are: save it with `.astype(\"int64\")`";
+            Err(wrong(&arrays.file, name, "it holds floats", wanted))
+        }
     }
 }
 
 /// Where the entries of each case are; what is beyond its length is padding.
-struct Own<'a> {
+struct Entries<'a> {
     arrays: &'a Arrays,
     sizes: Sizes,
     lengths: &'a [usize],
     ids: &'a [String],
 }
 
-impl Own<'_> {
+impl Entries<'_> {
     fn cases<'e, T>(&self, entries: &'e [T]) -> impl Iterator<Item = &'e [T]> {
         let length = self.sizes.length;
         self.lengths.iter().enumerate().map(move |(case, &own)| &entries[case * length..case * length + own])
@@ -87,11 +75,10 @@ impl Own<'_> {
     fn counted(&self, entries: &[i64], size: usize) -> Result<Vec<Vec<f64>>, Error> {
         let number = |case: usize, step: usize, entry: i64| match usize::try_from(entry) {
             Ok(number) if number < size => Ok(number as f64),
-            _ => Err(Error::Array {
-                at: place(&self.arrays.file, &self.arrays.values.0),
-                seen: format!("entry [{case}, {step}] (counted from 0) is `{entry}`"),
-                wanted: format!("a token from 0 to below {size}, as `vocabulary` names so many"),
-            }),
+            _ => {
+                let wanted = format!("a token from 0 to below {size}, as `vocabulary` names so many");
+                Err(wrong_entry(&self.arrays.file, &self.arrays.values.0, [case, step], entry, wanted))
+            }
         };
         let of = |(case, own): (usize, &[i64])| own.iter().enumerate().map(|(step, &x)| number(case, step, x)).collect();
         self.cases(entries).enumerate().map(of).collect()

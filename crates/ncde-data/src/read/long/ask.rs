@@ -56,8 +56,8 @@ impl Said {
                     seen: format!(
                         "column `{}` is to hold both {} and {}",
                         shown(names[i].as_bytes()),
-                        plural(before),
-                        plural(role)
+                        before.plural(),
+                        role.plural()
                     ),
                     fix: "name two columns".into(),
                 }),
@@ -65,7 +65,7 @@ impl Said {
             }
         };
         let find = |role: Role, asked: &str| {
-            names.iter().position(|name| name == asked).ok_or_else(|| Error::no_column(file, plural(role), asked, names))
+            names.iter().position(|name| name == asked).ok_or_else(|| Error::no_column(file, role.plural(), asked, names))
         };
         let tokens =
             options.columns.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
@@ -107,18 +107,5 @@ impl Said {
     /// Whether anything is said of a column.
     pub(super) fn is_said(&self, column: usize) -> bool {
         self.roles[column].is_some()
-    }
-}
-
-/// What columns of a role hold, in messages.
-pub(super) fn plural(role: Role) -> &'static str {
-    match role {
-        Role::Id => "ids",
-        Role::Time => "times",
-        Role::Label => "labels",
-        Role::Static => "statics",
-        Role::Channel => "channels",
-        Role::Token => "tokens",
-        Role::Ignored => "columns to ignore",
     }
 }

@@ -11,6 +11,7 @@ use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::time::TimeFormat;
 use crate::text::unit;
+use crate::vocabulary::UNKNOWN;
 
 /// A column of values.
 #[derive(Debug)]
@@ -27,34 +28,37 @@ pub(in super::super) enum Kind {
     Numbers(Marks, String),
     /// Texts that are numbered as they come.
     Texts(Texts),
-    /// One of these words.
-    Words(Words),
+    /// Categories, each one of these words.
+    Categories(Words),
+    /// Tokens of this vocabulary.
+    Tokens(Words),
 }
 
-/// The words of a category that is known.
+/// Words that are known, with their numbers.
 #[derive(Debug)]
 pub(in super::super) struct Words {
     pub(in super::super) words: Vec<String>,
     by_word: HashMap<String, usize>,
-    unknown: bool,
+    /// The number of words that are not known, if they are allowed.
+    unknown: Option<usize>,
 }
 
 impl Words {
-    fn new(words: &[String], unknown: bool) -> Self {
+    fn new(words: &[String], unknown: Option<usize>) -> Self {
         let by_word = words.iter().enumerate().map(|(i, word)| (word.clone(), i)).collect();
         Self { words: words.to_vec(), by_word, unknown }
     }
 
-    /// The place of a word; one beyond the last for a word that is not known, if that is allowed.
-    fn number(&self, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<usize, Error> {
-        let found = self.by_word.get(number::category(text).as_ref()).copied();
-        found.or(self.unknown.then_some(self.words.len())).ok_or_else(|| Error::UnknownCategory {
+    /// The number of a word by its `key`; `text` is how it is written, and `to` what training with unknown words would do.
+    fn number(&self, key: &str, text: &str, at: impl FnOnce() -> Box<Place>, to: &str) -> Result<f64, Error> {
+        let found = self.by_word.get(key).copied().or(self.unknown);
+        found.map(|number| number as f64).ok_or_else(|| Error::UnknownCategory {
             at: at(),
             seen: shown(text.as_bytes()),
             known: listed(&self.words),
             fix: match closest(text, &self.words) {
                 Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
-                None => "correct it, or train with `--set unknown=true` to take it for none of these".into(),
+                None => format!("correct it, or train with `--set unknown=true` to {to}"),
             },
         })
     }
@@ -65,10 +69,16 @@ impl Value {
     pub(in super::super) fn new(column: &Column, unknown: bool) -> Self {
         let kind = match &column.cells {
             Cells::Number { marks, unit } => Kind::Numbers(*marks, unit.clone()),
-            Cells::Category { words } => Kind::Words(Words::new(words, unknown)),
+            Cells::Category { words } => Kind::Categories(Words::new(words, unknown.then_some(words.len()))),
             Cells::Text | Cells::Time { .. } => Kind::Texts(Texts::default()),
         };
         Self { name: column.name.clone(), role: column.role, kind }
+    }
+
+    /// A column of tokens of a vocabulary that is known.
+    pub(super) fn of_tokens(column: &Column, vocabulary: &[String]) -> Self {
+        let unknown = vocabulary.iter().position(|token| token == UNKNOWN);
+        Self { name: column.name.clone(), role: column.role, kind: Kind::Tokens(Words::new(vocabulary, unknown)) }
     }
 
     /// The number of a cell, or of its text; `is_only` of the only column with values.
@@ -86,17 +96,24 @@ impl Value {
                 Cell::Other => Err(Error::NotANumber { at: at(), seen: shown(cell), fix: not_a_number(cell, is_only) }),
             },
             Kind::Texts(texts) => Ok(texts.number(utf8(cell, &at)?.trim(), at) as f64),
-            Kind::Words(words) => words.number(utf8(cell, &at)?.trim(), at).map(|i| i as f64),
+            Kind::Categories(words) => {
+                let text = utf8(cell, &at)?.trim();
+                words.number(&number::category(text), text, at, "take it for none of these")
+            }
+            Kind::Tokens(words) => {
+                let text = utf8(cell, &at)?.trim();
+                words.number(text, text, at, "allow others")
+            }
         }
     }
 
     /// What becomes of a number that was read: itself, or whether it is each of the words.
     pub(in super::super) fn expand(&self, x: f64, into: &mut Vec<f64>) {
         match &self.kind {
-            Kind::Words(Words { words, .. }) => {
+            Kind::Categories(Words { words, .. }) => {
                 into.extend((0..words.len()).map(|i| if x.is_nan() { x } else { f64::from(u8::from(x == i as f64)) }));
             }
-            Kind::Numbers(..) | Kind::Texts(_) => into.push(x),
+            Kind::Numbers(..) | Kind::Texts(_) | Kind::Tokens(_) => into.push(x),
         }
     }
 }

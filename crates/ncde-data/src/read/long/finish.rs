@@ -39,21 +39,29 @@ impl Value {
     pub(super) fn same(&self, x: f64) -> f64 {
         match &self.kind {
             Kind::Texts(texts) => texts.category(x) as f64,
-            Kind::Numbers(..) | Kind::Words(_) => x,
+            Kind::Numbers(..) | Kind::Categories(_) | Kind::Tokens(_) => x,
         }
     }
 
     /// The words it can hold, in order, each with the number it has here; none of numbers.
     fn words(&self) -> Result<Option<Vec<(usize, String)>>, Error> {
         match &self.kind {
-            Kind::Numbers(..) => Ok(None),
-            Kind::Words(words) => Ok(Some(words.words.iter().cloned().enumerate().collect())),
+            Kind::Numbers(..) | Kind::Tokens(_) => Ok(None),
+            Kind::Categories(words) => Ok(Some(words.words.iter().cloned().enumerate().collect())),
             Kind::Texts(texts) => {
                 let mut words: Vec<(usize, String)> = texts.categories()?.iter().cloned().enumerate().collect();
                 words.sort_by(|(_, a), (_, b)| by_number_or_name(a, b));
                 Ok(Some(words))
             }
         }
+    }
+
+    /// Writes the words it was found to hold into the column of a layout.
+    fn describe(&self, column: &mut Column) -> Result<(), Error> {
+        if let Some(words) = self.words()? {
+            column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
+        }
+        Ok(())
     }
 }
 
@@ -166,7 +174,7 @@ impl Table {
         let mut columns = self.columns.clone();
         let mut k = 0;
         for column in &mut columns {
-            if !matches!(column.role, Role::Channel | Role::Static | Role::Token) {
+            if !column.role.is_value() {
                 continue;
             }
             if tokens == Some(k) {
@@ -175,9 +183,7 @@ impl Table {
                 (column.role, column.cells) = (Role::Ignored, Cells::Text);
             } else {
                 column.role = if is_static[k] { Role::Static } else { Role::Channel };
-                if let Some(words) = self.values[k].words()? {
-                    column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
-                }
+                self.values[k].describe(column)?;
             }
             k += 1;
         }
@@ -189,9 +195,7 @@ impl Table {
     pub(in super::super) fn statics_found(&self) -> Result<Vec<Column>, Error> {
         let mut columns: Vec<Column> = self.columns.iter().filter(|column| column.role == Role::Static).cloned().collect();
         for (column, value) in columns.iter_mut().zip(&self.values) {
-            if let Some(words) = value.words()? {
-                column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
-            }
+            value.describe(column)?;
         }
         Ok(columns)
     }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said, Which, plural};
+use super::ask::{Asked, Said, Which};
 use super::facts::Facts;
 use super::names;
 use crate::Error;
@@ -88,8 +88,7 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
         let cells = guess.cells(i, role, file_marks)?;
         columns.push(Column { name: seen.names[i].clone(), role, cells });
     }
-    let is_value = |column: &&mut Column| matches!(column.role, Role::Channel | Role::Static | Role::Token);
-    if !is_labels && !columns.iter_mut().any(|column| is_value(&column)) {
+    if !is_labels && !columns.iter().any(|column| column.role.is_value()) {
         guess.keep_counters(&mut columns, file_marks)?;
     }
     Ok((columns, guess.warnings))
@@ -130,7 +129,7 @@ impl Guess<'_> {
             Role::Time => "--time",
             _ => "--label",
         };
-        Err(Error::SeveralColumns { file: self.seen.file.into(), role: plural(role), names: listed(&names), flag })
+        Err(Error::SeveralColumns { file: self.seen.file.into(), role: role.plural(), names: listed(&names), flag })
     }
 
     /// A table that is not a row an observation.
@@ -394,7 +393,7 @@ impl Guess<'_> {
         ]
         .into_iter()
         .find(|(_, is_called)| *is_called)
-        .map(|(role, _)| plural(role))
+        .map(|(role, _)| role.plural())
     }
 
     /// If nothing is left but columns that count rows, they are quantities after all.
@@ -408,7 +407,7 @@ impl Guess<'_> {
                 self.warnings.retain(|warning| !warning.seen.starts_with(&about));
             }
         }
-        if columns.iter().any(|column| matches!(column.role, Role::Channel | Role::Static | Role::Token)) {
+        if columns.iter().any(|column| column.role.is_value()) {
             return Ok(());
         }
         Err(Error::NoColumn {

@@ -1,14 +1,13 @@
 //! The columns of a table for a model that is there: as its [`Layout`] says, but for what the caller says.
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said, Which, plural};
+use super::ask::{Asked, Said, Which};
 use super::guess::Kind;
 use super::names;
 use crate::Error;
 use crate::error::{Place, hint, listed, shown};
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::marks::Marks;
-use crate::text::time::TimeFormat;
 
 /// The columns of a file, by the names of its header.
 pub(in super::super) fn columns(
@@ -44,11 +43,11 @@ pub(in super::super) fn columns(
         };
         let role = if role == Role::Label && (is_series_only || said.label == Asked::Nothing) { Role::Ignored } else { role };
         let mut cells = match (role, own) {
-            (_, Some(own)) if own.role == role || is_value(own.role) && is_value(role) => own.cells.clone(),
+            (_, Some(own)) if own.role == role || own.role.is_value() && role.is_value() => own.cells.clone(),
             // Another column, but of the kind that the model's own is.
             (Role::Time | Role::Label, _) => {
                 let known = layout.with(role).next().map(|own| own.cells.clone());
-                known.unwrap_or(if role == Role::Time { PLAIN_TIME } else { Cells::Text })
+                known.unwrap_or(if role == Role::Time { Cells::PLAIN_TIME } else { Cells::Text })
             }
             (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
             (Role::Static | Role::Channel, _) => {
@@ -57,7 +56,7 @@ pub(in super::super) fn columns(
                     seen: format!(
                         "column `{}` is named as one of {}, but the model was not trained on it",
                         shown(name.as_bytes()),
-                        plural(role)
+                        role.plural()
                     ),
                     fix: "leave it out".into(),
                 });
@@ -87,13 +86,6 @@ pub(in super::super) fn columns(
         });
     }
     Ok((columns, warnings))
-}
-
-/// Times as numbers.
-const PLAIN_TIME: Cells = Cells::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false };
-
-fn is_value(role: Role) -> bool {
-    matches!(role, Role::Static | Role::Channel | Role::Token)
 }
 
 /// The column of the layout with this name; in any case of letters, if that is clear.
@@ -135,7 +127,7 @@ fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
         if own.len() > 1 {
             return Err(Error::Question {
                 at: Place::line(file, 0),
-                seen: format!("columns {} hold {}, of which there can be one column", listed(&own), plural(role)),
+                seen: format!("columns {} hold {}, of which there can be one column", listed(&own), role.plural()),
                 fix: "rename the others, or leave them out (`--ignore`)".into(),
             });
         }

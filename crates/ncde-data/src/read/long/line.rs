@@ -1,17 +1,14 @@
 //! One row at a time, of a stream: the same cells, times and categories as in files.
 
-use std::collections::HashMap;
-
 use super::super::ReadOptions;
 use super::cell::Value;
 use super::guess::Kind;
 use super::header::Header;
-use super::{by_names, known};
-use crate::error::{Place, closest, hint, listed, shown};
+use super::{by_names, known, table};
+use crate::error::{Place, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
-use crate::vocabulary::UNKNOWN;
 use crate::{Error, Schema, Warning};
 
 /// What stands for one value where values are not cells, as in JSON.
@@ -55,8 +52,6 @@ pub struct Line {
 pub struct LineReader {
     schema: Schema,
     options: ReadOptions,
-    /// The number of each token.
-    tokens: HashMap<String, usize>,
     /// Where values go that are given by name.
     named: Vec<Target>,
     time: Column,
@@ -90,8 +85,7 @@ impl LineReader {
                 let mut names: Vec<String> = schema.channels.iter().chain(&schema.statics).map(stem).collect();
                 let mut seen = std::collections::HashSet::new();
                 names.retain(|name| seen.insert(name.clone()));
-                let header = Header { separator: b',', names, line: 1 };
-                by_names(&header, &schema.channels, &schema.statics, schema.vocabulary.is_some())
+                by_names(&names, &schema)
             }
         };
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
@@ -101,8 +95,7 @@ impl LineReader {
             Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
-        let tokens = schema.vocabulary.iter().flatten().enumerate().map(|(i, token)| (token.clone(), i)).collect();
-        Self { schema, options, tokens, named, time, table: None }
+        Self { schema, options, named, time, table: None }
     }
 
     /// Reads the header of a table; what was guessed.
@@ -119,7 +112,7 @@ impl LineReader {
         let (columns, warnings) = match &self.schema.table {
             Some(layout) => known::columns("the header", &header.names, Kind::Series, layout, &self.options)?,
             None => {
-                let columns = by_names(&header, &self.schema.channels, &self.schema.statics, self.schema.vocabulary.is_some());
+                let columns = by_names(&header.names, &self.schema);
                 let layout =
                     crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
                 let (columns, _) = known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?;
@@ -173,27 +166,13 @@ impl LineReader {
         for (i, cell) in cells.iter().enumerate() {
             let at = || header.at("", 0, i);
             match table.columns[i].role {
-                Role::Id => {
-                    let id = crate::text::lines::utf8(cell, at)?.trim();
-                    if id.is_empty() {
-                        let seen = "the id is blank".into();
-                        return Err(Error::Header { at: at(), seen, fix: "give every row the id of its case".into() });
-                    }
-                    line.id = Some(id.into());
-                }
+                Role::Id => line.id = Some(table::id(cell, at)?.into()),
                 Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
                 Role::Label | Role::Ignored => {}
-                Role::Token => {
-                    let text = crate::text::lines::utf8(cell, at)?.trim();
-                    let number = token(&self.tokens, text, at)?;
-                    if let Some(target) = &table.targets[i] {
-                        target.put(number, &mut line.values);
-                    }
-                }
-                role @ (Role::Channel | Role::Static) => {
+                role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
                     let x = target.value.read(cell, false, at)?;
-                    target.put(x, if role == Role::Channel { &mut line.values } else { &mut line.statics });
+                    target.put(x, if role == Role::Static { &mut line.statics } else { &mut line.values });
                 }
             }
         }
@@ -226,7 +205,7 @@ impl LineReader {
         for (name, value) in given {
             let at = || Place::field("", 0, format!("`{}`", shown(name.as_bytes())));
             if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
-                target.give(value, &self.tokens, at, &mut numbers)?;
+                target.give(value, at, &mut numbers)?;
             } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|own| own == name), value) {
                 numbers[place] = if let Given::Number(x) = value { *x } else { f64::NAN };
             } else {
@@ -271,7 +250,7 @@ impl LineReader {
         let own = self.named.iter_mut().filter(|target| target.is_of(role));
         for (target, value) in own.zip(given) {
             let name = shown(target.value.name.as_bytes());
-            target.give(value, &self.tokens, || Place::field("", 0, format!("`{name}`")), &mut numbers)?;
+            target.give(value, || Place::field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)
     }
@@ -280,26 +259,6 @@ impl LineReader {
 /// Whether categories that are not known are none of those that are.
 fn unknown(schema: &Schema, options: &ReadOptions) -> bool {
     options.columns.unknown.or(schema.table.as_ref().map(|layout| layout.unknown)).unwrap_or(false)
-}
-
-/// The number of a token.
-fn token(tokens: &HashMap<String, usize>, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
-    if text.is_empty() {
-        return Ok(f64::NAN);
-    }
-    tokens.get(text).or_else(|| tokens.get(UNKNOWN)).map(|&i| i as f64).ok_or_else(|| {
-        let mut known: Vec<&String> = tokens.keys().collect();
-        known.sort_unstable();
-        Error::UnknownCategory {
-            at: at(),
-            seen: shown(text.as_bytes()),
-            known: listed(&known),
-            fix: match closest(text, &known) {
-                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
-                None => "correct it, or train with `--set unknown=true` to allow others".into(),
-            },
-        }
-    })
 }
 
 impl Target {
@@ -312,7 +271,11 @@ impl Target {
         };
         let places: Vec<Option<usize>> =
             column.outputs().iter().map(|name| names.iter().position(|other| other == name)).collect();
-        places.iter().any(Option::is_some).then(|| Self { value: Value::new(column, unknown), places })
+        let value = match &schema.vocabulary {
+            Some(vocabulary) if column.role == Role::Token => Value::of_tokens(column, vocabulary),
+            _ => Value::new(column, unknown),
+        };
+        places.iter().any(Option::is_some).then_some(Self { value, places })
     }
 
     fn is_of(&self, role: Role) -> bool {
@@ -331,13 +294,7 @@ impl Target {
     }
 
     /// Takes a value that is not a cell.
-    fn give(
-        &mut self,
-        given: &Given,
-        tokens: &HashMap<String, usize>,
-        at: impl Fn() -> Box<Place>,
-        numbers: &mut [f64],
-    ) -> Result<(), Error> {
+    fn give(&mut self, given: &Given, at: impl Fn() -> Box<Place>, numbers: &mut [f64]) -> Result<(), Error> {
         let text = match given {
             Given::Missing => String::new(),
             Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(..)) => {
@@ -347,11 +304,7 @@ impl Target {
             Given::Number(x) => (x + 0.0).to_string(),
             Given::Text(text) => text.clone(),
         };
-        let x = if self.value.role == Role::Token {
-            token(tokens, text.trim(), at)?
-        } else {
-            self.value.read(text.as_bytes(), false, at)?
-        };
+        let x = self.value.read(text.as_bytes(), false, at)?;
         self.put(x, numbers);
         Ok(())
     }

@@ -41,7 +41,7 @@ use std::collections::HashMap;
 
 use super::{Input, Loaded, ReadOptions};
 use crate::Error;
-use crate::schema::{Cells, Column, Role, Warning};
+use crate::schema::{Cells, Column, Role, Schema, Warning};
 use crate::text::marks::{Evidence, Marks};
 use crate::text::time::TimeFormat;
 use facts::Facts;
@@ -135,16 +135,16 @@ fn rises(files: &[(&Input<'_>, &Header)], facts: &[Facts], columns: &[usize], id
     Ok(rising)
 }
 
-/// Columns of which nothing is known but the names of what they become: for a model that was trained on another kind of file.
-pub(super) fn by_names(header: &Header, channels: &[String], statics: &[String], is_tokens: bool) -> Vec<Column> {
+/// Columns of which nothing is known but their names: for a model that was trained on another kind of file.
+pub(super) fn by_names(columns: &[String], schema: &Schema) -> Vec<Column> {
     let words = |names: &[String], column: &str| -> Vec<String> {
         let word = |name: &String| name.strip_prefix(column).and_then(|rest| rest.strip_prefix('=')).map(Into::into);
         names.iter().filter_map(word).collect()
     };
-    let own = |name: &String| {
-        for (role, known) in [(Role::Channel, channels), (Role::Static, statics)] {
+    let of_model = |name: &String| {
+        for (role, known) in [(Role::Channel, &schema.channels), (Role::Static, &schema.statics)] {
             if known.contains(name) {
-                let is_token = is_tokens && role == Role::Channel;
+                let is_token = schema.vocabulary.is_some() && role == Role::Channel;
                 let cells = if is_token { Cells::Text } else { Cells::Number { marks: Marks::PLAIN, unit: String::new() } };
                 return Some((if is_token { Role::Token } else { role }, cells));
             }
@@ -156,14 +156,12 @@ pub(super) fn by_names(header: &Header, channels: &[String], statics: &[String],
         None
     };
     let column = |name: &String| {
-        let (role, cells) = own(name).unwrap_or_else(|| match name {
+        let (role, cells) = of_model(name).unwrap_or_else(|| match name {
             name if names::is_id(name) => (Role::Id, Cells::Text),
-            name if names::is_time(name) => {
-                (Role::Time, Cells::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false })
-            }
+            name if names::is_time(name) => (Role::Time, Cells::PLAIN_TIME),
             _ => (Role::Ignored, Cells::Text),
         });
         Column { name: name.clone(), role, cells }
     };
-    header.names.iter().map(column).collect()
+    columns.iter().map(column).collect()
 }

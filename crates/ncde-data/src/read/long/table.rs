@@ -79,8 +79,8 @@ pub(in super::super) struct Table {
 
 impl Table {
     pub(in super::super) fn new(columns: Vec<Column>, rule: Rule, policy: Policy) -> Self {
-        let is_value = |column: &&Column| matches!(column.role, Role::Channel | Role::Static | Role::Token);
-        let values = columns.iter().filter(is_value).map(|column| Value::new(column, policy.unknown)).collect();
+        let values = columns.iter().filter(|column| column.role.is_value());
+        let values = values.map(|column| Value::new(column, policy.unknown)).collect();
         let time = columns.iter().find(|column| column.role == Role::Time);
         let clock = match time.map(|column| &column.cells) {
             Some(Cells::Time { format, .. }) => format.clock(),
@@ -166,12 +166,7 @@ impl Table {
         let file = self.file().to_string();
         let at = |i: usize| header.at(&file, line, i);
         if let Some(i) = uses.iter().position(|&role| role == Use::Id) {
-            let id = utf8(&cells[i], || at(i))?.trim();
-            if id.is_empty() {
-                let seen = "the id is blank".into();
-                return Err(Error::Header { at: at(i), seen, fix: "give every row the id of its case".into() });
-            }
-            self.enter(id, line)?;
+            self.enter(id(&cells[i], || at(i))?, line)?;
         }
         if self.clock == Clock::Index {
             let case = &mut self.cases[self.current];
@@ -240,6 +235,14 @@ impl Table {
     }
 }
 
+/// The id of a series in a cell.
+pub(super) fn id(cell: &[u8], at: impl Fn() -> Box<Place>) -> Result<&str, Error> {
+    match utf8(cell, &at)?.trim() {
+        "" => Err(Error::Header { at: at(), seen: "the id is blank".into(), fix: "give every row the id of its case".into() }),
+        id => Ok(id),
+    }
+}
+
 /// What to try if two rows have one time.
 pub(super) const DUPLICATE: &str = "a time may stand once in a case: say which row counts (`--duplicates first`, `last` or `mean`), or \
                                     give another series another id (`--id`)";
@@ -249,6 +252,6 @@ const UNSORTED: &str = "sort the rows of a case by time (`--sort`), or give anot
 impl Value {
     /// Whether the column holds texts.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.kind, Kind::Texts(_) | Kind::Words(_))
+        matches!(self.kind, Kind::Texts(_) | Kind::Categories(_))
     }
 }

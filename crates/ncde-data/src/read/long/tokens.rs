@@ -36,7 +36,7 @@ impl Table {
         let kind = std::mem::replace(&mut self.values[column].kind, Kind::Numbers(Marks::PLAIN, String::new()));
         let (vocabulary, places) = match kind {
             Kind::Texts(texts) => texts.vocabulary(),
-            Kind::Words(_) | Kind::Numbers(..) => return Ok(vec![]),
+            _ => return Ok(vec![]),
         };
         for case in &mut self.cases {
             for (i, x) in case.values.iter_mut().skip(column).step_by(width).enumerate() {

@@ -3,22 +3,18 @@
 //! Only what the data needs is believed: name, time stamps, dimensions and labels. Claims that the data itself shows
 //! (lengths, missing values, one dimension or more) are checked to be well formed, no more: published files get them wrong.
 
+use std::ops::ControlFlow;
+
 use super::LabelKind;
 use crate::Error;
 use crate::error::{Place, closest, shown};
 use crate::text::lines::{Line, Lines, utf8};
 
-/// Whether values carry their times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stamps {
-    None,
-    Each,
-}
-
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) name: Option<String>,
-    pub(super) stamps: Stamps,
+    /// Whether values carry their times.
+    pub(super) has_stamps: bool,
     pub(super) dimensions: Option<usize>,
     pub(super) labels: LabelKind,
 }
@@ -39,7 +35,7 @@ const KEYS: [&str; 10] = [
 /// Reads up to the line `@data`.
 pub(super) fn read(lines: &mut Lines<'_>) -> Result<Header, Error> {
     let file = lines.file().to_string();
-    let mut header = Header { name: None, stamps: Stamps::None, dimensions: None, labels: LabelKind::None };
+    let mut header = Header { name: None, has_stamps: false, dimensions: None, labels: LabelKind::None };
     let mut last = 0;
     while let Some(line) = lines.next()? {
         let text = line.text.trim_ascii();
@@ -47,7 +43,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Header, Error> {
         match text.first() {
             None | Some(b'#' | b'%') => {}
             Some(b'@') => {
-                if header.take(&file, Line { text, ..line })? == Next::Data {
+                if header.take(&file, Line { text, ..line })?.is_break() {
                     return Ok(header);
                 }
             }
@@ -67,15 +63,9 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Header, Error> {
     })
 }
 
-/// What follows a header line.
-#[derive(PartialEq)]
-enum Next {
-    Header,
-    Data,
-}
-
 impl Header {
-    fn take(&mut self, file: &str, line: Line<'_>) -> Result<Next, Error> {
+    /// Reads a line; breaks at `@data`.
+    fn take(&mut self, file: &str, line: Line<'_>) -> Result<ControlFlow<()>, Error> {
         let at = || Place::line(file, line.number);
         let text = utf8(line.text, at)?;
         let mut words = text[1..].split_whitespace();
@@ -98,9 +88,9 @@ impl Header {
             _ => Err(wrong(&format!("`@{key}` and a number above zero"))),
         };
         match key {
-            "data" => return Ok(Next::Data),
+            "data" => return Ok(ControlFlow::Break(())),
             "problemName" => self.name = Some(rest.join(" ")).filter(|name| !name.is_empty()),
-            "timeStamps" => self.stamps = if truth()? { Stamps::Each } else { Stamps::None },
+            "timeStamps" => self.has_stamps = truth()?,
             "dimensions" => self.dimensions = Some(size()?),
             "seriesLength" => {
                 size()?;
@@ -132,6 +122,6 @@ impl Header {
                 }
             }
         }
-        Ok(Next::Header)
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -15,7 +15,7 @@
 mod header;
 mod stamped;
 
-use header::{Header, Stamps};
+use header::Header;
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, refuse};
@@ -58,9 +58,11 @@ impl Header {
                 }
             },
         };
-        match self.stamps {
-            Stamps::None => row.plain(series.split(|&byte| byte == b':'), label).map(Some),
-            Stamps::Each => stamped::parse(&row, series, label).map(Some),
-        }
+        let parsed = if self.has_stamps {
+            stamped::parse(&row, series, label)
+        } else {
+            row.plain(series.split(|&byte| byte == b':'), label)
+        };
+        parsed.map(Some)
     }
 }
