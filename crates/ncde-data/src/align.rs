@@ -122,8 +122,8 @@ impl Dataset {
             names.filter_map(|name| name.split_once('=')).filter(|(stem, _)| *stem == column).map(|(_, word)| word).collect()
         };
         let unknown = |column: &str, seen: &str, known: &[&str]| Error::UnknownCategory {
-            at: Place::field(&self.name, 0, format!("column `{}`", shown(column.as_bytes()))),
-            seen: shown(seen.as_bytes()),
+            at: Place::field(&self.name, 0, format!("column `{}`", shown(column))),
+            seen: shown(seen),
             known: listed(known),
             fix: "correct it, or train with `--set unknown=true` to take it for none of these".into(),
         };
@@ -145,13 +145,7 @@ impl Dataset {
     fn find_all(&self, names: &[String], what: &'static str, find: impl Fn(&str) -> Option<From>) -> Result<Vec<From>, Error> {
         let missing = |name: &String| {
             let seen: Vec<&String> = self.channels.iter().chain(&self.statics).collect();
-            Error::Missing {
-                name: self.name.clone(),
-                what,
-                missing: shown(name.as_bytes()),
-                seen: listed(&seen),
-                hint: hint(name, &seen),
-            }
+            Error::Missing { name: self.name.clone(), what, missing: shown(name), seen: listed(&seen), hint: hint(name, &seen) }
         };
         names.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect()
     }
@@ -255,6 +249,6 @@ impl Classes<'_> {
             return Ok(targets);
         }
         let (seen, known) = (listed(&self.unseen), listed(self.names));
-        Err(Error::UnseenClasses { name: shown(name.as_bytes()), seen, count: self.count, known })
+        Err(Error::UnseenClasses { name: shown(name), seen, count: self.count, known })
     }
 }

@@ -157,9 +157,17 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn header(at: Box<Place>, seen: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Header { at, seen: seen.into(), fix: fix.into() }
+    }
+
+    pub(crate) fn question(file: &str, seen: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Question { at: Place::line(file, 0), seen: seen.into(), fix: fix.into() }
+    }
+
     /// There is no column of the name that the caller gave.
     pub(crate) fn no_column<S: AsRef<str>>(file: &str, role: &'static str, name: &str, names: &[S]) -> Self {
-        let wanted = format!("`{}` was named", shown(name.as_bytes()));
+        let wanted = format!("`{}` was named", shown(name));
         Self::NoColumn { file: file.into(), role, wanted, seen: listed(names), hint: hint(name, names) }
     }
 }

@@ -225,7 +225,7 @@ impl Labels {
             Label::Text(i) => (lookup.name(self.texts.text(i)), self.texts.text(i).into()),
             Label::Missing => return Ok(None),
         };
-        let unknown = || Error::UnknownClass { at: at(), seen: shown(seen.as_bytes()), case: id(), known: listed(lookup.names) };
+        let unknown = || Error::UnknownClass { at: at(), seen: shown(seen), case: id(), known: listed(lookup.names) };
         class.map(Some).ok_or_else(unknown)
     }
 
@@ -233,11 +233,9 @@ impl Labels {
         match label {
             Label::Number(x) => Ok(x),
             Label::Missing => Ok(f64::NAN),
-            Label::Text(i) => Err(Error::NotANumber {
-                at: at(),
-                seen: shown(self.texts.text(i).as_bytes()),
-                fix: "regression needs numbers as labels",
-            }),
+            Label::Text(i) => {
+                Err(Error::NotANumber { at: at(), seen: shown(self.texts.text(i)), fix: "regression needs numbers as labels" })
+            }
         }
     }
 }

@@ -226,7 +226,7 @@ impl fmt::Display for Layout {
             }
         }
         for (i, (role, detail, names)) in kinds.iter().enumerate() {
-            let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name.as_bytes()) };
+            let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name) };
             let names: Vec<String> = match names[..] {
                 [first, .., last] if names.len() > MAX_NAMES => {
                     vec![format!("{} ... {} ({})", name(&first), name(&last), names.len())]

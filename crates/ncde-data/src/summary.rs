@@ -343,7 +343,7 @@ fn more(f: &mut fmt::Formatter<'_>, rows: usize) -> fmt::Result {
 
 /// A name that fits into so many columns.
 fn short(name: &str, most: usize) -> String {
-    let name = shown(name.as_bytes());
+    let name = shown(name);
     if name.chars().count() <= most { name } else { name.chars().take(most - 3).chain("...".chars()).collect() }
 }
 

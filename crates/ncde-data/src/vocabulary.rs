@@ -82,12 +82,12 @@ impl<'a> Tokens<'a> {
     pub(crate) fn number(&self, text: &str, at: impl FnOnce() -> Box<Place>, case: &str, step: usize) -> Result<usize, Error> {
         self.by_text.get(text).copied().or(self.unknown).ok_or_else(|| Error::UnknownToken {
             at: at(),
-            seen: shown(text.as_bytes()),
+            seen: shown(text),
             observation: step + 1,
-            case: shown(case.as_bytes()),
+            case: shown(case),
             known: listed(self.vocabulary),
             fix: match closest(text, self.vocabulary) {
-                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
+                Some(close) => format!("did you mean `{}`?", shown(close)),
                 None => format!("correct it, or train with the entry `{UNKNOWN}` in the vocabulary"),
             },
         })
@@ -145,7 +145,7 @@ impl Dataset {
             let mut own = Vec::with_capacity(case.values.len());
             for (step, &x) in case.values.iter().enumerate() {
                 if x.is_nan() {
-                    let case = shown(case.id.as_bytes());
+                    let case = shown(&case.id);
                     return Err(Error::NoToken { at: at(), observation: step + 1, case, fix: NO_TOKEN });
                 }
                 let number = match known.get(&x.to_bits()) {

@@ -67,7 +67,7 @@ fn parse(text: &str) -> Result<Header, String> {
     let sizes = inside.split(',').map(str::trim).filter(|size| !size.is_empty());
     let size = |text: &str| {
         let digits = text.trim_end_matches('L');
-        digits.parse().map_err(|_| format!("`shape` holds `{}`, which is not a size", shown(text.as_bytes())))
+        digits.parse().map_err(|_| format!("`shape` holds `{}`, which is not a size", shown(text)))
     };
     Ok(Header { dtype, fortran_order, shape: sizes.map(size).collect::<Result<_, _>>()? })
 }

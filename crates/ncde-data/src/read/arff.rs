@@ -67,30 +67,21 @@ fn header(lines: &mut Lines<'_>) -> Result<(Option<String>, Vec<Attribute>), Err
             "@end" => is_inside = false,
             "@data" => return Ok((relation, attributes)),
             "@attribute" => {
-                let attribute = attribute(rest).map_err(|fix| Error::Header {
-                    at: at(),
-                    seen: format!("`{}` is not understood", shown(text.as_bytes())),
-                    fix,
-                })?;
+                let attribute =
+                    attribute(rest).map_err(|fix| Error::header(at(), format!("`{}` is not understood", shown(text)), fix))?;
                 if !is_inside {
                     is_inside = attribute.kind == Kind::Relational;
                     attributes.push(attribute);
                 }
             }
             _ => {
-                return Err(Error::Header {
-                    at: at(),
-                    seen: format!("`{}` stands before `@data`", shown(text.as_bytes())),
-                    fix: "an .arff file starts with `@relation` and `@attribute` lines, then `@data`".into(),
-                });
+                let fix = "an .arff file starts with `@relation` and `@attribute` lines, then `@data`";
+                return Err(Error::header(at(), format!("`{}` stands before `@data`", shown(text)), fix));
             }
         }
     }
-    Err(Error::Header {
-        at: Place::line(&file, last),
-        seen: "the file ends without a line `@data`".into(),
-        fix: "put `@data` between the attributes and the series, or copy the file again".into(),
-    })
+    let fix = "put `@data` between the attributes and the series, or copy the file again";
+    Err(Error::header(Place::line(&file, last), "the file ends without a line `@data`", fix))
 }
 
 /// The first word, with or without quotes, and what comes after it.
@@ -121,7 +112,7 @@ fn attribute(text: &str) -> Result<Attribute, String> {
 
 fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result<(Layout, LabelKind), Error> {
     let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-    let wrong = |seen: String, fix: &str| Error::Header { at: Place::line(file, 0), seen, fix: fix.into() };
+    let wrong = |seen: String, fix: &str| Error::header(Place::line(file, 0), seen, fix);
     let relational: Vec<usize> = (0..names.len()).filter(|&i| attributes[i].kind == Kind::Relational).collect();
     if relational.len() > 1 {
         return Err(wrong(
@@ -173,11 +164,8 @@ impl Layout {
             return Ok(None);
         }
         if text[0] == b'{' {
-            return Err(Error::Header {
-                at: Place::line(file, line.number),
-                seen: "the line is in the sparse form `{index value, ...}`".into(),
-                fix: "save the file in the dense form".into(),
-            });
+            let seen = "the line is in the sparse form `{index value, ...}`";
+            return Err(Error::header(Place::line(file, line.number), seen, "save the file in the dense form"));
         }
         let row = Row { file, line: line.number, fix: NUMBER };
         let parsed = match self.relational {

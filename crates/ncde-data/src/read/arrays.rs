@@ -194,6 +194,6 @@ fn check_distinct(file: &str, array: &str, texts: &[String], wanted: &str) -> Re
     let mut seen = BTreeSet::new();
     match texts.iter().find(|text| !seen.insert(text.as_str())) {
         None => Ok(()),
-        Some(twice) => Err(wrong(file, array, format!("`{}` is there twice", shown(twice.as_bytes())), wanted)),
+        Some(twice) => Err(wrong(file, array, format!("`{}` is there twice", shown(twice)), wanted)),
     }
 }

@@ -78,11 +78,8 @@ fn classes(path: &Path, folder: &str, are_all: bool) -> Result<Vec<(String, Path
         all.extend(own.into_iter().map(|file| (format!("{class}/{}", stem(&file)), file)));
     }
     if !all.is_empty() && !are_all {
-        return Err(Error::Question {
-            at: Place::line(folder, 0),
-            seen: "there are csv files and folders with csv files".into(),
-            fix: "keep either a file for each case, or a folder for each class".into(),
-        });
+        let seen = "there are csv files and folders with csv files";
+        return Err(Error::question(folder, seen, "keep either a file for each case, or a folder for each class"));
     }
     all.sort();
     Ok(all)

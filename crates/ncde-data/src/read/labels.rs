@@ -37,11 +37,8 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     }
     let (names, numbers) = expand(&table)?;
     if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {
-        return Err(Error::Header {
-            at: Place::line(&shown_labels, 1),
-            seen: format!("column `{}` is also one of the data", shown(name.as_bytes())),
-            fix: "give it once, or rename it".into(),
-        });
+        let seen = format!("column `{}` is also one of the data", shown(name));
+        return Err(Error::header(Place::line(&shown_labels, 1), seen, "give it once, or rename it"));
     }
     // A later file may have them among its own columns.
     if let Some(layout) = &mut loaded.layout {
@@ -60,16 +57,12 @@ fn order(data: &Dataset, table: &Table, labels: &str) -> Result<Vec<usize>, Erro
     let rows: Vec<Option<usize>> = data.cases.iter().map(|case| row_of.remove(case.id.as_str())).collect();
     if let Some(i) = rows.iter().position(Option::is_none) {
         let others = rows.iter().filter(|row| row.is_none()).count() - 1;
-        let id = shown(data.cases[i].id.as_bytes());
+        let id = shown(&data.cases[i].id);
         return Err(Error::MissingId { file: labels.into(), id, more: more(others) });
     }
     if let Some(&extra) = row_of.values().min() {
         let row = &table.cases[extra];
-        return Err(Error::UnknownId {
-            at: Place::line(labels, row.line),
-            id: shown(row.id.as_bytes()),
-            more: more(row_of.len() - 1),
-        });
+        return Err(Error::UnknownId { at: Place::line(labels, row.line), id: shown(&row.id), more: more(row_of.len() - 1) });
     }
     Ok(rows.into_iter().flatten().collect())
 }

@@ -187,11 +187,8 @@ impl<'a> Rows<'a> {
             return Err(Error::EmptyCase { at: at(), case: id });
         }
         if *self.clock.get_or_insert(row.clock) != row.clock {
-            return Err(Error::Header {
-                at: at(),
-                seen: "time stamps are dates in one case and numbers in another".into(),
-                fix: "write them all in one way".into(),
-            });
+            let seen = "time stamps are dates in one case and numbers in another";
+            return Err(Error::header(at(), seen, "write them all in one way"));
         }
         if self.kind != LabelKind::None {
             let label = self.labels.label(&row.label, || Place::field(self.file, row.line, "label"))?;

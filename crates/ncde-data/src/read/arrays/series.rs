@@ -95,7 +95,7 @@ fn ids(file: &str, ids: Option<(String, Vec<String>)>, sizes: Sizes) -> Result<V
     for (i, id) in ids.iter().enumerate() {
         if let Some(before) = seen.insert(id, i) {
             let before = format!("entry {before}, counted from 0");
-            return Err(Error::RepeatedId { at: place(file, &name), id: shown(id.as_bytes()), before });
+            return Err(Error::RepeatedId { at: place(file, &name), id: shown(id), before });
         }
     }
     Ok(ids)
@@ -140,7 +140,7 @@ fn times(arrays: &Arrays, sizes: Sizes, lengths: &[usize], ids: &[String]) -> Re
             if i > 0 && own[i - 1] >= t {
                 return Err(Error::TimeOrder {
                     at: place(file, name),
-                    case: Some(shown(ids[case].as_bytes())),
+                    case: Some(shown(&ids[case])),
                     before: written(own[i - 1], clock),
                     seen: written(t, clock),
                     fix: "times must increase: sort them, and give `lengths` if series are padded",
@@ -161,7 +161,7 @@ fn clock_of(arrays: &Arrays, name: &str, data: &Data) -> Result<(Clock, Vec<f64>
         Some((t, _)) => Ok(t),
         // Padding; if it is not, the check of each time says so.
         None if text.is_empty() => Ok(f64::NAN),
-        None => Err(wrong_entry(&arrays.file, name, i, shown(text.as_bytes()), "an ISO 8601 date")),
+        None => Err(wrong_entry(&arrays.file, name, i, shown(text), "an ISO 8601 date")),
     };
     let times = texts.iter().enumerate().map(date).collect::<Result<_, _>>()?;
     Ok((Clock::Dates, times))

@@ -106,7 +106,7 @@ impl Entries<'_> {
                     return Err(Error::NoToken {
                         at: place(&self.arrays.file, &self.arrays.values.0),
                         observation: step + 1,
-                        case: shown(self.ids[case].as_bytes()),
+                        case: shown(&self.ids[case]),
                         fix: NO_TOKEN,
                     });
                 }

@@ -38,7 +38,7 @@ pub(super) fn check(bytes: &[u8], file: &ParquetMetaData) -> Result<(), String> 
         let (mut rest, mut values) = (&bytes[start..start + length], 0_i64);
         while !rest.is_empty() {
             let place = || {
-                let column = shown(chunk.column_path().string().as_bytes());
+                let column = shown(&chunk.column_path().string());
                 format!("column `{column}`, byte {}", start + length - rest.len())
             };
             let mut fields = Fields { rest };

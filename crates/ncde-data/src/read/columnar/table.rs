@@ -67,14 +67,9 @@ impl Columns {
             let name = field.name();
             let is_left_out = is_ignored(name, options);
             if !is_left_out && !cell::is_known(field.data_type()) {
-                return Err(Error::Header {
-                    at: Place::field(input.file(), 0, format!("column `{}`", shown(name.as_bytes()))),
-                    seen: format!("it holds `{}`", field.data_type()),
-                    fix: format!(
-                        "wanted numbers, texts, booleans or times; leave it out (`--ignore {}`)",
-                        shown(name.as_bytes())
-                    ),
-                });
+                let seen = format!("it holds `{}`", field.data_type());
+                let fix = format!("wanted numbers, texts, booleans or times; leave it out (`--ignore {}`)", shown(name));
+                return Err(Error::header(Place::field(input.file(), 0, format!("column `{}`", shown(name))), seen, fix));
             }
             left_out.push(is_left_out);
         }

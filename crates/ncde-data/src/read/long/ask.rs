@@ -51,16 +51,11 @@ impl Said {
         let mut roles: Vec<Option<Role>> = vec![None; names.len()];
         let mut set = |i: usize, role: Role| -> Result<(), Error> {
             match roles[i].replace(role) {
-                Some(before) if before != role => Err(Error::Header {
-                    at: Place::line(file, 0),
-                    seen: format!(
-                        "column `{}` is to hold both {} and {}",
-                        shown(names[i].as_bytes()),
-                        before.plural(),
-                        role.plural()
-                    ),
-                    fix: "name two columns".into(),
-                }),
+                Some(before) if before != role => Err(Error::header(
+                    Place::line(file, 0),
+                    format!("column `{}` is to hold both {} and {}", shown(&names[i]), before.plural(), role.plural()),
+                    "name two columns",
+                )),
                 _ => Ok(()),
             }
         };

@@ -54,10 +54,10 @@ impl Words {
         let found = self.by_word.get(key).copied().or(self.unknown);
         found.map(|number| number as f64).ok_or_else(|| Error::UnknownCategory {
             at: at(),
-            seen: shown(text.as_bytes()),
+            seen: shown(text),
             known: listed(&self.words),
             fix: match closest(text, &self.words) {
-                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
+                Some(close) => format!("did you mean `{}`?", shown(close)),
                 None => format!("correct it, or train with `--set unknown=true` to {to}"),
             },
         })

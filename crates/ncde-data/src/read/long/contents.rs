@@ -23,7 +23,7 @@ impl Guess<'_> {
                     "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
                     self.name(column)
                 ),
-                "say which mark stands before fractions: `--decimal ,` or `--decimal .`".into(),
+                "say which mark stands before fractions: `--decimal ,` or `--decimal .`",
             )
         })
     }
@@ -72,21 +72,17 @@ impl Guess<'_> {
                         "column `{name}` has dates such as `{}`, of which month and day cannot be told apart",
                         self.example(column)
                     ),
-                    "say which stands first: `--time-format us` (month) or `--time-format european` (day)".into(),
+                    "say which stands first: `--time-format us` (month) or `--time-format european` (day)",
                 ));
             }
         };
         if format == TimeFormat::Compact && self.seen.options.columns.time_format.is_none() {
-            self.warn(
-                format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd"),
-                "say so with `--time-format compact`, or `--time-format number`".into(),
-            );
+            let seen = format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd");
+            self.warn(seen, "say so with `--time-format compact`, or `--time-format number`");
         }
         if times.offsets > 0 && times.plain > 0 {
-            self.warn(
-                format!("column `{name}` has times with and without an offset from UTC; those without are taken as UTC"),
-                "write all of them in one way".into(),
-            );
+            let seen = format!("column `{name}` has times with and without an offset from UTC; those without are taken as UTC");
+            self.warn(seen, "write all of them in one way");
         }
         let is_number = matches!(format, TimeFormat::Number | TimeFormat::Unix | TimeFormat::UnixMs);
         let marks = if is_number { self.marks(column, file)? } else { Marks::PLAIN };

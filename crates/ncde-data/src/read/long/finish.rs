@@ -93,12 +93,7 @@ pub(super) fn twins(column: &str, words: &[String], of: &str) -> Option<Warning>
     let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
     let (word, other) = (1..words.len()).find_map(|i| twin(i).map(|other| (&words[i], other)))?;
     Some(Warning {
-        seen: format!(
-            "column `{}` has both `{}` and `{}`",
-            shown(column.as_bytes()),
-            shown(other.as_bytes()),
-            shown(word.as_bytes())
-        ),
+        seen: format!("column `{}` has both `{}` and `{}`", shown(column), shown(other), shown(word)),
         fix: format!("write a {of} in one way"),
     })
 }
@@ -206,8 +201,7 @@ impl Table {
         let is_static: Vec<bool> = self.values.iter().map(|value| value.role == Role::Static).collect();
         if !is_said {
             let found = self.found();
-            let names: Vec<String> =
-                (0..found.len()).filter(|&i| found[i]).map(|i| shown(self.values[i].name.as_bytes())).collect();
+            let names: Vec<String> = (0..found.len()).filter(|&i| found[i]).map(|i| shown(&self.values[i].name)).collect();
             if !names.is_empty() {
                 let names = names.join(",");
                 warnings.push(Warning {
@@ -250,7 +244,7 @@ impl Table {
                 && texts.count() > MAX_CATEGORY_TEXTS
                 && 2 * texts.count() > count;
             if is_dropped {
-                let name = shown(value.name.as_bytes());
+                let name = shown(&value.name);
                 warnings.push(Warning {
                     seen: format!("column `{name}` has {} different texts on {count} rows, and is ignored", texts.count()),
                     fix: format!("say so with `--ignore {name}`, `--id {name}` if it names series, or `--channels` with it if they are categories"),

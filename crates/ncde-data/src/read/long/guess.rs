@@ -103,15 +103,15 @@ pub(super) struct Guess<'a> {
 
 impl Guess<'_> {
     pub(super) fn name(&self, column: usize) -> String {
-        shown(self.seen.names[column].as_bytes())
+        shown(&self.seen.names[column])
     }
 
-    pub(super) fn warn(&mut self, seen: String, fix: String) {
-        self.warnings.push(Warning { seen, fix });
+    pub(super) fn warn(&mut self, seen: impl Into<String>, fix: impl Into<String>) {
+        self.warnings.push(Warning { seen: seen.into(), fix: fix.into() });
     }
 
-    pub(super) fn question(&self, seen: String, fix: String) -> Error {
-        Error::Question { at: Place::line(self.seen.file, 0), seen, fix }
+    pub(super) fn question(&self, seen: impl Into<String>, fix: impl Into<String>) -> Error {
+        Error::question(self.seen.file, seen, fix)
     }
 
     /// Columns of which nothing is said and that are as asked.
@@ -190,7 +190,7 @@ impl Guess<'_> {
                     self.name(*first),
                     self.name(*last)
                 ),
-                "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`".into(),
+                "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`",
             )),
             _ => Ok(()),
         }
@@ -262,28 +262,24 @@ impl Guess<'_> {
             }
             let name = self.name(id);
             self.said.roles[id] = Some(Role::Ignored);
-            self.warn(
-                format!("column `{name}` counts the rows, and is ignored"),
-                format!("if it names series, say `--id {name}`"),
-            );
+            let seen = format!("column `{name}` counts the rows, and is ignored");
+            self.warn(seen, format!("if it names series, say `--id {name}`"));
         }
         let id = self.only(&suggested, Role::Id)?;
         if let Some(id) = id {
             let name = self.name(id);
-            self.warn(
-                format!("column `{name}` is taken for the id of series: {} of them", facts[id].different().unwrap_or(0)),
-                format!("say so with `--id {name}`, or `--id none` if all rows are one series"),
-            );
+            let seen = format!("column `{name}` is taken for the id of series: {} of them", facts[id].different().unwrap_or(0));
+            self.warn(seen, format!("say so with `--id {name}`, or `--id none` if all rows are one series"));
         }
         Ok(id)
     }
 
     fn id_in_folder(&self, column: usize) -> Error {
-        Error::Header {
-            at: Place::line(self.seen.file, 1),
-            seen: format!("there is a column `{}`, but in a folder the name of a file is the id of its case", self.name(column)),
-            fix: "remove the column or leave it out (`--ignore`), or join all files into one csv".into(),
-        }
+        Error::header(
+            Place::line(self.seen.file, 1),
+            format!("there is a column `{}`, but in a folder the name of a file is the id of its case", self.name(column)),
+            "remove the column or leave it out (`--ignore`), or join all files into one csv",
+        )
     }
 
     fn time(&mut self, id: Option<usize>, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
@@ -316,10 +312,8 @@ impl Guess<'_> {
         };
         if let Some(time) = found {
             let name = self.name(time);
-            self.warn(
-                format!("column `{name}` is taken for the time"),
-                format!("say so with `--time {name}`, or `--time none` if rows are to be counted"),
-            );
+            let seen = format!("column `{name}` is taken for the time");
+            self.warn(seen, format!("say so with `--time {name}`, or `--time none` if rows are to be counted"));
         }
         Ok(found)
     }
@@ -337,49 +331,32 @@ impl Guess<'_> {
             if facts.cells() == 0 || facts.counts_rows() || self.said.all_channels {
                 return Ok(Role::Ignored);
             }
-            return Err(Error::Header {
-                at: Place::line(self.seen.file, 1),
-                seen: format!("column {} has no name", column + 1),
-                fix: "name it, or remove it (pandas: `to_csv(..., index=False)`)".into(),
-            });
+            let fix = "name it, or remove it (pandas: `to_csv(..., index=False)`)";
+            return Err(Error::header(Place::line(self.seen.file, 1), format!("column {} has no name", column + 1), fix));
         }
         if self.said.all_channels {
             return Ok(Role::Ignored);
         }
-        if let Some(what) = self.called(column) {
-            self.warn(
-                format!("column `{name}` is called as columns of {what} are, but is not that one, and is ignored"),
-                format!("say so with `--ignore {name}`, or `--channels` with it if it is a quantity"),
-            );
-            return Ok(Role::Ignored);
-        }
-        if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
-            self.warn(
-                format!("column `{name}` counts the rows, and is ignored"),
-                format!("say so with `--ignore {name}`, or `--channels` if it is a quantity, `--time {name}` if it is the time"),
-            );
-            return Ok(Role::Ignored);
-        }
-        if names::ends_as_id(&name) && !facts.has_fractions {
-            let instead = if id.is_none() {
+        let (seen, otherwise) = if let Some(what) = self.called(column) {
+            let seen = format!("is called as columns of {what} are, but is not that one");
+            (seen, "`--channels` with it if it is a quantity".into())
+        } else if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
+            let otherwise = format!("`--channels` if it is a quantity, `--time {name}` if it is the time");
+            ("counts the rows".into(), otherwise)
+        } else if names::ends_as_id(&name) && !facts.has_fractions {
+            let role = if id.is_none() {
                 format!("`--id {name}` if it names series")
             } else {
                 format!("`--static {name}` if it matters")
             };
-            self.warn(
-                format!("column `{name}` is an id by its name, and is ignored"),
-                format!("say so with `--ignore {name}`, or {instead}"),
-            );
-            return Ok(Role::Ignored);
-        }
-        if facts.texts > 0 && facts.times.are_dates() {
-            self.warn(
-                format!("column `{name}` holds dates but is not the time, and is ignored"),
-                format!("say so with `--ignore {name}`, or `--time {name}`"),
-            );
-            return Ok(Role::Ignored);
-        }
-        Ok(Role::Channel)
+            ("is an id by its name".into(), role)
+        } else if facts.texts > 0 && facts.times.are_dates() {
+            ("holds dates but is not the time".into(), format!("`--time {name}`"))
+        } else {
+            return Ok(Role::Channel);
+        };
+        self.warn(format!("column `{name}` {seen}, and is ignored"), format!("say so with `--ignore {name}`, or {otherwise}"));
+        Ok(Role::Ignored)
     }
 
     /// What a column is called after where another column, or none, was said to be that: labels and times leak.

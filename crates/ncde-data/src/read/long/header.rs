@@ -75,11 +75,7 @@ impl Header {
         let separator = asked.unwrap_or_else(|| separator(text, &below));
         let header = Self::from_line(&file, *line, text, separator)?;
         if header.is_a_row(&below) {
-            return Err(Error::Header {
-                at: Place::line(&file, *line),
-                seen: "the first line holds values, as those below it do".into(),
-                fix: WANTED.into(),
-            });
+            return Err(Error::header(Place::line(&file, *line), "the first line holds values, as those below it do", WANTED));
         }
         Ok(header)
     }
@@ -184,15 +180,12 @@ fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
 
 fn check(names: &[String], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
     if names.iter().all(|name| names::is_number(name)) {
-        return Err(Error::Header { at: at(), seen: "the first line holds numbers".into(), fix: WANTED.into() });
+        return Err(Error::header(at(), "the first line holds numbers", WANTED));
     }
     for (i, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
         if let Some(before) = names[..i].iter().position(|other| other == name) {
-            return Err(Error::Header {
-                at: at(),
-                seen: format!("columns {} and {} are both called `{}`", before + 1, i + 1, shown(name.as_bytes())),
-                fix: "names must differ".into(),
-            });
+            let seen = format!("columns {} and {} are both called `{}`", before + 1, i + 1, shown(name));
+            return Err(Error::header(at(), seen, "names must differ"));
         }
     }
     Ok(())

@@ -51,15 +51,11 @@ pub(in super::super) fn columns(
             }
             (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
             (Role::Static | Role::Channel, _) => {
-                return Err(Error::Header {
-                    at: Place::line(file, 0),
-                    seen: format!(
-                        "column `{}` is named as one of {}, but the model was not trained on it",
-                        shown(name.as_bytes()),
-                        role.plural()
-                    ),
-                    fix: "leave it out".into(),
-                });
+                return Err(Error::header(
+                    Place::line(file, 0),
+                    format!("column `{}` is named as one of {}, but the model was not trained on it", shown(name), role.plural()),
+                    "leave it out",
+                ));
             }
         };
         override_cells(&mut cells, options);
@@ -125,11 +121,8 @@ fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
     for role in [Role::Id, Role::Time, Role::Label, Role::Token] {
         let own: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
         if own.len() > 1 {
-            return Err(Error::Question {
-                at: Place::line(file, 0),
-                seen: format!("columns {} hold {}, of which there can be one column", listed(&own), role.plural()),
-                fix: "rename the others, or leave them out (`--ignore`)".into(),
-            });
+            let seen = format!("columns {} hold {}, of which there can be one column", listed(&own), role.plural());
+            return Err(Error::question(file, seen, "rename the others, or leave them out (`--ignore`)"));
         }
     }
     Ok(())
@@ -146,11 +139,8 @@ fn new_ids(file: &str, strangers: &[&String], columns: &mut [Column]) -> Result<
     if maybe.is_empty() {
         return Ok(());
     }
-    Err(Error::Question {
-        at: Place::line(file, 0),
-        seen: format!("the model knows no column of ids, but there are {}", listed(&maybe)),
-        fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
-    })
+    let seen = format!("the model knows no column of ids, but there are {}", listed(&maybe));
+    Err(Error::question(file, seen, "say which names series (`--id`), or `--id none` if all rows are one series"))
 }
 
 /// Times that the model was trained with must be there: to count rows instead would be another model.
@@ -164,7 +154,7 @@ fn check_time(file: &str, names: &[String], layout: &Layout, said: &Said, column
         role: "times",
         wanted: format!(
             "the model was trained with times in `{}`; name the column with `--time`, or say `--time none` if rows are to be counted",
-            shown(time.name.as_bytes())
+            shown(&time.name)
         ),
         seen: listed(names),
         hint: hint(&time.name, names),
@@ -186,18 +176,14 @@ fn one_series(
         .map(|i| &names[i])
         .collect();
     if !others.is_empty() {
-        return Err(Error::Question {
-            at: Place::line(file, 0),
-            seen: format!(
-                "there is no column `{}`, which names series for the model, but there are {}",
-                shown(name.as_bytes()),
-                listed(&others)
-            ),
-            fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
-        });
+        return Err(Error::question(
+            file,
+            format!("there is no column `{}`, which names series for the model, but there are {}", shown(name), listed(&others)),
+            "say which names series (`--id`), or `--id none` if all rows are one series",
+        ));
     }
     warnings.push(Warning {
-        seen: format!("there is no column `{}`, so that all rows are one series", shown(name.as_bytes())),
+        seen: format!("there is no column `{}`, so that all rows are one series", shown(name)),
         fix: "say so with `--id none`, or name the column with `--id`".into(),
     });
     Ok(())

@@ -42,7 +42,7 @@ impl Table {
 
     /// Labels of observations, though those of most series do not change: a slip of the pen makes another task of the file.
     fn hardly_steps(&self, labels: &Labels) -> Option<Warning> {
-        let name = shown(labels.name.as_bytes());
+        let name = shown(&labels.name);
         let fix = "if a series has one label, write that on all of its rows, on the first alone or on the last".to_owned();
         let differs = |case: &&Raw| {
             let mut seen = case.labels.iter().filter(|label| **label != Label::Missing);
@@ -53,7 +53,7 @@ impl Table {
             count > 0 && count < case.labels.len()
         };
         let (all, changing) = (self.cases.len(), self.cases.iter().filter(differs).count());
-        let case = |odd: Option<&Raw>| odd.map(|case| shown(case.id.as_bytes()));
+        let case = |odd: Option<&Raw>| odd.map(|case| shown(&case.id));
         if changing > 0 {
             let odd = case(self.cases.iter().find(differs))?;
             return (2 * changing < all).then(|| Warning {

@@ -137,7 +137,7 @@ impl LineReader {
                 return Err(Error::Missing {
                     name: "the header".into(),
                     what,
-                    missing: shown(wanted[i].as_bytes()),
+                    missing: shown(&wanted[i]),
                     seen: listed(&header.names),
                     hint: hint(&wanted[i], &header.names),
                 });
@@ -153,7 +153,7 @@ impl LineReader {
     /// If a cell is not what its column holds, or there is no header yet.
     pub fn row(&mut self, text: &[u8]) -> Result<Line, Error> {
         let Some(table) = &mut self.table else {
-            return Err(Error::Header { at: Place::line("", 0), seen: "there is no header".into(), fix: "give it first".into() });
+            return Err(Error::header(Place::line("", 0), "there is no header", "give it first"));
         };
         let header = &table.header;
         let cells = header.cells("", 0, text)?;
@@ -203,7 +203,7 @@ impl LineReader {
         let (names, role) = if statics { (&self.schema.statics, Role::Static) } else { (&self.schema.channels, Role::Channel) };
         let mut numbers = vec![f64::NAN; names.len()];
         for (name, value) in given {
-            let at = || Place::field("", 0, format!("`{}`", shown(name.as_bytes())));
+            let at = || Place::field("", 0, format!("`{}`", shown(name)));
             if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
                 target.give(value, at, &mut numbers)?;
             } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|own| own == name), value) {
@@ -212,11 +212,8 @@ impl LineReader {
                 let what = if statics { "static covariate" } else { "channel" };
                 let own = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
                 let own: Vec<String> = own.collect();
-                return Err(Error::Header {
-                    at: at(),
-                    seen: format!("this is no {what} of the model"),
-                    fix: format!("it has {}{}", listed(&own), hint(name, &own)),
-                });
+                let seen = format!("this is no {what} of the model");
+                return Err(Error::header(at(), seen, format!("it has {}{}", listed(&own), hint(name, &own))));
             }
         }
         Ok(numbers)
@@ -240,16 +237,13 @@ impl LineReader {
         if given.len() != columns {
             let what = if statics { "static covariates" } else { "channels" };
             let seen = if given.len() == 1 { "1 value".into() } else { format!("{} values", given.len()) };
-            return Err(Error::Header {
-                at: Place::line("", 0),
-                seen: format!("{seen}, but the model has {count} {what}"),
-                fix: "give one for each, or values by name".into(),
-            });
+            let seen = format!("{seen}, but the model has {count} {what}");
+            return Err(Error::header(Place::line("", 0), seen, "give one for each, or values by name"));
         }
         let mut numbers = vec![f64::NAN; count];
         let own = self.named.iter_mut().filter(|target| target.is_of(role));
         for (target, value) in own.zip(given) {
-            let name = shown(target.value.name.as_bytes());
+            let name = shown(&target.value.name);
             target.give(value, || Place::field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)

@@ -23,7 +23,7 @@ impl Table {
                     let time = written(case.times[i], self.clock);
                     return Err(Error::TimeOrder {
                         at: Place::line(&self.files[case.file], 0),
-                        case: Some(shown(case.id.as_bytes())),
+                        case: Some(shown(&case.id)),
                         before: time.clone(),
                         seen: time,
                         fix: DUPLICATE,
@@ -71,15 +71,15 @@ impl Table {
     }
 
     fn differ(&self, case: &Raw, row: usize, column: &str) -> Error {
-        Error::Header {
-            at: Place::field(&self.files[case.file], 0, format!("column `{}`", shown(column.as_bytes()))),
-            seen: format!(
+        Error::header(
+            Place::field(&self.files[case.file], 0, format!("column `{}`", shown(column))),
+            format!(
                 "rows of case `{}` at time `{}` differ, and texts and labels have no mean",
-                shown(case.id.as_bytes()),
+                shown(&case.id),
                 written(case.times[row], self.clock)
             ),
-            fix: "say which row counts: `--duplicates first` or `last`".into(),
-        }
+            "say which row counts: `--duplicates first` or `last`",
+        )
     }
 }
 

@@ -150,10 +150,12 @@ impl Table {
         }
         let place = |name: &String| self.first.iter().position(|other| other == name);
         let uses: Option<Vec<Use>> = header.names.iter().map(|name| place(name).map(|i| own[i])).collect();
-        uses.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| Error::Header {
-            at: Place::line(self.file(), 1),
-            seen: format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
-            fix: "give all files of a folder the same columns".into(),
+        uses.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| {
+            Error::header(
+                Place::line(self.file(), 1),
+                format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
+                "give all files of a folder the same columns",
+            )
         })
     }
 
@@ -202,7 +204,7 @@ impl Table {
         if let Some(found) = found {
             if self.rule == Rule::OneEach {
                 let before = format!("line {}", self.cases[found].line);
-                let id = shown(id.as_bytes());
+                let id = shown(id);
                 return Err(Error::RepeatedId { at: Place::line(self.file(), line), id, before });
             }
             self.current = found;
@@ -224,7 +226,7 @@ impl Table {
         if is_wrong {
             return Err(Error::TimeOrder {
                 at: at(),
-                case: Some(shown(case.id.as_bytes())),
+                case: Some(shown(&case.id)),
                 before: written(before, self.clock),
                 seen: written(t, self.clock),
                 fix: if before == t { DUPLICATE } else { UNSORTED },
@@ -238,7 +240,7 @@ impl Table {
 /// The id of a series in a cell.
 pub(super) fn id(cell: &[u8], at: impl Fn() -> Box<Place>) -> Result<&str, Error> {
     match utf8(cell, &at)?.trim() {
-        "" => Err(Error::Header { at: at(), seen: "the id is blank".into(), fix: "give every row the id of its case".into() }),
+        "" => Err(Error::header(at(), "the id is blank", "give every row the id of its case")),
         id => Ok(id),
     }
 }

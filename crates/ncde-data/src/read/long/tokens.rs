@@ -18,13 +18,12 @@ impl Table {
         let name = |i: usize| self.values[i].name.as_str();
         let others: Vec<&str> = channels.into_iter().filter(|&i| i != asked).map(name).collect();
         if !others.is_empty() {
-            let tokens = shown(name(asked).as_bytes());
-            return Err(Error::Header {
-                at: Place::line(self.file(), 0),
-                seen: format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others)),
-                fix: "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)"
-                    .into(),
-            });
+            let tokens = shown(name(asked));
+            return Err(Error::header(
+                Place::line(self.file(), 0),
+                format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others)),
+                "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)",
+            ));
         }
         Ok(Some(asked))
     }
@@ -44,7 +43,7 @@ impl Table {
                     return Err(Error::NoToken {
                         at: Place::field(&self.files[case.file], 0, format!("column `{}`", self.values[column].name)),
                         observation: i + 1,
-                        case: shown(case.id.as_bytes()),
+                        case: shown(&case.id),
                         fix: match is_asked {
                             true => NO_TOKEN,
                             false => "write one, or remove the row; if `NA` or `?` is a token, name the column as that of tokens",

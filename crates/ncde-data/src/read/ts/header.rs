@@ -48,19 +48,14 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Header, Error> {
                 }
             }
             Some(_) => {
-                return Err(Error::Header {
-                    at: Place::line(&file, line.number),
-                    seen: format!("`{}` stands before `@data`", shown(text)),
-                    fix: "a .ts file starts with lines such as `@problemName x` and `@classLabel true a b`, then `@data`".into(),
-                });
+                let seen = format!("`{}` stands before `@data`", shown(text));
+                let fix = "a .ts file starts with lines such as `@problemName x` and `@classLabel true a b`, then `@data`";
+                return Err(Error::header(Place::line(&file, line.number), seen, fix));
             }
         }
     }
-    Err(Error::Header {
-        at: Place::line(&file, last),
-        seen: "the file ends without a line `@data`".into(),
-        fix: "put `@data` between the header and the series, or copy the file again".into(),
-    })
+    let seen = "the file ends without a line `@data`";
+    Err(Error::header(Place::line(&file, last), seen, "put `@data` between the header and the series, or copy the file again"))
 }
 
 impl Header {
@@ -73,11 +68,8 @@ impl Header {
         let known = KEYS.iter().find(|known| known.eq_ignore_ascii_case(word));
         let key = known.copied().unwrap_or(if word.eq_ignore_ascii_case("dimension") { "dimensions" } else { word });
         let rest: Vec<&str> = words.collect();
-        let wrong = |wanted: &str| Error::Header {
-            at: at(),
-            seen: format!("`{}` is not understood", shown(line.text)),
-            fix: format!("wanted {wanted}"),
-        };
+        let wrong =
+            |wanted: &str| Error::header(at(), format!("`{}` is not understood", shown(line.text)), format!("wanted {wanted}"));
         let truth = || match rest.first().map(|word| word.to_ascii_lowercase()).as_deref() {
             Some("true") => Ok(true),
             Some("false") => Ok(false),
@@ -101,11 +93,7 @@ impl Header {
             "classLabel" if truth()? => {
                 let classes: Vec<String> = rest[1..].iter().map(|&class| class.into()).collect();
                 if let Some((i, class)) = classes.iter().enumerate().find(|(i, class)| classes[..*i].contains(class)) {
-                    return Err(wrong(&format!(
-                        "each class once: `{}` is there again as number {}",
-                        shown(class.as_bytes()),
-                        i + 1
-                    )));
+                    return Err(wrong(&format!("each class once: `{}` is there again as number {}", shown(class), i + 1)));
                 }
                 self.labels = LabelKind::Classes(classes);
             }
@@ -114,11 +102,8 @@ impl Header {
             _ => {
                 // A key of its own is no harm; a misspelt one would be.
                 if let Some(known) = closest(key, &KEYS) {
-                    return Err(Error::Header {
-                        at: at(),
-                        seen: format!("`@{}` is not known", shown(word.as_bytes())),
-                        fix: format!("did you mean `@{known}`?"),
-                    });
+                    let seen = format!("`@{}` is not known", shown(word));
+                    return Err(Error::header(at(), seen, format!("did you mean `@{known}`?")));
                 }
             }
         }

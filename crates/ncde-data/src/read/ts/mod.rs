@@ -50,11 +50,9 @@ impl Header {
             _ => match text.iter().rposition(|&byte| byte == b':').filter(|&at| !text[at..].contains(&b')')) {
                 Some(at) => (&text[..at], text[at + 1..].trim_ascii().to_vec()),
                 None => {
-                    return Err(Error::Header {
-                        at: Place::line(file, line.number),
-                        seen: "there is no `:` with a label after the series".into(),
-                        fix: "end the line with `:label`, or say `@classLabel false`".into(),
-                    });
+                    let seen = "there is no `:` with a label after the series";
+                    let fix = "end the line with `:label`, or say `@classLabel false`";
+                    return Err(Error::header(Place::line(file, line.number), seen, fix));
                 }
             },
         };
