@@ -3,8 +3,6 @@
 //! Case `k` has observations `(t_i, x_i)`, `t_0 < t_1 < ...`, `x_i` in `R^channels`, where any entry may be missing
 //! (NaN). Lengths may differ between cases. `statics` are numbers of the case as a whole, such as an age.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Schema};
@@ -191,44 +189,27 @@ impl Dataset {
 /// `what` is `values`, `static covariates` or `targets`; `seen` is what is there. Observations, places and classes are counted
 /// from 0, and `observation` is `None` where a target is of the whole case.
 #[expect(missing_docs, reason = "the fields are described once, above")]
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Flaw {
     /// A case has more or fewer numbers than it should.
+    #[error("{seen} {what}, wanted {wanted}")]
     Length { what: &'static str, seen: usize, wanted: usize },
     /// A time that is not finite, or not after the one before it.
+    #[error("observation {observation} has the time {seen}, {}", .before.map_or("wanted a finite one".into(), |t| format!("which is not a finite time after {t}")))]
     Time { observation: usize, seen: f64, before: Option<f64> },
     /// A value, static covariate or target that is infinite.
+    #[error("number {place} of its {what} is infinite; a missing one is NaN")]
     Infinite { what: &'static str, place: usize },
     /// The number to be predicted of a whole case is not finite.
+    #[error("its target is {seen}, wanted a finite number")]
     Target { seen: f64 },
     /// A class that has no name.
+    #[error("class {seen}{}, but there are {classes} classes, counted from 0", .observation.map_or_else(String::new, |i| format!(" at observation {i}")))]
     Class { observation: Option<usize>, seen: usize, classes: usize },
     /// A value that is no number of a token.
+    #[error("observation {observation} is {seen}, wanted the number of a token, a whole one below {tokens}")]
     Token { observation: usize, seen: f64, tokens: usize },
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { what, seen, wanted } => write!(f, "{seen} {what}, wanted {wanted}"),
-            Self::Time { observation, seen, before: Some(before) } => {
-                write!(f, "observation {observation} has the time {seen}, which is not a finite time after {before}")
-            }
-            Self::Time { observation, seen, before: None } => {
-                write!(f, "observation {observation} has the time {seen}, wanted a finite one")
-            }
-            Self::Infinite { what, place } => write!(f, "number {place} of its {what} is infinite; a missing one is NaN"),
-            Self::Target { seen } => write!(f, "its target is {seen}, wanted a finite number"),
-            Self::Class { observation, seen, classes } => {
-                let at = observation.map_or_else(String::new, |i| format!(" at observation {i}"));
-                write!(f, "class {seen}{at}, but there are {classes} classes, counted from 0")
-            }
-            Self::Token { observation, seen, tokens } => {
-                write!(f, "observation {observation} is {seen}, wanted the number of a token, a whole one below {tokens}")
-            }
-        }
-    }
 }
 
 impl Dataset {

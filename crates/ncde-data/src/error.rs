@@ -5,7 +5,8 @@ mod words;
 
 use std::io;
 
-use crate::{Flaw, npy};
+use crate::text::time::written;
+use crate::{Clock, Flaw, npy};
 pub use place::Place;
 pub(crate) use words::{closest, hint, listed, more, shown};
 
@@ -165,9 +166,23 @@ impl Error {
         Self::Question { at: Place::line(file, 0), seen: seen.into(), fix: fix.into() }
     }
 
+    /// Times that do not increase: `t` after `before`, of a case if its name is not the place already.
+    pub(crate) fn time_order(at: Box<Place>, case: Option<&str>, [before, t]: [f64; 2], clock: Clock, fix: &'static str) -> Self {
+        Self::TimeOrder { at, case: case.map(shown), before: written(before, clock), seen: written(t, clock), fix }
+    }
+
+    /// An observation, counted from 0, without a token.
+    pub(crate) fn no_token(at: Box<Place>, observation: usize, case: &str, fix: &'static str) -> Self {
+        Self::NoToken { at, observation: observation + 1, case: shown(case), fix }
+    }
+
     /// There is no column of the name that the caller gave.
     pub(crate) fn no_column<S: AsRef<str>>(file: &str, role: &'static str, name: &str, names: &[S]) -> Self {
-        let wanted = format!("`{}` was named", shown(name));
+        Self::wanted_column(file, role, format!("`{}` was named", shown(name)), name, names)
+    }
+
+    /// There is no column for a role, though one was wanted; `name` is what it might be called.
+    pub(crate) fn wanted_column<S: AsRef<str>>(file: &str, role: &'static str, wanted: String, name: &str, names: &[S]) -> Self {
         Self::NoColumn { file: file.into(), role, wanted, seen: listed(names), hint: hint(name, names) }
     }
 }

@@ -64,32 +64,44 @@ fn order(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The numbers of tokens by their texts.
-pub(crate) struct Tokens<'a> {
-    vocabulary: &'a [String],
-    by_text: HashMap<&'a str, usize>,
+/// Words that are known, with their numbers.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) words: Vec<String>,
+    by_word: HashMap<String, usize>,
+    /// The number of words that are not known, if they are allowed.
     unknown: Option<usize>,
 }
 
-impl<'a> Tokens<'a> {
-    pub(crate) fn new(vocabulary: &'a [String]) -> Self {
-        let by_text: HashMap<&str, usize> = vocabulary.iter().enumerate().map(|(i, text)| (text.as_str(), i)).collect();
-        let unknown = by_text.get(UNKNOWN).copied();
-        Self { vocabulary, by_text, unknown }
+impl Words {
+    pub(crate) fn new(words: &[String], unknown: Option<usize>) -> Self {
+        let by_word = words.iter().enumerate().map(|(i, word)| (word.clone(), i)).collect();
+        Self { words: words.to_vec(), by_word, unknown }
+    }
+
+    /// The tokens of a vocabulary.
+    pub(crate) fn tokens(vocabulary: &[String]) -> Self {
+        Self::new(vocabulary, vocabulary.iter().position(|token| token == UNKNOWN))
+    }
+
+    pub(crate) fn find(&self, word: &str) -> Option<usize> {
+        self.by_word.get(word).copied().or(self.unknown)
+    }
+
+    /// What to try with a word that is not known: the word that is most like it, else what is given.
+    pub(crate) fn fix(&self, word: &str, otherwise: String) -> String {
+        closest(word, &self.words).map_or(otherwise, |close| format!("did you mean `{}`?", shown(close)))
     }
 
     /// The number of a token; `step` is its observation, counted from 0.
-    pub(crate) fn number(&self, text: &str, at: impl FnOnce() -> Box<Place>, case: &str, step: usize) -> Result<usize, Error> {
-        self.by_text.get(text).copied().or(self.unknown).ok_or_else(|| Error::UnknownToken {
+    pub(crate) fn token(&self, text: &str, at: impl FnOnce() -> Box<Place>, case: &str, step: usize) -> Result<usize, Error> {
+        self.find(text).ok_or_else(|| Error::UnknownToken {
             at: at(),
             seen: shown(text),
             observation: step + 1,
             case: shown(case),
-            known: listed(self.vocabulary),
-            fix: match closest(text, self.vocabulary) {
-                Some(close) => format!("did you mean `{}`?", shown(close)),
-                None => format!("correct it, or train with the entry `{UNKNOWN}` in the vocabulary"),
-            },
+            known: listed(&self.words),
+            fix: self.fix(text, format!("correct it, or train with the entry `{UNKNOWN}` in the vocabulary")),
         })
     }
 }
@@ -137,7 +149,7 @@ impl Dataset {
         if self.vocabulary.as_deref() == Some(wanted) {
             return Ok(());
         }
-        let tokens = Tokens::new(wanted);
+        let tokens = Words::tokens(wanted);
         let at = || Place::line(&self.name, 0);
         let mut known: HashMap<u64, usize> = HashMap::new();
         let mut numbers = Vec::with_capacity(self.cases.len());
@@ -145,14 +157,13 @@ impl Dataset {
             let mut own = Vec::with_capacity(case.values.len());
             for (step, &x) in case.values.iter().enumerate() {
                 if x.is_nan() {
-                    let case = shown(&case.id);
-                    return Err(Error::NoToken { at: at(), observation: step + 1, case, fix: NO_TOKEN });
+                    return Err(Error::no_token(at(), step, &case.id, NO_TOKEN));
                 }
                 let number = match known.get(&x.to_bits()) {
                     Some(&number) => number,
                     None => {
                         let written = (x + 0.0).to_string();
-                        let number = tokens.number(self.token(x).unwrap_or(&written), at, &case.id, step)?;
+                        let number = tokens.token(self.token(x).unwrap_or(&written), at, &case.id, step)?;
                         known.insert(x.to_bits(), number);
                         number
                     }

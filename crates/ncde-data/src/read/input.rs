@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::columnar::Columns;
 use crate::Error;
-use crate::text::lines::{Packing, Source};
+use crate::text::lines::Source;
 
 /// Files are read in pieces of this size.
 const PIECE: usize = 1 << 18;
@@ -97,8 +97,7 @@ fn unpack<'a>(file: String, mut reader: Box<dyn BufRead + 'a>) -> Result<Source<
         return Err(Error::WrongFormat { file, wanted: "a gzip file", seen: seen.into() });
     }
     if is_gzip {
-        let reader = Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(reader)));
-        return Ok(Source { file, reader, packing: Packing::Gzip });
+        reader = Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(reader)));
     }
-    Ok(Source { file, reader, packing: Packing::Plain })
+    Ok(Source { file, reader, is_gzip })
 }

@@ -7,29 +7,20 @@ use std::io::{self, BufRead};
 use crate::Error;
 use crate::error::Place;
 
-/// How the bytes of a file are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
-    Plain,
-    Gzip,
-}
-
 /// A file that is open.
 pub(crate) struct Source<'a> {
     /// As the user named it.
     pub(crate) file: String,
     pub(crate) reader: Box<dyn BufRead + 'a>,
-    pub(crate) packing: Packing,
+    /// Whether what is read is unpacked gzip.
+    pub(crate) is_gzip: bool,
 }
 
 impl Source<'_> {
     /// What a failure to read means.
     pub(crate) fn failed(&self, source: io::Error) -> Error {
         let file = self.file.clone();
-        match self.packing {
-            Packing::Gzip => Error::Gzip { file, source },
-            Packing::Plain => Error::Read { file, source },
-        }
+        if self.is_gzip { Error::Gzip { file, source } } else { Error::Read { file, source } }
     }
 }
 
@@ -134,7 +125,7 @@ mod tests {
 
     fn lines(text: &[u8]) -> Lines<'_> {
         let reader = Box::new(io::BufReader::with_capacity(4, text));
-        Lines::new(Source { file: "test".into(), reader, packing: Packing::Plain }).unwrap()
+        Lines::new(Source { file: "test".into(), reader, is_gzip: false }).unwrap()
     }
 
     #[test]

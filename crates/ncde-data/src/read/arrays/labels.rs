@@ -1,6 +1,6 @@
 //! The labels of an archive: numbers or text, for each case or for each observation.
 
-use super::series::Sizes;
+use super::series::Series;
 use super::{Arrays, place, wrong_entry, wrong_shape};
 use crate::error::Place;
 use crate::label::{Label, Labels, Task, Unlabelled};
@@ -9,21 +9,15 @@ use crate::{Error, Targets};
 
 impl Arrays {
     /// The targets, and which cases have none where others have one.
-    pub(super) fn targets(
-        &self,
-        sizes: Sizes,
-        lengths: &[usize],
-        ids: &[String],
-        task: Option<Task>,
-    ) -> Result<(Targets, Option<Unlabelled>), Error> {
+    pub(super) fn targets(&self, series: &Series, task: Option<Task>) -> Result<(Targets, Option<Unlabelled>), Error> {
         let Some((name, array)) = &self.labels else {
             return Ok((Targets::None, None));
         };
         let is_step = match array.shape[..] {
-            [cases] | [cases, 1] if cases == sizes.cases => false,
-            [cases, length] if cases == sizes.cases && length == sizes.length => true,
+            [cases] | [cases, 1] if cases == series.cases => false,
+            [cases, length] if cases == series.cases && length == series.length => true,
             _ => {
-                let wanted = format!("[{}] or [{}, {}]", sizes.cases, sizes.cases, sizes.length);
+                let wanted = format!("[{}] or [{}, {}]", series.cases, series.cases, series.length);
                 return Err(wrong_shape(&self.file, name, &array.shape, wanted));
             }
         };
@@ -41,12 +35,12 @@ impl Arrays {
                 unlabelled.leave_out(&mut entries);
                 unlabelled.leave_out(&mut seen);
             }
-            let targets = labels.of_cases(&seen, task, |i| ids[entries[i]].clone(), |i| at(entries[i]))?;
+            let targets = labels.of_cases(&seen, task, |i| series.ids[entries[i]].clone(), |i| at(entries[i]))?;
             return Ok((targets, unlabelled));
         }
-        let of = |(case, &length): (usize, &usize)| &seen[case * sizes.length..case * sizes.length + length];
-        let steps: Vec<&[Label]> = lengths.iter().enumerate().map(of).collect();
-        Ok((labels.of_steps(&steps, task, |i| ids[i].clone(), |i, t| at(i * sizes.length + t))?, None))
+        let of = |(case, &length): (usize, &usize)| &seen[case * series.length..case * series.length + length];
+        let steps: Vec<&[Label]> = series.lengths.iter().enumerate().map(of).collect();
+        Ok((labels.of_steps(&steps, task, |i| series.ids[i].clone(), |i, t| at(i * series.length + t))?, None))
     }
 
     fn seen(&self, labels: &mut Labels, name: &str, data: &Data) -> Result<Vec<Label>, Error> {

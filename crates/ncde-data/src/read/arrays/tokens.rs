@@ -3,42 +3,36 @@
 use std::collections::BTreeSet;
 
 use super::super::ReadOptions;
-use super::series::Sizes;
+use super::series::Series;
 use super::{Arrays, check_distinct, place, wrong, wrong_entry, wrong_shape};
 use crate::Error;
-use crate::error::shown;
 use crate::npy::Data;
-use crate::vocabulary::{NO_TOKEN, Seen, Tokens};
+use crate::vocabulary::{NO_TOKEN, Seen, Words};
 
 /// Whether the values are tokens: the caller says so, the file names a vocabulary, or they are text.
-pub(super) fn are_meant(arrays: &Arrays, sizes: Sizes, options: &ReadOptions) -> bool {
+pub(super) fn are_meant(arrays: &Arrays, series: &Series, options: &ReadOptions) -> bool {
     let is_text = matches!(arrays.values.1.data, Data::Text(_));
-    options.columns.tokens.is_some() || arrays.vocabulary.is_some() || (is_text && sizes.channels == 1)
+    options.columns.tokens.is_some() || arrays.vocabulary.is_some() || (is_text && series.channels == 1)
 }
 
 /// The numbers of tokens of each case, and the vocabulary.
-pub(super) fn numbers(
-    arrays: &Arrays,
-    sizes: Sizes,
-    lengths: &[usize],
-    ids: &[String],
-) -> Result<(Vec<Vec<f64>>, Vec<String>), Error> {
+pub(super) fn numbers(arrays: &Arrays, series: &Series) -> Result<(Vec<Vec<f64>>, Vec<String>), Error> {
     let (name, array) = &arrays.values;
-    if sizes.channels != 1 {
+    if series.channels != 1 {
         let wanted = "[cases, length] or [cases, length, 1], as each observation is one token";
         return Err(wrong_shape(&arrays.file, name, &array.shape, wanted));
     }
     if let Some(vocabulary) = &arrays.vocabulary {
         check_distinct(&arrays.file, "vocabulary", vocabulary, "tokens that differ")?;
     }
-    let entries_of = Entries { arrays, sizes, lengths, ids };
+    let entries_of = Entries { arrays, series };
     match (&array.data, &arrays.vocabulary) {
         (Data::Int(entries), Some(vocabulary)) => Ok((entries_of.counted(entries, vocabulary.len())?, vocabulary.clone())),
         (Data::Int(entries), None) => Ok(entries_of.integers(entries)),
         (Data::Text(entries), Some(vocabulary)) => {
-            let tokens = Tokens::new(vocabulary);
+            let tokens = Words::tokens(vocabulary);
             let at = || place(&arrays.file, name);
-            let numbers = entries_of.texts(entries, |text, case, step| tokens.number(text, at, &ids[case], step))?;
+            let numbers = entries_of.texts(entries, |text, case, step| tokens.token(text, at, &series.ids[case], step))?;
             Ok((numbers, vocabulary.clone()))
         }
         (Data::Text(entries), None) => {
@@ -60,15 +54,13 @@ pub(super) fn numbers(
 /// Where the entries of each case are; what is beyond its length is padding.
 struct Entries<'a> {
     arrays: &'a Arrays,
-    sizes: Sizes,
-    lengths: &'a [usize],
-    ids: &'a [String],
+    series: &'a Series,
 }
 
 impl Entries<'_> {
     fn cases<'e, T>(&self, entries: &'e [T]) -> impl Iterator<Item = &'e [T]> {
-        let length = self.sizes.length;
-        self.lengths.iter().enumerate().map(move |(case, &own)| &entries[case * length..case * length + own])
+        let length = self.series.length;
+        self.series.lengths.iter().enumerate().map(move |(case, &own)| &entries[case * length..case * length + own])
     }
 
     /// Integers that count a vocabulary.
@@ -98,17 +90,13 @@ impl Entries<'_> {
         entries: &[String],
         mut number: impl FnMut(&str, usize, usize) -> Result<usize, Error>,
     ) -> Result<Vec<Vec<f64>>, Error> {
-        let mut numbers = Vec::with_capacity(self.lengths.len());
+        let mut numbers = Vec::with_capacity(self.series.lengths.len());
         for (case, own) in self.cases(entries).enumerate() {
             let mut of = Vec::with_capacity(own.len());
             for (step, text) in own.iter().enumerate() {
                 if text.is_empty() {
-                    return Err(Error::NoToken {
-                        at: place(&self.arrays.file, &self.arrays.values.0),
-                        observation: step + 1,
-                        case: shown(&self.ids[case]),
-                        fix: NO_TOKEN,
-                    });
+                    let at = place(&self.arrays.file, &self.arrays.values.0);
+                    return Err(Error::no_token(at, step, &self.series.ids[case], NO_TOKEN));
                 }
                 of.push(number(text, case, step)? as f64);
             }

@@ -1,17 +1,15 @@
 //! One cell of a column with values: a number, or the number of its word. Files and streams read through here.
 
-use std::collections::HashMap;
-
 use super::texts::Texts;
 use crate::Error;
-use crate::error::{Place, closest, listed, shown};
+use crate::error::{Place, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::lines::utf8;
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::time::TimeFormat;
 use crate::text::unit;
-use crate::vocabulary::UNKNOWN;
+use crate::vocabulary::Words;
 
 /// A column of values.
 #[derive(Debug)]
@@ -34,36 +32,6 @@ pub(in super::super) enum Kind {
     Tokens(Words),
 }
 
-/// Words that are known, with their numbers.
-#[derive(Debug)]
-pub(in super::super) struct Words {
-    pub(in super::super) words: Vec<String>,
-    by_word: HashMap<String, usize>,
-    /// The number of words that are not known, if they are allowed.
-    unknown: Option<usize>,
-}
-
-impl Words {
-    fn new(words: &[String], unknown: Option<usize>) -> Self {
-        let by_word = words.iter().enumerate().map(|(i, word)| (word.clone(), i)).collect();
-        Self { words: words.to_vec(), by_word, unknown }
-    }
-
-    /// The number of a word by its `key`; `text` is how it is written, and `to` what training with unknown words would do.
-    fn number(&self, key: &str, text: &str, at: impl FnOnce() -> Box<Place>, to: &str) -> Result<f64, Error> {
-        let found = self.by_word.get(key).copied().or(self.unknown);
-        found.map(|number| number as f64).ok_or_else(|| Error::UnknownCategory {
-            at: at(),
-            seen: shown(text),
-            known: listed(&self.words),
-            fix: match closest(text, &self.words) {
-                Some(close) => format!("did you mean `{}`?", shown(close)),
-                None => format!("correct it, or train with `--set unknown=true` to {to}"),
-            },
-        })
-    }
-}
-
 impl Value {
     /// A column as the layout has it; words of texts are not known yet.
     pub(in super::super) fn new(column: &Column, unknown: bool) -> Self {
@@ -73,12 +41,6 @@ impl Value {
             Cells::Text | Cells::Time { .. } => Kind::Texts(Texts::default()),
         };
         Self { name: column.name.clone(), role: column.role, kind }
-    }
-
-    /// A column of tokens of a vocabulary that is known.
-    pub(super) fn of_tokens(column: &Column, vocabulary: &[String]) -> Self {
-        let unknown = vocabulary.iter().position(|token| token == UNKNOWN);
-        Self { name: column.name.clone(), role: column.role, kind: Kind::Tokens(Words::new(vocabulary, unknown)) }
     }
 
     /// The number of a cell, or of its text; `is_only` of the only column with values.
@@ -98,11 +60,11 @@ impl Value {
             Kind::Texts(texts) => Ok(texts.number(utf8(cell, &at)?.trim(), at) as f64),
             Kind::Categories(words) => {
                 let text = utf8(cell, &at)?.trim();
-                words.number(&number::category(text), text, at, "take it for none of these")
+                find(words, &number::category(text), text, at, "take it for none of these")
             }
             Kind::Tokens(words) => {
                 let text = utf8(cell, &at)?.trim();
-                words.number(text, text, at, "allow others")
+                find(words, text, text, at, "allow others")
             }
         }
     }
@@ -116,6 +78,16 @@ impl Value {
             Kind::Numbers(..) | Kind::Texts(_) | Kind::Tokens(_) => into.push(x),
         }
     }
+}
+
+/// The number of a word by its `key`; `text` is how it is written, and `to` what training with unknown words would do.
+fn find(words: &Words, key: &str, text: &str, at: impl FnOnce() -> Box<Place>, to: &str) -> Result<f64, Error> {
+    words.find(key).map(|number| number as f64).ok_or_else(|| Error::UnknownCategory {
+        at: at(),
+        seen: shown(text),
+        known: listed(&words.words),
+        fix: words.fix(text, format!("correct it, or train with `--set unknown=true` to {to}")),
+    })
 }
 
 fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {

@@ -210,13 +210,10 @@ impl Guess<'_> {
                     self.said.id.column().or_else(|| self.seen.names.iter().position(|name| names::is_id(name))).unwrap_or(0);
                 match self.seen.names.len() {
                     2 => Ok(Some(1 - id)),
-                    _ => Err(Error::NoColumn {
-                        file: self.seen.file.into(),
-                        role: "labels",
-                        wanted: format!("wanted one called {}, or named (`--label`)", listed(names::LABEL_NAMES)),
-                        seen: listed(self.seen.names),
-                        hint: String::new(),
-                    }),
+                    _ => {
+                        let wanted = format!("wanted one called {}, or named (`--label`)", listed(names::LABEL_NAMES));
+                        Err(Error::wanted_column(self.seen.file, "labels", wanted, "", self.seen.names))
+                    }
                 }
             }
             (Asked::No, _) => self.only(&known, Role::Label),
@@ -387,12 +384,6 @@ impl Guess<'_> {
         if columns.iter().any(|column| column.role.is_value()) {
             return Ok(());
         }
-        Err(Error::NoColumn {
-            file: self.seen.file.into(),
-            role: "values",
-            wanted: "wanted at least one channel".into(),
-            seen: listed(self.seen.names),
-            hint: String::new(),
-        })
+        Err(Error::wanted_column(self.seen.file, "values", "wanted at least one channel".into(), "", self.seen.names))
     }
 }

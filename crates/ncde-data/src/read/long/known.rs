@@ -5,7 +5,7 @@ use super::ask::{Asked, Said, Which};
 use super::guess::Kind;
 use super::names;
 use crate::Error;
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{Place, listed, shown};
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::marks::Marks;
 
@@ -149,16 +149,11 @@ fn check_time(file: &str, names: &[String], layout: &Layout, said: &Said, column
     if said.time == Asked::Nothing || columns.iter().any(|column| column.role == Role::Time) {
         return Ok(());
     }
-    Err(Error::NoColumn {
-        file: file.into(),
-        role: "times",
-        wanted: format!(
-            "the model was trained with times in `{}`; name the column with `--time`, or say `--time none` if rows are to be counted",
-            shown(&time.name)
-        ),
-        seen: listed(names),
-        hint: hint(&time.name, names),
-    })
+    let wanted = format!(
+        "the model was trained with times in `{}`; name the column with `--time`, or say `--time none` if rows are to be counted",
+        shown(&time.name)
+    );
+    Err(Error::wanted_column(file, "times", wanted, &time.name, names))
 }
 
 /// A file without the column of ids is one series, unless another column looks as if it held them.

@@ -9,6 +9,7 @@ use crate::error::{Place, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
+use crate::vocabulary::Words;
 use crate::{Error, Schema, Warning};
 
 /// What stands for one value where values are not cells, as in JSON.
@@ -266,7 +267,10 @@ impl Target {
         let places: Vec<Option<usize>> =
             column.outputs().iter().map(|name| names.iter().position(|other| other == name)).collect();
         let value = match &schema.vocabulary {
-            Some(vocabulary) if column.role == Role::Token => Value::of_tokens(column, vocabulary),
+            Some(vocabulary) if column.role == Role::Token => {
+                let kind = super::cell::Kind::Tokens(Words::tokens(vocabulary));
+                Value { kind, ..Value::new(column, unknown) }
+            }
             _ => Value::new(column, unknown),
         };
         places.iter().any(Option::is_some).then_some(Self { value, places })

@@ -35,7 +35,7 @@ pub(super) use guess::Kind;
 pub(super) use header::Header;
 pub use line::{Given, Line, LineReader};
 pub(super) use names::is_label;
-pub(super) use table::{Rule, Table};
+pub(super) use table::Table;
 
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ pub(super) fn begin(
     let is_labels = matches!(kind, Kind::Labels);
     let layout = options.layout.as_ref().filter(|_| !is_labels);
     let Some((first, header)) = files.first() else {
-        return Ok((Table::new(vec![], Rule::Series, Policy::of(options)), vec![]));
+        return Ok((Table::new(vec![], is_labels, Policy::of(options)), vec![]));
     };
     let (columns, warnings) = match layout {
         Some(layout) => known::columns(first.file(), &header.names, kind, layout, options)?,
@@ -73,8 +73,7 @@ pub(super) fn begin(
             guess::columns(&seen, &|columns, id| rises(files, &facts, columns, id))?
         }
     };
-    let rule = if is_labels { Rule::OneEach } else { Rule::Series };
-    Ok((Table::new(columns, rule, Policy::of(options)), warnings))
+    Ok((Table::new(columns, is_labels, Policy::of(options)), warnings))
 }
 
 impl Policy {

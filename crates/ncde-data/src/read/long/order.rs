@@ -20,14 +20,8 @@ impl Table {
             let Some(i) = (1..case.times.len()).find(|&i| case.times[i - 1] == case.times[i]) else { continue };
             match policy.duplicates {
                 Duplicates::Refuse => {
-                    let time = written(case.times[i], self.clock);
-                    return Err(Error::TimeOrder {
-                        at: Place::line(&self.files[case.file], 0),
-                        case: Some(shown(&case.id)),
-                        before: time.clone(),
-                        seen: time,
-                        fix: DUPLICATE,
-                    });
+                    let at = Place::line(&self.files[case.file], 0);
+                    return Err(Error::time_order(at, Some(&case.id), [case.times[i]; 2], self.clock, DUPLICATE));
                 }
                 Duplicates::First => keep(case, width, |times, i| i == 0 || times[i - 1] != times[i]),
                 Duplicates::Last => keep(case, width, |times, i| i + 1 == times.len() || times[i + 1] != times[i]),

@@ -40,15 +40,12 @@ impl Table {
         for case in &mut self.cases {
             for (i, x) in case.values.iter_mut().skip(column).step_by(width).enumerate() {
                 if x.is_nan() {
-                    return Err(Error::NoToken {
-                        at: Place::field(&self.files[case.file], 0, format!("column `{}`", self.values[column].name)),
-                        observation: i + 1,
-                        case: shown(&case.id),
-                        fix: match is_asked {
-                            true => NO_TOKEN,
-                            false => "write one, or remove the row; if `NA` or `?` is a token, name the column as that of tokens",
-                        },
-                    });
+                    let at = Place::field(&self.files[case.file], 0, format!("column `{}`", self.values[column].name));
+                    let fix = match is_asked {
+                        true => NO_TOKEN,
+                        false => "write one, or remove the row; if `NA` or `?` is a token, name the column as that of tokens",
+                    };
+                    return Err(Error::no_token(at, i, &case.id, fix));
                 }
                 *x = places[*x as usize] as f64;
             }

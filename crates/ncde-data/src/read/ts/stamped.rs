@@ -6,7 +6,7 @@
 use super::{Parsed, Row};
 use crate::error::shown;
 use crate::text::number;
-use crate::text::time::{time_cell, written};
+use crate::text::time::time_cell;
 use crate::{Clock, Error};
 
 pub(super) fn parse(row: &Row<'_>, series: &[u8], label: Vec<u8>) -> Result<Parsed, Error> {
@@ -54,14 +54,8 @@ fn dimension<'a>(
         if let Some(&(before, _)) = into.last()
             && before >= t
         {
-            let kind = clock.unwrap_or(Clock::Numbers);
-            return Err(Error::TimeOrder {
-                at: at(),
-                case: None,
-                before: written(before, kind),
-                seen: written(t, kind),
-                fix: "times must increase: sort them, and keep one value a time",
-            });
+            let fix = "times must increase: sort them, and keep one value a time";
+            return Err(Error::time_order(at(), None, [before, t], clock.unwrap_or(Clock::Numbers), fix));
         }
         into.push((t, x));
         rest = rest[stamp.len() + 2..].trim_ascii_start();
