@@ -59,39 +59,20 @@ pub enum Clock {
     Dates,
 }
 
-/// What is to be predicted.
+/// What is to be predicted: `of` has the target of each case, `names` are the classes, and `name` is what a number is called.
+#[expect(missing_docs, reason = "the fields are described above and at the variants")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Targets {
     /// Nothing: the file has no labels.
     None,
-    /// A class for each case.
-    Classes {
-        /// The classes.
-        names: Vec<String>,
-        /// The class of each case, an index into `names`.
-        of: Vec<usize>,
-    },
+    /// A class for each case, an index into `names`.
+    Classes { names: Vec<String>, of: Vec<usize> },
     /// A number for each case.
-    Values {
-        /// What the number is called.
-        name: String,
-        /// The number of each case.
-        of: Vec<f64>,
-    },
-    /// A class at each observation.
-    ClassSteps {
-        /// The classes.
-        names: Vec<String>,
-        /// For each case and observation an index into `names`, or `None` where there is no label.
-        of: Vec<Vec<Option<usize>>>,
-    },
-    /// A number at each observation.
-    ValueSteps {
-        /// What the number is called.
-        name: String,
-        /// For each case and observation a number, NaN where there is no label.
-        of: Vec<Vec<f64>>,
-    },
+    Values { name: String, of: Vec<f64> },
+    /// A class at each observation, an index into `names`, or `None` where there is no label.
+    ClassSteps { names: Vec<String>, of: Vec<Vec<Option<usize>>> },
+    /// A number at each observation, NaN where there is no label.
+    ValueSteps { name: String, of: Vec<Vec<f64>> },
 }
 
 impl Targets {

@@ -77,10 +77,8 @@ impl Unlabelled {
         let is_labelled: Vec<bool> = labels.iter().map(|label| *label != Label::Missing).collect();
         let (all, count) = (labels.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
         let (has, is) = if count == 1 { ("has", "is") } else { ("have", "are") };
-        let warning = Warning {
-            seen: format!("{count} of {all} series {has} no label, and {is} left out"),
-            fix: "label them, or predict them with a model".into(),
-        };
+        let seen = format!("{count} of {all} series {has} no label, and {is} left out");
+        let warning = Warning::new(seen, "label them, or predict them with a model");
         (0 < count && count < all).then_some(Self { is_labelled, warning })
     }
 
@@ -255,10 +253,7 @@ pub(crate) struct Lookup<'a> {
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(names: &'a [String]) -> Self {
-        let number = |name: &str| match number::cell(name.as_bytes()) {
-            Cell::Number(x) => Some((x + 0.0).to_bits()),
-            Cell::Missing | Cell::Other => None,
-        };
+        let number = |name: &str| number::cell(name.as_bytes()).number().map(|x| (x + 0.0).to_bits());
         Self {
             names,
             by_name: names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect(),
@@ -267,10 +262,8 @@ impl<'a> Lookup<'a> {
     }
 
     pub(crate) fn name(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied().or_else(|| match number::cell(name.as_bytes()) {
-            Cell::Number(x) => self.number(x),
-            Cell::Missing | Cell::Other => None,
-        })
+        let as_number = || number::cell(name.as_bytes()).number().and_then(|x| self.number(x));
+        self.by_name.get(name).copied().or_else(as_number)
     }
 
     pub(crate) fn number(&self, x: f64) -> Option<usize> {

@@ -109,32 +109,25 @@ impl Role {
     }
 }
 
-/// What the cells of a column hold.
+/// What the cells of a column hold. `marks` are those in its numbers, or in times that are numbers.
+#[expect(missing_docs, reason = "the fields are described above and at the variants")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Cells {
     /// Text as it stands.
     Text,
-    /// Numbers.
+    /// Numbers, with a unit beside them such as `€` or `kg`; empty if there is none.
     Number {
-        /// The marks in them.
         marks: Marks,
-        /// The unit that stands beside them, such as `€` or `kg`; empty if none does.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         unit: String,
     },
-    /// One of some words. The column becomes a channel or static `name=word` for each of them.
-    Category {
-        /// The words; numbers by size, then texts in order.
-        words: Vec<String>,
-    },
-    /// Times.
+    /// One of some words: numbers by size, then texts in order. The column becomes a channel or static `name=word` for each.
+    Category { words: Vec<String> },
+    /// Times in a format. With `offset` each says how far it is from UTC; else they are taken as UTC.
     Time {
-        /// How they are written.
         format: TimeFormat,
-        /// The marks in them, if they are numbers.
         marks: Marks,
-        /// Whether each says how far it is from UTC; else they are taken as UTC.
         #[serde(default)]
         offset: bool,
     },
@@ -253,6 +246,12 @@ pub struct Warning {
     pub seen: String,
     /// What to say if that is wrong, or to make it certain.
     pub fix: String,
+}
+
+impl Warning {
+    pub(crate) fn new(seen: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { seen: seen.into(), fix: fix.into() }
+    }
 }
 
 impl fmt::Display for Warning {

@@ -1,6 +1,6 @@
 //! What a dataset holds, at a glance: for people as a table of at most 80 columns, for programs as JSON.
 
-use std::fmt;
+use std::fmt::{self, Formatter};
 
 use serde::Serialize;
 
@@ -245,7 +245,7 @@ impl Dataset {
 }
 
 impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}, {}", short(&self.name, 40), counted(self.cases, "case"), counted(self.channels.len(), "channel"))?;
         writeln!(f)?;
         match self.lengths {
@@ -284,7 +284,7 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
-    fn show_target(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn show_target(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (classes, what) = match &self.target {
             Target::None => return writeln!(f, "  target       none"),
             Target::Values { column } => {
@@ -309,14 +309,7 @@ impl Summary {
 }
 
 /// The first of `count` names, each with how many of `all` observations or cases it has.
-fn shares(
-    f: &mut fmt::Formatter<'_>,
-    title: &str,
-    what: &str,
-    names: &[(String, usize)],
-    all: usize,
-    count: usize,
-) -> fmt::Result {
+fn shares(f: &mut Formatter<'_>, title: &str, what: &str, names: &[(String, usize)], all: usize, count: usize) -> fmt::Result {
     writeln!(f, "\n  {title:<28}{:>13}{:>10}", format!("{what}s"), "share")?;
     for (name, count) in names {
         writeln!(f, "  {:<28}{count:>13}{:>10}", short(name, 26), percent(*count as f64 / all.max(1) as f64))?;
@@ -324,7 +317,7 @@ fn shares(
     more(f, count - names.len())
 }
 
-fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Result {
+fn table(f: &mut Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Result {
     if columns.is_empty() {
         return Ok(());
     }
@@ -337,7 +330,7 @@ fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Res
 }
 
 /// How many rows are not shown.
-fn more(f: &mut fmt::Formatter<'_>, rows: usize) -> fmt::Result {
+fn more(f: &mut Formatter<'_>, rows: usize) -> fmt::Result {
     if rows == 0 { Ok(()) } else { writeln!(f, "  ... and {rows} more") }
 }
 

@@ -48,19 +48,13 @@ impl Default for Data {
 }
 
 impl Data {
-    /// The number of entries.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match self {
             Self::F32(entries) => entries.len(),
             Self::F64(entries) => entries.len(),
             Self::Int(entries) => entries.len(),
             Self::Text(entries) => entries.len(),
         }
-    }
-
-    /// Whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The entries as `f64`, or `None` if they are text.

@@ -37,14 +37,23 @@ impl Format {
 
     /// What files of this format are called at the end, without the dot.
     pub fn extension(self) -> &'static str {
+        self.names()[0]
+    }
+
+    /// What a file of this format is called, in messages.
+    pub(super) fn words(self) -> &'static str {
+        self.names()[1]
+    }
+
+    fn names(self) -> [&'static str; 2] {
         match self {
-            Self::Ts => "ts",
-            Self::Arff => "arff",
-            Self::Csv => "csv",
-            Self::Npz => "npz",
-            Self::Npy => "npy",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
+            Self::Ts => ["ts", "a .ts file"],
+            Self::Arff => ["arff", "an .arff file"],
+            Self::Csv => ["csv", "a csv file"],
+            Self::Npz => ["npz", "an .npz file"],
+            Self::Npy => ["npy", "an .npy file"],
+            Self::Parquet => ["parquet", "a Parquet file"],
+            Self::Arrow => ["arrow", "an Arrow file"],
         }
     }
 
@@ -65,18 +74,6 @@ impl Format {
             "pq" => Some(Self::Parquet),
             "feather" | "ipc" => Some(Self::Arrow),
             extension => Self::ALL.into_iter().find(|format| format.extension() == extension),
-        }
-    }
-
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Ts => "a .ts file",
-            Self::Arff => "an .arff file",
-            Self::Csv => "a csv file",
-            Self::Npz => "an .npz file",
-            Self::Npy => "an .npy file",
-            Self::Parquet => "a Parquet file",
-            Self::Arrow => "an Arrow file",
         }
     }
 }

@@ -41,8 +41,10 @@ impl Formats {
         for (_, format) in TimeFormat::ALL {
             let is_possible = match format {
                 TimeFormat::Number => is_number,
-                TimeFormat::Unix => is_number && whole(text).is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
-                TimeFormat::UnixMs => is_number && whole(text).is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t)),
+                TimeFormat::Unix => is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
+                TimeFormat::UnixMs => {
+                    is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t))
+                }
                 TimeFormat::Compact => is_number && format.time(text, Marks::PLAIN).is_some(),
                 _ => !is_number && format.time(text, Marks::PLAIN).is_some(),
             };
@@ -84,10 +86,6 @@ impl Formats {
 /// Numbers of seconds that are dates rather than durations: the years 2000 to 2100.
 const UNIX_FIRST: f64 = 946_684_800.0;
 const UNIX_END: f64 = 4_102_444_800.0;
-
-fn whole(text: &[u8]) -> Option<f64> {
-    number::cell(text).value()
-}
 
 fn bit(format: TimeFormat) -> u8 {
     1 << TimeFormat::ALL.iter().position(|(_, other)| *other == format).unwrap_or(0)

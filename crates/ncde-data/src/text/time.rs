@@ -70,10 +70,7 @@ impl TimeFormat {
 
     /// The time in a cell.
     pub(crate) fn time(self, text: &[u8], marks: Marks) -> Option<f64> {
-        let number = || match marks.cell(text) {
-            Cell::Number(x) => Some(x),
-            Cell::Missing | Cell::Other => None,
-        };
+        let number = || marks.cell(text).number();
         let text = str::from_utf8(text).ok().map(str::trim);
         match self {
             Self::Number | Self::Unix => number(),

@@ -1,6 +1,7 @@
 //! What the caller says of columns: each name once, and every one of them there.
 
 use super::super::ReadOptions;
+use super::guess::Kind;
 use crate::Error;
 use crate::error::{Place, shown};
 use crate::schema::Role;
@@ -37,17 +38,12 @@ pub(super) struct Said {
 /// The word that says that no column has a role.
 const NONE: &str = "none";
 
-/// Which of the options count for a file: those of ids, times and labels may be of another one.
-pub(super) struct Which {
-    pub(super) id: bool,
-    pub(super) time: bool,
-    pub(super) label: bool,
-    /// Whether names of statics may be of the other file.
-    pub(super) other: bool,
-}
-
 impl Said {
-    pub(super) fn of(file: &str, names: &[String], options: &ReadOptions, which: &Which) -> Result<Self, Error> {
+    /// With a file of labels, a name may be of that one or of this one; `is_known` of a file that a layout is there for.
+    pub(super) fn of(file: &str, names: &[String], options: &ReadOptions, kind: Kind<'_>, is_known: bool) -> Result<Self, Error> {
+        let (is_labels, is_series_only) = (matches!(kind, Kind::Labels), matches!(kind, Kind::SeriesOnly(_)));
+        let may_be_elsewhere = is_known || is_labels || is_series_only;
+        let is_id_here = !(is_labels || is_series_only) || options.columns.id.as_ref().is_some_and(|name| names.contains(name));
         let mut roles: Vec<Option<Role>> = vec![None; names.len()];
         let mut set = |i: usize, role: Role| -> Result<(), Error> {
             match roles[i].replace(role) {
@@ -63,7 +59,7 @@ impl Said {
             names.iter().position(|name| name == asked).ok_or_else(|| Error::no_column(file, role.plural(), asked, names))
         };
         let tokens =
-            options.columns.tokens.as_deref().filter(|_| which.time).map(|asked| find(Role::Token, asked)).transpose()?;
+            options.columns.tokens.as_deref().filter(|_| !is_labels).map(|asked| find(Role::Token, asked)).transpose()?;
         if let Some(i) = tokens {
             set(i, Role::Token)?;
         }
@@ -78,16 +74,16 @@ impl Said {
                 }
             }
         };
-        let id = one(Role::Id, options.columns.id.as_ref(), which.id)?;
-        let time = one(Role::Time, options.columns.time.as_ref(), which.time)?;
-        let label = one(Role::Label, options.columns.label.as_ref(), which.label)?;
+        let id = one(Role::Id, options.columns.id.as_ref(), is_id_here)?;
+        let time = one(Role::Time, options.columns.time.as_ref(), !is_labels)?;
+        let label = one(Role::Label, options.columns.label.as_ref(), !is_series_only)?;
         let mut many = |role: Role, asked: &[String]| -> Result<(), Error> {
             for asked in asked {
                 let of_category = |name: &String| asked.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('='));
                 let found = find(role, asked).or_else(|error| names.iter().position(of_category).ok_or(error));
                 match found {
                     Ok(i) => set(i, role)?,
-                    Err(_) if which.other => {}
+                    Err(_) if may_be_elsewhere => {}
                     Err(error) => return Err(error),
                 }
             }

@@ -18,13 +18,9 @@ impl Guess<'_> {
     fn marks(&self, column: usize, file: Evidence) -> Result<Marks, Error> {
         let own = self.seen.facts[column].marks;
         own.marks(file, self.seen.options.columns.decimal).ok_or_else(|| {
-            self.question(
-                format!(
-                    "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
-                    self.name(column)
-                ),
-                "say which mark stands before fractions: `--decimal ,` or `--decimal .`",
-            )
+            let name = self.name(column);
+            let seen = format!("column `{name}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told");
+            self.question(seen, "say which mark stands before fractions: `--decimal ,` or `--decimal .`")
         })
     }
 
@@ -67,13 +63,10 @@ impl Guess<'_> {
             (None, Found::One(format)) => format,
             (None, Found::None) => TimeFormat::Number,
             (None, Found::MonthOrDay) => {
-                return Err(self.question(
-                    format!(
-                        "column `{name}` has dates such as `{}`, of which month and day cannot be told apart",
-                        self.example(column)
-                    ),
-                    "say which stands first: `--time-format us` (month) or `--time-format european` (day)",
-                ));
+                let example = self.example(column);
+                let seen = format!("column `{name}` has dates such as `{example}`, of which month and day cannot be told apart");
+                let fix = "say which stands first: `--time-format us` (month) or `--time-format european` (day)";
+                return Err(self.question(seen, fix));
             }
         };
         if format == TimeFormat::Compact && self.seen.options.columns.time_format.is_none() {

@@ -92,10 +92,8 @@ fn alike(column: &Column) -> Option<Warning> {
 pub(super) fn twins(column: &str, words: &[String], of: &str) -> Option<Warning> {
     let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
     let (word, other) = (1..words.len()).find_map(|i| twin(i).map(|other| (&words[i], other)))?;
-    Some(Warning {
-        seen: format!("column `{}` has both `{}` and `{}`", shown(column), shown(other), shown(word)),
-        fix: format!("write a {of} in one way"),
-    })
+    let seen = format!("column `{}` has both `{}` and `{}`", shown(column), shown(other), shown(word));
+    Some(Warning::new(seen, format!("write a {of} in one way")))
 }
 
 fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
@@ -204,10 +202,9 @@ impl Table {
             let names: Vec<String> = (0..found.len()).filter(|&i| found[i]).map(|i| shown(&self.values[i].name)).collect();
             if !names.is_empty() {
                 let names = names.join(",");
-                warnings.push(Warning {
-                    seen: format!("`{names}` never change within a series, and are taken for static covariates"),
-                    fix: format!("say so with `--static {names}`, or name all channels with `--channels`"),
-                });
+                let seen = format!("`{names}` never change within a series, and are taken for static covariates");
+                let fix = format!("say so with `--static {names}`, or name all channels with `--channels`");
+                warnings.push(Warning { seen, fix });
             }
             return Ok(found);
         }
@@ -245,10 +242,9 @@ impl Table {
                 && 2 * texts.count() > count;
             if is_dropped {
                 let name = shown(&value.name);
-                warnings.push(Warning {
-                    seen: format!("column `{name}` has {} different texts on {count} rows, and is ignored", texts.count()),
-                    fix: format!("say so with `--ignore {name}`, `--id {name}` if it names series, or `--channels` with it if they are categories"),
-                });
+                let seen = format!("column `{name}` has {} different texts on {count} rows, and is ignored", texts.count());
+                let otherwise = "if it names series, or `--channels` with it if they are categories";
+                warnings.push(Warning::new(seen, format!("say so with `--ignore {name}`, `--id {name}` {otherwise}")));
             }
             is_dropped
         };

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said, Which};
+use super::ask::{Asked, Said};
 use super::facts::Facts;
 use super::names;
 use crate::Error;
@@ -60,17 +60,8 @@ type Rises<'a> = &'a dyn Fn(&[usize], Option<usize>) -> Result<Vec<bool>, Error>
 /// The columns of a table, texts and statics not told apart yet.
 pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
     let is_labels = matches!(seen.kind, Kind::Labels);
-    let is_series_only = matches!(seen.kind, Kind::SeriesOnly(_));
-    let has = |name: &Option<String>| name.as_ref().is_some_and(|name| seen.names.contains(name));
-    let which = Which {
-        // With a file of labels, a name may be of that one or of this one.
-        id: !(is_labels || is_series_only) || has(&seen.options.columns.id),
-        time: !is_labels,
-        label: !is_series_only,
-        other: is_labels || is_series_only,
-    };
-    let mut guess =
-        Guess { seen, said: Said::of(seen.file, seen.names, seen.options, &which)?, warnings: vec![], is_all_labels: is_labels };
+    let said = Said::of(seen.file, seen.names, seen.options, seen.kind, false)?;
+    let mut guess = Guess { seen, said, warnings: vec![], is_all_labels: is_labels };
     guess.check_shape()?;
     let label = guess.label()?;
     let id = guess.id(label, rises)?;
@@ -107,7 +98,7 @@ impl Guess<'_> {
     }
 
     pub(super) fn warn(&mut self, seen: impl Into<String>, fix: impl Into<String>) {
-        self.warnings.push(Warning { seen: seen.into(), fix: fix.into() });
+        self.warnings.push(Warning::new(seen, fix));
     }
 
     pub(super) fn question(&self, seen: impl Into<String>, fix: impl Into<String>) -> Error {
@@ -141,13 +132,11 @@ impl Guess<'_> {
         let variable = self.free(|i| is(i, &VARIABLES) && self.seen.facts[i].texts > 0);
         let value = self.free(|i| is(i, &VALUES) && self.seen.facts[i].numbers > 0);
         if let ([variable], [value], false) = (&variable[..], &value[..], self.is_all_labels) {
+            let (variable, value) = (self.name(*variable), self.name(*value));
+            let fix = "write a column for each channel (pandas: `pivot`), or say that it is not so";
             return Err(self.question(
-                format!("`{}` seems to name what `{}` holds, a row for each", self.name(*variable), self.name(*value)),
-                format!(
-                    "write a column for each channel (pandas: `pivot`), or say that it is not so: `--channels {},{}`",
-                    self.name(*variable),
-                    self.name(*value)
-                ),
+                format!("`{variable}` seems to name what `{value}` holds, a row for each"),
+                format!("{fix}: `--channels {variable},{value}`"),
             ));
         }
         Ok(())
@@ -166,34 +155,21 @@ impl Guess<'_> {
         {
             return Ok(());
         }
-        let mut longest: &[usize] = &[];
+        let number = |i: usize| names::numbered(&self.seen.names[i]);
+        let follows = |&i: &usize, &next: &usize| match (number(i), number(next)) {
+            (Some((a, i)), Some((b, j))) => a == b && j == i.saturating_add(1),
+            _ => false,
+        };
         let free = self.free(|i| self.seen.facts[i].texts == 0);
-        let mut start = 0;
-        for end in 1..=free.len() {
-            let follows = free.get(end).is_some_and(|&next| {
-                match (names::numbered(&self.seen.names[free[end - 1]]), names::numbered(&self.seen.names[next])) {
-                    (Some((a, i)), Some((b, j))) => a == b && j == i.saturating_add(1),
-                    _ => false,
-                }
-            });
-            if !follows {
-                if end - start > longest.len() {
-                    longest = &free[start..end];
-                }
-                start = end;
-            }
-        }
-        match longest {
-            [first, .., last] if longest.len() >= WIDE => Err(self.question(
-                format!(
-                    "columns `{}` to `{}` seem to be the times of a series on one line each, but a row is an observation here",
-                    self.name(*first),
-                    self.name(*last)
-                ),
-                "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`",
-            )),
-            _ => Ok(()),
-        }
+        // Of runs of one length the first: `max_by_key` would take the last.
+        let longest = free.chunk_by(follows).rev().max_by_key(|run| run.len()).filter(|run| run.len() >= WIDE);
+        let Some([first, .., last]) = longest else { return Ok(()) };
+        let (first, last) = (self.name(*first), self.name(*last));
+        let seen = format!("columns `{first}` to `{last}` seem to be the times of a series on one line each");
+        Err(self.question(
+            format!("{seen}, but a row is an observation here"),
+            "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`",
+        ))
     }
 
     fn label(&mut self) -> Result<Option<usize>, Error> {

@@ -1,7 +1,7 @@
 //! The columns of a table for a model that is there: as its [`Layout`] says, but for what the caller says.
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said, Which};
+use super::ask::{Asked, Said};
 use super::guess::Kind;
 use super::names;
 use crate::Error;
@@ -18,9 +18,7 @@ pub(in super::super) fn columns(
     options: &ReadOptions,
 ) -> Result<(Vec<Column>, Vec<Warning>), Error> {
     let is_series_only = matches!(kind, Kind::SeriesOnly(_));
-    let has = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
-    let which = Which { id: !is_series_only || has(&options.columns.id), time: true, label: !is_series_only, other: true };
-    let said = Said::of(file, names, options, &which)?;
+    let said = Said::of(file, names, options, kind, true)?;
     let replaced: Vec<Role> = [(Role::Id, said.id), (Role::Time, said.time), (Role::Label, said.label)]
         .into_iter()
         .filter(|(_, asked)| *asked != Asked::No)
@@ -76,10 +74,8 @@ pub(in super::super) fn columns(
         one_series(file, names, layout, &columns, &mut warnings)?;
     }
     if !strangers.is_empty() {
-        warnings.push(Warning {
-            seen: format!("columns {} are not known to the model, and are ignored", listed(&strangers)),
-            fix: "say so with `--ignore`".into(),
-        });
+        let seen = format!("columns {} are not known to the model, and are ignored", listed(&strangers));
+        warnings.push(Warning::new(seen, "say so with `--ignore`"));
     }
     Ok((columns, warnings))
 }
@@ -177,9 +173,7 @@ fn one_series(
             "say which names series (`--id`), or `--id none` if all rows are one series",
         ));
     }
-    warnings.push(Warning {
-        seen: format!("there is no column `{}`, so that all rows are one series", shown(name)),
-        fix: "say so with `--id none`, or name the column with `--id`".into(),
-    });
+    let seen = format!("there is no column `{}`, so that all rows are one series", shown(name));
+    warnings.push(Warning::new(seen, "say so with `--id none`, or name the column with `--id`"));
     Ok(())
 }

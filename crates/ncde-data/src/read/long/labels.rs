@@ -42,8 +42,10 @@ impl Table {
 
     /// Labels of observations, though those of most series do not change: a slip of the pen makes another task of the file.
     fn hardly_steps(&self, labels: &Labels) -> Option<Warning> {
-        let name = shown(&labels.name);
-        let fix = "if a series has one label, write that on all of its rows, on the first alone or on the last".to_owned();
+        let as_steps = |seen: String| {
+            let seen = format!("column `{}` {seen}, so every observation is taken to have its own label", shown(&labels.name));
+            Warning::new(seen, "if a series has one label, write that on all of its rows, on the first alone or on the last")
+        };
         let differs = |case: &&Raw| {
             let mut seen = case.labels.iter().filter(|label| **label != Label::Missing);
             seen.next().is_some_and(|first| seen.any(|other| other != first))
@@ -53,20 +55,16 @@ impl Table {
             count > 0 && count < case.labels.len()
         };
         let (all, changing) = (self.cases.len(), self.cases.iter().filter(differs).count());
-        let case = |odd: Option<&Raw>| odd.map(|case| shown(&case.id));
+        let odd = |case: Option<&Raw>| case.map(|case| shown(&case.id));
         if changing > 0 {
-            let odd = case(self.cases.iter().find(differs))?;
-            return (2 * changing < all).then(|| Warning {
-                seen: format!("column `{name}` changes within {changing} of {all} series (`{odd}` is one), so every observation is taken to have its own label"),
-                fix,
-            });
+            let odd = odd(self.cases.iter().find(differs))?;
+            let seen = format!("changes within {changing} of {all} series (`{odd}` is one)");
+            return (2 * changing < all).then(|| as_steps(seen));
         }
         let partial = self.cases.iter().filter(is_partial).count();
-        let odd = case(self.cases.iter().find(is_partial))?;
-        (all > 1).then(|| Warning {
-            seen: format!("column `{name}` never changes within a series, but is blank on some rows of {partial} of {all} (`{odd}` is one), so every observation is taken to have its own label"),
-            fix,
-        })
+        let odd = odd(self.cases.iter().find(is_partial))?;
+        let seen = format!("never changes within a series, but is blank on some rows of {partial} of {all} (`{odd}` is one)");
+        (all > 1).then(|| as_steps(seen))
     }
 
     fn steps(&self, labels: &Labels, options: &ReadOptions) -> Result<Targets, Error> {

@@ -118,12 +118,9 @@ impl LineReader {
                     crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
                 let (columns, _) = known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?;
                 let read = crate::Layout { columns: columns.clone(), ..layout };
-                let warning = Warning {
-                    seen: format!(
-                        "the model was trained on a file that has no columns, so these are taken by their names: {read}"
-                    ),
-                    fix: "if that is wrong, say what they are (`--id`, `--time`)".into(),
-                };
+                let seen = "the model was trained on a file that has no columns, so these are taken by their names";
+                let fix = "if that is wrong, say what they are (`--id`, `--time`)";
+                let warning = Warning::new(format!("{seen}: {read}"), fix);
                 (columns, vec![warning])
             }
         };

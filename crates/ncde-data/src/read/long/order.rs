@@ -1,6 +1,5 @@
 //! Rows of a case in the order of their times, each time once.
 
-use super::cell::Value;
 use super::table::{DUPLICATE, Raw, Table};
 use crate::Error;
 use crate::error::{Place, shown};
@@ -44,7 +43,7 @@ impl Table {
                 let own = |i: usize| case.values[i * width + k];
                 let present: Vec<f64> = (start..end).map(own).filter(|x| !x.is_nan()).collect();
                 let Some(&first) = present.first() else { continue };
-                if value.is_text() && present.iter().any(|x| !same(value, *x, first)) {
+                if value.is_text() && present.iter().any(|x| value.same(*x) != value.same(first)) {
                     return Err(self.differ(case, start, &value.name));
                 }
                 let mean = if value.is_text() { first } else { present.iter().sum::<f64>() / present.len() as f64 };
@@ -65,20 +64,11 @@ impl Table {
     }
 
     fn differ(&self, case: &Raw, row: usize, column: &str) -> Error {
-        Error::header(
-            Place::field(&self.files[case.file], 0, format!("column `{}`", shown(column))),
-            format!(
-                "rows of case `{}` at time `{}` differ, and texts and labels have no mean",
-                shown(&case.id),
-                written(case.times[row], self.clock)
-            ),
-            "say which row counts: `--duplicates first` or `last`",
-        )
+        let at = Place::field(&self.files[case.file], 0, format!("column `{}`", shown(column)));
+        let (id, time) = (shown(&case.id), written(case.times[row], self.clock));
+        let seen = format!("rows of case `{id}` at time `{time}` differ, and texts and labels have no mean");
+        Error::header(at, seen, "say which row counts: `--duplicates first` or `last`")
     }
-}
-
-fn same(value: &Value, a: f64, b: f64) -> bool {
-    value.same(a) == value.same(b)
 }
 
 fn sort(case: &mut Raw, width: usize) {
