@@ -283,7 +283,8 @@ impl Targets {
             Self::Values { of, .. } => (!of[case].is_finite()).then_some(Flaw::Target { seen: of[case] }),
             Self::ClassSteps { names, of } => steps(of[case].len()).or_else(|| {
                 let classes = names.len();
-                let (i, seen) = of[case].iter().enumerate().find_map(|(i, own)| own.filter(|c| *c >= classes).map(|c| (i, c)))?;
+                let (i, seen) =
+                    of[case].iter().enumerate().find_map(|(i, class)| class.filter(|c| *c >= classes).map(|c| (i, c)))?;
                 Some(Flaw::Class { observation: Some(i), seen, classes })
             }),
             Self::ValueSteps { of, .. } => steps(of[case].len()).or_else(|| infinite("targets", &of[case])),

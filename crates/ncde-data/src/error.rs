@@ -1,13 +1,14 @@
 //! What can be wrong with a file: what was seen, what was wanted, where, and what to try.
 
-mod place;
+mod location;
 mod words;
 
 use std::io;
 
 use crate::text::time::written;
 use crate::{Clock, Flaw, npy};
-pub use place::Place;
+pub use location::SourceLocation;
+pub(crate) use location::{Location, at_field, at_line};
 pub(crate) use words::{closest, hint, listed, more, shown};
 
 /// Why a file could not be read, brought into a form, or written.
@@ -51,31 +52,31 @@ pub enum Error {
     Empty { file: String, seen: &'static str, wanted: &'static str },
     /// Text that is not UTF-8.
     #[error("{at}: this is not UTF-8 text; save the file as UTF-8")]
-    NotUtf8 { at: Box<Place> },
+    NotUtf8 { at: Box<SourceLocation> },
     /// A cell that should hold a number.
     #[error("{at}: `{seen}` is not a number; {fix}")]
-    NotANumber { at: Box<Place>, seen: String, fix: &'static str },
+    NotANumber { at: Box<SourceLocation>, seen: String, fix: &'static str },
     /// A cell that should hold a time.
     #[error("{at}: `{seen}` is not {wanted}; {fix}")]
-    NotATime { at: Box<Place>, seen: String, wanted: &'static str, fix: &'static str },
+    NotATime { at: Box<SourceLocation>, seen: String, wanted: &'static str, fix: &'static str },
     /// Times must increase within a case.
     #[error("{at}: time `{seen}`{} comes after `{before}`; {fix}", of_case(.case.as_deref()))]
-    TimeOrder { at: Box<Place>, case: Option<String>, before: String, seen: String, fix: &'static str },
+    TimeOrder { at: Box<SourceLocation>, case: Option<String>, before: String, seen: String, fix: &'static str },
     /// A header line that says something else than it should.
     #[error("{at}: {seen}; {fix}")]
-    Header { at: Box<Place>, seen: String, fix: String },
+    Header { at: Box<SourceLocation>, seen: String, fix: String },
     /// Too few or too many fields.
     #[error("{at}: the number of {unit} is {seen}, wanted {wanted} ({because}); {fix}")]
-    Count { at: Box<Place>, seen: usize, unit: &'static str, wanted: usize, because: &'static str, fix: &'static str },
+    Count { at: Box<SourceLocation>, seen: usize, unit: &'static str, wanted: usize, because: &'static str, fix: &'static str },
     /// A quote that is not closed, or text after one.
     #[error("{at}: {seen}; {fix}")]
-    Quotes { at: Box<Place>, seen: &'static str, fix: &'static str },
+    Quotes { at: Box<SourceLocation>, seen: &'static str, fix: &'static str },
     /// A case without observations.
     #[error("{at}: case `{case}` has no observations; remove it")]
-    EmptyCase { at: Box<Place>, case: String },
+    EmptyCase { at: Box<SourceLocation>, case: String },
     /// A class that was not announced.
     #[error("{at}: class `{seen}` of case `{case}` is not known; known are {known}")]
-    UnknownClass { at: Box<Place>, seen: String, case: String, known: String },
+    UnknownClass { at: Box<SourceLocation>, seen: String, case: String, known: String },
     /// Classes that training did not see.
     #[error(
         "`{name}` has classes that the model was not trained on: {seen} ({count} {}); known are {known}; correct or leave out these \
@@ -85,16 +86,16 @@ pub enum Error {
     UnseenClasses { name: String, seen: String, count: usize, known: String },
     /// A token that the vocabulary does not have.
     #[error("{at}: token `{seen}` at observation {observation} of case `{case}` is not known; known are {known}; {fix}")]
-    UnknownToken { at: Box<Place>, seen: String, observation: usize, case: String, known: String, fix: String },
+    UnknownToken { at: Box<SourceLocation>, seen: String, observation: usize, case: String, known: String, fix: String },
     /// An observation without a token.
     #[error("{at}: observation {observation} of case `{case}` has no token; {fix}")]
-    NoToken { at: Box<Place>, observation: usize, case: String, fix: &'static str },
+    NoToken { at: Box<SourceLocation>, observation: usize, case: String, fix: &'static str },
     /// Tokens where a model takes numbers.
     #[error("`{name}` holds tokens such as {tokens}, but the model was trained on numbers; give it numbers")]
     Tokens { name: String, tokens: String },
     /// Some cases have a label, this one has none.
     #[error("{at}: case `{case}` has no label, but others have one; label it or remove it")]
-    NoLabel { at: Box<Place>, case: String },
+    NoLabel { at: Box<SourceLocation>, case: String },
     /// A column that must be there is not.
     #[error("`{file}` has no column for {role}: {wanted}; its columns are {seen}{hint}")]
     NoColumn { file: String, role: &'static str, wanted: String, seen: String, hint: String },
@@ -105,25 +106,25 @@ pub enum Error {
     SeveralColumns { file: String, role: &'static str, names: String, flag: &'static str },
     /// Something that could mean two things, of which one would be a silent mistake.
     #[error("{at}: {seen}; {fix}")]
-    Question { at: Box<Place>, seen: String, fix: String },
+    Question { at: Box<SourceLocation>, seen: String, fix: String },
     /// A category that training did not see.
     #[error("{at}: `{seen}` is not one of those seen in training: {known}; {fix}")]
-    UnknownCategory { at: Box<Place>, seen: String, known: String, fix: String },
+    UnknownCategory { at: Box<SourceLocation>, seen: String, known: String, fix: String },
     /// Labels are given twice.
     #[error("`{file}` has labels of its own, and `{labels}` holds labels too; give them once")]
     LabelsTwice { file: String, labels: String },
     /// The labels name a case that is not there.
     #[error("{at}: there is no case `{id}` in the data{more}; remove it, or check that both files go together")]
-    UnknownId { at: Box<Place>, id: String, more: String },
+    UnknownId { at: Box<SourceLocation>, id: String, more: String },
     /// The labels leave a case out.
     #[error("`{file}` has no row for case `{id}` of the data{more}; add it, or remove the case")]
     MissingId { file: String, id: String, more: String },
     /// A case is named twice.
     #[error("{at}: `{id}` is there already ({before}); ids must differ")]
-    RepeatedId { at: Box<Place>, id: String, before: String },
+    RepeatedId { at: Box<SourceLocation>, id: String, before: String },
     /// A column of numbers that holds too many different texts to be categories.
     #[error("{at}: more than {limit} different texts; leave the column out (`--ignore`), or replace it by numbers")]
-    TooManyCategories { at: Box<Place>, limit: usize },
+    TooManyCategories { at: Box<SourceLocation>, limit: usize },
     /// A static covariate that is not.
     #[error(
         "column `{column}` is to be static, but in case `{case}` it is both `{first}` and `{second}`; leave it out of the statics"
@@ -134,7 +135,7 @@ pub enum Error {
     Npy(#[from] npy::Error),
     /// An array of the wrong shape or with wrong entries.
     #[error("{at}: {seen}; wanted {wanted}")]
-    Array { at: Box<Place>, seen: String, wanted: String },
+    Array { at: Box<SourceLocation>, seen: String, wanted: String },
     /// The dataset lacks what a model was trained on.
     #[error("`{name}` has no {what} `{missing}`, which the model was trained on; it has {seen}{hint}")]
     Missing { name: String, what: &'static str, missing: String, seen: String, hint: String },
@@ -158,21 +159,21 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn header(at: Box<Place>, seen: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn header(at: Location, seen: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::Header { at, seen: seen.into(), fix: fix.into() }
     }
 
     pub(crate) fn question(file: &str, seen: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::Question { at: Place::line(file, 0), seen: seen.into(), fix: fix.into() }
+        Self::Question { at: at_line(file, 0), seen: seen.into(), fix: fix.into() }
     }
 
     /// Times that do not increase: `t` after `before`, of a case if its name is not the place already.
-    pub(crate) fn time_order(at: Box<Place>, case: Option<&str>, [before, t]: [f64; 2], clock: Clock, fix: &'static str) -> Self {
+    pub(crate) fn time_order(at: Location, case: Option<&str>, [before, t]: [f64; 2], clock: Clock, fix: &'static str) -> Self {
         Self::TimeOrder { at, case: case.map(shown), before: written(before, clock), seen: written(t, clock), fix }
     }
 
     /// An observation, counted from 0, without a token.
-    pub(crate) fn no_token(at: Box<Place>, observation: usize, case: &str, fix: &'static str) -> Self {
+    pub(crate) fn no_token(at: Location, observation: usize, case: &str, fix: &'static str) -> Self {
         Self::NoToken { at, observation: observation + 1, case: shown(case), fix }
     }
 

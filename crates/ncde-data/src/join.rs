@@ -49,15 +49,15 @@ impl Dataset {
         Ok(self)
     }
 
-    /// Which of `asked` equal one of `known`: same times, values and statics, whatever their labels.
-    pub fn copies(&self, known: &[usize], asked: &[usize]) -> Vec<usize> {
+    /// Which of `candidates` equal one of `known`: same times, values and statics, whatever their labels.
+    pub fn copies(&self, known: &[usize], candidates: &[usize]) -> Vec<usize> {
         let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
         known.iter().for_each(|&i| seen.entry(fingerprint(&self.cases[i])).or_default().push(i));
         let is_copy = |i: &usize| {
             let case = &self.cases[*i];
             seen.get(&fingerprint(case)).is_some_and(|same| same.iter().any(|&j| is_equal(&self.cases[j], case)))
         };
-        asked.iter().copied().filter(is_copy).collect()
+        candidates.iter().copied().filter(is_copy).collect()
     }
 
     /// The dataset without series that are there already (same times, values and statics, whatever their labels), and how many

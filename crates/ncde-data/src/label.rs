@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Place, listed, shown};
+use crate::error::{Location, listed, shown};
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::unit;
@@ -126,7 +126,7 @@ impl Labels {
     }
 
     /// Reads a label.
-    pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<Label, Error> {
+    pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Location) -> Result<Label, Error> {
         match unit::cell(self.marks.unwrap_or(Marks::PLAIN), &self.unit, text) {
             Cell::Missing if !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
@@ -150,7 +150,7 @@ impl Labels {
         labels: &[Label],
         task: Option<Task>,
         id: impl Fn(usize) -> String,
-        place: impl Fn(usize) -> Box<Place>,
+        place: impl Fn(usize) -> Location,
     ) -> Result<Targets, Error> {
         if labels.iter().all(|label| *label == Label::Missing) {
             return Ok(Targets::None);
@@ -172,7 +172,7 @@ impl Labels {
         labels: &[&[Label]],
         task: Option<Task>,
         id: impl Fn(usize) -> String,
-        place: impl Fn(usize, usize) -> Box<Place>,
+        place: impl Fn(usize, usize) -> Location,
     ) -> Result<Targets, Error> {
         let all: Vec<Label> = labels.iter().flat_map(|labels| labels.iter().copied()).filter(|l| *l != Label::Missing).collect();
         if all.is_empty() {
@@ -215,7 +215,7 @@ impl Labels {
         &self,
         label: Label,
         lookup: &Lookup<'_>,
-        at: impl Fn() -> Box<Place>,
+        at: impl Fn() -> Location,
         id: impl Fn() -> String,
     ) -> Result<Option<usize>, Error> {
         let (class, seen) = match label {
@@ -227,7 +227,7 @@ impl Labels {
         class.map(Some).ok_or_else(unknown)
     }
 
-    fn value(&self, label: Label, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
+    fn value(&self, label: Label, at: impl Fn() -> Location) -> Result<f64, Error> {
         match label {
             Label::Number(x) => Ok(x),
             Label::Missing => Ok(f64::NAN),
@@ -274,10 +274,11 @@ impl<'a> Lookup<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::at_line;
 
     fn targets(texts: &[&str], task: Option<Task>) -> Result<Targets, Error> {
         let mut labels = Labels::new("y");
-        let place = |i: usize| Place::line("test", i as u64 + 1);
+        let place = |i: usize| at_line("test", i as u64 + 1);
         let read: Vec<Label> = texts.iter().map(|text| labels.label(text.as_bytes(), || place(0)).unwrap()).collect();
         labels.of_cases(&read, task, |i| i.to_string(), place)
     }
@@ -345,7 +346,7 @@ mod tests {
         let label = |x: i32| Label::Number(f64::from(x));
         let series: Vec<Vec<Label>> = (0..20).map(|_| (0..=40).rev().map(label).collect()).collect();
         let series: Vec<&[Label]> = series.iter().map(Vec::as_slice).collect();
-        let place = |_: usize, _: usize| Place::line("test", 1);
+        let place = |_: usize, _: usize| at_line("test", 1);
         let found = labels.of_steps(&series, None, |i| i.to_string(), place).unwrap();
         assert!(matches!(found, Targets::ValueSteps { .. }), "{found:?}");
     }
@@ -368,7 +369,7 @@ mod tests {
     #[test]
     fn announced_classes_keep_their_order() {
         let mut labels = Labels::announced("y", vec!["2.0".into(), "1.0".into(), "NA".into()]);
-        let place = |_: usize| Place::line("test", 1);
+        let place = |_: usize| at_line("test", 1);
         let read = ["1", "2.0", "NA"].map(|text| labels.label(text.as_bytes(), || place(0)).unwrap());
         let found = labels.of_cases(&read, None, |i| i.to_string(), place).unwrap();
         assert_eq!(found, classes(&["2.0", "1.0", "NA"], &[1, 0, 2]));

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use crate::error::{Place, closest, listed, shown};
+use crate::error::{Location, at_line, closest, listed, shown};
 use crate::{Dataset, Error, Schema};
 
 /// The entry of a vocabulary that stands for every token it does not have.
@@ -94,7 +94,7 @@ impl Words {
     }
 
     /// The number of a token; `step` is its observation, counted from 0.
-    pub(crate) fn token(&self, text: &str, at: impl FnOnce() -> Box<Place>, case: &str, step: usize) -> Result<usize, Error> {
+    pub(crate) fn token(&self, text: &str, at: impl FnOnce() -> Location, case: &str, step: usize) -> Result<usize, Error> {
         self.find(text).ok_or_else(|| Error::UnknownToken {
             at: at(),
             seen: shown(text),
@@ -150,11 +150,11 @@ impl Dataset {
             return Ok(());
         }
         let tokens = Words::tokens(wanted);
-        let at = || Place::line(&self.name, 0);
+        let at = || at_line(&self.name, 0);
         let mut known: HashMap<u64, usize> = HashMap::new();
         let mut numbers = Vec::with_capacity(self.cases.len());
         for case in &self.cases {
-            let mut own = Vec::with_capacity(case.values.len());
+            let mut tokens_of_case = Vec::with_capacity(case.values.len());
             for (step, &x) in case.values.iter().enumerate() {
                 if x.is_nan() {
                     return Err(Error::no_token(at(), step, &case.id, NO_TOKEN));
@@ -168,12 +168,12 @@ impl Dataset {
                         number
                     }
                 };
-                own.push(number as f64);
+                tokens_of_case.push(number as f64);
             }
-            numbers.push(own);
+            numbers.push(tokens_of_case);
         }
-        for (case, own) in self.cases.iter_mut().zip(numbers) {
-            case.values = own;
+        for (case, tokens_of_case) in self.cases.iter_mut().zip(numbers) {
+            case.values = tokens_of_case;
         }
         self.vocabulary = Some(wanted.to_vec());
         Ok(())

@@ -7,7 +7,7 @@
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, long};
-use crate::error::{Place, listed, shown};
+use crate::error::{at_line, listed, shown};
 use crate::text::lines::{Line, Lines, Source, utf8};
 use crate::{Columns, Error};
 
@@ -58,7 +58,7 @@ fn header(lines: &mut Lines<'_>) -> Result<(Option<String>, Vec<Attribute>), Err
         if text.is_empty() || text[0] == b'%' {
             continue;
         }
-        let at = || Place::line(&file, line.number);
+        let at = || at_line(&file, line.number);
         let text = utf8(text, at)?;
         let (key, rest) = text.split_once(|c: char| c.is_whitespace()).unwrap_or((text, ""));
         let rest = rest.trim();
@@ -81,7 +81,7 @@ fn header(lines: &mut Lines<'_>) -> Result<(Option<String>, Vec<Attribute>), Err
         }
     }
     let fix = "put `@data` between the attributes and the series, or copy the file again";
-    Err(Error::header(Place::line(&file, last), "the file ends without a line `@data`", fix))
+    Err(Error::header(at_line(&file, last), "the file ends without a line `@data`", fix))
 }
 
 /// The first word, with or without quotes, and what comes after it.
@@ -112,7 +112,7 @@ fn attribute(text: &str) -> Result<Attribute, String> {
 
 fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result<(Layout, LabelKind), Error> {
     let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-    let wrong = |seen: String, fix: &str| Error::header(Place::line(file, 0), seen, fix);
+    let wrong = |seen: String, fix: &str| Error::header(at_line(file, 0), seen, fix);
     let relational: Vec<usize> = (0..names.len()).filter(|&i| attributes[i].kind == Kind::Relational).collect();
     if relational.len() > 1 {
         return Err(wrong(
@@ -165,13 +165,13 @@ impl Layout {
         }
         if text[0] == b'{' {
             let seen = "the line is in the sparse form `{index value, ...}`";
-            return Err(Error::header(Place::line(file, line.number), seen, "save the file in the dense form"));
+            return Err(Error::header(at_line(file, line.number), seen, "save the file in the dense form"));
         }
         let row = Row { file, line: line.number, fix: NUMBER };
         let parsed = match self.relational {
             Some(series) => {
                 let fix = "put the whole series into one pair of quotes";
-                let fields = fields(text).map_err(|seen| Error::Quotes { at: Place::line(file, line.number), seen, fix })?;
+                let fields = fields(text).map_err(|seen| Error::Quotes { at: at_line(file, line.number), seen, fix })?;
                 self.count(file, line.number, fields.len())?;
                 let label = self.label.map_or(&b""[..], |label| fields[label]).to_vec();
                 row.plain(Dimensions(Some(fields[series])), label)
@@ -190,7 +190,7 @@ impl Layout {
             return Ok(());
         }
         Err(Error::Count {
-            at: Place::line(file, line),
+            at: at_line(file, line),
             seen,
             unit: "fields",
             wanted: self.attributes,

@@ -20,7 +20,7 @@ use std::fmt::{Debug, Display};
 use std::io::{Cursor, Read, Seek};
 
 use super::{Loaded, ReadOptions};
-use crate::error::{Place, listed, shown};
+use crate::error::{Location, at_field, listed, shown};
 use crate::npy::{self, Archive, Array, Data};
 use crate::text::lines::Source;
 use crate::{Columns, Error};
@@ -154,8 +154,8 @@ impl Arrays {
 }
 
 /// The place of an array; in an `.npy` file it is the file, and has no name.
-fn place(file: &str, name: &str) -> Box<Place> {
-    Place::field(file, 0, if name.is_empty() { String::new() } else { format!("array `{name}`") })
+fn place(file: &str, name: &str) -> Location {
+    at_field(file, 0, if name.is_empty() { String::new() } else { format!("array `{name}`") })
 }
 
 fn text(file: &str, name: &str, array: Array) -> Result<Vec<String>, Error> {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::long::{Header, Kind, Table, begin, expand};
+use super::long::{FileKind, Header, Table, begin, expand};
 use super::{Input, Loaded, ReadOptions, columnar};
-use crate::error::{Place, more, shown};
+use crate::error::{at_field, at_line, more, shown};
 use crate::label::{Label, Unlabelled};
 use crate::{Dataset, Error, Targets};
 
@@ -18,7 +18,7 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     }
     let input = columnar::table(Input::of(labels)?, labels, options)?;
     let header = Header::of(&input)?;
-    let (mut table, warnings) = begin(&[(&input, &header)], Kind::Labels, options)?;
+    let (mut table, warnings) = begin(&[(&input, &header)], FileKind::Labels, options)?;
     table.take(&input, &header, None)?;
     loaded.warnings.extend(warnings);
     let mut rows = order(data, &table, &shown_labels)?;
@@ -31,14 +31,14 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
         }
         let place = |i: usize| {
             let field = format!("column `{}`", column.name);
-            Place::field(&shown_labels, table.cases[rows[i]].line, field)
+            at_field(&shown_labels, table.cases[rows[i]].line, field)
         };
         data.targets = column.of_cases(&labels_of(&rows), options.task, |i| data.cases[i].id.clone(), place)?;
     }
     let (names, numbers) = expand(&table)?;
     if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {
         let seen = format!("column `{}` is also one of the data", shown(name));
-        return Err(Error::header(Place::line(&shown_labels, 1), seen, "give it once, or rename it"));
+        return Err(Error::header(at_line(&shown_labels, 1), seen, "give it once, or rename it"));
     }
     // A later file may have them among its own columns.
     if let Some(layout) = &mut loaded.layout {
@@ -62,7 +62,7 @@ fn order(data: &Dataset, table: &Table, labels: &str) -> Result<Vec<usize>, Erro
     }
     if let Some(&extra) = row_of.values().min() {
         let row = &table.cases[extra];
-        return Err(Error::UnknownId { at: Place::line(labels, row.line), id: shown(&row.id), more: more(row_of.len() - 1) });
+        return Err(Error::UnknownId { at: at_line(labels, row.line), id: shown(&row.id), more: more(row_of.len() - 1) });
     }
     Ok(rows.into_iter().flatten().collect())
 }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Loaded, ReadOptions};
 use crate::dataset::numbered;
-use crate::error::{Place, shown};
+use crate::error::{Location, at_field, at_line, shown};
 use crate::label::{Label, Labels, Task, Unlabelled};
 use crate::text::lines::{Line, Lines};
 use crate::text::number;
@@ -49,8 +49,8 @@ pub(super) struct Parsed {
 
 impl Row<'_> {
     /// A place in this line; dimension and value are counted from 0 here, from 1 for people.
-    pub(super) fn at(&self, dimension: usize, value: usize) -> Box<Place> {
-        Place::field(self.file, self.line, format!("dimension {}, value {}", dimension + 1, value + 1))
+    pub(super) fn at(&self, dimension: usize, value: usize) -> Location {
+        at_field(self.file, self.line, format!("dimension {}, value {}", dimension + 1, value + 1))
     }
 
     /// A case of dimensions `1,2,3` without times.
@@ -66,7 +66,7 @@ impl Row<'_> {
                 length = seen;
             } else if seen != length {
                 return Err(Error::Count {
-                    at: Place::field(self.file, self.line, format!("dimension {}", count + 1)),
+                    at: at_field(self.file, self.line, format!("dimension {}", count + 1)),
                     seen,
                     unit: "values",
                     wanted: length,
@@ -167,7 +167,7 @@ impl<'a> Rows<'a> {
 
     fn push(&mut self, row: Parsed) -> Result<(), Error> {
         let wanted = *self.dimensions.get_or_insert(row.dimensions);
-        let at = || Place::line(self.file, row.line);
+        let at = || at_line(self.file, row.line);
         if row.dimensions != wanted {
             return Err(Error::Count {
                 at: at(),
@@ -191,7 +191,7 @@ impl<'a> Rows<'a> {
             return Err(Error::header(at(), seen, "write them all in one way"));
         }
         if self.kind != LabelKind::None {
-            let label = self.labels.label(&row.label, || Place::field(self.file, row.line, "label"))?;
+            let label = self.labels.label(&row.label, || at_field(self.file, row.line, "label"))?;
             self.seen.push(label);
         }
         self.cases.push(Case { id, times: row.times, values: row.values, statics: vec![] });
@@ -218,7 +218,7 @@ impl<'a> Rows<'a> {
             unlabelled.leave_out(&mut self.seen);
             warnings.push(unlabelled.warning);
         }
-        let place = |i: usize| Place::field(self.file, self.lines[i], "label");
+        let place = |i: usize| at_field(self.file, self.lines[i], "label");
         let task = options.task.or((self.kind == LabelKind::Target).then_some(Task::Regression));
         let targets = self.labels.of_cases(&self.seen, task, |i| self.cases[i].id.clone(), place)?;
         let channels = numbered(self.dimensions.unwrap_or(0));

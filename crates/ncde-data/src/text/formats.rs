@@ -37,7 +37,7 @@ impl Formats {
         if self.seen && self.possible == 0 {
             return;
         }
-        let mut own = 0;
+        let mut possible = 0;
         for (_, format) in TimeFormat::ALL {
             let is_possible = match format {
                 TimeFormat::Number => is_number,
@@ -48,15 +48,15 @@ impl Formats {
                 TimeFormat::Compact => is_number && format.time(text, Marks::PLAIN).is_some(),
                 _ => !is_number && format.time(text, Marks::PLAIN).is_some(),
             };
-            own |= if is_possible { bit(format) } else { 0 };
+            possible |= if is_possible { bit(format) } else { 0 };
         }
-        if own & bit(TimeFormat::Iso) != 0 {
+        if possible & bit(TimeFormat::Iso) != 0 {
             if has_offset(text) { self.offsets += 1 } else { self.plain += 1 }
         }
         if !self.seen {
-            (self.seen, self.first) = (true, own);
+            (self.seen, self.first) = (true, possible);
         }
-        self.possible &= own;
+        self.possible &= possible;
     }
 
     /// The one format of all of them; of times in several formats, that of the first.

@@ -5,7 +5,7 @@
 use std::io::{self, BufRead};
 
 use crate::Error;
-use crate::error::Place;
+use crate::error::{Location, at_line};
 
 /// A file that is open.
 pub(crate) struct Source<'a> {
@@ -64,7 +64,7 @@ impl<'a> Lines<'a> {
         let start = lines.source.reader.fill_buf().map(|start| start[..start.len().min(3)].to_vec());
         let start = start.map_err(|error| lines.source.failed(error))?;
         if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-            return Err(Error::NotUtf8 { at: Place::line(lines.file(), 1) });
+            return Err(Error::NotUtf8 { at: at_line(lines.file(), 1) });
         }
         if start == b"\xef\xbb\xbf" {
             lines.source.reader.consume(3);
@@ -115,7 +115,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// The text of a cell or a line.
-pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<&str, Error> {
+pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Location) -> Result<&str, Error> {
     str::from_utf8(text).map_err(|_| Error::NotUtf8 { at: at() })
 }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::date::{Order, compact, of_day, written_date};
 use super::marks::Marks;
 use super::number::{self, Cell};
-use crate::error::{Place, shown};
+use crate::error::{Location, shown};
 use crate::{Clock, Error};
 
 /// How the times of a column are written.
@@ -84,7 +84,7 @@ impl TimeFormat {
     }
 
     /// The time in a cell of a file, in which times may have to say how far they are from UTC.
-    pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
+    pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Location) -> Result<f64, Error> {
         let wrong = |wanted| Error::NotATime { at: at(), seen: shown(cell), wanted, fix: FIX };
         match self.time(cell, marks) {
             None => Err(wrong(self.words()[1])),
@@ -123,7 +123,7 @@ pub(super) fn has_offset(text: &[u8]) -> bool {
 }
 
 /// The time in a cell and its kind; see [`time`].
-pub(crate) fn time_cell(cell: &[u8], clock: Option<Clock>, at: impl Fn() -> Box<Place>) -> Result<(f64, Clock), Error> {
+pub(crate) fn time_cell(cell: &[u8], clock: Option<Clock>, at: impl Fn() -> Location) -> Result<(f64, Clock), Error> {
     time(cell, clock).ok_or_else(|| Error::NotATime {
         at: at(),
         seen: shown(cell),

@@ -10,7 +10,7 @@ use crate::text::time;
 use crate::{Clock, Dataset, Error, Format, Targets};
 
 /// The columns that are not channels or statics.
-const OWN: [&str; 3] = ["id", "time", "label"];
+const RESERVED: [&str; 3] = ["id", "time", "label"];
 
 pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     let names: Vec<&String> = data.channels.iter().chain(&data.statics).collect();
@@ -18,7 +18,8 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     if names.is_empty() {
         return cannot("it has no channels".into(), "write npz");
     }
-    let is_taken = |i: usize| OWN.iter().any(|own| names[i].eq_ignore_ascii_case(own)) || names[..i].contains(&names[i]);
+    let is_taken =
+        |i: usize| RESERVED.iter().any(|reserved| names[i].eq_ignore_ascii_case(reserved)) || names[..i].contains(&names[i]);
     if let Some(i) = (0..names.len()).find(|&i| is_taken(i)) {
         return cannot(format!("the name `{}` is there twice, or taken", shown(names[i])), "rename the column");
     }

@@ -2,7 +2,7 @@
 
 use super::series::Series;
 use super::{Arrays, place, wrong_entry, wrong_shape};
-use crate::error::Place;
+use crate::error::at_field;
 use crate::label::{Label, Labels, Task, Unlabelled};
 use crate::npy::Data;
 use crate::{Error, Targets};
@@ -27,7 +27,7 @@ impl Arrays {
             None => Labels::new(title),
         };
         let mut seen = self.seen(&mut labels, name, &array.data)?;
-        let at = |i: usize| Place::field(&self.file, 0, format!("array `{name}`, entry {i} (counted from 0)"));
+        let at = |i: usize| at_field(&self.file, 0, format!("array `{name}`, entry {i} (counted from 0)"));
         if !is_step {
             let unlabelled = Unlabelled::of(&seen);
             let mut entries: Vec<usize> = (0..seen.len()).collect();

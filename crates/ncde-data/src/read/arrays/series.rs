@@ -136,18 +136,18 @@ fn times(arrays: &Arrays, series: &Series) -> Result<(Clock, Vec<Vec<f64>>), Err
     let mut times = Vec::with_capacity(series.cases);
     for (case, &length) in series.lengths.iter().enumerate() {
         let start = if is_shared { 0 } else { case * series.length };
-        let own = all[start..start + length].to_vec();
-        for (i, &t) in own.iter().enumerate() {
+        let of_case = all[start..start + length].to_vec();
+        for (i, &t) in of_case.iter().enumerate() {
             if !t.is_finite() {
                 let seen = format!("time {i} (counted from 0) of case `{}` is `{t}`", series.ids[case]);
                 return Err(wrong(file, name, seen, "a finite number"));
             }
-            if i > 0 && own[i - 1] >= t {
+            if i > 0 && of_case[i - 1] >= t {
                 let fix = "times must increase: sort them, and give `lengths` if series are padded";
-                return Err(Error::time_order(place(file, name), Some(&series.ids[case]), [own[i - 1], t], clock, fix));
+                return Err(Error::time_order(place(file, name), Some(&series.ids[case]), [of_case[i - 1], t], clock, fix));
             }
         }
-        times.push(own);
+        times.push(of_case);
     }
     Ok((clock, times))
 }

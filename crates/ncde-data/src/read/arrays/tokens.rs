@@ -60,7 +60,7 @@ struct Entries<'a> {
 impl Entries<'_> {
     fn cases<'e, T>(&self, entries: &'e [T]) -> impl Iterator<Item = &'e [T]> {
         let length = self.series.length;
-        self.series.lengths.iter().enumerate().map(move |(case, &own)| &entries[case * length..case * length + own])
+        self.series.lengths.iter().enumerate().map(move |(case, &of_case)| &entries[case * length..case * length + of_case])
     }
 
     /// Integers that count a vocabulary.
@@ -72,7 +72,7 @@ impl Entries<'_> {
                 Err(wrong_entry(&self.arrays.file, &self.arrays.values.0, [case, step], entry, wanted))
             }
         };
-        let of = |(case, own): (usize, &[i64])| own.iter().enumerate().map(|(step, &x)| number(case, step, x)).collect();
+        let of = |(case, of_case): (usize, &[i64])| of_case.iter().enumerate().map(|(step, &x)| number(case, step, x)).collect();
         self.cases(entries).enumerate().map(of).collect()
     }
 
@@ -81,7 +81,7 @@ impl Entries<'_> {
         let distinct: BTreeSet<i64> = self.cases(entries).flatten().copied().collect();
         let distinct: Vec<i64> = distinct.into_iter().collect();
         let number = |x: &i64| distinct.partition_point(|known| known < x) as f64;
-        let numbers = self.cases(entries).map(|own| own.iter().map(number).collect()).collect();
+        let numbers = self.cases(entries).map(|of_case| of_case.iter().map(number).collect()).collect();
         (numbers, distinct.iter().map(i64::to_string).collect())
     }
 
@@ -91,9 +91,9 @@ impl Entries<'_> {
         mut number: impl FnMut(&str, usize, usize) -> Result<usize, Error>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let mut numbers = Vec::with_capacity(self.series.lengths.len());
-        for (case, own) in self.cases(entries).enumerate() {
-            let mut of = Vec::with_capacity(own.len());
-            for (step, text) in own.iter().enumerate() {
+        for (case, of_case) in self.cases(entries).enumerate() {
+            let mut of = Vec::with_capacity(of_case.len());
+            for (step, text) in of_case.iter().enumerate() {
                 if text.is_empty() {
                     let at = place(&self.arrays.file, &self.arrays.values.0);
                     return Err(Error::no_token(at, step, &self.series.ids[case], NO_TOKEN));

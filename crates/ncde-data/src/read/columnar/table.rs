@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::super::{Format, Input, ReadOptions};
 use super::{cell, messages, pages};
 use crate::Error;
-use crate::error::{Place, shown};
+use crate::error::{at_field, shown};
 use crate::schema::Role;
 
 /// How a file of Arrow starts; a stream of it has no such start.
@@ -69,7 +69,7 @@ impl Columns {
             if !is_left_out && !cell::is_known(field.data_type()) {
                 let seen = format!("it holds `{}`", field.data_type());
                 let fix = format!("wanted numbers, texts, booleans or times; leave it out (`--ignore {}`)", shown(name));
-                return Err(Error::header(Place::field(input.file(), 0, format!("column `{}`", shown(name))), seen, fix));
+                return Err(Error::header(at_field(input.file(), 0, format!("column `{}`", shown(name))), seen, fix));
             }
             left_out.push(is_left_out);
         }

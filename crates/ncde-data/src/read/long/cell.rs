@@ -2,7 +2,7 @@
 
 use super::texts::Texts;
 use crate::Error;
-use crate::error::{Place, listed, shown};
+use crate::error::{Location, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::lines::utf8;
 use crate::text::marks::Marks;
@@ -44,7 +44,7 @@ impl Value {
     }
 
     /// The number of a cell, or of its text; `is_only` of the only column with values.
-    pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
+    pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Location) -> Result<f64, Error> {
         // In a column of tokens only a blank cell is missing.
         let is_missing =
             if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::cell(cell) == Cell::Missing };
@@ -81,7 +81,7 @@ impl Value {
 }
 
 /// The number of a word by its `key`; `text` is how it is written, and `to` what training with unknown words would do.
-fn find(words: &Words, key: &str, text: &str, at: impl FnOnce() -> Box<Place>, to: &str) -> Result<f64, Error> {
+fn find(words: &Words, key: &str, text: &str, at: impl FnOnce() -> Location, to: &str) -> Result<f64, Error> {
     words.find(key).map(|number| number as f64).ok_or_else(|| Error::UnknownCategory {
         at: at(),
         seen: shown(text),
@@ -102,7 +102,7 @@ fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
 
 impl Column {
     /// The time in a cell of this column.
-    pub(in super::super) fn time(&self, cell: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
+    pub(in super::super) fn time(&self, cell: &[u8], at: impl FnOnce() -> Location) -> Result<f64, Error> {
         match self.cells {
             Cells::Time { format, marks, offset } => format.cell(cell, marks, offset, at),
             _ => TimeFormat::Number.cell(cell, Marks::PLAIN, false, at),

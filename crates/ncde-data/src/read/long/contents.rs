@@ -16,8 +16,8 @@ impl Guess<'_> {
     }
 
     fn marks(&self, column: usize, file: Evidence) -> Result<Marks, Error> {
-        let own = self.seen.facts[column].marks;
-        own.marks(file, self.seen.options.columns.decimal).ok_or_else(|| {
+        let marks = self.seen.facts[column].marks;
+        marks.marks(file, self.seen.options.columns.decimal).ok_or_else(|| {
             let name = self.name(column);
             let seen = format!("column `{name}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told");
             self.question(seen, "say which mark stands before fractions: `--decimal ,` or `--decimal .`")
@@ -37,15 +37,15 @@ impl Guess<'_> {
             Role::Label => self.numbers(column, file),
             Role::Static | Role::Channel if facts.is_numeric() => self.numbers(column, file),
             Role::Static | Role::Channel => {
-                let (name, said) = (self.name(column), self.said.is_said(column));
+                let (name, is_set) = (self.name(column), self.overrides.is_set(column));
                 let example = shown(facts.example.as_deref().unwrap_or("").as_bytes());
-                if facts.near_numbers * 2 > facts.texts && !said && facts.near_numbers > COUNTED_ROWS {
+                if facts.near_numbers * 2 > facts.texts && !is_set && facts.near_numbers > COUNTED_ROWS {
                     return Err(self.question(
                         format!("column `{name}` holds texts such as `{example}`, which look like numbers"),
                         format!("write numbers alone, or say `--ignore {name}`, or `--channels` with it if they are categories"),
                     ));
                 }
-                if facts.numbers > 0 && !said {
+                if facts.numbers > 0 && !is_set {
                     self.warn(
                         format!("column `{name}` holds both texts such as `{example}` and numbers, and is taken for categories"),
                         format!("write numbers alone, or say `--ignore {name}`"),

@@ -195,9 +195,9 @@ impl Table {
 
     /// Which columns are static: as is said, else those that look it.
     fn statics(&self, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Result<Vec<bool>, Error> {
-        let is_said = options.columns.statics.is_some() || options.columns.channels.is_some() || options.layout.is_some();
+        let is_set = options.columns.statics.is_some() || options.columns.channels.is_some() || options.layout.is_some();
         let is_static: Vec<bool> = self.values.iter().map(|value| value.role == Role::Static).collect();
-        if !is_said {
+        if !is_set {
             let found = self.found();
             let names: Vec<String> = (0..found.len()).filter(|&i| found[i]).map(|i| shown(&self.values[i].name)).collect();
             if !names.is_empty() {
@@ -231,13 +231,13 @@ impl Table {
         warnings: &mut Vec<Warning>,
     ) -> Vec<bool> {
         let width = self.values.len();
-        let is_said = |name: &String| options.columns.channels.as_ref().is_some_and(|names| names.contains(name));
+        let is_set = |name: &String| options.columns.channels.as_ref().is_some_and(|names| names.contains(name));
         let drop = |(i, value): (usize, &Value)| {
             let Kind::Texts(texts) = &value.kind else { return false };
             let count: usize = self.cases.iter().map(|case| present(case, i, width).count()).sum();
             let is_dropped = !is_static[i]
                 && tokens != Some(i)
-                && !is_said(&value.name)
+                && !is_set(&value.name)
                 && texts.count() > MAX_CATEGORY_TEXTS
                 && 2 * texts.count() > count;
             if is_dropped {

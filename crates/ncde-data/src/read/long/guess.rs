@@ -6,18 +6,18 @@
 use std::path::Path;
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said};
 use super::facts::Facts;
 use super::names;
+use super::overrides::{Override, Overrides};
 use crate::Error;
-use crate::error::{Place, listed, shown};
+use crate::error::{at_line, listed, shown};
 use crate::schema::{Column, Role, Warning};
 use crate::text::formats::Found;
 use crate::text::marks::Evidence;
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Kind<'a> {
+pub(in super::super) enum FileKind<'a> {
     Series,
     /// One case of a folder: its name is its id.
     OfFolder,
@@ -27,7 +27,7 @@ pub(in super::super) enum Kind<'a> {
     SeriesOnly(&'a Path),
 }
 
-impl<'a> Kind<'a> {
+impl<'a> FileKind<'a> {
     pub(in super::super) fn of_series(options: &'a ReadOptions) -> Self {
         options.labels.as_deref().map_or(Self::Series, Self::SeriesOnly)
     }
@@ -50,7 +50,7 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) names: &'a [String],
     pub(in super::super) facts: &'a [Facts],
     pub(in super::super) rows: u64,
-    pub(in super::super) kind: Kind<'a>,
+    pub(in super::super) kind: FileKind<'a>,
     pub(in super::super) options: &'a ReadOptions,
 }
 
@@ -59,9 +59,9 @@ type Rises<'a> = &'a dyn Fn(&[usize], Option<usize>) -> Result<Vec<bool>, Error>
 
 /// The columns of a table, texts and statics not told apart yet.
 pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
-    let is_labels = matches!(seen.kind, Kind::Labels);
-    let said = Said::of(seen.file, seen.names, seen.options, seen.kind, false)?;
-    let mut guess = Guess { seen, said, warnings: vec![], is_all_labels: is_labels };
+    let is_labels = matches!(seen.kind, FileKind::Labels);
+    let overrides = Overrides::of(seen.file, seen.names, seen.options, seen.kind, false)?;
+    let mut guess = Guess { seen, overrides, warnings: vec![], is_all_labels: is_labels };
     guess.check_shape()?;
     let label = guess.label()?;
     let id = guess.id(label, rises)?;
@@ -87,7 +87,7 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
 
 pub(super) struct Guess<'a> {
     pub(super) seen: &'a Seen<'a>,
-    pub(super) said: Said,
+    pub(super) overrides: Overrides,
     warnings: Vec<Warning>,
     is_all_labels: bool,
 }
@@ -107,7 +107,7 @@ impl Guess<'_> {
 
     /// Columns of which nothing is said and that are as asked.
     fn free(&self, is: impl Fn(usize) -> bool) -> Vec<usize> {
-        (0..self.seen.names.len()).filter(|&i| !self.said.is_said(i) && is(i)).collect()
+        (0..self.seen.names.len()).filter(|&i| !self.overrides.is_set(i) && is(i)).collect()
     }
 
     fn only(&self, found: &[usize], role: Role) -> Result<Option<usize>, Error> {
@@ -125,7 +125,7 @@ impl Guess<'_> {
 
     /// A table that is not a row an observation.
     fn check_shape(&self) -> Result<(), Error> {
-        if self.said.all_channels {
+        if self.overrides.all_channels {
             return Ok(());
         }
         let is = |i: usize, known: &[&str]| known.iter().any(|name| self.seen.names[i].eq_ignore_ascii_case(name));
@@ -134,10 +134,8 @@ impl Guess<'_> {
         if let ([variable], [value], false) = (&variable[..], &value[..], self.is_all_labels) {
             let (variable, value) = (self.name(*variable), self.name(*value));
             let fix = "write a column for each channel (pandas: `pivot`), or say that it is not so";
-            return Err(self.question(
-                format!("`{variable}` seems to name what `{value}` holds, a row for each"),
-                format!("{fix}: `--channels {variable},{value}`"),
-            ));
+            let seen = format!("`{variable}` seems to name what `{value}` holds, a row for each");
+            return Err(self.question(seen, format!("{fix}: `--channels {variable},{value}`")));
         }
         Ok(())
     }
@@ -145,10 +143,10 @@ impl Guess<'_> {
     /// Series on one line each, read as observations, would be nonsense.
     fn check_wide(&self, id: Option<usize>, time: Option<usize>) -> Result<(), Error> {
         let is_unique = id.is_none_or(|id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
-        let is_single = matches!(self.seen.kind, Kind::OfFolder | Kind::Labels);
+        let is_single = matches!(self.seen.kind, FileKind::OfFolder | FileKind::Labels);
         if time.is_some()
-            || self.said.time == Asked::Nothing
-            || self.said.all_channels
+            || self.overrides.time == Override::None
+            || self.overrides.all_channels
             || !is_unique
             || is_single
             || self.seen.rows < 2
@@ -174,16 +172,20 @@ impl Guess<'_> {
 
     fn label(&mut self) -> Result<Option<usize>, Error> {
         let known = self.free(|i| names::is_label(&self.seen.names[i]));
-        match (self.said.label, self.seen.kind) {
-            (Asked::Column(i), _) => Ok(Some(i)),
-            (_, Kind::SeriesOnly(labels)) if !known.is_empty() => {
+        match (self.overrides.label, self.seen.kind) {
+            (Override::Column(i), _) => Ok(Some(i)),
+            (_, FileKind::SeriesOnly(labels)) if !known.is_empty() => {
                 Err(Error::LabelsTwice { file: self.seen.file.into(), labels: labels.display().to_string() })
             }
-            (Asked::Nothing, _) => Ok(None),
-            (Asked::No, Kind::Labels) if known.is_empty() => {
+            (Override::None, _) => Ok(None),
+            (Override::Unset, FileKind::Labels) if known.is_empty() => {
                 // The id comes first, unless another column is called that.
-                let id =
-                    self.said.id.column().or_else(|| self.seen.names.iter().position(|name| names::is_id(name))).unwrap_or(0);
+                let id = self
+                    .overrides
+                    .id
+                    .column()
+                    .or_else(|| self.seen.names.iter().position(|name| names::is_id(name)))
+                    .unwrap_or(0);
                 match self.seen.names.len() {
                     2 => Ok(Some(1 - id)),
                     _ => {
@@ -192,19 +194,21 @@ impl Guess<'_> {
                     }
                 }
             }
-            (Asked::No, _) => self.only(&known, Role::Label),
+            (Override::Unset, _) => self.only(&known, Role::Label),
         }
     }
 
     fn id(&mut self, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
         let known = self.free(|i| Some(i) != label && names::is_id(&self.seen.names[i]));
-        match (self.said.id, self.seen.kind) {
-            (Asked::Column(i), Kind::OfFolder) => return Err(self.id_in_folder(i)),
-            (Asked::Column(i), _) => return Ok(Some(i)),
-            (_, Kind::OfFolder) => return known.first().map_or(Ok(None), |&i| Err(self.id_in_folder(i))),
-            (Asked::Nothing, _) => return Ok(None),
-            (Asked::No, Kind::Labels) => return Ok(self.only(&known, Role::Id)?.or((label != Some(0)).then_some(0)).or(Some(1))),
-            (Asked::No, _) => {}
+        match (self.overrides.id, self.seen.kind) {
+            (Override::Column(i), FileKind::OfFolder) => return Err(self.id_in_folder(i)),
+            (Override::Column(i), _) => return Ok(Some(i)),
+            (_, FileKind::OfFolder) => return known.first().map_or(Ok(None), |&i| Err(self.id_in_folder(i))),
+            (Override::None, _) => return Ok(None),
+            (Override::Unset, FileKind::Labels) => {
+                return Ok(self.only(&known, Role::Id)?.or((label != Some(0)).then_some(0)).or(Some(1)));
+            }
+            (Override::Unset, _) => {}
         }
         let repeats = |i: usize| self.seen.facts[i].different().is_some_and(|count| (count as u64) < self.seen.rows);
         let facts = self.seen.facts;
@@ -234,7 +238,7 @@ impl Guess<'_> {
                 }
             }
             let name = self.name(id);
-            self.said.roles[id] = Some(Role::Ignored);
+            self.overrides.roles[id] = Some(Role::Ignored);
             let seen = format!("column `{name}` counts the rows, and is ignored");
             self.warn(seen, format!("if it names series, say `--id {name}`"));
         }
@@ -249,17 +253,17 @@ impl Guess<'_> {
 
     fn id_in_folder(&self, column: usize) -> Error {
         Error::header(
-            Place::line(self.seen.file, 1),
+            at_line(self.seen.file, 1),
             format!("there is a column `{}`, but in a folder the name of a file is the id of its case", self.name(column)),
             "remove the column or leave it out (`--ignore`), or join all files into one csv",
         )
     }
 
     fn time(&mut self, id: Option<usize>, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
-        match self.said.time {
-            Asked::Column(i) => return Ok(Some(i)),
-            Asked::Nothing => return Ok(None),
-            Asked::No => {}
+        match self.overrides.time {
+            Override::Column(i) => return Ok(Some(i)),
+            Override::None => return Ok(None),
+            Override::Unset => {}
         }
         let is_free = |i: usize| Some(i) != id && Some(i) != label;
         let known = self.free(|i| is_free(i) && names::is_time(&self.seen.names[i]));
@@ -293,7 +297,7 @@ impl Guess<'_> {
 
     /// What a column is for that is not id, time or label.
     fn value(&mut self, column: usize, id: Option<usize>) -> Result<Role, Error> {
-        if let Some(role) = self.said.roles[column] {
+        if let Some(role) = self.overrides.roles[column] {
             return Ok(role);
         }
         if self.is_all_labels {
@@ -301,13 +305,13 @@ impl Guess<'_> {
         }
         let (name, facts) = (self.name(column), &self.seen.facts[column]);
         if self.seen.names[column].is_empty() {
-            if facts.cells() == 0 || facts.counts_rows() || self.said.all_channels {
+            if facts.cells() == 0 || facts.counts_rows() || self.overrides.all_channels {
                 return Ok(Role::Ignored);
             }
             let fix = "name it, or remove it (pandas: `to_csv(..., index=False)`)";
-            return Err(Error::header(Place::line(self.seen.file, 1), format!("column {} has no name", column + 1), fix));
+            return Err(Error::header(at_line(self.seen.file, 1), format!("column {} has no name", column + 1), fix));
         }
-        if self.said.all_channels {
+        if self.overrides.all_channels {
             return Ok(Role::Ignored);
         }
         let (seen, otherwise) = if let Some(what) = self.called(column) {
@@ -335,11 +339,11 @@ impl Guess<'_> {
     /// What a column is called after where another column, or none, was said to be that: labels and times leak.
     fn called(&self, column: usize) -> Option<&'static str> {
         let name = &self.seen.names[column];
-        let is_folder = matches!(self.seen.kind, Kind::OfFolder);
+        let is_folder = matches!(self.seen.kind, FileKind::OfFolder);
         [
-            (Role::Label, self.said.label != Asked::No && names::is_label(name)),
-            (Role::Time, self.said.time != Asked::No && names::is_time(name)),
-            (Role::Id, self.said.id != Asked::No && !is_folder && names::is_id(name)),
+            (Role::Label, self.overrides.label != Override::Unset && names::is_label(name)),
+            (Role::Time, self.overrides.time != Override::Unset && names::is_time(name)),
+            (Role::Id, self.overrides.id != Override::Unset && !is_folder && names::is_id(name)),
         ]
         .into_iter()
         .find(|(_, is_called)| *is_called)
@@ -349,7 +353,7 @@ impl Guess<'_> {
     /// If nothing is left but columns that count rows, they are quantities after all.
     fn keep_counters(&mut self, columns: &mut [Column], file_marks: Evidence) -> Result<(), Error> {
         for i in 0..columns.len() {
-            let is_counter = columns[i].role == Role::Ignored && !self.said.is_said(i) && !columns[i].name.is_empty();
+            let is_counter = columns[i].role == Role::Ignored && !self.overrides.is_set(i) && !columns[i].name.is_empty();
             if is_counter && self.seen.facts[i].counts_rows() {
                 columns[i].role = Role::Channel;
                 columns[i].cells = self.cells(i, Role::Channel, file_marks)?;

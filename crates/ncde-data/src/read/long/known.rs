@@ -1,11 +1,11 @@
 //! The columns of a table for a model that is there: as its [`Layout`] says, but for what the caller says.
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said};
-use super::guess::Kind;
+use super::guess::FileKind;
 use super::names;
+use super::overrides::{Override, Overrides};
 use crate::Error;
-use crate::error::{Place, listed, shown};
+use crate::error::{at_line, listed, shown};
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::marks::Marks;
 
@@ -13,63 +13,64 @@ use crate::text::marks::Marks;
 pub(in super::super) fn columns(
     file: &str,
     names: &[String],
-    kind: Kind<'_>,
+    kind: FileKind<'_>,
     layout: &Layout,
     options: &ReadOptions,
 ) -> Result<(Vec<Column>, Vec<Warning>), Error> {
-    let is_series_only = matches!(kind, Kind::SeriesOnly(_));
-    let said = Said::of(file, names, options, kind, true)?;
-    let replaced: Vec<Role> = [(Role::Id, said.id), (Role::Time, said.time), (Role::Label, said.label)]
+    let is_series_only = matches!(kind, FileKind::SeriesOnly(_));
+    let overrides = Overrides::of(file, names, options, kind, true)?;
+    let replaced: Vec<Role> = [(Role::Id, overrides.id), (Role::Time, overrides.time), (Role::Label, overrides.label)]
         .into_iter()
-        .filter(|(_, asked)| *asked != Asked::No)
+        .filter(|(_, requested)| *requested != Override::Unset)
         .map(|(role, _)| role)
         .collect();
     let mut warnings = Vec::new();
     let mut strangers = Vec::new();
     let mut columns = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
-        let own = find(layout, name, names);
-        let role = said.roles[i].or_else(|| own.map(|own| own.role).filter(|role| !replaced.contains(role)));
+        let trained = find(layout, name, names);
+        let role = overrides.roles[i].or_else(|| trained.map(|trained| trained.role).filter(|role| !replaced.contains(role)));
         let role = match role {
             Some(role) => role,
             None => {
-                if own.is_none() && !name.is_empty() {
+                if trained.is_none() && !name.is_empty() {
                     strangers.push(name);
                 }
                 Role::Ignored
             }
         };
-        let role = if role == Role::Label && (is_series_only || said.label == Asked::Nothing) { Role::Ignored } else { role };
-        let mut cells = match (role, own) {
-            (_, Some(own)) if own.role == role || own.role.is_value() && role.is_value() => own.cells.clone(),
+        let role =
+            if role == Role::Label && (is_series_only || overrides.label == Override::None) { Role::Ignored } else { role };
+        let mut cells = match (role, trained) {
+            (_, Some(trained)) if trained.role == role || trained.role.is_value() && role.is_value() => trained.cells.clone(),
             // Another column, but of the kind that the model's own is.
             (Role::Time | Role::Label, _) => {
-                let known = layout.with(role).next().map(|own| own.cells.clone());
+                let known = layout.with(role).next().map(|trained| trained.cells.clone());
                 known.unwrap_or(if role == Role::Time { Cells::PLAIN_TIME } else { Cells::Text })
             }
             (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
             (Role::Static | Role::Channel, _) => {
                 return Err(Error::header(
-                    Place::line(file, 0),
+                    at_line(file, 0),
                     format!("column `{}` is named as one of {}, but the model was not trained on it", shown(name), role.plural()),
                     "leave it out",
                 ));
             }
         };
         override_cells(&mut cells, options);
-        let name = own.filter(|own| own.role == role).map_or(name, |own| &own.name);
+        let name = trained.filter(|trained| trained.role == role).map_or(name, |trained| &trained.name);
         columns.push(Column { name: name.clone(), role, cells });
     }
     check_once(file, &columns)?;
-    check_time(file, names, layout, &said, &columns)?;
-    if layout.with(Role::Id).next().is_none() && said.id == Asked::No && !matches!(kind, Kind::OfFolder) {
+    check_time(file, names, layout, &overrides, &columns)?;
+    if layout.with(Role::Id).next().is_none() && overrides.id == Override::Unset && !matches!(kind, FileKind::OfFolder) {
         new_ids(file, &strangers, &mut columns)?;
         strangers.retain(|name| !names::is_id(name));
     }
     if layout.with(Role::Id).next().is_some()
-        && said.id == Asked::No
+        && overrides.id == Override::Unset
         && !columns.iter().any(|column| column.role == Role::Id)
-        && !matches!(kind, Kind::OfFolder)
+        && !matches!(kind, FileKind::OfFolder)
     {
         one_series(file, names, layout, &columns, &mut warnings)?;
     }
@@ -96,9 +97,9 @@ pub(super) fn override_cells(cells: &mut Cells, options: &ReadOptions) {
         Cells::Number { marks, .. } => set_decimal(marks, options),
         Cells::Time { format, marks, offset } => {
             set_decimal(marks, options);
-            if let Some(asked) = options.columns.time_format {
-                *offset &= *format == asked;
-                *format = asked;
+            if let Some(requested) = options.columns.time_format {
+                *offset &= *format == requested;
+                *format = requested;
             }
         }
         Cells::Text | Cells::Category { .. } => {}
@@ -115,9 +116,9 @@ fn set_decimal(marks: &mut Marks, options: &ReadOptions) {
 /// Of ids, times, labels and tokens there is one column each.
 fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
     for role in [Role::Id, Role::Time, Role::Label, Role::Token] {
-        let own: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
-        if own.len() > 1 {
-            let seen = format!("columns {} hold {}, of which there can be one column", listed(&own), role.plural());
+        let names: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
+        if names.len() > 1 {
+            let seen = format!("columns {} hold {}, of which there can be one column", listed(&names), role.plural());
             return Err(Error::question(file, seen, "rename the others, or leave them out (`--ignore`)"));
         }
     }
@@ -140,9 +141,9 @@ fn new_ids(file: &str, strangers: &[&String], columns: &mut [Column]) -> Result<
 }
 
 /// Times that the model was trained with must be there: to count rows instead would be another model.
-fn check_time(file: &str, names: &[String], layout: &Layout, said: &Said, columns: &[Column]) -> Result<(), Error> {
+fn check_time(file: &str, names: &[String], layout: &Layout, overrides: &Overrides, columns: &[Column]) -> Result<(), Error> {
     let Some(time) = layout.with(Role::Time).next() else { return Ok(()) };
-    if said.time == Asked::Nothing || columns.iter().any(|column| column.role == Role::Time) {
+    if overrides.time == Override::None || columns.iter().any(|column| column.role == Role::Time) {
         return Ok(());
     }
     let wanted = format!(

@@ -3,7 +3,7 @@
 use super::super::ReadOptions;
 use super::finish::twins;
 use super::table::{Raw, Table};
-use crate::error::{Place, shown};
+use crate::error::{at_field, shown};
 use crate::label::{Label, Labels, Unlabelled};
 use crate::schema::Warning;
 use crate::{Error, Targets};
@@ -17,7 +17,7 @@ impl Table {
         let id = |i: usize| self.cases[i].id.clone();
         let place = |i: usize| {
             let case = &self.cases[i];
-            Place::field(&self.files[case.file], case.line, format!("column `{}`", labels.name))
+            at_field(&self.files[case.file], case.line, format!("column `{}`", labels.name))
         };
         let targets = match self.whole_case_labels() {
             Some(whole) => labels.of_cases(&whole, options.task, id, place)?,
@@ -72,7 +72,7 @@ impl Table {
         let place = |i: usize, t: usize| {
             let case = &self.cases[i];
             let field = format!("column `{}`, observation {} of case `{}`", labels.name, t + 1, case.id);
-            Place::field(&self.files[case.file], 0, field)
+            at_field(&self.files[case.file], 0, field)
         };
         labels.of_steps(&all, options.task, |i| self.cases[i].id.clone(), place)
     }

@@ -2,10 +2,10 @@
 
 use super::super::ReadOptions;
 use super::cell::Value;
-use super::guess::Kind;
+use super::guess::FileKind;
 use super::header::Header;
 use super::{by_names, known, table};
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{Location, at_field, at_line, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
@@ -111,12 +111,12 @@ impl LineReader {
         let header = Header::from_line("", 0, text, separator)?;
         let unknown = unknown(&self.schema, &self.options);
         let (columns, warnings) = match &self.schema.table {
-            Some(layout) => known::columns("the header", &header.names, Kind::Series, layout, &self.options)?,
+            Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, &self.options)?,
             None => {
                 let columns = by_names(&header.names, &self.schema);
                 let layout =
                     crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
-                let (columns, _) = known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?;
+                let (columns, _) = known::columns("the header", &header.names, FileKind::Series, &layout, &self.options)?;
                 let read = crate::Layout { columns: columns.clone(), ..layout };
                 let seen = "the model was trained on a file that has no columns, so these are taken by their names";
                 let fix = "if that is wrong, say what they are (`--id`, `--time`)";
@@ -129,8 +129,8 @@ impl LineReader {
             [("channel", Role::Channel, &self.schema.channels), ("static covariate", Role::Static, &self.schema.statics)]
         {
             let mut is_there = vec![false; wanted.len()];
-            let own = targets.iter().flatten().filter(|target| target.is_of(role));
-            own.flat_map(|target| &target.places).flatten().for_each(|&place| is_there[place] = true);
+            let of_role = targets.iter().flatten().filter(|target| target.is_of(role));
+            of_role.flat_map(|target| &target.places).flatten().for_each(|&place| is_there[place] = true);
             if let Some(i) = is_there.iter().position(|is_there| !is_there) {
                 return Err(Error::Missing {
                     name: "the header".into(),
@@ -151,7 +151,7 @@ impl LineReader {
     /// If a cell is not what its column holds, or there is no header yet.
     pub fn row(&mut self, text: &[u8]) -> Result<Line, Error> {
         let Some(table) = &mut self.table else {
-            return Err(Error::header(Place::line("", 0), "there is no header", "give it first"));
+            return Err(Error::header(at_line("", 0), "there is no header", "give it first"));
         };
         let header = &table.header;
         let cells = header.cells("", 0, text)?;
@@ -183,7 +183,7 @@ impl LineReader {
     /// # Errors
     /// If it is no such time.
     pub fn time(&self, given: &Given) -> Result<f64, Error> {
-        let at = || Place::field("", 0, "`time`");
+        let at = || at_field("", 0, "`time`");
         match (given, &self.time.cells) {
             (Given::Number(t), Cells::Time { format: TimeFormat::UnixMs, .. }) => Ok(t / 1000.0),
             (Given::Number(t), _) => Ok(*t),
@@ -201,17 +201,18 @@ impl LineReader {
         let (names, role) = if statics { (&self.schema.statics, Role::Static) } else { (&self.schema.channels, Role::Channel) };
         let mut numbers = vec![f64::NAN; names.len()];
         for (name, value) in given {
-            let at = || Place::field("", 0, format!("`{}`", shown(name)));
+            let at = || at_field("", 0, format!("`{}`", shown(name)));
             if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
                 target.give(value, at, &mut numbers)?;
-            } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|own| own == name), value) {
+            } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|known| known == name), value)
+            {
                 numbers[place] = if let Given::Number(x) = value { *x } else { f64::NAN };
             } else {
                 let what = if statics { "static covariate" } else { "channel" };
-                let own = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
-                let own: Vec<String> = own.collect();
+                let known = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
+                let known: Vec<String> = known.collect();
                 let seen = format!("this is no {what} of the model");
-                return Err(Error::header(at(), seen, format!("it has {}{}", listed(&own), hint(name, &own))));
+                return Err(Error::header(at(), seen, format!("it has {}{}", listed(&known), hint(name, &known))));
             }
         }
         Ok(numbers)
@@ -236,13 +237,13 @@ impl LineReader {
             let what = if statics { "static covariates" } else { "channels" };
             let seen = if given.len() == 1 { "1 value".into() } else { format!("{} values", given.len()) };
             let seen = format!("{seen}, but the model has {count} {what}");
-            return Err(Error::header(Place::line("", 0), seen, "give one for each, or values by name"));
+            return Err(Error::header(at_line("", 0), seen, "give one for each, or values by name"));
         }
         let mut numbers = vec![f64::NAN; count];
-        let own = self.named.iter_mut().filter(|target| target.is_of(role));
-        for (target, value) in own.zip(given) {
+        let of_role = self.named.iter_mut().filter(|target| target.is_of(role));
+        for (target, value) in of_role.zip(given) {
             let name = shown(&target.value.name);
-            target.give(value, || Place::field("", 0, format!("`{name}`")), &mut numbers)?;
+            target.give(value, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)
     }
@@ -289,7 +290,7 @@ impl Target {
     }
 
     /// Takes a value that is not a cell.
-    fn give(&mut self, given: &Given, at: impl Fn() -> Box<Place>, numbers: &mut [f64]) -> Result<(), Error> {
+    fn give(&mut self, given: &Given, at: impl Fn() -> Location, numbers: &mut [f64]) -> Result<(), Error> {
         let text = match given {
             Given::Missing => String::new(),
             Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(..)) => {

@@ -8,13 +8,12 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `header` | separator, names, and the rows below them |
-//! | `facts`, `names`, `ask`, `guess`, `contents` | what a column is for: all its cells, its name, what the caller says, and the decision; what it holds |
+//! | `facts`, `names`, `overrides`, `guess`, `contents` | what a column is for: all its cells, its name, what the caller says, and the decision; what it holds |
 //! | `known` | the same for a model that is there: its layout decides |
 //! | `cell`, `texts`, `tokens` | one cell; texts that are not known yet; those that are tokens |
 //! | `table`, `order`, `labels`, `finish` | rows by case; in order of time; what is to be predicted; the dataset |
 //! | `line` | one row at a time, of a stream |
 
-mod ask;
 mod cell;
 mod contents;
 mod facts;
@@ -26,12 +25,13 @@ mod labels;
 mod line;
 mod names;
 mod order;
+mod overrides;
 mod table;
 mod texts;
 mod tokens;
 
 pub(super) use finish::expand;
-pub(super) use guess::Kind;
+pub(super) use guess::FileKind;
 pub(super) use header::Header;
 pub use line::{Given, Line, LineReader};
 pub(super) use names::is_label;
@@ -49,7 +49,7 @@ use table::Policy;
 
 pub(super) fn read(input: &Input<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let header = Header::of(input)?;
-    let (mut table, warnings) = begin(&[(input, &header)], Kind::of_series(options), options)?;
+    let (mut table, warnings) = begin(&[(input, &header)], FileKind::of_series(options), options)?;
     table.take(input, &header, None)?;
     table.finish(name, options, char::from(header.separator), warnings)
 }
@@ -57,10 +57,10 @@ pub(super) fn read(input: &Input<'_>, name: &str, options: &ReadOptions) -> Resu
 /// The table that the rows of these files go to, every column decided.
 pub(super) fn begin(
     files: &[(&Input<'_>, &Header)],
-    kind: Kind<'_>,
+    kind: FileKind<'_>,
     options: &ReadOptions,
 ) -> Result<(Table, Vec<Warning>), Error> {
-    let is_labels = matches!(kind, Kind::Labels);
+    let is_labels = matches!(kind, FileKind::Labels);
     let layout = options.layout.as_ref().filter(|_| !is_labels);
     let Some((first, header)) = files.first() else {
         return Ok((Table::new(vec![], is_labels, Policy::of(options)), vec![]));

@@ -11,7 +11,7 @@ use super::cell::{Kind, Value};
 use super::header::Header;
 use crate::Error;
 use crate::dataset::Clock;
-use crate::error::{Place, listed, shown};
+use crate::error::{Location, at_line, listed, shown};
 use crate::label::{Label, Labels};
 use crate::schema::{Cells, Column, Duplicates, Role};
 use crate::text::lines::utf8;
@@ -108,7 +108,7 @@ impl Table {
         let roles: Option<Vec<_>> = header.names.iter().map(|name| place(name).map(|i| of_first[i])).collect();
         roles.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| {
             Error::header(
-                Place::line(self.file(), 1),
+                at_line(self.file(), 1),
                 format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
                 "give all files of a folder the same columns",
             )
@@ -160,7 +160,7 @@ impl Table {
             if self.is_one_row {
                 let before = format!("line {}", self.cases[found].line);
                 let id = shown(id);
-                return Err(Error::RepeatedId { at: Place::line(self.file(), line), id, before });
+                return Err(Error::RepeatedId { at: at_line(self.file(), line), id, before });
             }
             self.current = found;
             return Ok(());
@@ -172,7 +172,7 @@ impl Table {
         Ok(())
     }
 
-    fn time(&mut self, cell: &[u8], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
+    fn time(&mut self, cell: &[u8], at: impl Fn() -> Location) -> Result<(), Error> {
         let column = self.columns.iter().find(|column| column.role == Role::Time);
         let Some(t) = column.map(|column| column.time(cell, &at)).transpose()? else { return Ok(()) };
         let case = &self.cases[self.current];
@@ -188,7 +188,7 @@ impl Table {
 }
 
 /// The id of a series in a cell.
-pub(super) fn id(cell: &[u8], at: impl Fn() -> Box<Place>) -> Result<&str, Error> {
+pub(super) fn id(cell: &[u8], at: impl Fn() -> Location) -> Result<&str, Error> {
     match utf8(cell, &at)?.trim() {
         "" => Err(Error::header(at(), "the id is blank", "give every row the id of its case")),
         id => Ok(id),

@@ -3,7 +3,7 @@
 use super::cell::Kind;
 use super::table::Table;
 use crate::Error;
-use crate::error::{Place, listed, shown};
+use crate::error::{at_field, at_line, listed, shown};
 use crate::text::marks::Marks;
 use crate::vocabulary::NO_TOKEN;
 
@@ -11,21 +11,21 @@ impl Table {
     /// The column that holds tokens: the only channel, if that is asked for or it holds text.
     pub(super) fn token_column(&self, is_static: &[bool]) -> Result<Option<usize>, Error> {
         let channels: Vec<usize> = (0..is_static.len()).filter(|&i| !is_static[i]).collect();
-        let Some(asked) = self.tokens() else {
+        let Some(tokens) = self.tokens() else {
             let is_text = |i: usize| matches!(self.values[i].kind, Kind::Texts(_));
             return Ok(if let [only] = channels[..] { Some(only).filter(|&i| is_text(i)) } else { None });
         };
         let name = |i: usize| self.values[i].name.as_str();
-        let others: Vec<&str> = channels.into_iter().filter(|&i| i != asked).map(name).collect();
+        let others: Vec<&str> = channels.into_iter().filter(|&i| i != tokens).map(name).collect();
         if !others.is_empty() {
-            let tokens = shown(name(asked));
+            let tokens = shown(name(tokens));
             return Err(Error::header(
-                Place::line(self.file(), 0),
+                at_line(self.file(), 0),
                 format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others)),
                 "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)",
             ));
         }
-        Ok(Some(asked))
+        Ok(Some(tokens))
     }
 
     /// Makes the texts of a column numbers of tokens, and gives the vocabulary.
@@ -40,7 +40,7 @@ impl Table {
         for case in &mut self.cases {
             for (i, x) in case.values.iter_mut().skip(column).step_by(width).enumerate() {
                 if x.is_nan() {
-                    let at = Place::field(&self.files[case.file], 0, format!("column `{}`", self.values[column].name));
+                    let at = at_field(&self.files[case.file], 0, format!("column `{}`", self.values[column].name));
                     let fix = match is_asked {
                         true => NO_TOKEN,
                         false => "write one, or remove the row; if `NA` or `?` is a token, name the column as that of tokens",

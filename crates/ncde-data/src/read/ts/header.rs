@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::LabelKind;
 use crate::Error;
-use crate::error::{Place, closest, shown};
+use crate::error::{at_line, closest, shown};
 use crate::text::lines::{Line, Lines, utf8};
 
 #[derive(Debug, PartialEq)]
@@ -50,18 +50,18 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Header, Error> {
             Some(_) => {
                 let seen = format!("`{}` stands before `@data`", shown(text));
                 let fix = "a .ts file starts with lines such as `@problemName x` and `@classLabel true a b`, then `@data`";
-                return Err(Error::header(Place::line(&file, line.number), seen, fix));
+                return Err(Error::header(at_line(&file, line.number), seen, fix));
             }
         }
     }
     let seen = "the file ends without a line `@data`";
-    Err(Error::header(Place::line(&file, last), seen, "put `@data` between the header and the series, or copy the file again"))
+    Err(Error::header(at_line(&file, last), seen, "put `@data` between the header and the series, or copy the file again"))
 }
 
 impl Header {
     /// Reads a line; breaks at `@data`.
     fn take(&mut self, file: &str, line: Line<'_>) -> Result<ControlFlow<()>, Error> {
-        let at = || Place::line(file, line.number);
+        let at = || at_line(file, line.number);
         let text = utf8(line.text, at)?;
         let mut words = text[1..].split_whitespace();
         let word = words.next().unwrap_or("");

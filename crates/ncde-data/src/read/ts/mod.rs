@@ -20,7 +20,7 @@ use header::Header;
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, refuse};
 use crate::Error;
-use crate::error::Place;
+use crate::error::at_line;
 use crate::text::lines::{Line, Lines, Source};
 
 pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
@@ -52,7 +52,7 @@ impl Header {
                 None => {
                     let seen = "there is no `:` with a label after the series";
                     let fix = "end the line with `:label`, or say `@classLabel false`";
-                    return Err(Error::header(Place::line(file, line.number), seen, fix));
+                    return Err(Error::header(at_line(file, line.number), seen, fix));
                 }
             },
         };

@@ -4,7 +4,7 @@
 //! `(1.5, 7), (?, 8), (3, ?)`. Dates hold `:` themselves, so dimensions are told apart outside parentheses.
 
 use super::{Parsed, Row};
-use crate::error::shown;
+use crate::error::{Location, shown};
 use crate::text::number;
 use crate::text::time::time_cell;
 use crate::{Clock, Error};
@@ -63,7 +63,7 @@ fn dimension<'a>(
 }
 
 /// The time and the value in `time,value`.
-fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> Box<crate::error::Place>) -> Result<(f64, f64), Error> {
+fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> Location) -> Result<(f64, f64), Error> {
     let comma = stamp.iter().rposition(|&byte| byte == b',').unwrap_or(0);
     let (when, what) = (&stamp[..comma], stamp.get(comma + 1..).unwrap_or(b""));
     let (t, kind) = time_cell(when, *clock, &at)?;
