@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::error::{Location, at_line, closest, listed, shown};
 use crate::{Dataset, Error, Schema};
@@ -145,36 +146,31 @@ impl Dataset {
     }
 
     /// Values become numbers of tokens of this vocabulary. Without one of its own, numbers are tokens as they are written.
+    /// After an error no case is left.
     pub(crate) fn translate(&mut self, wanted: &[String]) -> Result<(), Error> {
         if self.vocabulary.as_deref() == Some(wanted) {
             return Ok(());
         }
         let tokens = Words::tokens(wanted);
-        let at = || at_line(&self.name, 0);
-        let mut known: HashMap<u64, usize> = HashMap::new();
-        let mut numbers = Vec::with_capacity(self.cases.len());
-        for case in &self.cases {
-            let mut tokens_of_case = Vec::with_capacity(case.values.len());
-            for (step, &x) in case.values.iter().enumerate() {
+        let mut known: HashMap<u64, f64> = HashMap::new();
+        let mut cases = std::mem::take(&mut self.cases);
+        for case in &mut cases {
+            for (step, x) in case.values.iter_mut().enumerate() {
+                let at = || at_line(&self.name, 0);
                 if x.is_nan() {
                     return Err(Error::no_token(at(), step, &case.id, NO_TOKEN));
                 }
-                let number = match known.get(&x.to_bits()) {
-                    Some(&number) => number,
-                    None => {
-                        let written = (x + 0.0).to_string();
-                        let number = tokens.token(self.token(x).unwrap_or(&written), at, &case.id, step)?;
-                        known.insert(x.to_bits(), number);
-                        number
+                *x = match known.entry(x.to_bits()) {
+                    Entry::Occupied(number) => *number.get(),
+                    Entry::Vacant(entry) => {
+                        let written = (*x + 0.0).to_string();
+                        let number = tokens.token(self.token(*x).unwrap_or(&written), at, &case.id, step)?;
+                        *entry.insert(number as f64)
                     }
                 };
-                tokens_of_case.push(number as f64);
             }
-            numbers.push(tokens_of_case);
         }
-        for (case, tokens_of_case) in self.cases.iter_mut().zip(numbers) {
-            case.values = tokens_of_case;
-        }
+        self.cases = cases;
         self.vocabulary = Some(wanted.to_vec());
         Ok(())
     }

@@ -112,13 +112,11 @@ fn attribute(text: &str) -> Result<Attribute, String> {
 
 fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result<(Layout, LabelKind), Error> {
     let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-    let wrong = |seen: String, fix: &str| Error::header(at_line(file, 0), seen, fix);
+    let wrong = |seen: String, fix: &str| Err(Error::header(at_line(file, 0), seen, fix));
     let relational: Vec<usize> = (0..names.len()).filter(|&i| attributes[i].kind == Kind::Relational).collect();
     if relational.len() > 1 {
-        return Err(wrong(
-            format!("it has {} relational attributes", relational.len()),
-            "one can be read: put all dimensions into it",
-        ));
+        let seen = format!("it has {} relational attributes", relational.len());
+        return wrong(seen, "one can be read: put all dimensions into it");
     }
     let relational = relational.first().copied();
     let label = match (&options.columns.label, relational) {
@@ -138,16 +136,12 @@ fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result
     };
     let is_value = |i: usize| if let Some(series) = relational { i == series } else { attributes[i].kind == Kind::Numeric };
     if let Some(other) = (0..names.len()).find(|&i| Some(i) != label && !is_value(i)) {
-        return Err(wrong(
-            format!("attribute `{}` is neither a number nor the label", names[other]),
-            "remove it, or name the label",
-        ));
+        let seen = format!("attribute `{}` is neither a number nor the label", names[other]);
+        return wrong(seen, "remove it, or name the label");
     }
     if names.len() <= usize::from(label.is_some()) {
-        return Err(wrong(
-            "it has no attribute that holds a series".into(),
-            "give it one attribute a value, or a relational one",
-        ));
+        let seen = "it has no attribute that holds a series".into();
+        return wrong(seen, "give it one attribute a value, or a relational one");
     }
     let kind = match label.map(|label| &attributes[label]) {
         None => LabelKind::None,
@@ -174,7 +168,7 @@ impl Layout {
                 let fields = fields(text).map_err(|seen| Error::Quotes { at: at_line(file, line.number), seen, fix })?;
                 self.count(file, line.number, fields.len())?;
                 let label = self.label.map_or(&b""[..], |label| fields[label]).to_vec();
-                row.plain(Dimensions(Some(fields[series])), label)
+                row.plain(dimensions(fields[series]), label)
             }
             None => {
                 self.count(file, line.number, text.iter().filter(|&&byte| byte == b',').count() + 1)?;
@@ -242,17 +236,14 @@ fn unquoted(text: &[u8]) -> &[u8] {
 }
 
 /// The parts of a relational value, cut at each `\n` of two characters.
-struct Dimensions<'a>(Option<&'a [u8]>);
-
-impl<'a> Iterator for Dimensions<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let text = self.0?;
+fn dimensions(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
         let end = text.windows(2).position(|two| two == br"\n");
-        self.0 = end.map(|end| &text[end + 2..]).filter(|rest| !rest.is_empty());
+        rest = end.map(|end| &text[end + 2..]).filter(|rest| !rest.is_empty());
         Some(end.map_or(text, |end| &text[..end]))
-    }
+    })
 }
 
 #[cfg(test)]
@@ -275,7 +266,7 @@ mod tests {
         assert_eq!(fields(br"'1,2\n3,4',a b"), Ok(vec![br"1,2\n3,4".as_slice(), b"a b"]));
         assert_eq!(fields(b"x,\"1,2\""), Ok(vec![b"x".as_slice(), b"1,2"]));
         assert_eq!(fields(b"'1,2"), Err("a quote is not closed on this line"));
-        let parts: Vec<&[u8]> = Dimensions(Some(br"1,2\n3,4\n")).collect();
+        let parts: Vec<&[u8]> = dimensions(br"1,2\n3,4\n").collect();
         assert_eq!(parts, [b"1,2", b"3,4"]);
     }
 }

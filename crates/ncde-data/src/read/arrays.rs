@@ -38,7 +38,6 @@ pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) ->
     series::dataset(arrays, name, options)
 }
 
-/// Reads an `.npz` file.
 pub(super) fn read_npz(mut source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     // An archive is read from its end, which a stream that is unpacked does not have yet.
     let mut bytes = Vec::new();

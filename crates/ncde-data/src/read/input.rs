@@ -14,9 +14,6 @@ use crate::text::lines::Source;
 /// Files are read in pieces of this size.
 const PIECE: usize = 1 << 18;
 
-/// The name of standard input.
-const STANDARD: &str = "-";
-
 /// Something that can be read from its start as often as needed.
 pub(super) struct Input<'a> {
     /// As the user named it.
@@ -36,7 +33,7 @@ impl<'a> Input<'a> {
     /// A file; `-` is standard input. What can be read only once is taken into memory.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
-        if file == STANDARD {
+        if file == "-" {
             let file = "standard input".to_string();
             let bytes = all(std::io::stdin().lock(), &file)?;
             return Ok(Self { file, from: From::Bytes(Cow::Owned(bytes)) });

@@ -16,7 +16,6 @@ const BLOCK: usize = 1 << 22;
 /// What the label of a case is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LabelKind {
-    /// There are no labels.
     None,
     /// A class, one of these if any are named.
     Classes(Vec<String>),
@@ -199,7 +198,6 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The dataset of all cases.
     pub(super) fn finish(mut self, name: String, options: &ReadOptions) -> Result<Loaded, Error> {
         let Some(clock) = self.clock else {
             return Err(Error::Empty {

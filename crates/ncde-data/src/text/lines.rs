@@ -76,7 +76,6 @@ impl<'a> Lines<'a> {
         &self.source.file
     }
 
-    /// The next line.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Error> {
         self.buffer.clear();
         let read = self.source.reader.read_until(b'\n', &mut self.buffer);

@@ -22,7 +22,6 @@ impl Marks {
     /// A decimal point, and nothing between thousands.
     pub const PLAIN: Self = Self { decimal: '.', thousands: None };
 
-    /// What a cell holds.
     pub(crate) fn cell(self, text: &[u8]) -> Cell {
         if self == Self::PLAIN {
             return number::cell(text);

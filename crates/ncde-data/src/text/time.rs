@@ -68,7 +68,6 @@ impl TimeFormat {
         }
     }
 
-    /// The time in a cell.
     pub(crate) fn time(self, text: &[u8], marks: Marks) -> Option<f64> {
         let number = || marks.cell(text).number();
         let text = str::from_utf8(text).ok().map(str::trim);

@@ -90,18 +90,14 @@ impl Entries<'_> {
         entries: &[String],
         mut number: impl FnMut(&str, usize, usize) -> Result<usize, Error>,
     ) -> Result<Vec<Vec<f64>>, Error> {
-        let mut numbers = Vec::with_capacity(self.series.lengths.len());
-        for (case, of_case) in self.cases(entries).enumerate() {
-            let mut of = Vec::with_capacity(of_case.len());
-            for (step, text) in of_case.iter().enumerate() {
-                if text.is_empty() {
-                    let at = place(&self.arrays.file, &self.arrays.values.0);
-                    return Err(Error::no_token(at, step, &self.series.ids[case], NO_TOKEN));
-                }
-                of.push(number(text, case, step)? as f64);
+        let mut checked = |case: usize, step: usize, text: &str| {
+            if text.is_empty() {
+                let at = place(&self.arrays.file, &self.arrays.values.0);
+                return Err(Error::no_token(at, step, &self.series.ids[case], NO_TOKEN));
             }
-            numbers.push(of);
-        }
-        Ok(numbers)
+            number(text, case, step).map(|number| number as f64)
+        };
+        let cases = self.cases(entries).enumerate();
+        cases.map(|(case, texts)| texts.iter().enumerate().map(|(step, text)| checked(case, step, text)).collect()).collect()
     }
 }

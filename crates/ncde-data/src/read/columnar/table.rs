@@ -32,7 +32,6 @@ pub(in super::super) struct Columns {
 }
 
 impl Columns {
-    /// Reads a file.
     pub(super) fn read(input: &Input<'_>, format: Format, options: &ReadOptions) -> Result<Self, Error> {
         let mut source = input.open()?;
         let mut bytes = Vec::new();

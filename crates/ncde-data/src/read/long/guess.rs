@@ -61,7 +61,7 @@ type Rises<'a> = &'a dyn Fn(&[usize], Option<usize>) -> Result<Vec<bool>, Error>
 pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
     let is_labels = matches!(seen.kind, FileKind::Labels);
     let overrides = Overrides::of(seen.file, seen.names, seen.options, seen.kind, false)?;
-    let mut guess = Guess { seen, overrides, warnings: vec![], is_all_labels: is_labels };
+    let mut guess = Guess { seen, overrides, warnings: vec![] };
     guess.check_shape()?;
     let label = guess.label()?;
     let id = guess.id(label, rises)?;
@@ -89,7 +89,6 @@ pub(super) struct Guess<'a> {
     pub(super) seen: &'a Seen<'a>,
     pub(super) overrides: Overrides,
     warnings: Vec<Warning>,
-    is_all_labels: bool,
 }
 
 impl Guess<'_> {
@@ -131,7 +130,7 @@ impl Guess<'_> {
         let is = |i: usize, known: &[&str]| known.iter().any(|name| self.seen.names[i].eq_ignore_ascii_case(name));
         let variable = self.free(|i| is(i, &VARIABLES) && self.seen.facts[i].texts > 0);
         let value = self.free(|i| is(i, &VALUES) && self.seen.facts[i].numbers > 0);
-        if let ([variable], [value], false) = (&variable[..], &value[..], self.is_all_labels) {
+        if let ([variable], [value], false) = (&variable[..], &value[..], matches!(self.seen.kind, FileKind::Labels)) {
             let (variable, value) = (self.name(*variable), self.name(*value));
             let fix = "write a column for each channel (pandas: `pivot`), or say that it is not so";
             let seen = format!("`{variable}` seems to name what `{value}` holds, a row for each");
@@ -300,7 +299,7 @@ impl Guess<'_> {
         if let Some(role) = self.overrides.roles[column] {
             return Ok(role);
         }
-        if self.is_all_labels {
+        if matches!(self.seen.kind, FileKind::Labels) {
             return Ok(Role::Static);
         }
         let (name, facts) = (self.name(column), &self.seen.facts[column]);

@@ -9,6 +9,9 @@ use crate::error::{at_line, listed, shown};
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::marks::Marks;
 
+/// What to say if a column may hold ids.
+const WHICH_ID: &str = "say which names series (`--id`), or `--id none` if all rows are one series";
+
 /// The columns of a file, by the names of its header.
 pub(in super::super) fn columns(
     file: &str,
@@ -50,11 +53,9 @@ pub(in super::super) fn columns(
             }
             (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
             (Role::Static | Role::Channel, _) => {
-                return Err(Error::header(
-                    at_line(file, 0),
-                    format!("column `{}` is named as one of {}, but the model was not trained on it", shown(name), role.plural()),
-                    "leave it out",
-                ));
+                let (name, plural) = (shown(name), role.plural());
+                let seen = format!("column `{name}` is named as one of {plural}, but the model was not trained on it");
+                return Err(Error::header(at_line(file, 0), seen, "leave it out"));
             }
         };
         override_cells(&mut cells, options);
@@ -63,16 +64,13 @@ pub(in super::super) fn columns(
     }
     check_once(file, &columns)?;
     check_time(file, names, layout, &overrides, &columns)?;
-    if layout.with(Role::Id).next().is_none() && overrides.id == Override::Unset && !matches!(kind, FileKind::OfFolder) {
-        new_ids(file, &strangers, &mut columns)?;
-        strangers.retain(|name| !names::is_id(name));
-    }
-    if layout.with(Role::Id).next().is_some()
-        && overrides.id == Override::Unset
-        && !columns.iter().any(|column| column.role == Role::Id)
-        && !matches!(kind, FileKind::OfFolder)
-    {
-        one_series(file, names, layout, &columns, &mut warnings)?;
+    if overrides.id == Override::Unset && !matches!(kind, FileKind::OfFolder) {
+        if layout.with(Role::Id).next().is_none() {
+            new_ids(file, &strangers, &mut columns)?;
+            strangers.retain(|name| !names::is_id(name));
+        } else if !columns.iter().any(|column| column.role == Role::Id) {
+            one_series(file, names, layout, &columns, &mut warnings)?;
+        }
     }
     if !strangers.is_empty() {
         let seen = format!("columns {} are not known to the model, and are ignored", listed(&strangers));
@@ -137,7 +135,7 @@ fn new_ids(file: &str, strangers: &[&String], columns: &mut [Column]) -> Result<
         return Ok(());
     }
     let seen = format!("the model knows no column of ids, but there are {}", listed(&maybe));
-    Err(Error::question(file, seen, "say which names series (`--id`), or `--id none` if all rows are one series"))
+    Err(Error::question(file, seen, WHICH_ID))
 }
 
 /// Times that the model was trained with must be there: to count rows instead would be another model.
@@ -146,10 +144,8 @@ fn check_time(file: &str, names: &[String], layout: &Layout, overrides: &Overrid
     if overrides.time == Override::None || columns.iter().any(|column| column.role == Role::Time) {
         return Ok(());
     }
-    let wanted = format!(
-        "the model was trained with times in `{}`; name the column with `--time`, or say `--time none` if rows are to be counted",
-        shown(&time.name)
-    );
+    let fix = "name the column with `--time`, or say `--time none` if rows are to be counted";
+    let wanted = format!("the model was trained with times in `{}`; {fix}", shown(&time.name));
     Err(Error::wanted_column(file, "times", wanted, &time.name, names))
 }
 
@@ -168,11 +164,9 @@ fn one_series(
         .map(|i| &names[i])
         .collect();
     if !others.is_empty() {
-        return Err(Error::question(
-            file,
-            format!("there is no column `{}`, which names series for the model, but there are {}", shown(name), listed(&others)),
-            "say which names series (`--id`), or `--id none` if all rows are one series",
-        ));
+        let (name, others) = (shown(name), listed(&others));
+        let seen = format!("there is no column `{name}`, which names series for the model, but there are {others}");
+        return Err(Error::question(file, seen, WHICH_ID));
     }
     let seen = format!("there is no column `{}`, so that all rows are one series", shown(name));
     warnings.push(Warning::new(seen, "say so with `--id none`, or name the column with `--id`"));

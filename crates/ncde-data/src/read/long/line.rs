@@ -4,6 +4,7 @@ use super::super::ReadOptions;
 use super::cell::Value;
 use super::guess::FileKind;
 use super::header::Header;
+use super::table::Policy;
 use super::{by_names, known, table};
 use crate::error::{Location, at_field, at_line, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
@@ -90,7 +91,7 @@ impl LineReader {
             }
         };
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
-        let unknown = unknown(&schema, &options);
+        let unknown = Policy::of(&options.columns, schema.table.as_ref()).unknown;
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
         let plain =
             Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
@@ -109,7 +110,7 @@ impl LineReader {
             _ => Header::separator_of(text),
         };
         let header = Header::from_line("", 0, text, separator)?;
-        let unknown = unknown(&self.schema, &self.options);
+        let unknown = Policy::of(&self.options.columns, self.schema.table.as_ref()).unknown;
         let (columns, warnings) = match &self.schema.table {
             Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, &self.options)?,
             None => {
@@ -247,11 +248,6 @@ impl LineReader {
         }
         Ok(numbers)
     }
-}
-
-/// Whether categories that are not known are none of those that are.
-fn unknown(schema: &Schema, options: &ReadOptions) -> bool {
-    options.columns.unknown.or(schema.table.as_ref().map(|layout| layout.unknown)).unwrap_or(false)
 }
 
 impl Target {

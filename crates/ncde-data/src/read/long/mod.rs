@@ -40,10 +40,10 @@ pub(super) use table::Table;
 use std::collections::HashMap;
 
 use super::{Input, Loaded, ReadOptions};
-use crate::Error;
-use crate::schema::{Cells, Column, Role, Schema, Warning};
+use crate::schema::{Cells, Column, Layout, Role, Schema, Warning};
 use crate::text::marks::{Evidence, Marks};
 use crate::text::time::TimeFormat;
+use crate::{Columns, Error};
 use facts::Facts;
 use table::Policy;
 
@@ -61,9 +61,10 @@ pub(super) fn begin(
     options: &ReadOptions,
 ) -> Result<(Table, Vec<Warning>), Error> {
     let is_labels = matches!(kind, FileKind::Labels);
+    let policy = Policy::of(&options.columns, options.layout.as_ref());
     let layout = options.layout.as_ref().filter(|_| !is_labels);
     let Some((first, header)) = files.first() else {
-        return Ok((Table::new(vec![], is_labels, Policy::of(options)), vec![]));
+        return Ok((Table::new(vec![], is_labels, policy), vec![]));
     };
     let (columns, warnings) = match layout {
         Some(layout) => known::columns(first.file(), &header.names, kind, layout, options)?,
@@ -73,17 +74,16 @@ pub(super) fn begin(
             guess::columns(&seen, &|columns, id| rises(files, &facts, columns, id))?
         }
     };
-    Ok((Table::new(columns, is_labels, Policy::of(options)), warnings))
+    Ok((Table::new(columns, is_labels, policy), warnings))
 }
 
 impl Policy {
     /// As the caller says, else as the layout does.
-    fn of(options: &ReadOptions) -> Self {
-        let layout = options.layout.as_ref();
+    fn of(columns: &Columns, layout: Option<&Layout>) -> Self {
         Self {
-            sort: options.columns.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
-            duplicates: options.columns.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
-            unknown: options.columns.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
+            sort: columns.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
+            duplicates: columns.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
+            unknown: columns.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
         }
     }
 }

@@ -107,11 +107,9 @@ impl Table {
         let place = |name: &String| self.first.iter().position(|other| other == name);
         let roles: Option<Vec<_>> = header.names.iter().map(|name| place(name).map(|i| of_first[i])).collect();
         roles.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| {
-            Error::header(
-                at_line(self.file(), 1),
-                format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
-                "give all files of a folder the same columns",
-            )
+            let (names, first) = (listed(&header.names), listed(&self.first));
+            let seen = format!("the columns are {names}, but {first} in `{}`", self.files[0]);
+            Error::header(at_line(self.file(), 1), seen, "give all files of a folder the same columns")
         })
     }
 
