@@ -38,18 +38,16 @@ impl Guess<'_> {
             Role::Static | Role::Channel if facts.is_numeric() => self.numbers(column, file),
             Role::Static | Role::Channel => {
                 let (name, is_set) = (self.name(column), self.overrides.is_set(column));
-                let example = shown(facts.example.as_deref().unwrap_or("").as_bytes());
+                let fix = format!("write numbers alone, or say `--ignore {name}`");
+                let example = self.example(column);
                 if facts.near_numbers * 2 > facts.texts && !is_set && facts.near_numbers > COUNTED_ROWS {
-                    return Err(self.question(
-                        format!("column `{name}` holds texts such as `{example}`, which look like numbers"),
-                        format!("write numbers alone, or say `--ignore {name}`, or `--channels` with it if they are categories"),
-                    ));
+                    let seen = format!("column `{name}` holds texts such as `{example}`, which look like numbers");
+                    let otherwise = "or `--channels` with it if they are categories";
+                    return Err(self.question(seen, format!("{fix}, {otherwise}")));
                 }
                 if facts.numbers > 0 && !is_set {
-                    self.warn(
-                        format!("column `{name}` holds both texts such as `{example}` and numbers, and is taken for categories"),
-                        format!("write numbers alone, or say `--ignore {name}`"),
-                    );
+                    let seen = format!("column `{name}` holds both texts such as `{example}` and numbers");
+                    self.warn(format!("{seen}, and is taken for categories"), fix);
                 }
                 Ok(Cells::Text)
             }

@@ -20,7 +20,7 @@ pub(in super::super) struct Facts {
     pub(super) near_numbers: u64,
     /// Whether the first cell that is not missing holds a number.
     pub(super) is_number_first: bool,
-    /// Whether all numbers are whole.
+    /// Whether some numbers are not whole.
     pub(super) has_fractions: bool,
     pub(super) marks: Evidence,
     pub(super) times: Formats,
@@ -41,7 +41,6 @@ pub(in super::super) struct Facts {
 struct Measured {
     unit: String,
     count: u64,
-    /// Whether units differ.
     is_mixed: bool,
     marks: Evidence,
     has_fractions: bool,

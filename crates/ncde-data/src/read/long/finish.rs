@@ -139,9 +139,11 @@ impl Table {
         let width = self.values.len();
         let mut cases = Vec::with_capacity(self.cases.len());
         for raw in std::mem::take(&mut self.cases) {
-            let statics =
-                statics.iter().map(|output| first(&raw, output.from, width).map_or(f64::NAN, |i| output.of(row(&raw, i, width))));
-            let statics = statics.collect();
+            let of_first = |output: &Output<'_>| {
+                let first = present(&raw, output.from, width).next();
+                first.map_or(f64::NAN, |(i, _)| output.of(&raw.values[i * width..(i + 1) * width]))
+            };
+            let statics = statics.iter().map(of_first).collect();
             let values = if is_plain {
                 raw.values
             } else {
@@ -251,7 +253,6 @@ impl Table {
         self.values.iter().enumerate().map(drop).collect()
     }
 
-    /// Which columns look static.
     fn found(&self) -> Vec<bool> {
         let width = self.values.len();
         let is_static: Vec<bool> = (0..width).map(|i| self.values[i].role != Role::Token && self.looks_static(i)).collect();
@@ -287,12 +288,4 @@ impl Table {
 /// The rows at which a column is not missing.
 fn present(case: &Raw, column: usize, width: usize) -> impl Iterator<Item = (usize, f64)> {
     case.values[column.min(case.values.len())..].iter().step_by(width).copied().enumerate().filter(|(_, x)| !x.is_nan())
-}
-
-fn first(case: &Raw, column: usize, width: usize) -> Option<usize> {
-    present(case, column, width).next().map(|(i, _)| i)
-}
-
-fn row(case: &Raw, i: usize, width: usize) -> &[f64] {
-    &case.values[i * width..(i + 1) * width]
 }

@@ -251,11 +251,10 @@ impl Guess<'_> {
     }
 
     fn id_in_folder(&self, column: usize) -> Error {
-        Error::header(
-            at_line(self.seen.file, 1),
-            format!("there is a column `{}`, but in a folder the name of a file is the id of its case", self.name(column)),
-            "remove the column or leave it out (`--ignore`), or join all files into one csv",
-        )
+        let name = self.name(column);
+        let seen = format!("there is a column `{name}`, but in a folder the name of a file is the id of its case");
+        let fix = "remove the column or leave it out (`--ignore`), or join all files into one csv";
+        Error::header(at_line(self.seen.file, 1), seen, fix)
     }
 
     fn time(&mut self, id: Option<usize>, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {

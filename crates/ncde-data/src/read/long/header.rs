@@ -90,7 +90,6 @@ impl Header {
         self.names.iter().any(|name| names::is_number(name)) && texts.any(|(column, name)| again(column, name))
     }
 
-    /// The names on a line.
     pub(in super::super) fn from_line(file: &str, line: u64, text: &[u8], separator: u8) -> Result<Self, Error> {
         let at = || at_line(file, line);
         let found = cells(text, separator).map_err(|seen| Error::Quotes { at: at(), seen, fix: QUOTES })?;
@@ -154,7 +153,6 @@ impl Header {
         })
     }
 
-    /// A cell of a row.
     pub(in super::super) fn at(&self, file: &str, line: u64, column: usize) -> Location {
         at_field(file, line, format!("column `{}`", self.names[column]))
     }

@@ -200,7 +200,6 @@ pub(super) const DUPLICATE: &str = "a time may stand once in a case: say which r
 const UNSORTED: &str = "sort the rows of a case by time (`--sort`), or give another series another id (`--id`)";
 
 impl Value {
-    /// Whether the column holds texts.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.kind, Kind::Texts(_) | Kind::Categories(_))
     }

@@ -43,7 +43,6 @@ impl Texts {
         self.category_of[number as usize]
     }
 
-    /// How many different texts there are.
     pub(super) fn count(&self) -> usize {
         self.category_of.len()
     }

@@ -19,11 +19,10 @@ impl Table {
         let others: Vec<&str> = channels.into_iter().filter(|&i| i != tokens).map(name).collect();
         if !others.is_empty() {
             let tokens = shown(name(tokens));
-            return Err(Error::header(
-                at_line(self.file(), 0),
-                format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others)),
-                "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)",
-            ));
+            let seen = format!("column `{tokens}` is to hold tokens, but there are also {}", listed(&others));
+            let fix =
+                "tokens are a channel on their own: leave the others out (`--ignore`), or name them as statics (`--static`)";
+            return Err(Error::header(at_line(self.file(), 0), seen, fix));
         }
         Ok(Some(tokens))
     }
