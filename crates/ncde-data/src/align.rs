@@ -1,7 +1,7 @@
 //! Datasets brought into the form of another: columns by name, classes by name.
 
 use crate::dataset::numbered;
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{at_field, hint, listed, shown};
 use crate::label::Lookup;
 use crate::text::number;
 use crate::{Case, Dataset, Error, Schema, Targets};
@@ -87,8 +87,8 @@ impl Dataset {
             }
             (0..self.channels.len()).map(From::Channel).collect()
         } else if schema.vocabulary.is_some() {
-            let own = |name: &str| self.channels.iter().position(|other| other == name).map(From::Channel);
-            self.find_all(&schema.channels, "channel", own)?
+            let channel = |name: &str| self.channels.iter().position(|other| other == name).map(From::Channel);
+            self.find_all(&schema.channels, "channel", channel)?
         } else {
             self.find_all(&schema.channels, "channel", |name| self.find(name))?
         };
@@ -122,8 +122,8 @@ impl Dataset {
             names.filter_map(|name| name.split_once('=')).filter(|(stem, _)| *stem == column).map(|(_, word)| word).collect()
         };
         let unknown = |column: &str, seen: &str, known: &[&str]| Error::UnknownCategory {
-            at: Place::field(&self.name, 0, format!("column `{}`", shown(column.as_bytes()))),
-            seen: shown(seen.as_bytes()),
+            at: at_field(&self.name, 0, format!("column `{}`", shown(column))),
+            seen: shown(seen),
             known: listed(known),
             fix: "correct it, or train with `--set unknown=true` to take it for none of these".into(),
         };
@@ -145,13 +145,7 @@ impl Dataset {
     fn find_all(&self, names: &[String], what: &'static str, find: impl Fn(&str) -> Option<From>) -> Result<Vec<From>, Error> {
         let missing = |name: &String| {
             let seen: Vec<&String> = self.channels.iter().chain(&self.statics).collect();
-            Error::Missing {
-                name: self.name.clone(),
-                what,
-                missing: shown(name.as_bytes()),
-                seen: listed(&seen),
-                hint: hint(name, &seen),
-            }
+            Error::Missing { name: self.name.clone(), what, missing: shown(name), seen: listed(&seen), hint: hint(name, &seen) }
         };
         names.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect()
     }
@@ -193,11 +187,11 @@ impl Dataset {
         let names = schema.classes.clone();
         let targets = match targets {
             Targets::None => Targets::None,
-            Targets::Classes { names: own, of } => {
-                Targets::Classes { names, of: of.iter().map(|&class| classes.class(&own[class])).collect() }
+            Targets::Classes { names: others, of } => {
+                Targets::Classes { names, of: of.iter().map(|&class| classes.class(&others[class])).collect() }
             }
-            Targets::ClassSteps { names: own, of } => {
-                let mut step = |class: &Option<usize>| class.map(|class| classes.class(&own[class]));
+            Targets::ClassSteps { names: others, of } => {
+                let mut step = |class: &Option<usize>| class.map(|class| classes.class(&others[class]));
                 Targets::ClassSteps { names, of: of.iter().map(|of| of.iter().map(&mut step).collect()).collect() }
             }
             Targets::Values { of, .. } => Targets::Classes { names, of: of.iter().map(|&x| classes.number(x)).collect() },
@@ -244,7 +238,7 @@ impl Classes<'_> {
     /// Remembers a name that is not known; the number stands for nothing, as [`Self::checked`] fails then.
     fn note(&mut self, name: &str) -> usize {
         self.count += 1;
-        if !self.unseen.iter().any(|own| own == name) {
+        if !self.unseen.iter().any(|unseen| unseen == name) {
             self.unseen.push(name.into());
         }
         0
@@ -255,6 +249,6 @@ impl Classes<'_> {
             return Ok(targets);
         }
         let (seen, known) = (listed(&self.unseen), listed(self.names));
-        Err(Error::UnseenClasses { name: shown(name.as_bytes()), seen, count: self.count, known })
+        Err(Error::UnseenClasses { name: shown(name), seen, count: self.count, known })
     }
 }

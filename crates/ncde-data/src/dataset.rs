@@ -3,8 +3,6 @@
 //! Case `k` has observations `(t_i, x_i)`, `t_0 < t_1 < ...`, `x_i` in `R^channels`, where any entry may be missing
 //! (NaN). Lengths may differ between cases. `statics` are numbers of the case as a whole, such as an age.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Schema};
@@ -61,39 +59,20 @@ pub enum Clock {
     Dates,
 }
 
-/// What is to be predicted.
+/// What is to be predicted: `of` has the target of each case, `names` are the classes, and `name` is what a number is called.
+#[expect(missing_docs, reason = "the fields are described above and at the variants")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Targets {
     /// Nothing: the file has no labels.
     None,
-    /// A class for each case.
-    Classes {
-        /// The classes.
-        names: Vec<String>,
-        /// The class of each case, an index into `names`.
-        of: Vec<usize>,
-    },
+    /// A class for each case, an index into `names`.
+    Classes { names: Vec<String>, of: Vec<usize> },
     /// A number for each case.
-    Values {
-        /// What the number is called.
-        name: String,
-        /// The number of each case.
-        of: Vec<f64>,
-    },
-    /// A class at each observation.
-    ClassSteps {
-        /// The classes.
-        names: Vec<String>,
-        /// For each case and observation an index into `names`, or `None` where there is no label.
-        of: Vec<Vec<Option<usize>>>,
-    },
-    /// A number at each observation.
-    ValueSteps {
-        /// What the number is called.
-        name: String,
-        /// For each case and observation a number, NaN where there is no label.
-        of: Vec<Vec<f64>>,
-    },
+    Values { name: String, of: Vec<f64> },
+    /// A class at each observation, an index into `names`, or `None` where there is no label.
+    ClassSteps { names: Vec<String>, of: Vec<Vec<Option<usize>>> },
+    /// A number at each observation, NaN where there is no label.
+    ValueSteps { name: String, of: Vec<Vec<f64>> },
 }
 
 impl Targets {
@@ -187,80 +166,31 @@ impl Dataset {
 }
 
 /// What is wrong with a dataset that was made by hand.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// `what` is `values`, `static covariates` or `targets`; `seen` is what is there. Observations, places and classes are counted
+/// from 0, and `observation` is `None` where a target is of the whole case.
+#[expect(missing_docs, reason = "the fields are described once, above")]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Flaw {
     /// A case has more or fewer numbers than it should.
-    Length {
-        /// Of what: `values`, `static covariates`, `targets`.
-        what: &'static str,
-        /// How many it has.
-        seen: usize,
-        /// How many it should have.
-        wanted: usize,
-    },
+    #[error("{seen} {what}, wanted {wanted}")]
+    Length { what: &'static str, seen: usize, wanted: usize },
     /// A time that is not finite, or not after the one before it.
-    Time {
-        /// The observation, from 0.
-        observation: usize,
-        /// Its time.
-        seen: f64,
-        /// The time before it, if there is one.
-        before: Option<f64>,
-    },
+    #[error("observation {observation} has the time {seen}, {}", .before.map_or("wanted a finite one".into(), |t| format!("which is not a finite time after {t}")))]
+    Time { observation: usize, seen: f64, before: Option<f64> },
     /// A value, static covariate or target that is infinite.
-    Infinite {
-        /// Of what: `values`, `static covariates`, `targets`.
-        what: &'static str,
-        /// Its place in that list, from 0.
-        place: usize,
-    },
+    #[error("number {place} of its {what} is infinite; a missing one is NaN")]
+    Infinite { what: &'static str, place: usize },
     /// The number to be predicted of a whole case is not finite.
-    Target {
-        /// What it is.
-        seen: f64,
-    },
+    #[error("its target is {seen}, wanted a finite number")]
+    Target { seen: f64 },
     /// A class that has no name.
-    Class {
-        /// The observation, from 0, if each has a class.
-        observation: Option<usize>,
-        /// The class.
-        seen: usize,
-        /// How many there are.
-        classes: usize,
-    },
+    #[error("class {seen}{}, but there are {classes} classes, counted from 0", .observation.map_or_else(String::new, |i| format!(" at observation {i}")))]
+    Class { observation: Option<usize>, seen: usize, classes: usize },
     /// A value that is no number of a token.
-    Token {
-        /// The observation, from 0.
-        observation: usize,
-        /// The value.
-        seen: f64,
-        /// How many tokens there are.
-        tokens: usize,
-    },
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { what, seen, wanted } => write!(f, "{seen} {what}, wanted {wanted}"),
-            Self::Time { observation, seen, before: Some(before) } => {
-                write!(f, "observation {observation} has the time {seen}, which is not a finite time after {before}")
-            }
-            Self::Time { observation, seen, before: None } => {
-                write!(f, "observation {observation} has the time {seen}, wanted a finite one")
-            }
-            Self::Infinite { what, place } => write!(f, "number {place} of its {what} is infinite; a missing one is NaN"),
-            Self::Target { seen } => write!(f, "its target is {seen}, wanted a finite number"),
-            Self::Class { observation, seen, classes } => {
-                let at = observation.map_or_else(String::new, |i| format!(" at observation {i}"));
-                write!(f, "class {seen}{at}, but there are {classes} classes, counted from 0")
-            }
-            Self::Token { observation, seen, tokens } => {
-                write!(f, "observation {observation} is {seen}, wanted the number of a token, a whole one below {tokens}")
-            }
-        }
-    }
+    #[error("observation {observation} is {seen}, wanted the number of a token, a whole one below {tokens}")]
+    Token { observation: usize, seen: f64, tokens: usize },
 }
 
 impl Dataset {
@@ -353,7 +283,8 @@ impl Targets {
             Self::Values { of, .. } => (!of[case].is_finite()).then_some(Flaw::Target { seen: of[case] }),
             Self::ClassSteps { names, of } => steps(of[case].len()).or_else(|| {
                 let classes = names.len();
-                let (i, seen) = of[case].iter().enumerate().find_map(|(i, own)| own.filter(|c| *c >= classes).map(|c| (i, c)))?;
+                let (i, seen) =
+                    of[case].iter().enumerate().find_map(|(i, class)| class.filter(|c| *c >= classes).map(|c| (i, c)))?;
                 Some(Flaw::Class { observation: Some(i), seen, classes })
             }),
             Self::ValueSteps { of, .. } => steps(of[case].len()).or_else(|| infinite("targets", &of[case])),

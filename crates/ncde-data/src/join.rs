@@ -14,26 +14,7 @@ impl Dataset {
     /// [`Error::Join`] if columns, clocks or the kinds of targets differ, or one holds tokens and the other numbers;
     /// [`Error::UnknownToken`] if the other holds a token that this one does not know.
     pub fn concat(mut self, mut other: Self) -> Result<Self, Error> {
-        let differ = |what, seen: String, with: String| Error::Join {
-            first: self.name.clone(),
-            second: other.name.clone(),
-            what,
-            seen,
-            other: with,
-        };
-        if self.channels != other.channels {
-            return Err(differ("channels", listed(&self.channels), listed(&other.channels)));
-        }
         let values = |data: &Self| if data.vocabulary.is_some() { "tokens" } else { "numbers" };
-        if values(&self) != values(&other) {
-            return Err(differ("values", values(&self).into(), values(&other).into()));
-        }
-        if self.statics != other.statics {
-            return Err(differ("static covariates", listed(&self.statics), listed(&other.statics)));
-        }
-        if self.times != other.times {
-            return Err(differ("times", format!("`{:?}`", self.times), format!("`{:?}`", other.times)));
-        }
         let kind = |targets: &Targets| match targets {
             Targets::None => "none",
             Targets::Classes { .. } => "classes of cases",
@@ -41,9 +22,16 @@ impl Dataset {
             Targets::ClassSteps { .. } => "classes of observations",
             Targets::ValueSteps { .. } => "numbers of observations",
         };
-        let kinds = (kind(&self.targets), kind(&other.targets));
-        if kinds.0 != kinds.1 {
-            return Err(differ("targets", kinds.0.into(), kinds.1.into()));
+        let pair = |of: &dyn Fn(&Self) -> String| (of(&self), of(&other));
+        let parts = [
+            ("channels", self.channels == other.channels, pair(&|data| listed(&data.channels))),
+            ("values", values(&self) == values(&other), pair(&|data| values(data).into())),
+            ("static covariates", self.statics == other.statics, pair(&|data| listed(&data.statics))),
+            ("times", self.times == other.times, pair(&|data| format!("`{:?}`", data.times))),
+            ("targets", kind(&self.targets) == kind(&other.targets), pair(&|data| kind(&data.targets).into())),
+        ];
+        if let Some((what, _, (seen, with))) = parts.into_iter().find(|(_, is_same, _)| !is_same) {
+            return Err(Error::Join { first: self.name, second: other.name, what, seen, other: with });
         }
         if let Some(vocabulary) = &self.vocabulary {
             other.translate(vocabulary)?;
@@ -61,15 +49,15 @@ impl Dataset {
         Ok(self)
     }
 
-    /// Which of `asked` equal one of `known`: same times, values and statics, whatever their labels.
-    pub fn copies(&self, known: &[usize], asked: &[usize]) -> Vec<usize> {
+    /// Which of `candidates` equal one of `known`: same times, values and statics, whatever their labels.
+    pub fn copies(&self, known: &[usize], candidates: &[usize]) -> Vec<usize> {
         let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
         known.iter().for_each(|&i| seen.entry(fingerprint(&self.cases[i])).or_default().push(i));
         let is_copy = |i: &usize| {
             let case = &self.cases[*i];
             seen.get(&fingerprint(case)).is_some_and(|same| same.iter().any(|&j| is_equal(&self.cases[j], case)))
         };
-        asked.iter().copied().filter(is_copy).collect()
+        candidates.iter().copied().filter(is_copy).collect()
     }
 
     /// The dataset without series that are there already (same times, values and statics, whatever their labels), and how many

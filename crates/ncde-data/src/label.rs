@@ -7,10 +7,11 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Place, listed, shown};
+use crate::error::{Location, listed, shown};
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::unit;
+use crate::vocabulary::Seen;
 use crate::{Error, Targets, Warning};
 
 /// What is to be learnt from labels.
@@ -63,26 +64,29 @@ fn is_quantity(mut labels: Vec<f64>, changing: f64) -> bool {
     }
 }
 
-/// Says that series without a label are left out.
-pub(crate) fn left_out(count: usize, all: usize) -> Warning {
-    Warning {
-        seen: format!(
-            "{count} of {all} series {} no label, and {} left out",
-            are(count, ["has", "have"]),
-            are(count, ["is", "are"])
-        ),
-        fix: "label them, or predict them with a model".into(),
+/// Which series have no label where others have one: they are left out.
+pub(crate) struct Unlabelled {
+    is_labelled: Vec<bool>,
+    /// Says how many are left out.
+    pub(crate) warning: Warning,
+}
+
+impl Unlabelled {
+    /// `None` if all series have a label, or none has.
+    pub(crate) fn of(labels: &[Label]) -> Option<Self> {
+        let is_labelled: Vec<bool> = labels.iter().map(|label| *label != Label::Missing).collect();
+        let (all, count) = (labels.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
+        let (has, is) = if count == 1 { ("has", "is") } else { ("have", "are") };
+        let seen = format!("{count} of {all} series {has} no label, and {is} left out");
+        let warning = Warning::new(seen, "label them, or predict them with a model");
+        (0 < count && count < all).then_some(Self { is_labelled, warning })
     }
-}
 
-/// Keeps what is of series that have a label.
-pub(crate) fn labelled<T>(items: &mut Vec<T>, is_labelled: &[bool]) {
-    let mut next = is_labelled.iter();
-    items.retain(|_| next.next().copied().unwrap_or(false));
-}
-
-fn are(count: usize, [one, many]: [&'static str; 2]) -> &'static str {
-    if count == 1 { one } else { many }
+    /// Keeps the items of series that have a label.
+    pub(crate) fn leave_out<T>(&self, items: &mut Vec<T>) {
+        let mut is_labelled = self.is_labelled.iter();
+        items.retain(|_| is_labelled.next().copied().unwrap_or(false));
+    }
 }
 
 /// A label as it stands in a file.
@@ -90,7 +94,7 @@ fn are(count: usize, [one, many]: [&'static str; 2]) -> &'static str {
 pub(crate) enum Label {
     Missing,
     Number(f64),
-    /// An index into [`Labels::texts`].
+    /// Its number in [`Labels::texts`].
     Text(usize),
 }
 
@@ -98,19 +102,12 @@ pub(crate) enum Label {
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) name: String,
-    texts: Vec<String>,
-    index: HashMap<String, usize>,
+    texts: Seen,
     /// The classes in the order in which the file announces them.
     announced: Option<Vec<String>>,
     /// The marks in numbers, and their unit.
     marks: Option<Marks>,
     unit: String,
-}
-
-/// What the labels of a file turned out to be.
-enum Kind {
-    Classes(Vec<String>),
-    Numbers,
 }
 
 impl Labels {
@@ -129,14 +126,14 @@ impl Labels {
     }
 
     /// Reads a label.
-    pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<Label, Error> {
+    pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Location) -> Result<Label, Error> {
         match unit::cell(self.marks.unwrap_or(Marks::PLAIN), &self.unit, text) {
             Cell::Missing if !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),
             Cell::Missing | Cell::Other => {
                 let text = str::from_utf8(text).map_err(|_| Error::NotUtf8 { at: at() })?.trim();
-                Ok(Label::Text(self.intern(text)))
+                Ok(Label::Text(self.texts.number(text)))
             }
         }
     }
@@ -147,22 +144,13 @@ impl Labels {
         self.announced.as_ref().is_some_and(|classes| classes.iter().any(same))
     }
 
-    fn intern(&mut self, text: &str) -> usize {
-        if let Some(&index) = self.index.get(text) {
-            return index;
-        }
-        self.texts.push(text.into());
-        self.index.insert(text.into(), self.texts.len() - 1);
-        self.texts.len() - 1
-    }
-
     /// The targets of cases; `place` says where the label of a case stands.
     pub(crate) fn of_cases(
         &self,
         labels: &[Label],
         task: Option<Task>,
         id: impl Fn(usize) -> String,
-        place: impl Fn(usize) -> Box<Place>,
+        place: impl Fn(usize) -> Location,
     ) -> Result<Targets, Error> {
         if labels.iter().all(|label| *label == Label::Missing) {
             return Ok(Targets::None);
@@ -170,19 +158,12 @@ impl Labels {
         if let Some(i) = labels.iter().position(|label| *label == Label::Missing) {
             return Err(Error::NoLabel { at: place(i), case: id(i) });
         }
-        match self.kind(labels, task, 0.0) {
-            Kind::Classes(names) => {
-                let lookup = Lookup::new(&names);
-                let class = |(i, label): (usize, &Label)| self.class(*label, &lookup, || place(i), || id(i));
-                let of = labels.iter().enumerate().map(class).collect::<Result<_, _>>()?;
-                Ok(Targets::Classes { names, of })
-            }
-            Kind::Numbers => {
-                let value = |(i, label): (usize, &Label)| self.value(*label, || place(i));
-                let of = labels.iter().enumerate().map(value).collect::<Result<_, _>>()?;
-                Ok(Targets::Values { name: self.name.clone(), of })
-            }
-        }
+        let single: Vec<&[Label]> = labels.chunks(1).collect();
+        Ok(match self.of_steps(&single, task, id, |i, _| place(i))? {
+            Targets::ClassSteps { names, of } => Targets::Classes { names, of: of.into_iter().flatten().flatten().collect() },
+            Targets::ValueSteps { name, of } => Targets::Values { name, of: of.concat() },
+            other => other,
+        })
     }
 
     /// The targets of observations; `place` says where the label of an observation of a case stands.
@@ -191,7 +172,7 @@ impl Labels {
         labels: &[&[Label]],
         task: Option<Task>,
         id: impl Fn(usize) -> String,
-        place: impl Fn(usize, usize) -> Box<Place>,
+        place: impl Fn(usize, usize) -> Location,
     ) -> Result<Targets, Error> {
         let all: Vec<Label> = labels.iter().flat_map(|labels| labels.iter().copied()).filter(|l| *l != Label::Missing).collect();
         if all.is_empty() {
@@ -199,42 +180,33 @@ impl Labels {
         }
         let pairs = || labels.iter().flat_map(|labels| labels.windows(2)).filter(|pair| !pair.contains(&Label::Missing));
         let changing = pairs().filter(|pair| pair[0] != pair[1]).count() as f64 / pairs().count().max(1) as f64;
-        match self.kind(&all, task, changing) {
-            Kind::Classes(names) => {
-                let lookup = Lookup::new(&names);
-                let class = |case: usize, step: usize, label: Label| match label {
-                    Label::Missing => Ok(None),
-                    label => self.class(label, &lookup, || place(case, step), || id(case)).map(Some),
-                };
-                Ok(Targets::ClassSteps { of: each(labels, class)?, names })
-            }
-            Kind::Numbers => {
-                let value = |case: usize, step: usize, label: Label| match label {
-                    Label::Missing => Ok(f64::NAN),
-                    label => self.value(label, || place(case, step)),
-                };
-                Ok(Targets::ValueSteps { name: self.name.clone(), of: each(labels, value)? })
-            }
+        if let Some(names) = self.classes(&all, task, changing) {
+            let lookup = Lookup::new(&names);
+            let of = each(labels, |i, t, label| self.class(label, &lookup, || place(i, t), || id(i)))?;
+            return Ok(Targets::ClassSteps { of, names });
         }
+        let of = each(labels, |i, t, label| self.value(label, || place(i, t)))?;
+        Ok(Targets::ValueSteps { name: self.name.clone(), of })
     }
 
-    fn kind(&self, labels: &[Label], task: Option<Task>, changing: f64) -> Kind {
+    /// The classes that these labels are of; `None` if they are numbers.
+    fn classes(&self, labels: &[Label], task: Option<Task>, changing: f64) -> Option<Vec<String>> {
         let mut numbers: Vec<f64> =
             labels.iter().filter_map(|label| if let Label::Number(x) = label { Some(*x) } else { None }).collect();
         let is_numeric = numbers.len() == labels.len();
         match (task, &self.announced) {
-            (Some(Task::Regression), _) => Kind::Numbers,
-            (_, Some(classes)) if !classes.is_empty() => Kind::Classes(classes.clone()),
-            (None, None) if is_numeric && is_quantity(numbers.clone(), changing) => Kind::Numbers,
+            (Some(Task::Regression), _) => None,
+            (_, Some(classes)) if !classes.is_empty() => Some(classes.clone()),
+            (None, None) if is_numeric && is_quantity(numbers.clone(), changing) => None,
             _ => {
                 numbers.sort_by(f64::total_cmp);
                 numbers.dedup();
                 let mut names: Vec<String> = numbers.iter().map(f64::to_string).collect();
                 if !is_numeric {
-                    names.extend(self.texts.iter().cloned());
+                    names.extend_from_slice(self.texts.texts());
                     names.sort();
                 }
-                Kind::Classes(names)
+                Some(names)
             }
         }
     }
@@ -243,31 +215,25 @@ impl Labels {
         &self,
         label: Label,
         lookup: &Lookup<'_>,
-        at: impl Fn() -> Box<Place>,
+        at: impl Fn() -> Location,
         id: impl Fn() -> String,
-    ) -> Result<usize, Error> {
+    ) -> Result<Option<usize>, Error> {
         let (class, seen) = match label {
             Label::Number(x) => (lookup.number(x), x.to_string()),
-            Label::Text(i) => (lookup.name(&self.texts[i]), self.texts[i].clone()),
-            Label::Missing => return Err(Error::NoLabel { at: at(), case: id() }),
+            Label::Text(i) => (lookup.name(self.texts.text(i)), self.texts.text(i).into()),
+            Label::Missing => return Ok(None),
         };
-        class.ok_or_else(|| Error::UnknownClass {
-            at: at(),
-            seen: shown(seen.as_bytes()),
-            case: id(),
-            known: listed(lookup.names),
-        })
+        let unknown = || Error::UnknownClass { at: at(), seen: shown(seen), case: id(), known: listed(lookup.names) };
+        class.map(Some).ok_or_else(unknown)
     }
 
-    fn value(&self, label: Label, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
+    fn value(&self, label: Label, at: impl Fn() -> Location) -> Result<f64, Error> {
         match label {
             Label::Number(x) => Ok(x),
             Label::Missing => Ok(f64::NAN),
-            Label::Text(i) => Err(Error::NotANumber {
-                at: at(),
-                seen: shown(self.texts[i].as_bytes()),
-                fix: "regression needs numbers as labels",
-            }),
+            Label::Text(i) => {
+                Err(Error::NotANumber { at: at(), seen: shown(self.texts.text(i)), fix: "regression needs numbers as labels" })
+            }
         }
     }
 }
@@ -287,10 +253,7 @@ pub(crate) struct Lookup<'a> {
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(names: &'a [String]) -> Self {
-        let number = |name: &str| match number::cell(name.as_bytes()) {
-            Cell::Number(x) => Some((x + 0.0).to_bits()),
-            Cell::Missing | Cell::Other => None,
-        };
+        let number = |name: &str| number::cell(name.as_bytes()).number().map(|x| (x + 0.0).to_bits());
         Self {
             names,
             by_name: names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect(),
@@ -299,10 +262,8 @@ impl<'a> Lookup<'a> {
     }
 
     pub(crate) fn name(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied().or_else(|| match number::cell(name.as_bytes()) {
-            Cell::Number(x) => self.number(x),
-            Cell::Missing | Cell::Other => None,
-        })
+        let as_number = || number::cell(name.as_bytes()).number().and_then(|x| self.number(x));
+        self.by_name.get(name).copied().or_else(as_number)
     }
 
     pub(crate) fn number(&self, x: f64) -> Option<usize> {
@@ -313,10 +274,11 @@ impl<'a> Lookup<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::at_line;
 
     fn targets(texts: &[&str], task: Option<Task>) -> Result<Targets, Error> {
         let mut labels = Labels::new("y");
-        let place = |i: usize| Place::line("test", i as u64 + 1);
+        let place = |i: usize| at_line("test", i as u64 + 1);
         let read: Vec<Label> = texts.iter().map(|text| labels.label(text.as_bytes(), || place(0)).unwrap()).collect();
         labels.of_cases(&read, task, |i| i.to_string(), place)
     }
@@ -384,7 +346,7 @@ mod tests {
         let label = |x: i32| Label::Number(f64::from(x));
         let series: Vec<Vec<Label>> = (0..20).map(|_| (0..=40).rev().map(label).collect()).collect();
         let series: Vec<&[Label]> = series.iter().map(Vec::as_slice).collect();
-        let place = |_: usize, _: usize| Place::line("test", 1);
+        let place = |_: usize, _: usize| at_line("test", 1);
         let found = labels.of_steps(&series, None, |i| i.to_string(), place).unwrap();
         assert!(matches!(found, Targets::ValueSteps { .. }), "{found:?}");
     }
@@ -407,7 +369,7 @@ mod tests {
     #[test]
     fn announced_classes_keep_their_order() {
         let mut labels = Labels::announced("y", vec!["2.0".into(), "1.0".into(), "NA".into()]);
-        let place = |_: usize| Place::line("test", 1);
+        let place = |_: usize| at_line("test", 1);
         let read = ["1", "2.0", "NA"].map(|text| labels.label(text.as_bytes(), || place(0)).unwrap());
         let found = labels.of_cases(&read, None, |i| i.to_string(), place).unwrap();
         assert_eq!(found, classes(&["2.0", "1.0", "NA"], &[1, 0, 2]));

@@ -27,8 +27,8 @@ fn compare(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
     while let (Some(&x), Some(&y)) = (left.first(), right.first()) {
         let order = if x.is_ascii_digit() && y.is_ascii_digit() {
-            let (own, other) = (number(&mut left), number(&mut right));
-            own.len().cmp(&other.len()).then_with(|| own.cmp(other))
+            let (number_a, number_b) = (number(&mut left), number(&mut right));
+            number_a.len().cmp(&number_b.len()).then_with(|| number_a.cmp(number_b))
         } else {
             (left, right) = (&left[1..], &right[1..]);
             x.cmp(&y)

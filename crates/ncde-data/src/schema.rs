@@ -4,7 +4,6 @@
 //! files, and lines of a stream.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -84,47 +83,59 @@ pub enum Role {
 impl Role {
     /// What it is called.
     pub fn name(self) -> &'static str {
+        self.words()[0]
+    }
+
+    /// What columns of this role hold, in messages.
+    pub(crate) fn plural(self) -> &'static str {
+        self.words()[1]
+    }
+
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::Id => "id",
-            Self::Time => "time",
-            Self::Label => "label",
-            Self::Static => "static",
-            Self::Channel => "channel",
-            Self::Token => "tokens",
-            Self::Ignored => "ignored",
+            Self::Id => ["id", "ids"],
+            Self::Time => ["time", "times"],
+            Self::Label => ["label", "labels"],
+            Self::Static => ["static", "statics"],
+            Self::Channel => ["channel", "channels"],
+            Self::Token => ["tokens", "tokens"],
+            Self::Ignored => ["ignored", "columns to ignore"],
         }
+    }
+
+    /// Whether a column of this role becomes values of the dataset.
+    pub(crate) fn is_value(self) -> bool {
+        matches!(self, Self::Channel | Self::Static | Self::Token)
     }
 }
 
-/// What the cells of a column hold.
+/// What the cells of a column hold. `marks` are those in its numbers, or in times that are numbers.
+#[expect(missing_docs, reason = "the fields are described above and at the variants")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Cells {
     /// Text as it stands.
     Text,
-    /// Numbers.
+    /// Numbers, with a unit beside them such as `€` or `kg`; empty if there is none.
     Number {
-        /// The marks in them.
         marks: Marks,
-        /// The unit that stands beside them, such as `€` or `kg`; empty if none does.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         unit: String,
     },
-    /// One of some words. The column becomes a channel or static `name=word` for each of them.
-    Category {
-        /// The words; numbers by size, then texts in order.
-        words: Vec<String>,
-    },
-    /// Times.
+    /// One of some words: numbers by size, then texts in order. The column becomes a channel or static `name=word` for each.
+    Category { words: Vec<String> },
+    /// Times in a format. With `offset` each says how far it is from UTC; else they are taken as UTC.
     Time {
-        /// How they are written.
         format: TimeFormat,
-        /// The marks in them, if they are numbers.
         marks: Marks,
-        /// Whether each says how far it is from UTC; else they are taken as UTC.
         #[serde(default)]
         offset: bool,
     },
+}
+
+impl Cells {
+    /// Times as numbers.
+    pub(crate) const PLAIN_TIME: Self = Self::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false };
 }
 
 /// What happens to several rows of one series with one time.
@@ -146,15 +157,6 @@ impl Duplicates {
     /// All of them, with what each is called.
     pub const ALL: [(&'static str, Self); 4] =
         [("refuse", Self::Refuse), ("first", Self::First), ("last", Self::Last), ("mean", Self::Mean)];
-}
-
-impl FromStr for Duplicates {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        found.map(|(_, policy)| policy).ok_or_else(|| format!("`{text}` is no policy; wanted refuse, first, last or mean"))
-    }
 }
 
 impl Layout {
@@ -217,7 +219,7 @@ impl fmt::Display for Layout {
             }
         }
         for (i, (role, detail, names)) in kinds.iter().enumerate() {
-            let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name.as_bytes()) };
+            let name = |name: &&str| if name.is_empty() { "(unnamed)".to_string() } else { shown(name) };
             let names: Vec<String> = match names[..] {
                 [first, .., last] if names.len() > MAX_NAMES => {
                     vec![format!("{} ... {} ({})", name(&first), name(&last), names.len())]
@@ -244,6 +246,12 @@ pub struct Warning {
     pub seen: String,
     /// What to say if that is wrong, or to make it certain.
     pub fix: String,
+}
+
+impl Warning {
+    pub(crate) fn new(seen: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { seen: seen.into(), fix: fix.into() }
+    }
 }
 
 impl fmt::Display for Warning {

@@ -1,6 +1,6 @@
 //! What a dataset holds, at a glance: for people as a table of at most 80 columns, for programs as JSON.
 
-use std::fmt;
+use std::fmt::{self, Formatter};
 
 use serde::Serialize;
 
@@ -18,15 +18,13 @@ const MAX_ROWS: usize = 40;
 /// Times that take more than this are shown as numbers.
 const MAX_TIME_LENGTH: usize = 30;
 
-/// The smallest, the middle and the largest of some numbers.
+/// The smallest, the middle and the largest of some numbers; of an even number, the lower of the two in the middle.
+#[expect(missing_docs, reason = "as the line above says")]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Spread {
-    /// The smallest.
     pub min: f64,
-    /// The middle one; of an even number, the lower of the two in the middle.
     pub median: f64,
-    /// The largest.
     pub max: f64,
 }
 
@@ -135,35 +133,22 @@ impl Tokens {
     }
 }
 
-/// What is to be predicted.
+/// What is to be predicted: classes, each with how many have it, or numbers.
+#[expect(missing_docs, reason = "as the comments of the variants say")]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[non_exhaustive]
 pub enum Target {
     /// Nothing.
     None,
-    /// Classes, each with the number of cases that have it.
-    Classes {
-        /// Names and counts.
-        classes: Vec<(String, usize)>,
-    },
+    /// A class for each case.
+    Classes { classes: Vec<(String, usize)> },
     /// A number for each case.
-    Values {
-        /// The numbers.
-        column: Column,
-    },
-    /// Classes, each with the number of observations that have it.
-    ClassSteps {
-        /// Names and counts.
-        classes: Vec<(String, usize)>,
-        /// Observations without a label.
-        unlabelled: usize,
-    },
+    Values { column: Column },
+    /// A class for each observation, but for those without a label.
+    ClassSteps { classes: Vec<(String, usize)>, unlabelled: usize },
     /// A number for each observation.
-    ValueSteps {
-        /// The numbers.
-        column: Column,
-    },
+    ValueSteps { column: Column },
 }
 
 /// What a dataset holds.
@@ -260,7 +245,7 @@ impl Dataset {
 }
 
 impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}, {}", short(&self.name, 40), counted(self.cases, "case"), counted(self.channels.len(), "channel"))?;
         writeln!(f)?;
         match self.lengths {
@@ -289,7 +274,9 @@ impl fmt::Display for Summary {
         }
         self.show_target(f)?;
         match &self.tokens {
-            Some(tokens) => show_tokens(f, tokens)?,
+            Some(Tokens { commonest, observations, seen, .. }) => {
+                shares(f, "commonest token", "observation", commonest, *observations, *seen)?;
+            }
             None => table(f, "channel", &self.channels)?,
         }
         table(f, "static covariate", &self.statics)
@@ -297,7 +284,7 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
-    fn show_target(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn show_target(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (classes, what) = match &self.target {
             Target::None => return writeln!(f, "  target       none"),
             Target::Values { column } => {
@@ -316,28 +303,21 @@ impl Summary {
         if let Target::ClassSteps { unlabelled, .. } = self.target {
             writeln!(f, "  unlabelled   {}", counted(unlabelled, "observation"))?;
         }
-        let all = classes.iter().map(|(_, count)| count).sum::<usize>().max(1);
-        writeln!(f, "\n  {:<28}{:>13}{:>10}", "class", format!("{what}s"), "share")?;
-        for (name, count) in classes.iter().take(MAX_ROWS) {
-            writeln!(f, "  {:<28}{count:>13}{:>10}", short(name, 26), percent(*count as f64 / all as f64))?;
-        }
-        rest(f, classes.len())
+        let all = classes.iter().map(|(_, count)| count).sum();
+        shares(f, "class", what, &classes[..classes.len().min(MAX_ROWS)], all, classes.len())
     }
 }
 
-fn show_tokens(f: &mut fmt::Formatter<'_>, tokens: &Tokens) -> fmt::Result {
-    writeln!(f, "\n  {:<28}{:>13}{:>10}", "commonest token", "observations", "share")?;
-    for (token, count) in &tokens.commonest {
-        let share = *count as f64 / tokens.observations.max(1) as f64;
-        writeln!(f, "  {:<28}{count:>13}{:>10}", short(token, 26), percent(share))?;
+/// The first of `count` names, each with how many of `all` observations or cases it has.
+fn shares(f: &mut Formatter<'_>, title: &str, what: &str, names: &[(String, usize)], all: usize, count: usize) -> fmt::Result {
+    writeln!(f, "\n  {title:<28}{:>13}{:>10}", format!("{what}s"), "share")?;
+    for (name, count) in names {
+        writeln!(f, "  {:<28}{count:>13}{:>10}", short(name, 26), percent(*count as f64 / all.max(1) as f64))?;
     }
-    match tokens.seen - tokens.commonest.len() {
-        0 => Ok(()),
-        more => writeln!(f, "  ... and {more} more"),
-    }
+    more(f, count - names.len())
 }
 
-fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Result {
+fn table(f: &mut Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Result {
     if columns.is_empty() {
         return Ok(());
     }
@@ -346,19 +326,17 @@ fn table(f: &mut fmt::Formatter<'_>, what: &str, columns: &[Column]) -> fmt::Res
         let [min, mean, max] = [column.min, column.mean, column.max].map(|x| x.map_or_else(|| "-".into(), figure));
         writeln!(f, "  {:<28}{:>10}{min:>12}{mean:>12}{max:>12}", short(&column.name, 26), percent(column.missing))?;
     }
-    rest(f, columns.len())
+    more(f, columns.len().saturating_sub(MAX_ROWS))
 }
 
-fn rest(f: &mut fmt::Formatter<'_>, rows: usize) -> fmt::Result {
-    match rows.saturating_sub(MAX_ROWS) {
-        0 => Ok(()),
-        more => writeln!(f, "  ... and {more} more"),
-    }
+/// How many rows are not shown.
+fn more(f: &mut Formatter<'_>, rows: usize) -> fmt::Result {
+    if rows == 0 { Ok(()) } else { writeln!(f, "  ... and {rows} more") }
 }
 
 /// A name that fits into so many columns.
 fn short(name: &str, most: usize) -> String {
-    let name = shown(name.as_bytes());
+    let name = shown(name);
     if name.chars().count() <= most { name } else { name.chars().take(most - 3).chain("...".chars()).collect() }
 }
 

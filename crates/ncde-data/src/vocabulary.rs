@@ -6,8 +6,9 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use crate::error::{Place, closest, listed, shown};
+use crate::error::{Location, at_line, closest, listed, shown};
 use crate::{Dataset, Error, Schema};
 
 /// The entry of a vocabulary that stands for every token it does not have.
@@ -19,6 +20,7 @@ pub(crate) const NO_TOKEN: &str = "write one, or remove the observation";
 /// Texts, numbered as they are first seen.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
+    texts: Vec<String>,
     by_text: HashMap<String, usize>,
 }
 
@@ -27,20 +29,29 @@ impl Seen {
         if let Some(&number) = self.by_text.get(text) {
             return number;
         }
-        let number = self.by_text.len();
-        self.by_text.insert(text.into(), number);
-        number
+        self.by_text.insert(text.into(), self.texts.len());
+        self.texts.push(text.into());
+        self.texts.len() - 1
+    }
+
+    pub(crate) fn text(&self, number: usize) -> &str {
+        &self.texts[number]
+    }
+
+    /// All of them, by their numbers.
+    pub(crate) fn texts(&self) -> &[String] {
+        &self.texts
     }
 
     /// The vocabulary, and by the number that a text had the one it has there.
     pub(crate) fn vocabulary(self) -> (Vec<String>, Vec<usize>) {
-        let mut texts: Vec<(String, usize)> = self.by_text.into_iter().collect();
-        texts.sort_by(|(a, _), (b, _)| order(a, b));
-        let mut places = vec![0; texts.len()];
-        for (place, (_, number)) in texts.iter().enumerate() {
-            places[*number] = place;
+        let mut vocabulary = self.texts.clone();
+        vocabulary.sort_by(|a, b| order(a, b));
+        let mut places = vec![0; vocabulary.len()];
+        for (place, text) in vocabulary.iter().enumerate() {
+            places[self.by_text[text]] = place;
         }
-        (texts.into_iter().map(|(text, _)| text).collect(), places)
+        (vocabulary, places)
     }
 }
 
@@ -54,32 +65,44 @@ fn order(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The numbers of tokens by their texts.
-pub(crate) struct Tokens<'a> {
-    vocabulary: &'a [String],
-    by_text: HashMap<&'a str, usize>,
+/// Words that are known, with their numbers.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) words: Vec<String>,
+    by_word: HashMap<String, usize>,
+    /// The number of words that are not known, if they are allowed.
     unknown: Option<usize>,
 }
 
-impl<'a> Tokens<'a> {
-    pub(crate) fn new(vocabulary: &'a [String]) -> Self {
-        let by_text: HashMap<&str, usize> = vocabulary.iter().enumerate().map(|(i, text)| (text.as_str(), i)).collect();
-        let unknown = by_text.get(UNKNOWN).copied();
-        Self { vocabulary, by_text, unknown }
+impl Words {
+    pub(crate) fn new(words: &[String], unknown: Option<usize>) -> Self {
+        let by_word = words.iter().enumerate().map(|(i, word)| (word.clone(), i)).collect();
+        Self { words: words.to_vec(), by_word, unknown }
+    }
+
+    /// The tokens of a vocabulary.
+    pub(crate) fn tokens(vocabulary: &[String]) -> Self {
+        Self::new(vocabulary, vocabulary.iter().position(|token| token == UNKNOWN))
+    }
+
+    pub(crate) fn find(&self, word: &str) -> Option<usize> {
+        self.by_word.get(word).copied().or(self.unknown)
+    }
+
+    /// What to try with a word that is not known: the word that is most like it, else what is given.
+    pub(crate) fn fix(&self, word: &str, otherwise: String) -> String {
+        closest(word, &self.words).map_or(otherwise, |close| format!("did you mean `{}`?", shown(close)))
     }
 
     /// The number of a token; `step` is its observation, counted from 0.
-    pub(crate) fn number(&self, text: &str, at: impl FnOnce() -> Box<Place>, case: &str, step: usize) -> Result<usize, Error> {
-        self.by_text.get(text).copied().or(self.unknown).ok_or_else(|| Error::UnknownToken {
+    pub(crate) fn token(&self, text: &str, at: impl FnOnce() -> Location, case: &str, step: usize) -> Result<usize, Error> {
+        self.find(text).ok_or_else(|| Error::UnknownToken {
             at: at(),
-            seen: shown(text.as_bytes()),
+            seen: shown(text),
             observation: step + 1,
-            case: shown(case.as_bytes()),
-            known: listed(self.vocabulary),
-            fix: match closest(text, self.vocabulary) {
-                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
-                None => format!("correct it, or train with the entry `{UNKNOWN}` in the vocabulary"),
-            },
+            case: shown(case),
+            known: listed(&self.words),
+            fix: self.fix(text, format!("correct it, or train with the entry `{UNKNOWN}` in the vocabulary")),
         })
     }
 }
@@ -123,37 +146,31 @@ impl Dataset {
     }
 
     /// Values become numbers of tokens of this vocabulary. Without one of its own, numbers are tokens as they are written.
+    /// After an error no case is left.
     pub(crate) fn translate(&mut self, wanted: &[String]) -> Result<(), Error> {
         if self.vocabulary.as_deref() == Some(wanted) {
             return Ok(());
         }
-        let tokens = Tokens::new(wanted);
-        let at = || Place::line(&self.name, 0);
-        let mut known: HashMap<u64, usize> = HashMap::new();
-        let mut numbers = Vec::with_capacity(self.cases.len());
-        for case in &self.cases {
-            let mut own = Vec::with_capacity(case.values.len());
-            for (step, &x) in case.values.iter().enumerate() {
+        let tokens = Words::tokens(wanted);
+        let mut known: HashMap<u64, f64> = HashMap::new();
+        let mut cases = std::mem::take(&mut self.cases);
+        for case in &mut cases {
+            for (step, x) in case.values.iter_mut().enumerate() {
+                let at = || at_line(&self.name, 0);
                 if x.is_nan() {
-                    let case = shown(case.id.as_bytes());
-                    return Err(Error::NoToken { at: at(), observation: step + 1, case, fix: NO_TOKEN });
+                    return Err(Error::no_token(at(), step, &case.id, NO_TOKEN));
                 }
-                let number = match known.get(&x.to_bits()) {
-                    Some(&number) => number,
-                    None => {
-                        let written = (x + 0.0).to_string();
-                        let number = tokens.number(self.token(x).unwrap_or(&written), at, &case.id, step)?;
-                        known.insert(x.to_bits(), number);
-                        number
+                *x = match known.entry(x.to_bits()) {
+                    Entry::Occupied(number) => *number.get(),
+                    Entry::Vacant(entry) => {
+                        let written = (*x + 0.0).to_string();
+                        let number = tokens.token(self.token(*x).unwrap_or(&written), at, &case.id, step)?;
+                        *entry.insert(number as f64)
                     }
                 };
-                own.push(number as f64);
             }
-            numbers.push(own);
         }
-        for (case, own) in self.cases.iter_mut().zip(numbers) {
-            case.values = own;
-        }
+        self.cases = cases;
         self.vocabulary = Some(wanted.to_vec());
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! What was seen, in words for a message.
 
 /// What was seen, short enough for a message.
-pub(crate) fn shown(seen: &[u8]) -> String {
+pub(crate) fn shown(seen: impl AsRef<[u8]>) -> String {
     const LONGEST: usize = 40;
+    let seen = seen.as_ref();
     if seen.is_empty() {
         return "(blank)".into();
     }
@@ -21,7 +22,7 @@ pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
     if names.is_empty() {
         return "none".into();
     }
-    let first: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{}`", shown(name.as_ref().as_bytes()))).collect();
+    let first: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{}`", shown(name.as_ref()))).collect();
     match names.len().saturating_sub(MAX_NAMES) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
@@ -54,7 +55,7 @@ mod tests {
     fn long_and_odd_text_is_shown_short() {
         assert_eq!(shown(b"abc"), "abc");
         assert_eq!(shown(b"a\tb\xff"), "a\\tb\u{fffd}");
-        assert_eq!(shown(&[b'1'; 10_000_000]), format!("{}...", "1".repeat(40)));
+        assert_eq!(shown(vec![b'1'; 10_000_000]), format!("{}...", "1".repeat(40)));
         assert_eq!(listed::<&str>(&[]), "none");
         assert_eq!(listed(&["a"; 14]), format!("{}`a` and 2 more", "`a`, ".repeat(11)));
     }

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use super::header::Order;
 use super::{Array, Data, Error, Header};
 
 /// Numbers are converted in blocks of so many.
@@ -10,7 +9,7 @@ const BLOCK: usize = 1 << 14;
 
 /// Reads the entries; `there` is how many bytes are left where that is certain.
 pub(super) fn read(file: &str, reader: impl Read, header: Header, there: Option<u64>) -> Result<Array, Error> {
-    let is_c = header.order == Order::C || header.shape.len() < 2;
+    let is_c = !header.fortran_order || header.shape.len() < 2;
     let data = entries(Entries { file, reader, shape: &header.shape, there }, &header.dtype)?;
     let data = match data {
         data if is_c => data,
@@ -190,7 +189,7 @@ mod tests {
     fn a_header_cannot_ask_for_the_world() {
         for dtype in ["<f8", "<U1000000000"] {
             for there in [Some(8), None] {
-                let header = Header { dtype: dtype.into(), order: Order::C, shape: vec![usize::MAX, usize::MAX] };
+                let header = Header { dtype: dtype.into(), fortran_order: false, shape: vec![usize::MAX, usize::MAX] };
                 let error = read("test", [0; 8].as_slice(), header, there).unwrap_err();
                 assert!(matches!(error, Error::Truncated { .. }), "{error}");
             }
@@ -200,7 +199,7 @@ mod tests {
     #[test]
     fn types_and_endianness() {
         let read = |dtype: &str, bytes: &[u8]| {
-            let header = Header { dtype: dtype.into(), order: Order::C, shape: vec![1] };
+            let header = Header { dtype: dtype.into(), fortran_order: false, shape: vec![1] };
             read("test", bytes, header, Some(bytes.len() as u64)).map(|array| array.data)
         };
         assert_eq!(read(">i2", &[1, 2]).unwrap(), Data::Int(vec![258]));

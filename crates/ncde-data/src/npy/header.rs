@@ -13,19 +13,10 @@ const LONGEST: usize = 1 << 16;
 pub struct Header {
     /// The type of its entries, as numpy writes it.
     pub dtype: String,
-    /// In which order entries lie.
-    pub order: Order,
+    /// Whether the first index runs fastest, and not the last.
+    pub fortran_order: bool,
     /// Its sizes.
     pub shape: Vec<usize>,
-}
-
-/// In which order entries lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// The last index runs fastest.
-    C,
-    /// The first index runs fastest.
-    Fortran,
 }
 
 /// The header, and how many bytes it takes.
@@ -66,22 +57,19 @@ fn parse(text: &str) -> Result<Header, String> {
         _ => shown(descr.split('}').next().unwrap_or("").trim_end_matches([' ', ',']).as_bytes()),
     };
     let order = value(text, "fortran_order")?;
-    let order = if order.starts_with("False") {
-        Order::C
-    } else if order.starts_with("True") {
-        Order::Fortran
-    } else {
+    let fortran_order = order.starts_with("True");
+    if !fortran_order && !order.starts_with("False") {
         return Err("`fortran_order` is neither True nor False".into());
-    };
+    }
     let shape = value(text, "shape")?;
     let inside = shape.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let (inside, _) = inside.ok_or("`shape` is not a tuple")?;
     let sizes = inside.split(',').map(str::trim).filter(|size| !size.is_empty());
     let size = |text: &str| {
         let digits = text.trim_end_matches('L');
-        digits.parse().map_err(|_| format!("`shape` holds `{}`, which is not a size", shown(text.as_bytes())))
+        digits.parse().map_err(|_| format!("`shape` holds `{}`, which is not a size", shown(text)))
     };
-    Ok(Header { dtype, order, shape: sizes.map(size).collect::<Result<_, _>>()? })
+    Ok(Header { dtype, fortran_order, shape: sizes.map(size).collect::<Result<_, _>>()? })
 }
 
 /// What follows `'key':`.
@@ -100,9 +88,9 @@ mod tests {
     #[test]
     fn headers_as_numpy_writes_them() {
         let header = parse("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }   \n").unwrap();
-        assert_eq!(header, Header { dtype: "<f8".into(), order: Order::C, shape: vec![3, 4] });
+        assert_eq!(header, Header { dtype: "<f8".into(), fortran_order: false, shape: vec![3, 4] });
         let header = parse("{'descr': '>i4', 'fortran_order': True, 'shape': (5L,), }").unwrap();
-        assert_eq!(header, Header { dtype: ">i4".into(), order: Order::Fortran, shape: vec![5] });
+        assert_eq!(header, Header { dtype: ">i4".into(), fortran_order: true, shape: vec![5] });
         let record = parse("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (), }").unwrap();
         assert!(record.dtype.starts_with("[('a'") || record.dtype.starts_with("[(\\'a"), "{record:?}");
         assert!(parse("{'descr': '<f8', 'shape': (3, 4), }").is_err());

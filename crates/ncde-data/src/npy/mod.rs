@@ -14,13 +14,13 @@ use std::io::{self, Read};
 pub use npz::{Archive, write_npz};
 pub use write::write;
 
-pub use self::header::{Header, Order};
+pub use self::header::Header;
 
 /// The first bytes of a `.npy` file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Entries in row-major order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Array {
     /// The sizes, first axis first; none for a single entry.
     pub shape: Vec<usize>,
@@ -41,20 +41,20 @@ pub enum Data {
     Text(Vec<String>),
 }
 
+impl Default for Data {
+    fn default() -> Self {
+        Self::F64(Vec::new())
+    }
+}
+
 impl Data {
-    /// The number of entries.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match self {
             Self::F32(entries) => entries.len(),
             Self::F64(entries) => entries.len(),
             Self::Int(entries) => entries.len(),
             Self::Text(entries) => entries.len(),
         }
-    }
-
-    /// Whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The entries as `f64`, or `None` if they are text.
@@ -73,88 +73,40 @@ impl Data {
     }
 }
 
-/// Why an array could not be read.
+/// Why an array could not be read: of `file`, `seen` is what is there and `wanted` what should be.
+#[expect(missing_docs, reason = "the fields are described once, above")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Reading failed.
     #[error("cannot read `{file}`: {source}")]
-    Read {
-        /// The file.
-        file: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { file: String, source: io::Error },
     /// The header is none.
     #[error("`{file}` has a broken npy header: {seen}; save it again with `numpy.save`")]
-    Header {
-        /// The file.
-        file: String,
-        /// What is wrong with it.
-        seen: String,
-    },
+    Header { file: String, seen: String },
     /// Entries that are neither numbers nor text.
     #[error("`{file}` holds entries of type `{seen}`; wanted floats, integers or text: save it with `.astype(\"float64\")`")]
-    Dtype {
-        /// The file.
-        file: String,
-        /// The type.
-        seen: String,
-    },
+    Dtype { file: String, seen: String },
     /// Objects of Python, which only Python can read.
     #[error(
         "`{file}` holds Python objects (`{seen}`); wanted an array of numbers: pad ragged series to one length with NaN and save it with `.astype(\"float64\")`"
     )]
-    Objects {
-        /// The file.
-        file: String,
-        /// The type.
-        seen: String,
-    },
+    Objects { file: String, seen: String },
     /// There is less than the header says.
     #[error("`{file}` ends too early: its header promises {wanted} bytes of entries, {seen} are there; copy it again")]
-    Truncated {
-        /// The file.
-        file: String,
-        /// How many bytes there should be.
-        wanted: u64,
-        /// How many there are.
-        seen: u64,
-    },
+    Truncated { file: String, wanted: u64, seen: u64 },
     /// There is not enough memory.
     #[error("`{file}` is too large for the memory of this machine: it needs {bytes} bytes; split it")]
-    Memory {
-        /// The file.
-        file: String,
-        /// How many bytes.
-        bytes: u64,
-    },
+    Memory { file: String, bytes: u64 },
     /// Text that is none.
     #[error("`{file}`, entry {entry}: this is not text; save it as unicode")]
-    Text {
-        /// The file.
-        file: String,
-        /// The entry, counted from 0.
-        entry: usize,
-    },
+    Text { file: String, entry: usize },
     /// The zip archive is broken.
     #[error("`{file}` is a broken zip archive: {seen}; copy it again, or save it again with `numpy.savez`")]
-    Archive {
-        /// The file.
-        file: String,
-        /// What is wrong with it.
-        seen: String,
-    },
+    Archive { file: String, seen: String },
     /// The archive has no such array.
     #[error("`{file}` has no array `{name}`; it holds {names}")]
-    NoSuchArray {
-        /// The file.
-        file: String,
-        /// The array.
-        name: String,
-        /// The arrays there are.
-        names: String,
-    },
+    NoSuchArray { file: String, name: String, names: String },
 }
 
 /// Reads an array; `bytes` is the size of the whole file where it is known for certain.

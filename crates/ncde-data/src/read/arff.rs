@@ -7,7 +7,7 @@
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, long};
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{at_line, listed, shown};
 use crate::text::lines::{Line, Lines, Source, utf8};
 use crate::{Columns, Error};
 
@@ -58,7 +58,7 @@ fn header(lines: &mut Lines<'_>) -> Result<(Option<String>, Vec<Attribute>), Err
         if text.is_empty() || text[0] == b'%' {
             continue;
         }
-        let at = || Place::line(&file, line.number);
+        let at = || at_line(&file, line.number);
         let text = utf8(text, at)?;
         let (key, rest) = text.split_once(|c: char| c.is_whitespace()).unwrap_or((text, ""));
         let rest = rest.trim();
@@ -67,30 +67,21 @@ fn header(lines: &mut Lines<'_>) -> Result<(Option<String>, Vec<Attribute>), Err
             "@end" => is_inside = false,
             "@data" => return Ok((relation, attributes)),
             "@attribute" => {
-                let attribute = attribute(rest).map_err(|fix| Error::Header {
-                    at: at(),
-                    seen: format!("`{}` is not understood", shown(text.as_bytes())),
-                    fix,
-                })?;
+                let attribute =
+                    attribute(rest).map_err(|fix| Error::header(at(), format!("`{}` is not understood", shown(text)), fix))?;
                 if !is_inside {
                     is_inside = attribute.kind == Kind::Relational;
                     attributes.push(attribute);
                 }
             }
             _ => {
-                return Err(Error::Header {
-                    at: at(),
-                    seen: format!("`{}` stands before `@data`", shown(text.as_bytes())),
-                    fix: "an .arff file starts with `@relation` and `@attribute` lines, then `@data`".into(),
-                });
+                let fix = "an .arff file starts with `@relation` and `@attribute` lines, then `@data`";
+                return Err(Error::header(at(), format!("`{}` stands before `@data`", shown(text)), fix));
             }
         }
     }
-    Err(Error::Header {
-        at: Place::line(&file, last),
-        seen: "the file ends without a line `@data`".into(),
-        fix: "put `@data` between the attributes and the series, or copy the file again".into(),
-    })
+    let fix = "put `@data` between the attributes and the series, or copy the file again";
+    Err(Error::header(at_line(&file, last), "the file ends without a line `@data`", fix))
 }
 
 /// The first word, with or without quotes, and what comes after it.
@@ -121,23 +112,18 @@ fn attribute(text: &str) -> Result<Attribute, String> {
 
 fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result<(Layout, LabelKind), Error> {
     let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-    let wrong = |seen: String, fix: &str| Error::Header { at: Place::line(file, 0), seen, fix: fix.into() };
+    let wrong = |seen: String, fix: &str| Err(Error::header(at_line(file, 0), seen, fix));
     let relational: Vec<usize> = (0..names.len()).filter(|&i| attributes[i].kind == Kind::Relational).collect();
     if relational.len() > 1 {
-        return Err(wrong(
-            format!("it has {} relational attributes", relational.len()),
-            "one can be read: put all dimensions into it",
-        ));
+        let seen = format!("it has {} relational attributes", relational.len());
+        return wrong(seen, "one can be read: put all dimensions into it");
     }
     let relational = relational.first().copied();
     let label = match (&options.columns.label, relational) {
-        (Some(wanted), _) => Some(names.iter().position(|name| name == wanted).ok_or_else(|| Error::NoColumn {
-            file: file.into(),
-            role: "labels",
-            wanted: format!("`{wanted}` was named"),
-            seen: listed(&names),
-            hint: hint(wanted, &names),
-        })?),
+        (Some(wanted), _) => {
+            let found = names.iter().position(|name| name == wanted);
+            Some(found.ok_or_else(|| Error::no_column(file, "labels", wanted, &names))?)
+        }
         (None, Some(series)) if names.len() > 2 => {
             let others: Vec<&str> = (0..names.len()).filter(|&i| i != series).map(|i| names[i]).collect();
             return Err(Error::SeveralColumns { file: file.into(), role: "the label", names: listed(&others), flag: "--label" });
@@ -150,16 +136,12 @@ fn layout(file: &str, attributes: &[Attribute], options: &ReadOptions) -> Result
     };
     let is_value = |i: usize| if let Some(series) = relational { i == series } else { attributes[i].kind == Kind::Numeric };
     if let Some(other) = (0..names.len()).find(|&i| Some(i) != label && !is_value(i)) {
-        return Err(wrong(
-            format!("attribute `{}` is neither a number nor the label", names[other]),
-            "remove it, or name the label",
-        ));
+        let seen = format!("attribute `{}` is neither a number nor the label", names[other]);
+        return wrong(seen, "remove it, or name the label");
     }
     if names.len() <= usize::from(label.is_some()) {
-        return Err(wrong(
-            "it has no attribute that holds a series".into(),
-            "give it one attribute a value, or a relational one",
-        ));
+        let seen = "it has no attribute that holds a series".into();
+        return wrong(seen, "give it one attribute a value, or a relational one");
     }
     let kind = match label.map(|label| &attributes[label]) {
         None => LabelKind::None,
@@ -176,20 +158,17 @@ impl Layout {
             return Ok(None);
         }
         if text[0] == b'{' {
-            return Err(Error::Header {
-                at: Place::line(file, line.number),
-                seen: "the line is in the sparse form `{index value, ...}`".into(),
-                fix: "save the file in the dense form".into(),
-            });
+            let seen = "the line is in the sparse form `{index value, ...}`";
+            return Err(Error::header(at_line(file, line.number), seen, "save the file in the dense form"));
         }
         let row = Row { file, line: line.number, fix: NUMBER };
         let parsed = match self.relational {
             Some(series) => {
                 let fix = "put the whole series into one pair of quotes";
-                let fields = fields(text).map_err(|seen| Error::Quotes { at: Place::line(file, line.number), seen, fix })?;
+                let fields = fields(text).map_err(|seen| Error::Quotes { at: at_line(file, line.number), seen, fix })?;
                 self.count(file, line.number, fields.len())?;
                 let label = self.label.map_or(&b""[..], |label| fields[label]).to_vec();
-                row.plain(Dimensions(Some(fields[series])), label)
+                row.plain(dimensions(fields[series]), label)
             }
             None => {
                 self.count(file, line.number, text.iter().filter(|&&byte| byte == b',').count() + 1)?;
@@ -205,7 +184,7 @@ impl Layout {
             return Ok(());
         }
         Err(Error::Count {
-            at: Place::line(file, line),
+            at: at_line(file, line),
             seen,
             unit: "fields",
             wanted: self.attributes,
@@ -257,17 +236,14 @@ fn unquoted(text: &[u8]) -> &[u8] {
 }
 
 /// The parts of a relational value, cut at each `\n` of two characters.
-struct Dimensions<'a>(Option<&'a [u8]>);
-
-impl<'a> Iterator for Dimensions<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let text = self.0?;
+fn dimensions(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
         let end = text.windows(2).position(|two| two == br"\n");
-        self.0 = end.map(|end| &text[end + 2..]).filter(|rest| !rest.is_empty());
+        rest = end.map(|end| &text[end + 2..]).filter(|rest| !rest.is_empty());
         Some(end.map_or(text, |end| &text[..end]))
-    }
+    })
 }
 
 #[cfg(test)]
@@ -290,7 +266,7 @@ mod tests {
         assert_eq!(fields(br"'1,2\n3,4',a b"), Ok(vec![br"1,2\n3,4".as_slice(), b"a b"]));
         assert_eq!(fields(b"x,\"1,2\""), Ok(vec![b"x".as_slice(), b"1,2"]));
         assert_eq!(fields(b"'1,2"), Err("a quote is not closed on this line"));
-        let parts: Vec<&[u8]> = Dimensions(Some(br"1,2\n3,4\n")).collect();
+        let parts: Vec<&[u8]> = dimensions(br"1,2\n3,4\n").collect();
         assert_eq!(parts, [b"1,2", b"3,4"]);
     }
 }

@@ -15,15 +15,18 @@ mod labels;
 mod series;
 mod tokens;
 
+use std::collections::BTreeSet;
+use std::fmt::{Debug, Display};
 use std::io::{Cursor, Read, Seek};
 
 use super::{Loaded, ReadOptions};
-use crate::error::{Place, hint, listed};
+use crate::error::{Location, at_field, listed, shown};
 use crate::npy::{self, Archive, Array, Data};
 use crate::text::lines::Source;
 use crate::{Columns, Error};
 
 const VALUES: [&str; 4] = ["X", "x", "data", "values"];
+const WANTED: &str = "one called `X` of shape [cases, length, channels]";
 const LABELS: [&str; 5] = ["y", "labels", "label", "target", "targets"];
 
 /// Reads an `.npy` file: values only.
@@ -35,7 +38,6 @@ pub(super) fn read_npy(source: Source<'_>, name: &str, options: &ReadOptions) ->
     series::dataset(arrays, name, options)
 }
 
-/// Reads an `.npz` file.
 pub(super) fn read_npz(mut source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     // An archive is read from its end, which a stream that is unpacked does not have yet.
     let mut bytes = Vec::new();
@@ -48,6 +50,7 @@ pub(super) fn read_npz(mut source: Source<'_>, name: &str, options: &ReadOptions
 }
 
 /// The arrays of a file, each under the name it has there.
+#[derive(Default)]
 struct Arrays {
     file: String,
     values: (String, Array),
@@ -65,82 +68,64 @@ struct Arrays {
     target: Option<String>,
 }
 
-impl Default for Arrays {
-    fn default() -> Self {
-        let nothing = Array { shape: vec![0], data: Data::F64(vec![]) };
-        Self {
-            file: String::new(),
-            values: (String::new(), nothing),
-            labels: None,
-            times: None,
-            lengths: None,
-            ids: None,
-            channels: None,
-            classes: None,
-            vocabulary: None,
-            statics: None,
-            static_names: None,
-            name: None,
-            clock: None,
-            target: None,
-        }
+/// The arrays of an archive that are not the values, by what they are for.
+struct Finder<'a, R> {
+    file: &'a str,
+    archive: Archive<R>,
+    values: &'a str,
+}
+
+impl<R: Read + Seek> Finder<'_, R> {
+    /// The array that the caller names, else the first of the known names that is there.
+    fn one(&mut self, named: Option<&String>, known: &[&str], role: &'static str) -> Result<Option<(String, Array)>, Error> {
+        let names = self.archive.names();
+        let name = match named {
+            Some(name) if !names.contains(name) => return Err(Error::no_column(self.file, role, name, names)),
+            Some(name) => Some(name.clone()),
+            None => known.iter().map(|known| (*known).to_string()).find(|known| names.contains(known)),
+        };
+        name.filter(|name| name != self.values).map(|name| Ok((name.clone(), self.archive.read(&name)?))).transpose()
+    }
+
+    fn plain(&mut self, name: &str) -> Result<Option<Array>, Error> {
+        Ok(self.one(None, &[name], "names")?.map(|(_, array)| array))
+    }
+
+    fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, Error> {
+        self.plain(name)?.map(|array| text(self.file, name, array)).transpose()
+    }
+
+    fn word(&mut self, name: &str) -> Result<Option<String>, Error> {
+        Ok(self.texts(name)?.and_then(|texts| texts.into_iter().next()))
     }
 }
 
 impl Arrays {
     fn open<R: Read + Seek>(file: &str, mut archive: Archive<R>, options: &ReadOptions) -> Result<Self, Error> {
-        let values = Self::find_values(file, &mut archive)?;
-        let values = (values.clone(), archive.read(&values)?);
-        let mut one = |asked: &Option<String>, known: &[&str], role| -> Result<Option<(String, Array)>, Error> {
-            let names = archive.names();
-            let name = match asked {
-                Some(asked) if !names.contains(asked) => {
-                    return Err(Error::NoColumn {
-                        file: file.into(),
-                        role,
-                        wanted: format!("`{asked}` was named"),
-                        seen: listed(names),
-                        hint: hint(asked, names),
-                    });
-                }
-                Some(asked) => Some(asked.clone()),
-                None => known.iter().find(|known| names.iter().any(|name| name == *known)).map(|name| (*name).into()),
-            };
-            name.filter(|name: &String| *name != values.0).map(|name| Ok((name.clone(), archive.read(&name)?))).transpose()
-        };
-        let asked_label = if options.labels.is_some() { &None } else { &options.columns.label };
-        let labels = one(asked_label, &LABELS, "labels")?;
-        let times = one(&options.columns.time, &["times"], "times")?;
-        let ids = one(if options.labels.is_some() { &None } else { &options.columns.id }, &["ids"], "ids")?;
-        let mut plain = |name: &str| Ok::<_, Error>(one(&None, &[name], "names")?.map(|(_, array)| array));
-        let lengths = plain("lengths")?;
-        let statics = plain("statics")?;
-        let mut texts = |name: &str| plain(name)?.map(|array| text(file, name, array)).transpose();
-        let channels = texts("channels")?;
-        let classes = texts("classes")?;
-        let vocabulary = if let Data::F32(_) | Data::F64(_) = values.1.data { None } else { texts("vocabulary")? };
-        let static_names = texts("static_names")?;
-        let mut word = |name: &str| Ok::<_, Error>(texts(name)?.and_then(|texts| texts.into_iter().next()));
-        let name = word("name")?;
-        let clock = word("clock")?;
-        let target = word("target_name")?;
-        let ids = ids.map(|(name, array)| Ok::<_, Error>((name.clone(), ids_of(file, &name, array)?))).transpose()?;
-        let file = file.into();
+        let name = Self::find_values(file, &mut archive)?;
+        let values = (name.clone(), archive.read(&name)?);
+        let is_float = matches!(values.1.data, Data::F32(_) | Data::F64(_));
+        let mut find = Finder { file, archive, values: &name };
+        // With a file of labels, names of ids and labels are of that one.
+        let columns = Some(&options.columns).filter(|_| options.labels.is_none());
         Ok(Self {
-            file,
+            labels: find.one(columns.and_then(|columns| columns.label.as_ref()), &LABELS, "labels")?,
+            times: find.one(options.columns.time.as_ref(), &["times"], "times")?,
+            ids: match find.one(columns.and_then(|columns| columns.id.as_ref()), &["ids"], "ids")? {
+                Some((name, array)) => Some((name.clone(), ids_of(file, &name, array)?)),
+                None => None,
+            },
+            lengths: find.plain("lengths")?,
+            statics: find.plain("statics")?,
+            channels: find.texts("channels")?,
+            classes: find.texts("classes")?,
+            vocabulary: if is_float { None } else { find.texts("vocabulary")? },
+            static_names: find.texts("static_names")?,
+            name: find.word("name")?,
+            clock: find.word("clock")?,
+            target: find.word("target_name")?,
+            file: file.into(),
             values,
-            labels,
-            times,
-            lengths,
-            ids,
-            channels,
-            classes,
-            vocabulary,
-            statics,
-            static_names,
-            name,
-            clock,
-            target,
         })
     }
 
@@ -157,30 +142,25 @@ impl Arrays {
             }
         }
         match cubes.as_slice() {
-            _ if names.is_empty() => Err(Error::Empty {
-                file: file.into(),
-                seen: "holds no arrays",
-                wanted: "one called `X` of shape [cases, length, channels]",
-            }),
+            _ if names.is_empty() => Err(Error::Empty { file: file.into(), seen: "holds no arrays", wanted: WANTED }),
             [only] => Ok(only.clone()),
-            _ => Err(Error::Array {
-                at: Place::line(file, 0),
-                seen: format!("it holds the arrays {}, of which {} have 3 axes", listed(&names), cubes.len()),
-                wanted: "one called `X` of shape [cases, length, channels]".into(),
-            }),
+            _ => {
+                let seen = format!("it holds the arrays {}, of which {} have 3 axes", listed(&names), cubes.len());
+                Err(wrong(file, "", seen, WANTED))
+            }
         }
     }
 }
 
 /// The place of an array; in an `.npy` file it is the file, and has no name.
-fn place(file: &str, name: &str) -> Box<Place> {
-    Place::field(file, 0, if name.is_empty() { String::new() } else { format!("array `{name}`") })
+fn place(file: &str, name: &str) -> Location {
+    at_field(file, 0, if name.is_empty() { String::new() } else { format!("array `{name}`") })
 }
 
 fn text(file: &str, name: &str, array: Array) -> Result<Vec<String>, Error> {
     match array.data {
         Data::Text(texts) => Ok(texts),
-        _ => Err(Error::Array { at: place(file, name), seen: "it holds numbers".into(), wanted: "text".into() }),
+        _ => Err(wrong(file, name, "it holds numbers", "text")),
     }
 }
 
@@ -189,11 +169,30 @@ fn ids_of(file: &str, name: &str, array: Array) -> Result<Vec<String>, Error> {
     match array.data {
         Data::Text(ids) => Ok(ids),
         Data::Int(ids) => Ok(ids.iter().map(i64::to_string).collect()),
-        _ => Err(Error::Array { at: place(file, name), seen: "it holds floats".into(), wanted: "text or integers".into() }),
+        _ => Err(wrong(file, name, "it holds floats", "text or integers")),
     }
 }
 
+/// An array that is not as it should be.
+fn wrong(file: &str, array: &str, seen: impl Into<String>, wanted: impl Into<String>) -> Error {
+    Error::Array { at: place(file, array), seen: seen.into(), wanted: wanted.into() }
+}
+
 /// A shape that is not the one wanted.
-fn wrong_shape(file: &str, name: &str, shape: &[usize], wanted: String) -> Error {
-    Error::Array { at: place(file, name), seen: format!("its shape is {shape:?}"), wanted }
+fn wrong_shape(file: &str, array: &str, shape: &[usize], wanted: impl Into<String>) -> Error {
+    wrong(file, array, format!("its shape is {shape:?}"), wanted)
+}
+
+/// An entry, by its index or indices, that is not what was wanted.
+fn wrong_entry(file: &str, array: &str, index: impl Debug, seen: impl Display, wanted: impl Into<String>) -> Error {
+    wrong(file, array, format!("entry {index:?} (counted from 0) is `{seen}`"), wanted)
+}
+
+/// Refuses a text that is there twice.
+fn check_distinct(file: &str, array: &str, texts: &[String], wanted: &str) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    match texts.iter().find(|text| !seen.insert(text.as_str())) {
+        None => Ok(()),
+        Some(twice) => Err(wrong(file, array, format!("`{}` is there twice", shown(twice)), wanted)),
+    }
 }

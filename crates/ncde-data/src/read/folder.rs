@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::long::{Header, Kind, begin};
+use super::long::{FileKind, Header, begin};
 use super::{Format, Input, Loaded, ReadOptions, labels, stem};
-use crate::error::Place;
+use crate::error::at_line;
 use crate::label::{Label, Labels};
 use crate::{Case, Dataset, Error, Targets};
 
@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
         let header = Header::of(&input)?;
         if let Some(before) = opened.iter().find(|(_, _, other)| *other == id) {
             let before = before.0.file().to_string();
-            return Err(Error::RepeatedId { at: Place::line(input.file(), 0), id, before });
+            return Err(Error::RepeatedId { at: at_line(input.file(), 0), id, before });
         }
         opened.push((input, header, id));
     }
@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
     };
     let separator = char::from(first.separator);
     let all: Vec<(&Input<'_>, &Header)> = opened.iter().map(|(input, header, _)| (input, header)).collect();
-    let (mut table, warnings) = begin(&all, Kind::OfFolder, &options)?;
+    let (mut table, warnings) = begin(&all, FileKind::OfFolder, &options)?;
     for (input, header, id) in &opened {
         table.take(input, header, Some(id))?;
     }
@@ -74,15 +74,12 @@ fn classes(path: &Path, folder: &str, are_all: bool) -> Result<Vec<(String, Path
             continue;
         }
         let class = inside.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let (own, _) = files(&inside, &inside.display().to_string())?;
-        all.extend(own.into_iter().map(|file| (format!("{class}/{}", stem(&file)), file)));
+        let (inside_files, _) = files(&inside, &inside.display().to_string())?;
+        all.extend(inside_files.into_iter().map(|file| (format!("{class}/{}", stem(&file)), file)));
     }
     if !all.is_empty() && !are_all {
-        return Err(Error::Question {
-            at: Place::line(folder, 0),
-            seen: "there are csv files and folders with csv files".into(),
-            fix: "keep either a file for each case, or a folder for each class".into(),
-        });
+        let seen = "there are csv files and folders with csv files";
+        return Err(Error::question(folder, seen, "keep either a file for each case, or a folder for each class"));
     }
     all.sort();
     Ok(all)
@@ -93,7 +90,7 @@ fn targets(data: &Dataset, folder: &str, options: &ReadOptions) -> Result<Target
     if data.targets != Targets::None {
         return Err(Error::LabelsTwice { file: folder.into(), labels: "the folders of its classes".into() });
     }
-    let at = || Place::line(folder, 0);
+    let at = || at_line(folder, 0);
     let mut labels = Labels::new("class");
     let class = |case: &Case| case.id.split('/').next().unwrap_or("").to_string();
     let seen = data.cases.iter().map(|case| labels.label(class(case).as_bytes(), at)).collect::<Result<Vec<Label>, Error>>()?;

@@ -37,14 +37,23 @@ impl Format {
 
     /// What files of this format are called at the end, without the dot.
     pub fn extension(self) -> &'static str {
+        self.names()[0]
+    }
+
+    /// What a file of this format is called, in messages.
+    pub(super) fn words(self) -> &'static str {
+        self.names()[1]
+    }
+
+    fn names(self) -> [&'static str; 2] {
         match self {
-            Self::Ts => "ts",
-            Self::Arff => "arff",
-            Self::Csv => "csv",
-            Self::Npz => "npz",
-            Self::Npy => "npy",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
+            Self::Ts => ["ts", "a .ts file"],
+            Self::Arff => ["arff", "an .arff file"],
+            Self::Csv => ["csv", "a csv file"],
+            Self::Npz => ["npz", "an .npz file"],
+            Self::Npy => ["npy", "an .npy file"],
+            Self::Parquet => ["parquet", "a Parquet file"],
+            Self::Arrow => ["arrow", "an Arrow file"],
         }
     }
 
@@ -67,18 +76,6 @@ impl Format {
             extension => Self::ALL.into_iter().find(|format| format.extension() == extension),
         }
     }
-
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Ts => "a .ts file",
-            Self::Arff => "an .arff file",
-            Self::Csv => "a csv file",
-            Self::Npz => "an .npz file",
-            Self::Npy => "an .npy file",
-            Self::Parquet => "a Parquet file",
-            Self::Arrow => "an Arrow file",
-        }
-    }
 }
 
 impl fmt::Display for Format {
@@ -96,12 +93,21 @@ impl FromStr for Format {
     }
 }
 
-/// How files start.
-const PARQUET: &[u8] = b"PAR1";
-const ARROW: &[u8] = b"ARROW1";
+/// How files of the binary formats start, and what such a file is called.
+const STARTS: [(Format, &[u8], &str); 4] = [
+    (Format::Npy, npy::MAGIC, "a .npy file"),
+    (Format::Npz, b"PK", "a zip archive"),
+    (Format::Parquet, b"PAR1", "a Parquet file"),
+    (Format::Arrow, b"ARROW1", "an Arrow file"),
+];
 
-/// The format of a file that is open: as asked for, else by its name, else by its content.
-pub(super) fn of(source: &mut Source<'_>, path: &Path, asked: Option<Format>) -> Result<Format, Error> {
+/// The binary format that a file starts like.
+fn binary(start: &[u8]) -> Option<(Format, &'static str)> {
+    STARTS.into_iter().find(|(_, magic, _)| start.starts_with(magic)).map(|(format, _, name)| (format, name))
+}
+
+/// The format of a file that is open: as the caller says, else by its name, else by its content.
+pub(super) fn of(source: &mut Source<'_>, path: &Path, requested: Option<Format>) -> Result<Format, Error> {
     let start = match source.reader.fill_buf() {
         Ok(start) => start,
         Err(error) => return Err(source.failed(error)),
@@ -109,44 +115,29 @@ pub(super) fn of(source: &mut Source<'_>, path: &Path, asked: Option<Format>) ->
     if start.is_empty() {
         return Err(Error::Empty { file: source.file.clone(), seen: "is empty", wanted: "series" });
     }
-    let (is_npy, is_zip) = (start.starts_with(npy::MAGIC), start.starts_with(b"PK"));
-    let (is_parquet, is_arrow) = (start.starts_with(PARQUET), start.starts_with(ARROW));
-    let Some(format) = asked.or_else(|| Format::of(path)) else {
+    let Some(format) = requested.or_else(|| Format::of(path)) else {
         return by_content(start).map_err(|seen| Error::UnknownFormat { file: source.file.clone(), seen });
     };
-    let seen = match format {
-        Format::Npy if is_npy => return Ok(format),
-        Format::Npz if is_zip => return Ok(format),
-        Format::Parquet if is_parquet => return Ok(format),
+    let seen = match binary(start) {
+        Some((found, _)) if found == format => return Ok(format),
+        Some((_, name)) => format!("it starts as {name} does"),
         // A stream of Arrow starts with the length of its first message.
-        Format::Arrow if is_arrow || start.starts_with(b"\xff\xff\xff\xff") => return Ok(format),
-        _ if is_parquet => "it starts as a Parquet file does",
-        _ if is_arrow => "it starts as an Arrow file does",
-        Format::Arrow if start.starts_with(b"FEA1") => "it is of version 1 of Feather, which nobody writes any more",
-        Format::Parquet => "it does not start as a Parquet file does",
-        Format::Arrow => "it does not start as an Arrow file does",
-        _ if is_npy => "it starts as a .npy file does",
-        _ if is_zip => "it starts as a zip archive does",
-        Format::Npy => "it does not start as a .npy file does",
-        Format::Npz => "it does not start as a zip archive does",
-        Format::Ts | Format::Arff | Format::Csv => return Ok(format),
+        None if format == Format::Arrow && start.starts_with(b"\xff\xff\xff\xff") => return Ok(format),
+        None if format == Format::Arrow && start.starts_with(b"FEA1") => {
+            "it is of version 1 of Feather, which nobody writes any more".into()
+        }
+        None => match STARTS.iter().find(|(binary, ..)| *binary == format) {
+            Some((_, _, name)) => format!("it does not start as {name} does"),
+            None => return Ok(format),
+        },
     };
     Err(Error::WrongFormat { file: source.file.clone(), wanted: format.words(), seen })
 }
 
 /// The format that a file starts like, or what it starts with.
 fn by_content(start: &[u8]) -> Result<Format, String> {
-    if start.starts_with(npy::MAGIC) {
-        return Ok(Format::Npy);
-    }
-    if start.starts_with(b"PK") {
-        return Ok(Format::Npz);
-    }
-    if start.starts_with(PARQUET) {
-        return Ok(Format::Parquet);
-    }
-    if start.starts_with(ARROW) {
-        return Ok(Format::Arrow);
+    if let Some((format, _)) = binary(start) {
+        return Ok(format);
     }
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let mut comment = None;

@@ -9,13 +9,10 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::columnar::Columns;
 use crate::Error;
-use crate::text::lines::{Packing, Source};
+use crate::text::lines::Source;
 
 /// Files are read in pieces of this size.
 const PIECE: usize = 1 << 18;
-
-/// The name of standard input.
-const STANDARD: &str = "-";
 
 /// Something that can be read from its start as often as needed.
 pub(super) struct Input<'a> {
@@ -36,7 +33,7 @@ impl<'a> Input<'a> {
     /// A file; `-` is standard input. What can be read only once is taken into memory.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
-        if file == STANDARD {
+        if file == "-" {
             let file = "standard input".to_string();
             let bytes = all(std::io::stdin().lock(), &file)?;
             return Ok(Self { file, from: From::Bytes(Cow::Owned(bytes)) });
@@ -94,11 +91,10 @@ fn unpack<'a>(file: String, mut reader: Box<dyn BufRead + 'a>) -> Result<Source<
     let is_gzip = start.starts_with(b"\x1f\x8b");
     if !is_gzip && file.to_ascii_lowercase().ends_with(".gz") {
         let seen = if start.is_empty() { "it is empty" } else { "it does not start as gzip does" };
-        return Err(Error::WrongFormat { file, wanted: "a gzip file", seen });
+        return Err(Error::WrongFormat { file, wanted: "a gzip file", seen: seen.into() });
     }
     if is_gzip {
-        let reader = Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(reader)));
-        return Ok(Source { file, reader, packing: Packing::Gzip });
+        reader = Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(reader)));
     }
-    Ok(Source { file, reader, packing: Packing::Plain })
+    Ok(Source { file, reader, is_gzip })
 }

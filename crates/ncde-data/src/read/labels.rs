@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::long::{Header, Kind, Table, begin, expand};
+use super::long::{FileKind, Header, Table, begin, expand};
 use super::{Input, Loaded, ReadOptions, columnar};
-use crate::error::{Place, more, shown};
-use crate::label::{Label, labelled, left_out};
+use crate::error::{at_field, at_line, more, shown};
+use crate::label::{Label, Unlabelled};
 use crate::{Dataset, Error, Targets};
 
 /// The dataset with targets and statics of the file of labels.
@@ -18,32 +18,27 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     }
     let input = columnar::table(Input::of(labels)?, labels, options)?;
     let header = Header::of(&input)?;
-    let (mut table, warnings) = begin(&[(&input, &header)], Kind::Labels, options)?;
+    let (mut table, warnings) = begin(&[(&input, &header)], FileKind::Labels, options)?;
     table.take(&input, &header, None)?;
     loaded.warnings.extend(warnings);
     let mut rows = order(data, &table, &shown_labels)?;
     if let Some(column) = table.labels.as_ref().filter(|_| !options.without_labels) {
-        let is_labelled: Vec<bool> = rows.iter().map(|&row| table.cases[row].labels[0] != Label::Missing).collect();
-        let (all, count) = (rows.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
-        if 0 < count && count < all {
-            labelled(&mut data.cases, &is_labelled);
-            labelled(&mut rows, &is_labelled);
-            loaded.warnings.push(left_out(count, all));
+        let labels_of = |rows: &[usize]| -> Vec<Label> { rows.iter().map(|&row| table.cases[row].labels[0]).collect() };
+        if let Some(unlabelled) = Unlabelled::of(&labels_of(&rows)) {
+            unlabelled.leave_out(&mut data.cases);
+            unlabelled.leave_out(&mut rows);
+            loaded.warnings.push(unlabelled.warning);
         }
-        let seen: Vec<Label> = rows.iter().map(|&row| table.cases[row].labels[0]).collect();
         let place = |i: usize| {
             let field = format!("column `{}`", column.name);
-            Place::field(&shown_labels, table.cases[rows[i]].line, field)
+            at_field(&shown_labels, table.cases[rows[i]].line, field)
         };
-        data.targets = column.of_cases(&seen, options.task, |i| data.cases[i].id.clone(), place)?;
+        data.targets = column.of_cases(&labels_of(&rows), options.task, |i| data.cases[i].id.clone(), place)?;
     }
     let (names, numbers) = expand(&table)?;
     if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {
-        return Err(Error::Header {
-            at: Place::line(&shown_labels, 1),
-            seen: format!("column `{}` is also one of the data", shown(name.as_bytes())),
-            fix: "give it once, or rename it".into(),
-        });
+        let seen = format!("column `{}` is also one of the data", shown(name));
+        return Err(Error::header(at_line(&shown_labels, 1), seen, "give it once, or rename it"));
     }
     // A later file may have them among its own columns.
     if let Some(layout) = &mut loaded.layout {
@@ -62,16 +57,12 @@ fn order(data: &Dataset, table: &Table, labels: &str) -> Result<Vec<usize>, Erro
     let rows: Vec<Option<usize>> = data.cases.iter().map(|case| row_of.remove(case.id.as_str())).collect();
     if let Some(i) = rows.iter().position(Option::is_none) {
         let others = rows.iter().filter(|row| row.is_none()).count() - 1;
-        let id = shown(data.cases[i].id.as_bytes());
+        let id = shown(&data.cases[i].id);
         return Err(Error::MissingId { file: labels.into(), id, more: more(others) });
     }
     if let Some(&extra) = row_of.values().min() {
         let row = &table.cases[extra];
-        return Err(Error::UnknownId {
-            at: Place::line(labels, row.line),
-            id: shown(row.id.as_bytes()),
-            more: more(row_of.len() - 1),
-        });
+        return Err(Error::UnknownId { at: at_line(labels, row.line), id: shown(&row.id), more: more(row_of.len() - 1) });
     }
     Ok(rows.into_iter().flatten().collect())
 }

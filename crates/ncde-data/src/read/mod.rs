@@ -176,11 +176,10 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((name, _)) => Err(Error::Header {
-            at: crate::error::Place::line(&source.file, 0),
-            seen: format!("the option `{name}` names a column, but {format} has no names of columns"),
-            fix: "leave the option out".into(),
-        }),
+        Some((name, _)) => {
+            let seen = format!("the option `{name}` names a column, but {format} has no names of columns");
+            Err(Error::header(crate::error::at_line(&source.file, 0), seen, "leave the option out"))
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::{Loaded, ReadOptions};
 use crate::dataset::numbered;
-use crate::error::{Place, shown};
-use crate::label::{Label, Labels, Task, labelled, left_out};
+use crate::error::{Location, at_field, at_line, shown};
+use crate::label::{Label, Labels, Task, Unlabelled};
 use crate::text::lines::{Line, Lines};
 use crate::text::number;
 use crate::{Case, Clock, Dataset, Error};
@@ -16,7 +16,6 @@ const BLOCK: usize = 1 << 22;
 /// What the label of a case is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LabelKind {
-    /// There are no labels.
     None,
     /// A class, one of these if any are named.
     Classes(Vec<String>),
@@ -49,8 +48,8 @@ pub(super) struct Parsed {
 
 impl Row<'_> {
     /// A place in this line; dimension and value are counted from 0 here, from 1 for people.
-    pub(super) fn at(&self, dimension: usize, value: usize) -> Box<Place> {
-        Place::field(self.file, self.line, format!("dimension {}, value {}", dimension + 1, value + 1))
+    pub(super) fn at(&self, dimension: usize, value: usize) -> Location {
+        at_field(self.file, self.line, format!("dimension {}, value {}", dimension + 1, value + 1))
     }
 
     /// A case of dimensions `1,2,3` without times.
@@ -66,7 +65,7 @@ impl Row<'_> {
                 length = seen;
             } else if seen != length {
                 return Err(Error::Count {
-                    at: Place::field(self.file, self.line, format!("dimension {}", count + 1)),
+                    at: at_field(self.file, self.line, format!("dimension {}", count + 1)),
                     seen,
                     unit: "values",
                     wanted: length,
@@ -167,7 +166,7 @@ impl<'a> Rows<'a> {
 
     fn push(&mut self, row: Parsed) -> Result<(), Error> {
         let wanted = *self.dimensions.get_or_insert(row.dimensions);
-        let at = || Place::line(self.file, row.line);
+        let at = || at_line(self.file, row.line);
         if row.dimensions != wanted {
             return Err(Error::Count {
                 at: at(),
@@ -187,14 +186,11 @@ impl<'a> Rows<'a> {
             return Err(Error::EmptyCase { at: at(), case: id });
         }
         if *self.clock.get_or_insert(row.clock) != row.clock {
-            return Err(Error::Header {
-                at: at(),
-                seen: "time stamps are dates in one case and numbers in another".into(),
-                fix: "write them all in one way".into(),
-            });
+            let seen = "time stamps are dates in one case and numbers in another";
+            return Err(Error::header(at(), seen, "write them all in one way"));
         }
         if self.kind != LabelKind::None {
-            let label = self.labels.label(&row.label, || Place::field(self.file, row.line, "label"))?;
+            let label = self.labels.label(&row.label, || at_field(self.file, row.line, "label"))?;
             self.seen.push(label);
         }
         self.cases.push(Case { id, times: row.times, values: row.values, statics: vec![] });
@@ -202,7 +198,6 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The dataset of all cases.
     pub(super) fn finish(mut self, name: String, options: &ReadOptions) -> Result<Loaded, Error> {
         let Some(clock) = self.clock else {
             return Err(Error::Empty {
@@ -211,18 +206,17 @@ impl<'a> Rows<'a> {
                 wanted: "a line for each case",
             });
         };
-        let mut warnings = Vec::new();
         if options.without_labels {
             self.seen.clear();
-        } else if self.seen.iter().any(|label| *label != Label::Missing) {
-            let all = self.cases.len();
-            let is_labelled: Vec<bool> = self.seen.iter().map(|label| *label != Label::Missing).collect();
-            labelled(&mut self.cases, &is_labelled);
-            labelled(&mut self.lines, &is_labelled);
-            labelled(&mut self.seen, &is_labelled);
-            warnings.extend((self.cases.len() < all).then(|| left_out(all - self.cases.len(), all)));
         }
-        let place = |i: usize| Place::field(self.file, self.lines[i], "label");
+        let mut warnings = Vec::new();
+        if let Some(unlabelled) = Unlabelled::of(&self.seen) {
+            unlabelled.leave_out(&mut self.cases);
+            unlabelled.leave_out(&mut self.lines);
+            unlabelled.leave_out(&mut self.seen);
+            warnings.push(unlabelled.warning);
+        }
+        let place = |i: usize| at_field(self.file, self.lines[i], "label");
         let task = options.task.or((self.kind == LabelKind::Target).then_some(Task::Regression));
         let targets = self.labels.of_cases(&self.seen, task, |i| self.cases[i].id.clone(), place)?;
         let channels = numbered(self.dimensions.unwrap_or(0));

@@ -1,5 +1,7 @@
 //! Dates and times of day as people write them.
 
+use std::str::FromStr;
+
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
@@ -28,20 +30,21 @@ pub(super) fn written_date(text: &str, order: Order) -> Option<f64> {
         Order::Month => (c, a, b),
         Order::Day => (c, b, a),
     };
-    let number = |text: &str, most: usize| -> Option<i16> {
-        let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|_| is_number)
-    };
-    let year = match (year.len(), number(year, 4)?) {
+    let year = match (year.len(), digits::<i16>(year, 4)?) {
         (4, year) => year,
         // As POSIX has it: 69 to 99 are of the last century.
         (2, year) if order != Order::Year => year + if year < 69 { 2000 } else { 1900 },
         _ => return None,
     };
-    let small = |text: &str| number(text, 2).and_then(|x| i8::try_from(x).ok());
-    let date = Date::new(year, small(month)?, small(day)?).ok()?;
+    let date = Date::new(year, digits(month, 2)?, digits(day, 2)?).ok()?;
     let midnight = utc(date.at(0, 0, 0, 0))?;
     Some(midnight + if clock.is_empty() { 0.0 } else { of_day(clock)? })
+}
+
+/// A number of up to so many digits and nothing else.
+fn digits<T: FromStr>(text: &str, most: usize) -> Option<T> {
+    let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
 }
 
 /// Seconds since midnight of `15:06`, `15:06:07.5`, `3:06 PM`.
@@ -53,11 +56,7 @@ pub(super) fn of_day(text: &str) -> Option<f64> {
     };
     let clock = clock.trim_end().trim_end_matches('z');
     let mut parts = clock.split(':');
-    let mut whole = |most: f64| -> Option<f64> {
-        let text = parts.next()?;
-        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|x| is_number && *x <= most)
-    };
+    let mut whole = |most: f64| digits(parts.next()?, 2).filter(|x: &f64| *x <= most);
     let (hours, minutes) = (whole(23.0)?, whole(59.0)?);
     let hours = match half {
         None => hours,

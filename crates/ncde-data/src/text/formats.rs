@@ -37,24 +37,26 @@ impl Formats {
         if self.seen && self.possible == 0 {
             return;
         }
-        let mut own = 0;
+        let mut possible = 0;
         for (_, format) in TimeFormat::ALL {
             let is_possible = match format {
                 TimeFormat::Number => is_number,
-                TimeFormat::Unix => is_number && whole(text).is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
-                TimeFormat::UnixMs => is_number && whole(text).is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t)),
+                TimeFormat::Unix => is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
+                TimeFormat::UnixMs => {
+                    is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t))
+                }
                 TimeFormat::Compact => is_number && format.time(text, Marks::PLAIN).is_some(),
                 _ => !is_number && format.time(text, Marks::PLAIN).is_some(),
             };
-            own |= if is_possible { bit(format) } else { 0 };
+            possible |= if is_possible { bit(format) } else { 0 };
         }
-        if own & bit(TimeFormat::Iso) != 0 {
+        if possible & bit(TimeFormat::Iso) != 0 {
             if has_offset(text) { self.offsets += 1 } else { self.plain += 1 }
         }
         if !self.seen {
-            (self.seen, self.first) = (true, own);
+            (self.seen, self.first) = (true, possible);
         }
-        self.possible &= own;
+        self.possible &= possible;
     }
 
     /// The one format of all of them; of times in several formats, that of the first.
@@ -84,10 +86,6 @@ impl Formats {
 /// Numbers of seconds that are dates rather than durations: the years 2000 to 2100.
 const UNIX_FIRST: f64 = 946_684_800.0;
 const UNIX_END: f64 = 4_102_444_800.0;
-
-fn whole(text: &[u8]) -> Option<f64> {
-    number::cell(text).value()
-}
 
 fn bit(format: TimeFormat) -> u8 {
     1 << TimeFormat::ALL.iter().position(|(_, other)| *other == format).unwrap_or(0)

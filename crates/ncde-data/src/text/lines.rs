@@ -5,31 +5,22 @@
 use std::io::{self, BufRead};
 
 use crate::Error;
-use crate::error::Place;
-
-/// How the bytes of a file are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
-    Plain,
-    Gzip,
-}
+use crate::error::{Location, at_line};
 
 /// A file that is open.
 pub(crate) struct Source<'a> {
     /// As the user named it.
     pub(crate) file: String,
     pub(crate) reader: Box<dyn BufRead + 'a>,
-    pub(crate) packing: Packing,
+    /// Whether what is read is unpacked gzip.
+    pub(crate) is_gzip: bool,
 }
 
 impl Source<'_> {
     /// What a failure to read means.
     pub(crate) fn failed(&self, source: io::Error) -> Error {
         let file = self.file.clone();
-        match self.packing {
-            Packing::Gzip => Error::Gzip { file, source },
-            Packing::Plain => Error::Read { file, source },
-        }
+        if self.is_gzip { Error::Gzip { file, source } } else { Error::Read { file, source } }
     }
 }
 
@@ -73,7 +64,7 @@ impl<'a> Lines<'a> {
         let start = lines.source.reader.fill_buf().map(|start| start[..start.len().min(3)].to_vec());
         let start = start.map_err(|error| lines.source.failed(error))?;
         if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-            return Err(Error::NotUtf8 { at: Place::line(lines.file(), 1) });
+            return Err(Error::NotUtf8 { at: at_line(lines.file(), 1) });
         }
         if start == b"\xef\xbb\xbf" {
             lines.source.reader.consume(3);
@@ -85,7 +76,6 @@ impl<'a> Lines<'a> {
         &self.source.file
     }
 
-    /// The next line.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Error> {
         self.buffer.clear();
         let read = self.source.reader.read_until(b'\n', &mut self.buffer);
@@ -124,7 +114,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// The text of a cell or a line.
-pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<&str, Error> {
+pub(crate) fn utf8(text: &[u8], at: impl FnOnce() -> Location) -> Result<&str, Error> {
     str::from_utf8(text).map_err(|_| Error::NotUtf8 { at: at() })
 }
 
@@ -134,7 +124,7 @@ mod tests {
 
     fn lines(text: &[u8]) -> Lines<'_> {
         let reader = Box::new(io::BufReader::with_capacity(4, text));
-        Lines::new(Source { file: "test".into(), reader, packing: Packing::Plain }).unwrap()
+        Lines::new(Source { file: "test".into(), reader, is_gzip: false }).unwrap()
     }
 
     #[test]

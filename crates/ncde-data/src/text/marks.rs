@@ -22,7 +22,6 @@ impl Marks {
     /// A decimal point, and nothing between thousands.
     pub const PLAIN: Self = Self { decimal: '.', thousands: None };
 
-    /// What a cell holds.
     pub(crate) fn cell(self, text: &[u8]) -> Cell {
         if self == Self::PLAIN {
             return number::cell(text);
@@ -202,8 +201,8 @@ impl Evidence {
 
     /// The marks of a column in a file whose numbers together are `file`, the decimal mark as the caller says or as it is
     /// seen; `None` if that cannot be told.
-    pub(crate) fn marks(self, file: Self, asked: Option<char>) -> Option<Marks> {
-        let own = match (self.point, self.comma) {
+    pub(crate) fn marks(self, file: Self, requested: Option<char>) -> Option<Marks> {
+        let of_column = match (self.point, self.comma) {
             (true, true) => return None,
             (true, false) => Some('.'),
             (false, true) => Some(','),
@@ -217,14 +216,14 @@ impl Evidence {
             (false, false) => (!file.either_comma).then_some('.'),
         };
         let needs = self.either_comma || self.either_point;
-        let decimal = match asked.or(own).or(of_file) {
+        let decimal = match requested.or(of_column).or(of_file) {
             Some(decimal) => decimal,
             None if self.groups_thousands() => '.',
             None if needs => return None,
             None => '.',
         };
         // A point before three digits beside decimal commas elsewhere: thousands or a fraction?
-        if asked.is_none() && own.is_none() && self.either_point && file.comma {
+        if requested.is_none() && of_column.is_none() && self.either_point && file.comma {
             return None;
         }
         if self.is_mixed {
@@ -270,10 +269,10 @@ mod tests {
         assert_eq!(alone(&["1,234", "1234"]), None);
         assert_eq!(alone(&["1,5", "1.5"]), None);
         // Another column can.
-        let (own, file) = (evidence(&["1,234"]), evidence(&["1,234", "2,5"]));
-        assert_eq!(own.marks(file, None), marks(',', None));
-        assert_eq!(own.marks(evidence(&["1,234", "2.5"]), None), marks('.', Some(',')));
-        assert_eq!(own.marks(own, Some(',')), marks(',', None));
+        let (of_column, file) = (evidence(&["1,234"]), evidence(&["1,234", "2,5"]));
+        assert_eq!(of_column.marks(file, None), marks(',', None));
+        assert_eq!(of_column.marks(evidence(&["1,234", "2.5"]), None), marks('.', Some(',')));
+        assert_eq!(of_column.marks(of_column, Some(',')), marks(',', None));
         assert_eq!(evidence(&["1.234"]).marks(evidence(&["1.234", "2,5"]), None), None);
     }
 

@@ -26,6 +26,11 @@ impl Cell {
             Self::Other => None,
         }
     }
+
+    /// The number, if it is one.
+    pub(crate) fn number(self) -> Option<f64> {
+        if let Self::Number(x) = self { Some(x) } else { None }
+    }
 }
 
 const POWERS: [f64; 23] = [

@@ -13,7 +13,6 @@
 //! A date without an offset is taken as UTC: only differences matter to a model, and no series jumps when clocks change.
 
 use std::fmt;
-use std::str::FromStr;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -23,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::date::{Order, compact, of_day, written_date};
 use super::marks::Marks;
 use super::number::{self, Cell};
-use crate::error::{Place, shown};
+use crate::error::{Location, shown};
 use crate::{Clock, Error};
 
 /// How the times of a column are written.
@@ -69,12 +68,8 @@ impl TimeFormat {
         }
     }
 
-    /// The time in a cell.
     pub(crate) fn time(self, text: &[u8], marks: Marks) -> Option<f64> {
-        let number = || match marks.cell(text) {
-            Cell::Number(x) => Some(x),
-            Cell::Missing | Cell::Other => None,
-        };
+        let number = || marks.cell(text).number();
         let text = str::from_utf8(text).ok().map(str::trim);
         match self {
             Self::Number | Self::Unix => number(),
@@ -88,25 +83,26 @@ impl TimeFormat {
     }
 
     /// The time in a cell of a file, in which times may have to say how far they are from UTC.
-    pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
+    pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Location) -> Result<f64, Error> {
         let wrong = |wanted| Error::NotATime { at: at(), seen: shown(cell), wanted, fix: FIX };
         match self.time(cell, marks) {
-            None => Err(wrong(self.words())),
+            None => Err(wrong(self.words()[1])),
             Some(_) if offset && !has_offset(cell) => Err(wrong("a date with its offset from UTC")),
             Some(t) => Ok(t),
         }
     }
 
-    fn words(self) -> &'static str {
+    /// What such times are called in a layout, and in a message that wants one.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::Number => "a number",
-            Self::Iso => "a date with the year first",
-            Self::Us => "a date with the month first",
-            Self::European => "a date with the day first",
-            Self::Compact => "a date such as 20210304",
-            Self::Unix => "a number of seconds since 1970",
-            Self::UnixMs => "a number of milliseconds since 1970",
-            Self::Clock => "a time of day such as 15:06:07",
+            Self::Number => ["numbers", "a number"],
+            Self::Iso => ["ISO", "a date with the year first"],
+            Self::Us => ["month first", "a date with the month first"],
+            Self::European => ["day first", "a date with the day first"],
+            Self::Compact => ["yyyymmdd", "a date such as 20210304"],
+            Self::Unix => ["Unix seconds", "a number of seconds since 1970"],
+            Self::UnixMs => ["Unix milliseconds", "a number of milliseconds since 1970"],
+            Self::Clock => ["time of day", "a time of day such as 15:06:07"],
         }
     }
 }
@@ -116,26 +112,7 @@ const FIX: &str = "write all times in one way, or say how they are written (`--t
 
 impl fmt::Display for TimeFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Number => "numbers",
-            Self::Iso => "ISO",
-            Self::Us => "month first",
-            Self::European => "day first",
-            Self::Compact => "yyyymmdd",
-            Self::Unix => "Unix seconds",
-            Self::UnixMs => "Unix milliseconds",
-            Self::Clock => "time of day",
-        })
-    }
-}
-
-impl FromStr for TimeFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        let names = Self::ALL.map(|(name, _)| name).join(", ");
-        found.map(|(_, format)| format).ok_or_else(|| format!("`{text}` is no format of times; wanted one of {names}"))
+        f.write_str(self.words()[0])
     }
 }
 
@@ -145,7 +122,7 @@ pub(super) fn has_offset(text: &[u8]) -> bool {
 }
 
 /// The time in a cell and its kind; see [`time`].
-pub(crate) fn time_cell(cell: &[u8], clock: Option<Clock>, at: impl Fn() -> Box<Place>) -> Result<(f64, Clock), Error> {
+pub(crate) fn time_cell(cell: &[u8], clock: Option<Clock>, at: impl Fn() -> Location) -> Result<(f64, Clock), Error> {
     time(cell, clock).ok_or_else(|| Error::NotATime {
         at: at(),
         seen: shown(cell),

@@ -29,7 +29,7 @@ pub(crate) fn split(cell: &[u8]) -> Option<(&str, Cow<'_, [u8]>)> {
 pub(crate) fn cell(marks: Marks, unit: &str, text: &[u8]) -> Cell {
     match marks.cell(text) {
         Cell::Other if !unit.is_empty() => match split(text) {
-            Some((own, number)) if own == unit => marks.cell(&number),
+            Some((seen, number)) if seen == unit => marks.cell(&number),
             _ => Cell::Other,
         },
         read => read,
@@ -71,8 +71,8 @@ mod tests {
             ("-3 °C", "°C", "-3"),
             ("7m/s", "m/s", "7"),
         ] {
-            let (own, rest) = split(text.as_bytes()).unwrap();
-            assert_eq!((own, str::from_utf8(&rest).unwrap()), (unit, number), "{text}");
+            let (seen, rest) = split(text.as_bytes()).unwrap();
+            assert_eq!((seen, str::from_utf8(&rest).unwrap()), (unit, number), "{text}");
         }
         for text in ["", "5", "kg", "a5", "€", "€5 kg", "12 of 13", "5 (a)", "12:30 h", "5 somethings", "1.2.3 m"] {
             assert_eq!(split(text.as_bytes()), None, "{text}");

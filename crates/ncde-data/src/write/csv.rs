@@ -10,7 +10,7 @@ use crate::text::time;
 use crate::{Clock, Dataset, Error, Format, Targets};
 
 /// The columns that are not channels or statics.
-const OWN: [&str; 3] = ["id", "time", "label"];
+const RESERVED: [&str; 3] = ["id", "time", "label"];
 
 pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     let names: Vec<&String> = data.channels.iter().chain(&data.statics).collect();
@@ -18,17 +18,18 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     if names.is_empty() {
         return cannot("it has no channels".into(), "write npz");
     }
-    let is_taken = |i: usize| OWN.iter().any(|own| names[i].eq_ignore_ascii_case(own)) || names[..i].contains(&names[i]);
+    let is_taken =
+        |i: usize| RESERVED.iter().any(|reserved| names[i].eq_ignore_ascii_case(reserved)) || names[..i].contains(&names[i]);
     if let Some(i) = (0..names.len()).find(|&i| is_taken(i)) {
-        return cannot(format!("the name `{}` is there twice, or taken", shown(names[i].as_bytes())), "rename the column");
+        return cannot(format!("the name `{}` is there twice, or taken", shown(names[i])), "rename the column");
     }
     let is_plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains(['\n', '\r']);
     let ids = data.cases.iter().map(|case| &case.id);
     if let Some(text) = names.iter().copied().chain(ids).find(|text| !is_plain(text)) {
-        return cannot(format!("the name `{}` is blank or has blanks around it", shown(text.as_bytes())), "rename it");
+        return cannot(format!("the name `{}` is blank or has blanks around it", shown(text)), "rename it");
     }
     if let Some(token) = data.vocabulary.iter().flatten().find(|token| !is_plain(token)) {
-        return cannot(format!("the token `{}` is blank or has blanks around it", shown(token.as_bytes())), "write npz");
+        return cannot(format!("the token `{}` is blank or has blanks around it", shown(token)), "write npz");
     }
     let is_class = |name: &String| is_plain(name) && cell(name.as_bytes()) != Cell::Missing;
     let bad: Vec<&String> = data.targets.classes().iter().filter(|name| !is_class(name)).collect();

@@ -97,7 +97,7 @@ fn check_tokens(data: &Dataset, format: Format) -> Result<(), Error> {
     }
     for case in &data.cases {
         if let Some(i) = case.values.iter().position(|&x| data.token(x).is_none()) {
-            let (x, id) = (case.values[i], shown(case.id.as_bytes()));
+            let (x, id) = (case.values[i], shown(&case.id));
             let why = format!("observation {} of case `{id}` is `{x}`, which is no token", i + 1);
             return Err(cannot(data, format, why, "values must count the vocabulary from 0"));
         }

@@ -79,28 +79,22 @@ fn targets(data: &Dataset, length: usize, arrays: &mut Vec<(&str, Array)>) {
         of.flat_map(pad).collect()
     }
     let cases = data.cases.len();
-    let title = |name: &String| Array { shape: vec![], data: Data::Text(vec![name.clone()]) };
-    match &data.targets {
-        Targets::None => {}
+    let title = |name: &String| ("target_name", Array { shape: vec![], data: Data::Text(vec![name.clone()]) });
+    let classes = |names: &Vec<String>| ("classes", texts(names.clone()));
+    let (shape, y, names) = match &data.targets {
+        Targets::None => return,
         Targets::Classes { names, of } => {
-            let of = of.iter().map(|&class| class as i64).collect();
-            arrays.push(("y", Array { shape: vec![cases], data: Data::Int(of) }));
-            arrays.push(("classes", texts(names.clone())));
+            (vec![cases], Data::Int(of.iter().map(|&class| class as i64).collect()), classes(names))
         }
         Targets::ClassSteps { names, of } => {
             let number = |class: &Option<usize>| class.map_or(-1, |class| class as i64);
             let of = padded(of.iter().map(|of| of.iter().map(number).collect()), length, &-1);
-            arrays.push(("y", Array { shape: vec![cases, length], data: Data::Int(of) }));
-            arrays.push(("classes", texts(names.clone())));
+            (vec![cases, length], Data::Int(of), classes(names))
         }
-        Targets::Values { name, of } => {
-            arrays.push(("y", Array { shape: vec![cases], data: Data::F64(of.clone()) }));
-            arrays.push(("target_name", title(name)));
-        }
+        Targets::Values { name, of } => (vec![cases], Data::F64(of.clone()), title(name)),
         Targets::ValueSteps { name, of } => {
-            let of = padded(of.iter().cloned(), length, &f64::NAN);
-            arrays.push(("y", Array { shape: vec![cases, length], data: Data::F64(of) }));
-            arrays.push(("target_name", title(name)));
+            (vec![cases, length], Data::F64(padded(of.iter().cloned(), length, &f64::NAN)), title(name))
         }
-    }
+    };
+    arrays.extend([("y", Array { shape, data: y }), names]);
 }

@@ -23,7 +23,7 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     }
     let is_word = |name: &String| !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || ":()".contains(c));
     if let Some(class) = data.targets.classes().iter().find(|class| !is_word(class)) {
-        return cannot(&format!("the class `{}` is not one word", shown(class.as_bytes())), "rename it, or write csv or npz");
+        return cannot(&format!("the class `{}` is not one word", shown(class)), "rename it, or write csv or npz");
     }
     Ok(())
 }

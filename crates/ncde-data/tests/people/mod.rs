@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use files::Wanted::{Question, Schema};
 use files::{Person, people, sorted};
-use ncde_data::{Dataset, LineReader, Loaded, ReadOptions, Warning, load_bytes, read_bytes};
+use ncde_data::{Dataset, Duplicates, LineReader, Loaded, ReadOptions, TimeFormat, Warning, load_bytes, read_bytes};
 
 /// Flags as the command line takes them.
 fn options(flags: &str) -> ReadOptions {
@@ -28,13 +28,17 @@ fn options(flags: &str) -> ReadOptions {
             "--static" => options.columns.statics = Some(list()),
             "--ignore" => options.columns.ignore = Some(list()),
             "--channels" => options.columns.channels = Some(list()),
-            "--duplicates" => options.columns.duplicates = Some(value.parse().unwrap()),
-            "--time-format" => options.columns.time_format = Some(value.parse().unwrap()),
+            "--duplicates" => options.columns.duplicates = Some(named(&Duplicates::ALL, value)),
+            "--time-format" => options.columns.time_format = Some(named(&TimeFormat::ALL, value)),
             "--decimal" => options.columns.decimal = value.chars().next(),
             _ => panic!("no flag {flag}"),
         }
     }
     options
+}
+
+fn named<T: Copy>(all: &[(&str, T)], name: &str) -> T {
+    all.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
 fn check(person: &Person) -> Result<(), String> {

@@ -6,12 +6,11 @@ use std::fmt::Write;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
-    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
+    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, downcast_dictionary_array};
+use arrow_array::{Array, downcast_dictionary_array, downcast_integer_array};
 use arrow_schema::{DataType, TimeUnit};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -59,14 +58,10 @@ macro_rules! value {
 fn written(array: &dyn Array, row: usize) -> String {
     let second = 1_000_000_000_i128;
     match array.data_type() {
-        DataType::Int8 => value!(array, row, Int8Type).to_string(),
-        DataType::Int16 => value!(array, row, Int16Type).to_string(),
-        DataType::Int32 => value!(array, row, Int32Type).to_string(),
-        DataType::Int64 => value!(array, row, Int64Type).to_string(),
-        DataType::UInt8 => value!(array, row, UInt8Type).to_string(),
-        DataType::UInt16 => value!(array, row, UInt16Type).to_string(),
-        DataType::UInt32 => value!(array, row, UInt32Type).to_string(),
-        DataType::UInt64 => value!(array, row, UInt64Type).to_string(),
+        kind if kind.is_integer() => downcast_integer_array! {
+            array => array.value(row).to_string(),
+            _ => String::new(),
+        },
         // Written in its own precision: 0.1 is 0.1, not the f64 that is nearest to it.
         DataType::Float16 => number(value!(array, row, Float16Type).to_f32()),
         DataType::Float32 => number(value!(array, row, Float32Type)),

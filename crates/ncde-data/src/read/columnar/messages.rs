@@ -23,15 +23,15 @@ pub(super) fn check_file(bytes: &[u8]) -> Result<(), String> {
         let (start, head, body) = (block.offset(), i64::from(block.metaDataLength()), block.bodyLength());
         let parts = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).and_then(|rest| {
             let head = usize::try_from(head).ok()?;
-            let own = rest.get(..head.checked_add(usize::try_from(body).ok()?)?)?;
-            Some((own, &own[head..]))
+            let block = rest.get(..head.checked_add(usize::try_from(body).ok()?)?)?;
+            Some((block, &block[head..]))
         });
-        let Some((own, body)) = parts else {
+        let Some((block, body)) = parts else {
             let all = bytes.len();
             return Err(format!("a block at byte {start} claims {head} and {body} bytes, but the file has {all}"));
         };
         // As the reader does it: a message is looked for in all of its block.
-        let message = own.strip_prefix(&MARK).unwrap_or(own);
+        let message = block.strip_prefix(&MARK).unwrap_or(block);
         check(message.get(4..).unwrap_or_default(), body).map_err(|problem| format!("block at byte {start}: {problem}"))?;
     }
     Ok(())
@@ -68,8 +68,8 @@ fn check(head: &[u8], body: &[u8]) -> Result<(), String> {
     };
     for buffer in batch.buffers().into_iter().flatten() {
         let place = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
-        let own = place.and_then(|(offset, length)| body.get(offset..)?.get(..length));
-        let Some((claimed, packed)) = own.and_then(|own| own.split_first_chunk::<8>()) else { continue };
+        let buffer = place.and_then(|(offset, length)| body.get(offset..)?.get(..length));
+        let Some((claimed, packed)) = buffer.and_then(|buffer| buffer.split_first_chunk::<8>()) else { continue };
         let claimed = i64::from_le_bytes(*claimed);
         if usize::try_from(claimed).is_ok_and(|claimed| claimed > packed.len().saturating_mul(most)) {
             let length = packed.len();

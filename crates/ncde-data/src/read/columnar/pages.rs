@@ -38,7 +38,7 @@ pub(super) fn check(bytes: &[u8], file: &ParquetMetaData) -> Result<(), String> 
         let (mut rest, mut values) = (&bytes[start..start + length], 0_i64);
         while !rest.is_empty() {
             let place = || {
-                let column = shown(chunk.column_path().string().as_bytes());
+                let column = shown(chunk.column_path().string());
                 format!("column `{column}`, byte {}", start + length - rest.len())
             };
             let mut fields = Fields { rest };
@@ -55,12 +55,9 @@ pub(super) fn check(bytes: &[u8], file: &ParquetMetaData) -> Result<(), String> 
                 return Err(format!("{}: a page claims {} bytes, but {} are left", place(), page.packed, fields.rest.len()));
             };
             if claimed > packed.saturating_mul(most) {
-                let name = chunk.compression();
-                return Err(format!(
-                    "{}: a page of {packed} bytes claims to hold {}, but {name} makes at most {most} of each",
-                    place(),
-                    page.unpacked
-                ));
+                let (place, name, unpacked) = (place(), chunk.compression(), page.unpacked);
+                let seen = format!("{place}: a page of {packed} bytes claims to hold {unpacked}");
+                return Err(format!("{seen}, but {name} makes at most {most} of each"));
             }
             values = values.saturating_add(i64::from(page.values));
             rest = &fields.rest[packed..];

@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::super::{Format, Input, ReadOptions};
 use super::{cell, messages, pages};
 use crate::Error;
-use crate::error::{Place, shown};
+use crate::error::{at_field, shown};
 use crate::schema::Role;
 
 /// How a file of Arrow starts; a stream of it has no such start.
@@ -32,7 +32,6 @@ pub(in super::super) struct Columns {
 }
 
 impl Columns {
-    /// Reads a file.
     pub(super) fn read(input: &Input<'_>, format: Format, options: &ReadOptions) -> Result<Self, Error> {
         let mut source = input.open()?;
         let mut bytes = Vec::new();
@@ -67,14 +66,9 @@ impl Columns {
             let name = field.name();
             let is_left_out = is_ignored(name, options);
             if !is_left_out && !cell::is_known(field.data_type()) {
-                return Err(Error::Header {
-                    at: Place::field(input.file(), 0, format!("column `{}`", shown(name.as_bytes()))),
-                    seen: format!("it holds `{}`", field.data_type()),
-                    fix: format!(
-                        "wanted numbers, texts, booleans or times; leave it out (`--ignore {}`)",
-                        shown(name.as_bytes())
-                    ),
-                });
+                let seen = format!("it holds `{}`", field.data_type());
+                let fix = format!("wanted numbers, texts, booleans or times; leave it out (`--ignore {}`)", shown(name));
+                return Err(Error::header(at_field(input.file(), 0, format!("column `{}`", shown(name))), seen, fix));
             }
             left_out.push(is_left_out);
         }

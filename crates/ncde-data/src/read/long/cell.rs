@@ -1,16 +1,15 @@
 //! One cell of a column with values: a number, or the number of its word. Files and streams read through here.
 
-use std::collections::HashMap;
-
 use super::texts::Texts;
 use crate::Error;
-use crate::error::{Place, closest, listed, shown};
+use crate::error::{Location, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::lines::utf8;
 use crate::text::marks::Marks;
 use crate::text::number::{self, Cell};
 use crate::text::time::TimeFormat;
 use crate::text::unit;
+use crate::vocabulary::Words;
 
 /// A column of values.
 #[derive(Debug)]
@@ -27,37 +26,10 @@ pub(in super::super) enum Kind {
     Numbers(Marks, String),
     /// Texts that are numbered as they come.
     Texts(Texts),
-    /// One of these words.
-    Words(Words),
-}
-
-/// The words of a category that is known.
-#[derive(Debug)]
-pub(in super::super) struct Words {
-    pub(in super::super) words: Vec<String>,
-    by_word: HashMap<String, usize>,
-    unknown: bool,
-}
-
-impl Words {
-    fn new(words: &[String], unknown: bool) -> Self {
-        let by_word = words.iter().enumerate().map(|(i, word)| (word.clone(), i)).collect();
-        Self { words: words.to_vec(), by_word, unknown }
-    }
-
-    /// The place of a word; one beyond the last for a word that is not known, if that is allowed.
-    fn number(&self, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<usize, Error> {
-        let found = self.by_word.get(number::category(text).as_ref()).copied();
-        found.or(self.unknown.then_some(self.words.len())).ok_or_else(|| Error::UnknownCategory {
-            at: at(),
-            seen: shown(text.as_bytes()),
-            known: listed(&self.words),
-            fix: match closest(text, &self.words) {
-                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
-                None => "correct it, or train with `--set unknown=true` to take it for none of these".into(),
-            },
-        })
-    }
+    /// Categories, each one of these words.
+    Categories(Words),
+    /// Tokens of this vocabulary.
+    Tokens(Words),
 }
 
 impl Value {
@@ -65,14 +37,14 @@ impl Value {
     pub(in super::super) fn new(column: &Column, unknown: bool) -> Self {
         let kind = match &column.cells {
             Cells::Number { marks, unit } => Kind::Numbers(*marks, unit.clone()),
-            Cells::Category { words } => Kind::Words(Words::new(words, unknown)),
+            Cells::Category { words } => Kind::Categories(Words::new(words, unknown.then_some(words.len()))),
             Cells::Text | Cells::Time { .. } => Kind::Texts(Texts::default()),
         };
         Self { name: column.name.clone(), role: column.role, kind }
     }
 
     /// The number of a cell, or of its text; `is_only` of the only column with values.
-    pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Box<Place>) -> Result<f64, Error> {
+    pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Location) -> Result<f64, Error> {
         // In a column of tokens only a blank cell is missing.
         let is_missing =
             if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::cell(cell) == Cell::Missing };
@@ -86,19 +58,36 @@ impl Value {
                 Cell::Other => Err(Error::NotANumber { at: at(), seen: shown(cell), fix: not_a_number(cell, is_only) }),
             },
             Kind::Texts(texts) => Ok(texts.number(utf8(cell, &at)?.trim(), at) as f64),
-            Kind::Words(words) => words.number(utf8(cell, &at)?.trim(), at).map(|i| i as f64),
+            Kind::Categories(words) => {
+                let text = utf8(cell, &at)?.trim();
+                find(words, &number::category(text), text, at, "take it for none of these")
+            }
+            Kind::Tokens(words) => {
+                let text = utf8(cell, &at)?.trim();
+                find(words, text, text, at, "allow others")
+            }
         }
     }
 
     /// What becomes of a number that was read: itself, or whether it is each of the words.
     pub(in super::super) fn expand(&self, x: f64, into: &mut Vec<f64>) {
         match &self.kind {
-            Kind::Words(Words { words, .. }) => {
+            Kind::Categories(Words { words, .. }) => {
                 into.extend((0..words.len()).map(|i| if x.is_nan() { x } else { f64::from(u8::from(x == i as f64)) }));
             }
-            Kind::Numbers(..) | Kind::Texts(_) => into.push(x),
+            Kind::Numbers(..) | Kind::Texts(_) | Kind::Tokens(_) => into.push(x),
         }
     }
+}
+
+/// The number of a word by its `key`; `text` is how it is written, and `to` what training with unknown words would do.
+fn find(words: &Words, key: &str, text: &str, at: impl FnOnce() -> Location, to: &str) -> Result<f64, Error> {
+    words.find(key).map(|number| number as f64).ok_or_else(|| Error::UnknownCategory {
+        at: at(),
+        seen: shown(text),
+        known: listed(&words.words),
+        fix: words.fix(text, format!("correct it, or train with `--set unknown=true` to {to}")),
+    })
 }
 
 fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
@@ -113,7 +102,7 @@ fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
 
 impl Column {
     /// The time in a cell of this column.
-    pub(in super::super) fn time(&self, cell: &[u8], at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
+    pub(in super::super) fn time(&self, cell: &[u8], at: impl FnOnce() -> Location) -> Result<f64, Error> {
         match self.cells {
             Cells::Time { format, marks, offset } => format.cell(cell, marks, offset, at),
             _ => TimeFormat::Number.cell(cell, Marks::PLAIN, false, at),

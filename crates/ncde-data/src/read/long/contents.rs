@@ -16,15 +16,11 @@ impl Guess<'_> {
     }
 
     fn marks(&self, column: usize, file: Evidence) -> Result<Marks, Error> {
-        let own = self.seen.facts[column].marks;
-        own.marks(file, self.seen.options.columns.decimal).ok_or_else(|| {
-            self.question(
-                format!(
-                    "column `{}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told",
-                    self.name(column)
-                ),
-                "say which mark stands before fractions: `--decimal ,` or `--decimal .`".into(),
-            )
+        let marks = self.seen.facts[column].marks;
+        marks.marks(file, self.seen.options.columns.decimal).ok_or_else(|| {
+            let name = self.name(column);
+            let seen = format!("column `{name}` has numbers such as `1,234` or `1.234`, of which the mark cannot be told");
+            self.question(seen, "say which mark stands before fractions: `--decimal ,` or `--decimal .`")
         })
     }
 
@@ -41,19 +37,17 @@ impl Guess<'_> {
             Role::Label => self.numbers(column, file),
             Role::Static | Role::Channel if facts.is_numeric() => self.numbers(column, file),
             Role::Static | Role::Channel => {
-                let (name, said) = (self.name(column), self.said.is_said(column));
-                let example = shown(facts.example.as_deref().unwrap_or("").as_bytes());
-                if facts.near_numbers * 2 > facts.texts && !said && facts.near_numbers > COUNTED_ROWS {
-                    return Err(self.question(
-                        format!("column `{name}` holds texts such as `{example}`, which look like numbers"),
-                        format!("write numbers alone, or say `--ignore {name}`, or `--channels` with it if they are categories"),
-                    ));
+                let (name, is_set) = (self.name(column), self.overrides.is_set(column));
+                let fix = format!("write numbers alone, or say `--ignore {name}`");
+                let example = self.example(column);
+                if facts.near_numbers * 2 > facts.texts && !is_set && facts.near_numbers > COUNTED_ROWS {
+                    let seen = format!("column `{name}` holds texts such as `{example}`, which look like numbers");
+                    let otherwise = "or `--channels` with it if they are categories";
+                    return Err(self.question(seen, format!("{fix}, {otherwise}")));
                 }
-                if facts.numbers > 0 && !said {
-                    self.warn(
-                        format!("column `{name}` holds both texts such as `{example}` and numbers, and is taken for categories"),
-                        format!("write numbers alone, or say `--ignore {name}`"),
-                    );
+                if facts.numbers > 0 && !is_set {
+                    let seen = format!("column `{name}` holds both texts such as `{example}` and numbers");
+                    self.warn(format!("{seen}, and is taken for categories"), fix);
                 }
                 Ok(Cells::Text)
             }
@@ -67,26 +61,19 @@ impl Guess<'_> {
             (None, Found::One(format)) => format,
             (None, Found::None) => TimeFormat::Number,
             (None, Found::MonthOrDay) => {
-                return Err(self.question(
-                    format!(
-                        "column `{name}` has dates such as `{}`, of which month and day cannot be told apart",
-                        self.example(column)
-                    ),
-                    "say which stands first: `--time-format us` (month) or `--time-format european` (day)".into(),
-                ));
+                let example = self.example(column);
+                let seen = format!("column `{name}` has dates such as `{example}`, of which month and day cannot be told apart");
+                let fix = "say which stands first: `--time-format us` (month) or `--time-format european` (day)";
+                return Err(self.question(seen, fix));
             }
         };
         if format == TimeFormat::Compact && self.seen.options.columns.time_format.is_none() {
-            self.warn(
-                format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd"),
-                "say so with `--time-format compact`, or `--time-format number`".into(),
-            );
+            let seen = format!("column `{name}` holds whole numbers that are read as dates, yyyymmdd");
+            self.warn(seen, "say so with `--time-format compact`, or `--time-format number`");
         }
         if times.offsets > 0 && times.plain > 0 {
-            self.warn(
-                format!("column `{name}` has times with and without an offset from UTC; those without are taken as UTC"),
-                "write all of them in one way".into(),
-            );
+            let seen = format!("column `{name}` has times with and without an offset from UTC; those without are taken as UTC");
+            self.warn(seen, "write all of them in one way");
         }
         let is_number = matches!(format, TimeFormat::Number | TimeFormat::Unix | TimeFormat::UnixMs);
         let marks = if is_number { self.marks(column, file)? } else { Marks::PLAIN };

@@ -20,7 +20,7 @@ pub(in super::super) struct Facts {
     pub(super) near_numbers: u64,
     /// Whether the first cell that is not missing holds a number.
     pub(super) is_number_first: bool,
-    /// Whether all numbers are whole.
+    /// Whether some numbers are not whole.
     pub(super) has_fractions: bool,
     pub(super) marks: Evidence,
     pub(super) times: Formats,
@@ -41,7 +41,6 @@ pub(in super::super) struct Facts {
 struct Measured {
     unit: String,
     count: u64,
-    /// Whether units differ.
     is_mixed: bool,
     marks: Evidence,
     has_fractions: bool,
@@ -112,17 +111,17 @@ impl Facts {
     /// After all cells: texts are numbers if each is one with the same unit. Plain numbers may stand among them if the unit is
     /// a symbol such as `$` or `%`.
     pub(super) fn settle(&mut self) {
-        let own = std::mem::take(&mut self.measured);
-        let may_be_mixed = self.numbers == 0 || unit::is_symbol(&own.unit);
-        if own.count == 0 || own.is_mixed || own.count != self.texts || !may_be_mixed {
+        let measured = std::mem::take(&mut self.measured);
+        let may_be_mixed = self.numbers == 0 || unit::is_symbol(&measured.unit);
+        if measured.count == 0 || measured.is_mixed || measured.count != self.texts || !may_be_mixed {
             return;
         }
         self.numbers += self.texts;
         (self.texts, self.near_numbers, self.example) = (0, 0, None);
-        self.marks = self.marks.and(own.marks);
-        self.marks.is_money = unit::is_money(&own.unit);
-        self.has_fractions |= own.has_fractions;
-        self.unit = own.unit;
+        self.marks = self.marks.and(measured.marks);
+        self.marks.is_money = unit::is_money(&measured.unit);
+        self.has_fractions |= measured.has_fractions;
+        self.unit = measured.unit;
     }
 
     /// The cells that follow are of another file: rows count from the start there.

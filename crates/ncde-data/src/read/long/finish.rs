@@ -39,21 +39,29 @@ impl Value {
     pub(super) fn same(&self, x: f64) -> f64 {
         match &self.kind {
             Kind::Texts(texts) => texts.category(x) as f64,
-            Kind::Numbers(..) | Kind::Words(_) => x,
+            Kind::Numbers(..) | Kind::Categories(_) | Kind::Tokens(_) => x,
         }
     }
 
     /// The words it can hold, in order, each with the number it has here; none of numbers.
     fn words(&self) -> Result<Option<Vec<(usize, String)>>, Error> {
         match &self.kind {
-            Kind::Numbers(..) => Ok(None),
-            Kind::Words(words) => Ok(Some(words.words.iter().cloned().enumerate().collect())),
+            Kind::Numbers(..) | Kind::Tokens(_) => Ok(None),
+            Kind::Categories(words) => Ok(Some(words.words.iter().cloned().enumerate().collect())),
             Kind::Texts(texts) => {
                 let mut words: Vec<(usize, String)> = texts.categories()?.iter().cloned().enumerate().collect();
                 words.sort_by(|(_, a), (_, b)| by_number_or_name(a, b));
                 Ok(Some(words))
             }
         }
+    }
+
+    /// Writes the words it was found to hold into the column of a layout.
+    fn describe(&self, column: &mut Column) -> Result<(), Error> {
+        if let Some(words) = self.words()? {
+            column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
+        }
+        Ok(())
     }
 }
 
@@ -84,15 +92,8 @@ fn alike(column: &Column) -> Option<Warning> {
 pub(super) fn twins(column: &str, words: &[String], of: &str) -> Option<Warning> {
     let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
     let (word, other) = (1..words.len()).find_map(|i| twin(i).map(|other| (&words[i], other)))?;
-    Some(Warning {
-        seen: format!(
-            "column `{}` has both `{}` and `{}`",
-            shown(column.as_bytes()),
-            shown(other.as_bytes()),
-            shown(word.as_bytes())
-        ),
-        fix: format!("write a {of} in one way"),
-    })
+    let seen = format!("column `{}` has both `{}` and `{}`", shown(column), shown(other), shown(word));
+    Some(Warning::new(seen, format!("write a {of} in one way")))
 }
 
 fn by_number_or_name(a: &str, b: &str) -> std::cmp::Ordering {
@@ -138,9 +139,11 @@ impl Table {
         let width = self.values.len();
         let mut cases = Vec::with_capacity(self.cases.len());
         for raw in std::mem::take(&mut self.cases) {
-            let statics =
-                statics.iter().map(|output| first(&raw, output.from, width).map_or(f64::NAN, |i| output.of(row(&raw, i, width))));
-            let statics = statics.collect();
+            let of_first = |output: &Output<'_>| {
+                let first = present(&raw, output.from, width).next();
+                first.map_or(f64::NAN, |(i, _)| output.of(&raw.values[i * width..(i + 1) * width]))
+            };
+            let statics = statics.iter().map(of_first).collect();
             let values = if is_plain {
                 raw.values
             } else {
@@ -166,7 +169,7 @@ impl Table {
         let mut columns = self.columns.clone();
         let mut k = 0;
         for column in &mut columns {
-            if !matches!(column.role, Role::Channel | Role::Static | Role::Token) {
+            if !column.role.is_value() {
                 continue;
             }
             if tokens == Some(k) {
@@ -175,9 +178,7 @@ impl Table {
                 (column.role, column.cells) = (Role::Ignored, Cells::Text);
             } else {
                 column.role = if is_static[k] { Role::Static } else { Role::Channel };
-                if let Some(words) = self.values[k].words()? {
-                    column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
-                }
+                self.values[k].describe(column)?;
             }
             k += 1;
         }
@@ -189,27 +190,23 @@ impl Table {
     pub(in super::super) fn statics_found(&self) -> Result<Vec<Column>, Error> {
         let mut columns: Vec<Column> = self.columns.iter().filter(|column| column.role == Role::Static).cloned().collect();
         for (column, value) in columns.iter_mut().zip(&self.values) {
-            if let Some(words) = value.words()? {
-                column.cells = Cells::Category { words: words.into_iter().map(|(_, word)| word).collect() };
-            }
+            value.describe(column)?;
         }
         Ok(columns)
     }
 
     /// Which columns are static: as is said, else those that look it.
     fn statics(&self, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Result<Vec<bool>, Error> {
-        let is_said = options.columns.statics.is_some() || options.columns.channels.is_some() || options.layout.is_some();
+        let is_set = options.columns.statics.is_some() || options.columns.channels.is_some() || options.layout.is_some();
         let is_static: Vec<bool> = self.values.iter().map(|value| value.role == Role::Static).collect();
-        if !is_said {
+        if !is_set {
             let found = self.found();
-            let names: Vec<String> =
-                (0..found.len()).filter(|&i| found[i]).map(|i| shown(self.values[i].name.as_bytes())).collect();
+            let names: Vec<String> = (0..found.len()).filter(|&i| found[i]).map(|i| shown(&self.values[i].name)).collect();
             if !names.is_empty() {
                 let names = names.join(",");
-                warnings.push(Warning {
-                    seen: format!("`{names}` never change within a series, and are taken for static covariates"),
-                    fix: format!("say so with `--static {names}`, or name all channels with `--channels`"),
-                });
+                let seen = format!("`{names}` never change within a series, and are taken for static covariates");
+                let fix = format!("say so with `--static {names}`, or name all channels with `--channels`");
+                warnings.push(Warning { seen, fix });
             }
             return Ok(found);
         }
@@ -236,28 +233,26 @@ impl Table {
         warnings: &mut Vec<Warning>,
     ) -> Vec<bool> {
         let width = self.values.len();
-        let is_said = |name: &String| options.columns.channels.as_ref().is_some_and(|names| names.contains(name));
+        let is_set = |name: &String| options.columns.channels.as_ref().is_some_and(|names| names.contains(name));
         let drop = |(i, value): (usize, &Value)| {
             let Kind::Texts(texts) = &value.kind else { return false };
             let count: usize = self.cases.iter().map(|case| present(case, i, width).count()).sum();
             let is_dropped = !is_static[i]
                 && tokens != Some(i)
-                && !is_said(&value.name)
+                && !is_set(&value.name)
                 && texts.count() > MAX_CATEGORY_TEXTS
                 && 2 * texts.count() > count;
             if is_dropped {
-                let name = shown(value.name.as_bytes());
-                warnings.push(Warning {
-                    seen: format!("column `{name}` has {} different texts on {count} rows, and is ignored", texts.count()),
-                    fix: format!("say so with `--ignore {name}`, `--id {name}` if it names series, or `--channels` with it if they are categories"),
-                });
+                let name = shown(&value.name);
+                let seen = format!("column `{name}` has {} different texts on {count} rows, and is ignored", texts.count());
+                let otherwise = "if it names series, or `--channels` with it if they are categories";
+                warnings.push(Warning::new(seen, format!("say so with `--ignore {name}`, `--id {name}` {otherwise}")));
             }
             is_dropped
         };
         self.values.iter().enumerate().map(drop).collect()
     }
 
-    /// Which columns look static.
     fn found(&self) -> Vec<bool> {
         let width = self.values.len();
         let is_static: Vec<bool> = (0..width).map(|i| self.values[i].role != Role::Token && self.looks_static(i)).collect();
@@ -293,12 +288,4 @@ impl Table {
 /// The rows at which a column is not missing.
 fn present(case: &Raw, column: usize, width: usize) -> impl Iterator<Item = (usize, f64)> {
     case.values[column.min(case.values.len())..].iter().step_by(width).copied().enumerate().filter(|(_, x)| !x.is_nan())
-}
-
-fn first(case: &Raw, column: usize, width: usize) -> Option<usize> {
-    present(case, column, width).next().map(|(i, _)| i)
-}
-
-fn row(case: &Raw, i: usize, width: usize) -> &[f64] {
-    &case.values[i * width..(i + 1) * width]
 }

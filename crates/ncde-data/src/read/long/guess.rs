@@ -6,18 +6,18 @@
 use std::path::Path;
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said, Which, plural};
 use super::facts::Facts;
 use super::names;
+use super::overrides::{Override, Overrides};
 use crate::Error;
-use crate::error::{Place, listed, shown};
+use crate::error::{at_line, listed, shown};
 use crate::schema::{Column, Role, Warning};
 use crate::text::formats::Found;
 use crate::text::marks::Evidence;
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Kind<'a> {
+pub(in super::super) enum FileKind<'a> {
     Series,
     /// One case of a folder: its name is its id.
     OfFolder,
@@ -27,7 +27,7 @@ pub(in super::super) enum Kind<'a> {
     SeriesOnly(&'a Path),
 }
 
-impl<'a> Kind<'a> {
+impl<'a> FileKind<'a> {
     pub(in super::super) fn of_series(options: &'a ReadOptions) -> Self {
         options.labels.as_deref().map_or(Self::Series, Self::SeriesOnly)
     }
@@ -50,7 +50,7 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) names: &'a [String],
     pub(in super::super) facts: &'a [Facts],
     pub(in super::super) rows: u64,
-    pub(in super::super) kind: Kind<'a>,
+    pub(in super::super) kind: FileKind<'a>,
     pub(in super::super) options: &'a ReadOptions,
 }
 
@@ -59,18 +59,9 @@ type Rises<'a> = &'a dyn Fn(&[usize], Option<usize>) -> Result<Vec<bool>, Error>
 
 /// The columns of a table, texts and statics not told apart yet.
 pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
-    let is_labels = matches!(seen.kind, Kind::Labels);
-    let is_series_only = matches!(seen.kind, Kind::SeriesOnly(_));
-    let has = |name: &Option<String>| name.as_ref().is_some_and(|name| seen.names.contains(name));
-    let which = Which {
-        // With a file of labels, a name may be of that one or of this one.
-        id: !(is_labels || is_series_only) || has(&seen.options.columns.id),
-        time: !is_labels,
-        label: !is_series_only,
-        other: is_labels || is_series_only,
-    };
-    let mut guess =
-        Guess { seen, said: Said::of(seen.file, seen.names, seen.options, &which)?, warnings: vec![], is_all_labels: is_labels };
+    let is_labels = matches!(seen.kind, FileKind::Labels);
+    let overrides = Overrides::of(seen.file, seen.names, seen.options, seen.kind, false)?;
+    let mut guess = Guess { seen, overrides, warnings: vec![] };
     guess.check_shape()?;
     let label = guess.label()?;
     let id = guess.id(label, rises)?;
@@ -88,8 +79,7 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
         let cells = guess.cells(i, role, file_marks)?;
         columns.push(Column { name: seen.names[i].clone(), role, cells });
     }
-    let is_value = |column: &&mut Column| matches!(column.role, Role::Channel | Role::Static | Role::Token);
-    if !is_labels && !columns.iter_mut().any(|column| is_value(&column)) {
+    if !is_labels && !columns.iter().any(|column| column.role.is_value()) {
         guess.keep_counters(&mut columns, file_marks)?;
     }
     Ok((columns, guess.warnings))
@@ -97,27 +87,26 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
 
 pub(super) struct Guess<'a> {
     pub(super) seen: &'a Seen<'a>,
-    pub(super) said: Said,
+    pub(super) overrides: Overrides,
     warnings: Vec<Warning>,
-    is_all_labels: bool,
 }
 
 impl Guess<'_> {
     pub(super) fn name(&self, column: usize) -> String {
-        shown(self.seen.names[column].as_bytes())
+        shown(&self.seen.names[column])
     }
 
-    pub(super) fn warn(&mut self, seen: String, fix: String) {
-        self.warnings.push(Warning { seen, fix });
+    pub(super) fn warn(&mut self, seen: impl Into<String>, fix: impl Into<String>) {
+        self.warnings.push(Warning::new(seen, fix));
     }
 
-    pub(super) fn question(&self, seen: String, fix: String) -> Error {
-        Error::Question { at: Place::line(self.seen.file, 0), seen, fix }
+    pub(super) fn question(&self, seen: impl Into<String>, fix: impl Into<String>) -> Error {
+        Error::question(self.seen.file, seen, fix)
     }
 
     /// Columns of which nothing is said and that are as asked.
     fn free(&self, is: impl Fn(usize) -> bool) -> Vec<usize> {
-        (0..self.seen.names.len()).filter(|&i| !self.said.is_said(i) && is(i)).collect()
+        (0..self.seen.names.len()).filter(|&i| !self.overrides.is_set(i) && is(i)).collect()
     }
 
     fn only(&self, found: &[usize], role: Role) -> Result<Option<usize>, Error> {
@@ -130,26 +119,22 @@ impl Guess<'_> {
             Role::Time => "--time",
             _ => "--label",
         };
-        Err(Error::SeveralColumns { file: self.seen.file.into(), role: plural(role), names: listed(&names), flag })
+        Err(Error::SeveralColumns { file: self.seen.file.into(), role: role.plural(), names: listed(&names), flag })
     }
 
     /// A table that is not a row an observation.
     fn check_shape(&self) -> Result<(), Error> {
-        if self.said.all_channels {
+        if self.overrides.all_channels {
             return Ok(());
         }
         let is = |i: usize, known: &[&str]| known.iter().any(|name| self.seen.names[i].eq_ignore_ascii_case(name));
         let variable = self.free(|i| is(i, &VARIABLES) && self.seen.facts[i].texts > 0);
         let value = self.free(|i| is(i, &VALUES) && self.seen.facts[i].numbers > 0);
-        if let ([variable], [value], false) = (&variable[..], &value[..], self.is_all_labels) {
-            return Err(self.question(
-                format!("`{}` seems to name what `{}` holds, a row for each", self.name(*variable), self.name(*value)),
-                format!(
-                    "write a column for each channel (pandas: `pivot`), or say that it is not so: `--channels {},{}`",
-                    self.name(*variable),
-                    self.name(*value)
-                ),
-            ));
+        if let ([variable], [value], false) = (&variable[..], &value[..], matches!(self.seen.kind, FileKind::Labels)) {
+            let (variable, value) = (self.name(*variable), self.name(*value));
+            let fix = "write a column for each channel (pandas: `pivot`), or say that it is not so";
+            let seen = format!("`{variable}` seems to name what `{value}` holds, a row for each");
+            return Err(self.question(seen, format!("{fix}: `--channels {variable},{value}`")));
         }
         Ok(())
     }
@@ -157,82 +142,72 @@ impl Guess<'_> {
     /// Series on one line each, read as observations, would be nonsense.
     fn check_wide(&self, id: Option<usize>, time: Option<usize>) -> Result<(), Error> {
         let is_unique = id.is_none_or(|id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
-        let is_single = matches!(self.seen.kind, Kind::OfFolder | Kind::Labels);
+        let is_single = matches!(self.seen.kind, FileKind::OfFolder | FileKind::Labels);
         if time.is_some()
-            || self.said.time == Asked::Nothing
-            || self.said.all_channels
+            || self.overrides.time == Override::None
+            || self.overrides.all_channels
             || !is_unique
             || is_single
             || self.seen.rows < 2
         {
             return Ok(());
         }
-        let mut longest: &[usize] = &[];
+        let number = |i: usize| names::numbered(&self.seen.names[i]);
+        let follows = |&i: &usize, &next: &usize| match (number(i), number(next)) {
+            (Some((a, i)), Some((b, j))) => a == b && j == i.saturating_add(1),
+            _ => false,
+        };
         let free = self.free(|i| self.seen.facts[i].texts == 0);
-        let mut start = 0;
-        for end in 1..=free.len() {
-            let follows = free.get(end).is_some_and(|&next| {
-                match (names::numbered(&self.seen.names[free[end - 1]]), names::numbered(&self.seen.names[next])) {
-                    (Some((a, i)), Some((b, j))) => a == b && j == i.saturating_add(1),
-                    _ => false,
-                }
-            });
-            if !follows {
-                if end - start > longest.len() {
-                    longest = &free[start..end];
-                }
-                start = end;
-            }
-        }
-        match longest {
-            [first, .., last] if longest.len() >= WIDE => Err(self.question(
-                format!(
-                    "columns `{}` to `{}` seem to be the times of a series on one line each, but a row is an observation here",
-                    self.name(*first),
-                    self.name(*last)
-                ),
-                "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`".into(),
-            )),
-            _ => Ok(()),
-        }
+        // Of runs of one length the first: `max_by_key` would take the last.
+        let longest = free.chunk_by(follows).rev().max_by_key(|run| run.len()).filter(|run| run.len() >= WIDE);
+        let Some([first, .., last]) = longest else { return Ok(()) };
+        let (first, last) = (self.name(*first), self.name(*last));
+        let seen = format!("columns `{first}` to `{last}` seem to be the times of a series on one line each");
+        Err(self.question(
+            format!("{seen}, but a row is an observation here"),
+            "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`",
+        ))
     }
 
     fn label(&mut self) -> Result<Option<usize>, Error> {
         let known = self.free(|i| names::is_label(&self.seen.names[i]));
-        match (self.said.label, self.seen.kind) {
-            (Asked::Column(i), _) => Ok(Some(i)),
-            (_, Kind::SeriesOnly(labels)) if !known.is_empty() => {
+        match (self.overrides.label, self.seen.kind) {
+            (Override::Column(i), _) => Ok(Some(i)),
+            (_, FileKind::SeriesOnly(labels)) if !known.is_empty() => {
                 Err(Error::LabelsTwice { file: self.seen.file.into(), labels: labels.display().to_string() })
             }
-            (Asked::Nothing, _) => Ok(None),
-            (Asked::No, Kind::Labels) if known.is_empty() => {
+            (Override::None, _) => Ok(None),
+            (Override::Unset, FileKind::Labels) if known.is_empty() => {
                 // The id comes first, unless another column is called that.
-                let id =
-                    self.said.id.column().or_else(|| self.seen.names.iter().position(|name| names::is_id(name))).unwrap_or(0);
+                let id = self
+                    .overrides
+                    .id
+                    .column()
+                    .or_else(|| self.seen.names.iter().position(|name| names::is_id(name)))
+                    .unwrap_or(0);
                 match self.seen.names.len() {
                     2 => Ok(Some(1 - id)),
-                    _ => Err(Error::NoColumn {
-                        file: self.seen.file.into(),
-                        role: "labels",
-                        wanted: format!("wanted one called {}, or named (`--label`)", listed(names::LABEL_NAMES)),
-                        seen: listed(self.seen.names),
-                        hint: String::new(),
-                    }),
+                    _ => {
+                        let wanted = format!("wanted one called {}, or named (`--label`)", listed(names::LABEL_NAMES));
+                        Err(Error::wanted_column(self.seen.file, "labels", wanted, "", self.seen.names))
+                    }
                 }
             }
-            (Asked::No, _) => self.only(&known, Role::Label),
+            (Override::Unset, _) => self.only(&known, Role::Label),
         }
     }
 
     fn id(&mut self, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
         let known = self.free(|i| Some(i) != label && names::is_id(&self.seen.names[i]));
-        match (self.said.id, self.seen.kind) {
-            (Asked::Column(i), Kind::OfFolder) => return Err(self.id_in_folder(i)),
-            (Asked::Column(i), _) => return Ok(Some(i)),
-            (_, Kind::OfFolder) => return known.first().map_or(Ok(None), |&i| Err(self.id_in_folder(i))),
-            (Asked::Nothing, _) => return Ok(None),
-            (Asked::No, Kind::Labels) => return Ok(self.only(&known, Role::Id)?.or((label != Some(0)).then_some(0)).or(Some(1))),
-            (Asked::No, _) => {}
+        match (self.overrides.id, self.seen.kind) {
+            (Override::Column(i), FileKind::OfFolder) => return Err(self.id_in_folder(i)),
+            (Override::Column(i), _) => return Ok(Some(i)),
+            (_, FileKind::OfFolder) => return known.first().map_or(Ok(None), |&i| Err(self.id_in_folder(i))),
+            (Override::None, _) => return Ok(None),
+            (Override::Unset, FileKind::Labels) => {
+                return Ok(self.only(&known, Role::Id)?.or((label != Some(0)).then_some(0)).or(Some(1)));
+            }
+            (Override::Unset, _) => {}
         }
         let repeats = |i: usize| self.seen.facts[i].different().is_some_and(|count| (count as u64) < self.seen.rows);
         let facts = self.seen.facts;
@@ -262,36 +237,31 @@ impl Guess<'_> {
                 }
             }
             let name = self.name(id);
-            self.said.roles[id] = Some(Role::Ignored);
-            self.warn(
-                format!("column `{name}` counts the rows, and is ignored"),
-                format!("if it names series, say `--id {name}`"),
-            );
+            self.overrides.roles[id] = Some(Role::Ignored);
+            let seen = format!("column `{name}` counts the rows, and is ignored");
+            self.warn(seen, format!("if it names series, say `--id {name}`"));
         }
         let id = self.only(&suggested, Role::Id)?;
         if let Some(id) = id {
             let name = self.name(id);
-            self.warn(
-                format!("column `{name}` is taken for the id of series: {} of them", facts[id].different().unwrap_or(0)),
-                format!("say so with `--id {name}`, or `--id none` if all rows are one series"),
-            );
+            let seen = format!("column `{name}` is taken for the id of series: {} of them", facts[id].different().unwrap_or(0));
+            self.warn(seen, format!("say so with `--id {name}`, or `--id none` if all rows are one series"));
         }
         Ok(id)
     }
 
     fn id_in_folder(&self, column: usize) -> Error {
-        Error::Header {
-            at: Place::line(self.seen.file, 1),
-            seen: format!("there is a column `{}`, but in a folder the name of a file is the id of its case", self.name(column)),
-            fix: "remove the column or leave it out (`--ignore`), or join all files into one csv".into(),
-        }
+        let name = self.name(column);
+        let seen = format!("there is a column `{name}`, but in a folder the name of a file is the id of its case");
+        let fix = "remove the column or leave it out (`--ignore`), or join all files into one csv";
+        Error::header(at_line(self.seen.file, 1), seen, fix)
     }
 
     fn time(&mut self, id: Option<usize>, label: Option<usize>, rises: Rises<'_>) -> Result<Option<usize>, Error> {
-        match self.said.time {
-            Asked::Column(i) => return Ok(Some(i)),
-            Asked::Nothing => return Ok(None),
-            Asked::No => {}
+        match self.overrides.time {
+            Override::Column(i) => return Ok(Some(i)),
+            Override::None => return Ok(None),
+            Override::Unset => {}
         }
         let is_free = |i: usize| Some(i) != id && Some(i) != label;
         let known = self.free(|i| is_free(i) && names::is_time(&self.seen.names[i]));
@@ -317,90 +287,71 @@ impl Guess<'_> {
         };
         if let Some(time) = found {
             let name = self.name(time);
-            self.warn(
-                format!("column `{name}` is taken for the time"),
-                format!("say so with `--time {name}`, or `--time none` if rows are to be counted"),
-            );
+            let seen = format!("column `{name}` is taken for the time");
+            self.warn(seen, format!("say so with `--time {name}`, or `--time none` if rows are to be counted"));
         }
         Ok(found)
     }
 
     /// What a column is for that is not id, time or label.
     fn value(&mut self, column: usize, id: Option<usize>) -> Result<Role, Error> {
-        if let Some(role) = self.said.roles[column] {
+        if let Some(role) = self.overrides.roles[column] {
             return Ok(role);
         }
-        if self.is_all_labels {
+        if matches!(self.seen.kind, FileKind::Labels) {
             return Ok(Role::Static);
         }
         let (name, facts) = (self.name(column), &self.seen.facts[column]);
         if self.seen.names[column].is_empty() {
-            if facts.cells() == 0 || facts.counts_rows() || self.said.all_channels {
+            if facts.cells() == 0 || facts.counts_rows() || self.overrides.all_channels {
                 return Ok(Role::Ignored);
             }
-            return Err(Error::Header {
-                at: Place::line(self.seen.file, 1),
-                seen: format!("column {} has no name", column + 1),
-                fix: "name it, or remove it (pandas: `to_csv(..., index=False)`)".into(),
-            });
+            let fix = "name it, or remove it (pandas: `to_csv(..., index=False)`)";
+            return Err(Error::header(at_line(self.seen.file, 1), format!("column {} has no name", column + 1), fix));
         }
-        if self.said.all_channels {
+        if self.overrides.all_channels {
             return Ok(Role::Ignored);
         }
-        if let Some(what) = self.called(column) {
-            self.warn(
-                format!("column `{name}` is called as columns of {what} are, but is not that one, and is ignored"),
-                format!("say so with `--ignore {name}`, or `--channels` with it if it is a quantity"),
-            );
-            return Ok(Role::Ignored);
-        }
-        if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
-            self.warn(
-                format!("column `{name}` counts the rows, and is ignored"),
-                format!("say so with `--ignore {name}`, or `--channels` if it is a quantity, `--time {name}` if it is the time"),
-            );
-            return Ok(Role::Ignored);
-        }
-        if names::ends_as_id(&name) && !facts.has_fractions {
-            let instead = if id.is_none() {
+        let (seen, otherwise) = if let Some(what) = self.called(column) {
+            let seen = format!("is called as columns of {what} are, but is not that one");
+            (seen, "`--channels` with it if it is a quantity".into())
+        } else if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
+            let otherwise = format!("`--channels` if it is a quantity, `--time {name}` if it is the time");
+            ("counts the rows".into(), otherwise)
+        } else if names::ends_as_id(&name) && !facts.has_fractions {
+            let role = if id.is_none() {
                 format!("`--id {name}` if it names series")
             } else {
                 format!("`--static {name}` if it matters")
             };
-            self.warn(
-                format!("column `{name}` is an id by its name, and is ignored"),
-                format!("say so with `--ignore {name}`, or {instead}"),
-            );
-            return Ok(Role::Ignored);
-        }
-        if facts.texts > 0 && facts.times.are_dates() {
-            self.warn(
-                format!("column `{name}` holds dates but is not the time, and is ignored"),
-                format!("say so with `--ignore {name}`, or `--time {name}`"),
-            );
-            return Ok(Role::Ignored);
-        }
-        Ok(Role::Channel)
+            ("is an id by its name".into(), role)
+        } else if facts.texts > 0 && facts.times.are_dates() {
+            ("holds dates but is not the time".into(), format!("`--time {name}`"))
+        } else {
+            return Ok(Role::Channel);
+        };
+        self.warn(format!("column `{name}` {seen}, and is ignored"), format!("say so with `--ignore {name}`, or {otherwise}"));
+        Ok(Role::Ignored)
     }
 
     /// What a column is called after where another column, or none, was said to be that: labels and times leak.
     fn called(&self, column: usize) -> Option<&'static str> {
         let name = &self.seen.names[column];
-        let is_folder = matches!(self.seen.kind, Kind::OfFolder);
+        let is_folder = matches!(self.seen.kind, FileKind::OfFolder);
         [
-            (Role::Label, self.said.label != Asked::No && names::is_label(name)),
-            (Role::Time, self.said.time != Asked::No && names::is_time(name)),
-            (Role::Id, self.said.id != Asked::No && !is_folder && names::is_id(name)),
+            (Role::Label, self.overrides.label != Override::Unset && names::is_label(name)),
+            (Role::Time, self.overrides.time != Override::Unset && names::is_time(name)),
+            (Role::Id, self.overrides.id != Override::Unset && !is_folder && names::is_id(name)),
         ]
         .into_iter()
         .find(|(_, is_called)| *is_called)
-        .map(|(role, _)| plural(role))
+        .map(|(role, _)| role.plural())
     }
 
     /// If nothing is left but columns that count rows, they are quantities after all.
     fn keep_counters(&mut self, columns: &mut [Column], file_marks: Evidence) -> Result<(), Error> {
         for i in 0..columns.len() {
-            let is_counter = columns[i].role == Role::Ignored && !self.said.is_said(i) && !columns[i].name.is_empty();
+            let is_counter = columns[i].role == Role::Ignored && !self.overrides.is_set(i) && !columns[i].name.is_empty();
             if is_counter && self.seen.facts[i].counts_rows() {
                 columns[i].role = Role::Channel;
                 columns[i].cells = self.cells(i, Role::Channel, file_marks)?;
@@ -408,15 +359,9 @@ impl Guess<'_> {
                 self.warnings.retain(|warning| !warning.seen.starts_with(&about));
             }
         }
-        if columns.iter().any(|column| matches!(column.role, Role::Channel | Role::Static | Role::Token)) {
+        if columns.iter().any(|column| column.role.is_value()) {
             return Ok(());
         }
-        Err(Error::NoColumn {
-            file: self.seen.file.into(),
-            role: "values",
-            wanted: "wanted at least one channel".into(),
-            seen: listed(self.seen.names),
-            hint: String::new(),
-        })
+        Err(Error::wanted_column(self.seen.file, "values", "wanted at least one channel".into(), "", self.seen.names))
     }
 }

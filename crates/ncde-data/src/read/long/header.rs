@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::super::Input;
 use super::names;
 use crate::Error;
-use crate::error::{Place, shown};
+use crate::error::{Location, at_field, at_line, shown};
 use crate::text::cells::cells;
 use crate::text::lines::{Lines, utf8};
 
@@ -38,12 +38,12 @@ impl Header {
     pub(in super::super) fn of(input: &Input<'_>) -> Result<Self, Error> {
         if let Some(table) = input.table() {
             let header = Self { separator: b',', names: table.names().to_vec(), line: 1 };
-            check(&header.names, || Place::line(input.file(), 0))?;
+            check(&header.names, || at_line(input.file(), 0))?;
             return Ok(header);
         }
         let mut lines = Lines::new(input.open()?)?;
         let file = lines.file().to_string();
-        let mut asked = None;
+        let mut stated = None;
         let mut first: Vec<(u64, Vec<u8>)> = Vec::new();
         while let Some(line) = lines.next()? {
             let text = line.text.trim_ascii();
@@ -51,7 +51,7 @@ impl Header {
                 continue;
             }
             if first.is_empty() && text.len() == 5 && text[..4].eq_ignore_ascii_case(b"sep=") {
-                asked = Some(text[4]);
+                stated = Some(text[4]);
                 continue;
             }
             first.push((line.number, line.text.to_vec()));
@@ -72,14 +72,10 @@ impl Header {
         };
         let text = text.trim_ascii_start().strip_prefix(b"#").unwrap_or(text);
         let below: Vec<&[u8]> = first[start + 1..].iter().map(|(_, text)| text.as_slice()).collect();
-        let separator = asked.unwrap_or_else(|| separator(text, &below));
+        let separator = stated.unwrap_or_else(|| separator(text, &below));
         let header = Self::from_line(&file, *line, text, separator)?;
         if header.is_a_row(&below) {
-            return Err(Error::Header {
-                at: Place::line(&file, *line),
-                seen: "the first line holds values, as those below it do".into(),
-                fix: WANTED.into(),
-            });
+            return Err(Error::header(at_line(&file, *line), "the first line holds values, as those below it do", WANTED));
         }
         Ok(header)
     }
@@ -94,9 +90,8 @@ impl Header {
         self.names.iter().any(|name| names::is_number(name)) && texts.any(|(column, name)| again(column, name))
     }
 
-    /// The names on a line.
     pub(in super::super) fn from_line(file: &str, line: u64, text: &[u8], separator: u8) -> Result<Self, Error> {
-        let at = || Place::line(file, line);
+        let at = || at_line(file, line);
         let found = cells(text, separator).map_err(|seen| Error::Quotes { at: at(), seen, fix: QUOTES })?;
         let mut names: Vec<String> = Vec::with_capacity(found.len());
         for cell in &found {
@@ -144,13 +139,12 @@ impl Header {
 
     /// The cells of a row, one for each column.
     pub(in super::super) fn cells<'a>(&self, file: &str, line: u64, text: &'a [u8]) -> Result<Vec<Cow<'a, [u8]>>, Error> {
-        let cells =
-            cells(text, self.separator).map_err(|seen| Error::Quotes { at: Place::line(file, line), seen, fix: QUOTES })?;
+        let cells = cells(text, self.separator).map_err(|seen| Error::Quotes { at: at_line(file, line), seen, fix: QUOTES })?;
         if cells.len() == self.names.len() {
             return Ok(cells);
         }
         Err(Error::Count {
-            at: Place::line(file, line),
+            at: at_line(file, line),
             seen: cells.len(),
             unit: "cells",
             wanted: self.names.len(),
@@ -159,9 +153,8 @@ impl Header {
         })
     }
 
-    /// A cell of a row.
-    pub(in super::super) fn at(&self, file: &str, line: u64, column: usize) -> Box<Place> {
-        Place::field(file, line, format!("column `{}`", self.names[column]))
+    pub(in super::super) fn at(&self, file: &str, line: u64, column: usize) -> Location {
+        at_field(file, line, format!("column `{}`", self.names[column]))
     }
 }
 
@@ -173,8 +166,8 @@ fn is_comment(text: &[u8]) -> bool {
 fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
     let count = |text: &[u8], separator: u8| cells(text, separator).map_or(0, |cells| cells.len());
     let fits = |separator: u8| {
-        let own = count(header, separator);
-        own > 1 && below.iter().all(|row| count(row, separator) == own)
+        let columns = count(header, separator);
+        columns > 1 && below.iter().all(|row| count(row, separator) == columns)
     };
     // Of equals the first: `max_by_key` would take the last.
     let best =
@@ -182,17 +175,14 @@ fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
     best.or_else(|| SEPARATORS.into_iter().find(|separator| header.contains(separator))).unwrap_or(b',')
 }
 
-fn check(names: &[String], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
+fn check(names: &[String], at: impl Fn() -> Location) -> Result<(), Error> {
     if names.iter().all(|name| names::is_number(name)) {
-        return Err(Error::Header { at: at(), seen: "the first line holds numbers".into(), fix: WANTED.into() });
+        return Err(Error::header(at(), "the first line holds numbers", WANTED));
     }
     for (i, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
         if let Some(before) = names[..i].iter().position(|other| other == name) {
-            return Err(Error::Header {
-                at: at(),
-                seen: format!("columns {} and {} are both called `{}`", before + 1, i + 1, shown(name.as_bytes())),
-                fix: "names must differ".into(),
-            });
+            let seen = format!("columns {} and {} are both called `{}`", before + 1, i + 1, shown(name));
+            return Err(Error::header(at(), seen, "names must differ"));
         }
     }
     Ok(())

@@ -1,99 +1,82 @@
 //! The columns of a table for a model that is there: as its [`Layout`] says, but for what the caller says.
 
 use super::super::ReadOptions;
-use super::ask::{Asked, Said, Which, plural};
-use super::guess::Kind;
+use super::guess::FileKind;
 use super::names;
+use super::overrides::{Override, Overrides};
 use crate::Error;
-use crate::error::{Place, hint, listed, shown};
+use crate::error::{at_line, listed, shown};
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::marks::Marks;
-use crate::text::time::TimeFormat;
+
+/// What to say if a column may hold ids.
+const WHICH_ID: &str = "say which names series (`--id`), or `--id none` if all rows are one series";
 
 /// The columns of a file, by the names of its header.
 pub(in super::super) fn columns(
     file: &str,
     names: &[String],
-    kind: Kind<'_>,
+    kind: FileKind<'_>,
     layout: &Layout,
     options: &ReadOptions,
 ) -> Result<(Vec<Column>, Vec<Warning>), Error> {
-    let is_series_only = matches!(kind, Kind::SeriesOnly(_));
-    let has = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
-    let which = Which { id: !is_series_only || has(&options.columns.id), time: true, label: !is_series_only, other: true };
-    let said = Said::of(file, names, options, &which)?;
-    let replaced: Vec<Role> = [(Role::Id, said.id), (Role::Time, said.time), (Role::Label, said.label)]
+    let is_series_only = matches!(kind, FileKind::SeriesOnly(_));
+    let overrides = Overrides::of(file, names, options, kind, true)?;
+    let replaced: Vec<Role> = [(Role::Id, overrides.id), (Role::Time, overrides.time), (Role::Label, overrides.label)]
         .into_iter()
-        .filter(|(_, asked)| *asked != Asked::No)
+        .filter(|(_, requested)| *requested != Override::Unset)
         .map(|(role, _)| role)
         .collect();
     let mut warnings = Vec::new();
     let mut strangers = Vec::new();
     let mut columns = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
-        let own = find(layout, name, names);
-        let role = said.roles[i].or_else(|| own.map(|own| own.role).filter(|role| !replaced.contains(role)));
+        let trained = find(layout, name, names);
+        let role = overrides.roles[i].or_else(|| trained.map(|trained| trained.role).filter(|role| !replaced.contains(role)));
         let role = match role {
             Some(role) => role,
             None => {
-                if own.is_none() && !name.is_empty() {
+                if trained.is_none() && !name.is_empty() {
                     strangers.push(name);
                 }
                 Role::Ignored
             }
         };
-        let role = if role == Role::Label && (is_series_only || said.label == Asked::Nothing) { Role::Ignored } else { role };
-        let mut cells = match (role, own) {
-            (_, Some(own)) if own.role == role || is_value(own.role) && is_value(role) => own.cells.clone(),
+        let role =
+            if role == Role::Label && (is_series_only || overrides.label == Override::None) { Role::Ignored } else { role };
+        let mut cells = match (role, trained) {
+            (_, Some(trained)) if trained.role == role || trained.role.is_value() && role.is_value() => trained.cells.clone(),
             // Another column, but of the kind that the model's own is.
             (Role::Time | Role::Label, _) => {
-                let known = layout.with(role).next().map(|own| own.cells.clone());
-                known.unwrap_or(if role == Role::Time { PLAIN_TIME } else { Cells::Text })
+                let known = layout.with(role).next().map(|trained| trained.cells.clone());
+                known.unwrap_or(if role == Role::Time { Cells::PLAIN_TIME } else { Cells::Text })
             }
             (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
             (Role::Static | Role::Channel, _) => {
-                return Err(Error::Header {
-                    at: Place::line(file, 0),
-                    seen: format!(
-                        "column `{}` is named as one of {}, but the model was not trained on it",
-                        shown(name.as_bytes()),
-                        plural(role)
-                    ),
-                    fix: "leave it out".into(),
-                });
+                let (name, plural) = (shown(name), role.plural());
+                let seen = format!("column `{name}` is named as one of {plural}, but the model was not trained on it");
+                return Err(Error::header(at_line(file, 0), seen, "leave it out"));
             }
         };
         override_cells(&mut cells, options);
-        let name = own.filter(|own| own.role == role).map_or(name, |own| &own.name);
+        let name = trained.filter(|trained| trained.role == role).map_or(name, |trained| &trained.name);
         columns.push(Column { name: name.clone(), role, cells });
     }
     check_once(file, &columns)?;
-    check_time(file, names, layout, &said, &columns)?;
-    if layout.with(Role::Id).next().is_none() && said.id == Asked::No && !matches!(kind, Kind::OfFolder) {
-        new_ids(file, &strangers, &mut columns)?;
-        strangers.retain(|name| !names::is_id(name));
-    }
-    if layout.with(Role::Id).next().is_some()
-        && said.id == Asked::No
-        && !columns.iter().any(|column| column.role == Role::Id)
-        && !matches!(kind, Kind::OfFolder)
-    {
-        one_series(file, names, layout, &columns, &mut warnings)?;
+    check_time(file, names, layout, &overrides, &columns)?;
+    if overrides.id == Override::Unset && !matches!(kind, FileKind::OfFolder) {
+        if layout.with(Role::Id).next().is_none() {
+            new_ids(file, &strangers, &mut columns)?;
+            strangers.retain(|name| !names::is_id(name));
+        } else if !columns.iter().any(|column| column.role == Role::Id) {
+            one_series(file, names, layout, &columns, &mut warnings)?;
+        }
     }
     if !strangers.is_empty() {
-        warnings.push(Warning {
-            seen: format!("columns {} are not known to the model, and are ignored", listed(&strangers)),
-            fix: "say so with `--ignore`".into(),
-        });
+        let seen = format!("columns {} are not known to the model, and are ignored", listed(&strangers));
+        warnings.push(Warning::new(seen, "say so with `--ignore`"));
     }
     Ok((columns, warnings))
-}
-
-/// Times as numbers.
-const PLAIN_TIME: Cells = Cells::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false };
-
-fn is_value(role: Role) -> bool {
-    matches!(role, Role::Static | Role::Channel | Role::Token)
 }
 
 /// The column of the layout with this name; in any case of letters, if that is clear.
@@ -112,9 +95,9 @@ pub(super) fn override_cells(cells: &mut Cells, options: &ReadOptions) {
         Cells::Number { marks, .. } => set_decimal(marks, options),
         Cells::Time { format, marks, offset } => {
             set_decimal(marks, options);
-            if let Some(asked) = options.columns.time_format {
-                *offset &= *format == asked;
-                *format = asked;
+            if let Some(requested) = options.columns.time_format {
+                *offset &= *format == requested;
+                *format = requested;
             }
         }
         Cells::Text | Cells::Category { .. } => {}
@@ -131,13 +114,10 @@ fn set_decimal(marks: &mut Marks, options: &ReadOptions) {
 /// Of ids, times, labels and tokens there is one column each.
 fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
     for role in [Role::Id, Role::Time, Role::Label, Role::Token] {
-        let own: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
-        if own.len() > 1 {
-            return Err(Error::Question {
-                at: Place::line(file, 0),
-                seen: format!("columns {} hold {}, of which there can be one column", listed(&own), plural(role)),
-                fix: "rename the others, or leave them out (`--ignore`)".into(),
-            });
+        let names: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
+        if names.len() > 1 {
+            let seen = format!("columns {} hold {}, of which there can be one column", listed(&names), role.plural());
+            return Err(Error::question(file, seen, "rename the others, or leave them out (`--ignore`)"));
         }
     }
     Ok(())
@@ -154,29 +134,19 @@ fn new_ids(file: &str, strangers: &[&String], columns: &mut [Column]) -> Result<
     if maybe.is_empty() {
         return Ok(());
     }
-    Err(Error::Question {
-        at: Place::line(file, 0),
-        seen: format!("the model knows no column of ids, but there are {}", listed(&maybe)),
-        fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
-    })
+    let seen = format!("the model knows no column of ids, but there are {}", listed(&maybe));
+    Err(Error::question(file, seen, WHICH_ID))
 }
 
 /// Times that the model was trained with must be there: to count rows instead would be another model.
-fn check_time(file: &str, names: &[String], layout: &Layout, said: &Said, columns: &[Column]) -> Result<(), Error> {
+fn check_time(file: &str, names: &[String], layout: &Layout, overrides: &Overrides, columns: &[Column]) -> Result<(), Error> {
     let Some(time) = layout.with(Role::Time).next() else { return Ok(()) };
-    if said.time == Asked::Nothing || columns.iter().any(|column| column.role == Role::Time) {
+    if overrides.time == Override::None || columns.iter().any(|column| column.role == Role::Time) {
         return Ok(());
     }
-    Err(Error::NoColumn {
-        file: file.into(),
-        role: "times",
-        wanted: format!(
-            "the model was trained with times in `{}`; name the column with `--time`, or say `--time none` if rows are to be counted",
-            shown(time.name.as_bytes())
-        ),
-        seen: listed(names),
-        hint: hint(&time.name, names),
-    })
+    let fix = "name the column with `--time`, or say `--time none` if rows are to be counted";
+    let wanted = format!("the model was trained with times in `{}`; {fix}", shown(&time.name));
+    Err(Error::wanted_column(file, "times", wanted, &time.name, names))
 }
 
 /// A file without the column of ids is one series, unless another column looks as if it held them.
@@ -194,19 +164,11 @@ fn one_series(
         .map(|i| &names[i])
         .collect();
     if !others.is_empty() {
-        return Err(Error::Question {
-            at: Place::line(file, 0),
-            seen: format!(
-                "there is no column `{}`, which names series for the model, but there are {}",
-                shown(name.as_bytes()),
-                listed(&others)
-            ),
-            fix: "say which names series (`--id`), or `--id none` if all rows are one series".into(),
-        });
+        let (name, others) = (shown(name), listed(&others));
+        let seen = format!("there is no column `{name}`, which names series for the model, but there are {others}");
+        return Err(Error::question(file, seen, WHICH_ID));
     }
-    warnings.push(Warning {
-        seen: format!("there is no column `{}`, so that all rows are one series", shown(name.as_bytes())),
-        fix: "say so with `--id none`, or name the column with `--id`".into(),
-    });
+    let seen = format!("there is no column `{}`, so that all rows are one series", shown(name));
+    warnings.push(Warning::new(seen, "say so with `--id none`, or name the column with `--id`"));
     Ok(())
 }

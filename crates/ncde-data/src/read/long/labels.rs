@@ -3,8 +3,8 @@
 use super::super::ReadOptions;
 use super::finish::twins;
 use super::table::{Raw, Table};
-use crate::error::{Place, shown};
-use crate::label::{Label, Labels, labelled, left_out};
+use crate::error::{at_field, shown};
+use crate::label::{Label, Labels, Unlabelled};
 use crate::schema::Warning;
 use crate::{Error, Targets};
 
@@ -17,7 +17,7 @@ impl Table {
         let id = |i: usize| self.cases[i].id.clone();
         let place = |i: usize| {
             let case = &self.cases[i];
-            Place::field(&self.files[case.file], case.line, format!("column `{}`", labels.name))
+            at_field(&self.files[case.file], case.line, format!("column `{}`", labels.name))
         };
         let targets = match self.whole_case_labels() {
             Some(whole) => labels.of_cases(&whole, options.task, id, place)?,
@@ -34,18 +34,18 @@ impl Table {
     /// Leaves out series without a label, if others have one as a whole.
     pub(super) fn leave_out_unlabelled(&mut self, options: &ReadOptions, warnings: &mut Vec<Warning>) {
         let whole = self.whole_case_labels().filter(|_| self.labels.is_some() && !options.without_labels).unwrap_or_default();
-        let is_labelled: Vec<bool> = whole.iter().map(|label| *label != Label::Missing).collect();
-        let (all, count) = (whole.len(), is_labelled.iter().filter(|is_labelled| !**is_labelled).count());
-        if 0 < count && count < all {
-            labelled(&mut self.cases, &is_labelled);
-            warnings.push(left_out(count, all));
+        if let Some(unlabelled) = Unlabelled::of(&whole) {
+            unlabelled.leave_out(&mut self.cases);
+            warnings.push(unlabelled.warning);
         }
     }
 
     /// Labels of observations, though those of most series do not change: a slip of the pen makes another task of the file.
     fn hardly_steps(&self, labels: &Labels) -> Option<Warning> {
-        let name = shown(labels.name.as_bytes());
-        let fix = "if a series has one label, write that on all of its rows, on the first alone or on the last".to_owned();
+        let as_steps = |seen: String| {
+            let seen = format!("column `{}` {seen}, so every observation is taken to have its own label", shown(&labels.name));
+            Warning::new(seen, "if a series has one label, write that on all of its rows, on the first alone or on the last")
+        };
         let differs = |case: &&Raw| {
             let mut seen = case.labels.iter().filter(|label| **label != Label::Missing);
             seen.next().is_some_and(|first| seen.any(|other| other != first))
@@ -55,20 +55,16 @@ impl Table {
             count > 0 && count < case.labels.len()
         };
         let (all, changing) = (self.cases.len(), self.cases.iter().filter(differs).count());
-        let case = |odd: Option<&Raw>| odd.map(|case| shown(case.id.as_bytes()));
+        let odd = |case: Option<&Raw>| case.map(|case| shown(&case.id));
         if changing > 0 {
-            let odd = case(self.cases.iter().find(differs))?;
-            return (2 * changing < all).then(|| Warning {
-                seen: format!("column `{name}` changes within {changing} of {all} series (`{odd}` is one), so every observation is taken to have its own label"),
-                fix,
-            });
+            let odd = odd(self.cases.iter().find(differs))?;
+            let seen = format!("changes within {changing} of {all} series (`{odd}` is one)");
+            return (2 * changing < all).then(|| as_steps(seen));
         }
         let partial = self.cases.iter().filter(is_partial).count();
-        let odd = case(self.cases.iter().find(is_partial))?;
-        (all > 1).then(|| Warning {
-            seen: format!("column `{name}` never changes within a series, but is blank on some rows of {partial} of {all} (`{odd}` is one), so every observation is taken to have its own label"),
-            fix,
-        })
+        let odd = odd(self.cases.iter().find(is_partial))?;
+        let seen = format!("never changes within a series, but is blank on some rows of {partial} of {all} (`{odd}` is one)");
+        (all > 1).then(|| as_steps(seen))
     }
 
     fn steps(&self, labels: &Labels, options: &ReadOptions) -> Result<Targets, Error> {
@@ -76,7 +72,7 @@ impl Table {
         let place = |i: usize, t: usize| {
             let case = &self.cases[i];
             let field = format!("column `{}`, observation {} of case `{}`", labels.name, t + 1, case.id);
-            Place::field(&self.files[case.file], 0, field)
+            at_field(&self.files[case.file], 0, field)
         };
         labels.of_steps(&all, options.task, |i| self.cases[i].id.clone(), place)
     }

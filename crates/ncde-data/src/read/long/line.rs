@@ -1,17 +1,16 @@
 //! One row at a time, of a stream: the same cells, times and categories as in files.
 
-use std::collections::HashMap;
-
 use super::super::ReadOptions;
 use super::cell::Value;
-use super::guess::Kind;
+use super::guess::FileKind;
 use super::header::Header;
-use super::{by_names, known};
-use crate::error::{Place, closest, hint, listed, shown};
+use super::table::Policy;
+use super::{by_names, known, table};
+use crate::error::{Location, at_field, at_line, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
-use crate::vocabulary::UNKNOWN;
+use crate::vocabulary::Words;
 use crate::{Error, Schema, Warning};
 
 /// What stands for one value where values are not cells, as in JSON.
@@ -41,7 +40,7 @@ pub struct Line {
 /// Reads observations for a model: rows of a table below a header, or values by name.
 ///
 /// ```
-/// use ncde_data::{LineReader, ReadOptions, load_bytes};
+/// use ncde_data::{Columns, LineReader, ReadOptions, load_bytes};
 /// let train = b"patient;zeit;temp;label\na;01.02.2021;36,5;ok\na;14.02.2021;37,0;ok\nb;01.02.2021;39,5;ill\n";
 /// let options = ReadOptions { columns: Columns { time: Some("zeit".into()), ..Columns::default() }, ..ReadOptions::default() };
 /// let train = load_bytes("train.csv", train, &options)?;
@@ -55,8 +54,6 @@ pub struct Line {
 pub struct LineReader {
     schema: Schema,
     options: ReadOptions,
-    /// The number of each token.
-    tokens: HashMap<String, usize>,
     /// Where values go that are given by name.
     named: Vec<Target>,
     time: Column,
@@ -90,19 +87,17 @@ impl LineReader {
                 let mut names: Vec<String> = schema.channels.iter().chain(&schema.statics).map(stem).collect();
                 let mut seen = std::collections::HashSet::new();
                 names.retain(|name| seen.insert(name.clone()));
-                let header = Header { separator: b',', names, line: 1 };
-                by_names(&header, &schema.channels, &schema.statics, schema.vocabulary.is_some())
+                by_names(&names, &schema)
             }
         };
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
-        let unknown = unknown(&schema, &options);
+        let unknown = Policy::of(&options.columns, schema.table.as_ref()).unknown;
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
         let plain =
             Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
-        let tokens = schema.vocabulary.iter().flatten().enumerate().map(|(i, token)| (token.clone(), i)).collect();
-        Self { schema, options, tokens, named, time, table: None }
+        Self { schema, options, named, time, table: None }
     }
 
     /// Reads the header of a table; what was guessed.
@@ -115,21 +110,18 @@ impl LineReader {
             _ => Header::separator_of(text),
         };
         let header = Header::from_line("", 0, text, separator)?;
-        let unknown = unknown(&self.schema, &self.options);
+        let unknown = Policy::of(&self.options.columns, self.schema.table.as_ref()).unknown;
         let (columns, warnings) = match &self.schema.table {
-            Some(layout) => known::columns("the header", &header.names, Kind::Series, layout, &self.options)?,
+            Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, &self.options)?,
             None => {
-                let columns = by_names(&header, &self.schema.channels, &self.schema.statics, self.schema.vocabulary.is_some());
+                let columns = by_names(&header.names, &self.schema);
                 let layout =
                     crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
-                let (columns, _) = known::columns("the header", &header.names, Kind::Series, &layout, &self.options)?;
+                let (columns, _) = known::columns("the header", &header.names, FileKind::Series, &layout, &self.options)?;
                 let read = crate::Layout { columns: columns.clone(), ..layout };
-                let warning = Warning {
-                    seen: format!(
-                        "the model was trained on a file that has no columns, so these are taken by their names: {read}"
-                    ),
-                    fix: "if that is wrong, say what they are (`--id`, `--time`)".into(),
-                };
+                let seen = "the model was trained on a file that has no columns, so these are taken by their names";
+                let fix = "if that is wrong, say what they are (`--id`, `--time`)";
+                let warning = Warning::new(format!("{seen}: {read}"), fix);
                 (columns, vec![warning])
             }
         };
@@ -138,13 +130,13 @@ impl LineReader {
             [("channel", Role::Channel, &self.schema.channels), ("static covariate", Role::Static, &self.schema.statics)]
         {
             let mut is_there = vec![false; wanted.len()];
-            let own = targets.iter().flatten().filter(|target| target.is_of(role));
-            own.flat_map(|target| &target.places).flatten().for_each(|&place| is_there[place] = true);
+            let of_role = targets.iter().flatten().filter(|target| target.is_of(role));
+            of_role.flat_map(|target| &target.places).flatten().for_each(|&place| is_there[place] = true);
             if let Some(i) = is_there.iter().position(|is_there| !is_there) {
                 return Err(Error::Missing {
                     name: "the header".into(),
                     what,
-                    missing: shown(wanted[i].as_bytes()),
+                    missing: shown(&wanted[i]),
                     seen: listed(&header.names),
                     hint: hint(&wanted[i], &header.names),
                 });
@@ -160,7 +152,7 @@ impl LineReader {
     /// If a cell is not what its column holds, or there is no header yet.
     pub fn row(&mut self, text: &[u8]) -> Result<Line, Error> {
         let Some(table) = &mut self.table else {
-            return Err(Error::Header { at: Place::line("", 0), seen: "there is no header".into(), fix: "give it first".into() });
+            return Err(Error::header(at_line("", 0), "there is no header", "give it first"));
         };
         let header = &table.header;
         let cells = header.cells("", 0, text)?;
@@ -173,27 +165,13 @@ impl LineReader {
         for (i, cell) in cells.iter().enumerate() {
             let at = || header.at("", 0, i);
             match table.columns[i].role {
-                Role::Id => {
-                    let id = crate::text::lines::utf8(cell, at)?.trim();
-                    if id.is_empty() {
-                        let seen = "the id is blank".into();
-                        return Err(Error::Header { at: at(), seen, fix: "give every row the id of its case".into() });
-                    }
-                    line.id = Some(id.into());
-                }
+                Role::Id => line.id = Some(table::id(cell, at)?.into()),
                 Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
                 Role::Label | Role::Ignored => {}
-                Role::Token => {
-                    let text = crate::text::lines::utf8(cell, at)?.trim();
-                    let number = token(&self.tokens, text, at)?;
-                    if let Some(target) = &table.targets[i] {
-                        target.put(number, &mut line.values);
-                    }
-                }
-                role @ (Role::Channel | Role::Static) => {
+                role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
                     let x = target.value.read(cell, false, at)?;
-                    target.put(x, if role == Role::Channel { &mut line.values } else { &mut line.statics });
+                    target.put(x, if role == Role::Static { &mut line.statics } else { &mut line.values });
                 }
             }
         }
@@ -206,7 +184,7 @@ impl LineReader {
     /// # Errors
     /// If it is no such time.
     pub fn time(&self, given: &Given) -> Result<f64, Error> {
-        let at = || Place::field("", 0, "`time`");
+        let at = || at_field("", 0, "`time`");
         match (given, &self.time.cells) {
             (Given::Number(t), Cells::Time { format: TimeFormat::UnixMs, .. }) => Ok(t / 1000.0),
             (Given::Number(t), _) => Ok(*t),
@@ -224,20 +202,18 @@ impl LineReader {
         let (names, role) = if statics { (&self.schema.statics, Role::Static) } else { (&self.schema.channels, Role::Channel) };
         let mut numbers = vec![f64::NAN; names.len()];
         for (name, value) in given {
-            let at = || Place::field("", 0, format!("`{}`", shown(name.as_bytes())));
+            let at = || at_field("", 0, format!("`{}`", shown(name)));
             if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
-                target.give(value, &self.tokens, at, &mut numbers)?;
-            } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|own| own == name), value) {
+                target.give(value, at, &mut numbers)?;
+            } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|known| known == name), value)
+            {
                 numbers[place] = if let Given::Number(x) = value { *x } else { f64::NAN };
             } else {
                 let what = if statics { "static covariate" } else { "channel" };
-                let own = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
-                let own: Vec<String> = own.collect();
-                return Err(Error::Header {
-                    at: at(),
-                    seen: format!("this is no {what} of the model"),
-                    fix: format!("it has {}{}", listed(&own), hint(name, &own)),
-                });
+                let known = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
+                let known: Vec<String> = known.collect();
+                let seen = format!("this is no {what} of the model");
+                return Err(Error::header(at(), seen, format!("it has {}{}", listed(&known), hint(name, &known))));
             }
         }
         Ok(numbers)
@@ -261,45 +237,17 @@ impl LineReader {
         if given.len() != columns {
             let what = if statics { "static covariates" } else { "channels" };
             let seen = if given.len() == 1 { "1 value".into() } else { format!("{} values", given.len()) };
-            return Err(Error::Header {
-                at: Place::line("", 0),
-                seen: format!("{seen}, but the model has {count} {what}"),
-                fix: "give one for each, or values by name".into(),
-            });
+            let seen = format!("{seen}, but the model has {count} {what}");
+            return Err(Error::header(at_line("", 0), seen, "give one for each, or values by name"));
         }
         let mut numbers = vec![f64::NAN; count];
-        let own = self.named.iter_mut().filter(|target| target.is_of(role));
-        for (target, value) in own.zip(given) {
-            let name = shown(target.value.name.as_bytes());
-            target.give(value, &self.tokens, || Place::field("", 0, format!("`{name}`")), &mut numbers)?;
+        let of_role = self.named.iter_mut().filter(|target| target.is_of(role));
+        for (target, value) in of_role.zip(given) {
+            let name = shown(&target.value.name);
+            target.give(value, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)
     }
-}
-
-/// Whether categories that are not known are none of those that are.
-fn unknown(schema: &Schema, options: &ReadOptions) -> bool {
-    options.columns.unknown.or(schema.table.as_ref().map(|layout| layout.unknown)).unwrap_or(false)
-}
-
-/// The number of a token.
-fn token(tokens: &HashMap<String, usize>, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<f64, Error> {
-    if text.is_empty() {
-        return Ok(f64::NAN);
-    }
-    tokens.get(text).or_else(|| tokens.get(UNKNOWN)).map(|&i| i as f64).ok_or_else(|| {
-        let mut known: Vec<&String> = tokens.keys().collect();
-        known.sort_unstable();
-        Error::UnknownCategory {
-            at: at(),
-            seen: shown(text.as_bytes()),
-            known: listed(&known),
-            fix: match closest(text, &known) {
-                Some(close) => format!("did you mean `{}`?", shown(close.as_bytes())),
-                None => "correct it, or train with `--set unknown=true` to allow others".into(),
-            },
-        }
-    })
 }
 
 impl Target {
@@ -312,7 +260,14 @@ impl Target {
         };
         let places: Vec<Option<usize>> =
             column.outputs().iter().map(|name| names.iter().position(|other| other == name)).collect();
-        places.iter().any(Option::is_some).then(|| Self { value: Value::new(column, unknown), places })
+        let value = match &schema.vocabulary {
+            Some(vocabulary) if column.role == Role::Token => {
+                let kind = super::cell::Kind::Tokens(Words::tokens(vocabulary));
+                Value { kind, ..Value::new(column, unknown) }
+            }
+            _ => Value::new(column, unknown),
+        };
+        places.iter().any(Option::is_some).then_some(Self { value, places })
     }
 
     fn is_of(&self, role: Role) -> bool {
@@ -331,13 +286,7 @@ impl Target {
     }
 
     /// Takes a value that is not a cell.
-    fn give(
-        &mut self,
-        given: &Given,
-        tokens: &HashMap<String, usize>,
-        at: impl Fn() -> Box<Place>,
-        numbers: &mut [f64],
-    ) -> Result<(), Error> {
+    fn give(&mut self, given: &Given, at: impl Fn() -> Location, numbers: &mut [f64]) -> Result<(), Error> {
         let text = match given {
             Given::Missing => String::new(),
             Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(..)) => {
@@ -347,11 +296,7 @@ impl Target {
             Given::Number(x) => (x + 0.0).to_string(),
             Given::Text(text) => text.clone(),
         };
-        let x = if self.value.role == Role::Token {
-            token(tokens, text.trim(), at)?
-        } else {
-            self.value.read(text.as_bytes(), false, at)?
-        };
+        let x = self.value.read(text.as_bytes(), false, at)?;
         self.put(x, numbers);
         Ok(())
     }

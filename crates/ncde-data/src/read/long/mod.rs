@@ -8,13 +8,12 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `header` | separator, names, and the rows below them |
-//! | `facts`, `names`, `ask`, `guess`, `contents` | what a column is for: all its cells, its name, what the caller says, and the decision; what it holds |
+//! | `facts`, `names`, `overrides`, `guess`, `contents` | what a column is for: all its cells, its name, what the caller says, and the decision; what it holds |
 //! | `known` | the same for a model that is there: its layout decides |
 //! | `cell`, `texts`, `tokens` | one cell; texts that are not known yet; those that are tokens |
 //! | `table`, `order`, `labels`, `finish` | rows by case; in order of time; what is to be predicted; the dataset |
 //! | `line` | one row at a time, of a stream |
 
-mod ask;
 mod cell;
 mod contents;
 mod facts;
@@ -26,30 +25,31 @@ mod labels;
 mod line;
 mod names;
 mod order;
+mod overrides;
 mod table;
 mod texts;
 mod tokens;
 
 pub(super) use finish::expand;
-pub(super) use guess::Kind;
+pub(super) use guess::FileKind;
 pub(super) use header::Header;
 pub use line::{Given, Line, LineReader};
 pub(super) use names::is_label;
-pub(super) use table::{Rule, Table};
+pub(super) use table::Table;
 
 use std::collections::HashMap;
 
 use super::{Input, Loaded, ReadOptions};
-use crate::Error;
-use crate::schema::{Cells, Column, Role, Warning};
+use crate::schema::{Cells, Column, Layout, Role, Schema, Warning};
 use crate::text::marks::{Evidence, Marks};
 use crate::text::time::TimeFormat;
+use crate::{Columns, Error};
 use facts::Facts;
 use table::Policy;
 
 pub(super) fn read(input: &Input<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let header = Header::of(input)?;
-    let (mut table, warnings) = begin(&[(input, &header)], Kind::of_series(options), options)?;
+    let (mut table, warnings) = begin(&[(input, &header)], FileKind::of_series(options), options)?;
     table.take(input, &header, None)?;
     table.finish(name, options, char::from(header.separator), warnings)
 }
@@ -57,13 +57,14 @@ pub(super) fn read(input: &Input<'_>, name: &str, options: &ReadOptions) -> Resu
 /// The table that the rows of these files go to, every column decided.
 pub(super) fn begin(
     files: &[(&Input<'_>, &Header)],
-    kind: Kind<'_>,
+    kind: FileKind<'_>,
     options: &ReadOptions,
 ) -> Result<(Table, Vec<Warning>), Error> {
-    let is_labels = matches!(kind, Kind::Labels);
+    let is_labels = matches!(kind, FileKind::Labels);
+    let policy = Policy::of(&options.columns, options.layout.as_ref());
     let layout = options.layout.as_ref().filter(|_| !is_labels);
     let Some((first, header)) = files.first() else {
-        return Ok((Table::new(vec![], Rule::Series, Policy::of(options)), vec![]));
+        return Ok((Table::new(vec![], is_labels, policy), vec![]));
     };
     let (columns, warnings) = match layout {
         Some(layout) => known::columns(first.file(), &header.names, kind, layout, options)?,
@@ -73,18 +74,16 @@ pub(super) fn begin(
             guess::columns(&seen, &|columns, id| rises(files, &facts, columns, id))?
         }
     };
-    let rule = if is_labels { Rule::OneEach } else { Rule::Series };
-    Ok((Table::new(columns, rule, Policy::of(options)), warnings))
+    Ok((Table::new(columns, is_labels, policy), warnings))
 }
 
 impl Policy {
     /// As the caller says, else as the layout does.
-    fn of(options: &ReadOptions) -> Self {
-        let layout = options.layout.as_ref();
+    fn of(columns: &Columns, layout: Option<&Layout>) -> Self {
         Self {
-            sort: options.columns.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
-            duplicates: options.columns.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
-            unknown: options.columns.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
+            sort: columns.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
+            duplicates: columns.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
+            unknown: columns.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
         }
     }
 }
@@ -135,16 +134,16 @@ fn rises(files: &[(&Input<'_>, &Header)], facts: &[Facts], columns: &[usize], id
     Ok(rising)
 }
 
-/// Columns of which nothing is known but the names of what they become: for a model that was trained on another kind of file.
-pub(super) fn by_names(header: &Header, channels: &[String], statics: &[String], is_tokens: bool) -> Vec<Column> {
+/// Columns of which nothing is known but their names: for a model that was trained on another kind of file.
+pub(super) fn by_names(columns: &[String], schema: &Schema) -> Vec<Column> {
     let words = |names: &[String], column: &str| -> Vec<String> {
         let word = |name: &String| name.strip_prefix(column).and_then(|rest| rest.strip_prefix('=')).map(Into::into);
         names.iter().filter_map(word).collect()
     };
-    let own = |name: &String| {
-        for (role, known) in [(Role::Channel, channels), (Role::Static, statics)] {
+    let of_model = |name: &String| {
+        for (role, known) in [(Role::Channel, &schema.channels), (Role::Static, &schema.statics)] {
             if known.contains(name) {
-                let is_token = is_tokens && role == Role::Channel;
+                let is_token = schema.vocabulary.is_some() && role == Role::Channel;
                 let cells = if is_token { Cells::Text } else { Cells::Number { marks: Marks::PLAIN, unit: String::new() } };
                 return Some((if is_token { Role::Token } else { role }, cells));
             }
@@ -156,14 +155,12 @@ pub(super) fn by_names(header: &Header, channels: &[String], statics: &[String],
         None
     };
     let column = |name: &String| {
-        let (role, cells) = own(name).unwrap_or_else(|| match name {
+        let (role, cells) = of_model(name).unwrap_or_else(|| match name {
             name if names::is_id(name) => (Role::Id, Cells::Text),
-            name if names::is_time(name) => {
-                (Role::Time, Cells::Time { format: TimeFormat::Number, marks: Marks::PLAIN, offset: false })
-            }
+            name if names::is_time(name) => (Role::Time, Cells::PLAIN_TIME),
             _ => (Role::Ignored, Cells::Text),
         });
         Column { name: name.clone(), role, cells }
     };
-    header.names.iter().map(column).collect()
+    columns.iter().map(column).collect()
 }

@@ -10,68 +10,25 @@ const TIMES: [&str; 5] = ["time", "t", "timestamp", "date", "datetime"];
 const LABELS: [&str; 3] = ["label", "class", "target"];
 
 /// What a series often belongs to.
-const OWNERS: [&str; 20] = [
-    "patient",
-    "subject",
-    "participant",
-    "person",
-    "user",
-    "customer",
-    "client",
-    "device",
-    "machine",
-    "engine",
-    "unit",
-    "series",
-    "animal",
-    "trial",
-    "episode",
-    "session",
-    "recording",
-    "vehicle",
-    "ticker",
-    "stay",
-];
+const OWNERS: &str = "patient subject participant person user customer client device machine engine unit series animal trial \
+                      episode session recording vehicle ticker stay";
 
 /// Words behind `time` that say its unit or zone.
-const UNITS: [&str; 26] = [
-    "s",
-    "sec",
-    "secs",
-    "second",
-    "seconds",
-    "ms",
-    "millis",
-    "milliseconds",
-    "us",
-    "ns",
-    "min",
-    "mins",
-    "minute",
-    "minutes",
-    "h",
-    "hr",
-    "hrs",
-    "hour",
-    "hours",
-    "d",
-    "day",
-    "days",
-    "utc",
-    "gmt",
-    "unix",
-    "epoch",
-];
+const UNITS: &str = "s sec secs second seconds ms millis milliseconds us ns min mins minute minutes h hr hrs hour hours d day \
+                     days utc gmt unix epoch";
 
 /// What counts up while a series goes on.
-const ELAPSED: [&str; 24] = [
-    "hour", "hours", "hr", "hrs", "minute", "minutes", "min", "mins", "second", "seconds", "sec", "secs", "ms", "day", "days",
-    "week", "weeks", "cycle", "cycles", "step", "frame", "tick", "elapsed", "epoch",
-];
+const ELAPSED: &str = "hour hours hr hrs minute minutes min mins second seconds sec secs ms day days week weeks cycle cycles step \
+                       frame tick elapsed epoch";
 
 /// What a column that counts rows is called.
 const COUNTERS: [&str; 12] =
     ["row", "rows", "rownum", "row number", "row id", "row nr", "row no", "index", "idx", "no", "nr", "line"];
+
+/// Whether a word is one of a list.
+fn is_in(word: &str, list: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 /// The names of columns of labels, for messages.
 pub(in super::super) const LABEL_NAMES: &[&str] = &LABELS;
@@ -97,7 +54,7 @@ pub(in super::super) fn is_time(name: &str) -> bool {
     let words = words(name);
     match words.split_first() {
         Some((first, rest)) if *first == "t" => name.starts_with('t') && rest.is_empty() && name.len() > 1,
-        Some((first, rest)) => TIMES.contains(&first.as_str()) && rest.iter().all(|word| UNITS.contains(&word.as_str())),
+        Some((first, rest)) => TIMES.contains(&first.as_str()) && rest.iter().all(|word| is_in(word, UNITS)),
         None => false,
     }
 }
@@ -113,17 +70,14 @@ pub(in super::super) fn ends_as_id(name: &str) -> bool {
     let is_word = |word: &String| matches!(word.as_str(), "id" | "ids" | "uid" | "guid" | "uuid" | "key");
     words.len() > 1 && words.last().is_some_and(is_word)
         || ["uid", "uuid", "guid"].contains(&words.concat().as_str())
-        || words.len() == 1
-            && words[0].len() > 3
-            && words[0].ends_with("id")
-            && OWNERS.iter().any(|owner| words[0] == format!("{owner}id"))
+        || words.len() == 1 && words[0].strip_suffix("id").is_some_and(|owner| is_in(owner, OWNERS))
 }
 
 /// `subject`, `unit`, `series`, and `subject number`.
 fn is_owner(name: &str) -> bool {
     let words = words(name);
     let is_number = |word: &String| matches!(word.as_str(), "no" | "nr" | "number" | "num" | "name" | "code");
-    words.split_first().is_some_and(|(first, rest)| OWNERS.contains(&first.as_str()) && rest.iter().all(is_number))
+    words.split_first().is_some_and(|(first, rest)| is_in(first, OWNERS) && rest.iter().all(is_number))
 }
 
 /// Whether a column of this name is a series' owner only if its cells are numbered: `unit` may also be that of a quantity.
@@ -142,8 +96,7 @@ pub(in super::super) fn suggests_time(name: &str) -> bool {
 pub(in super::super) fn suggests_elapsed(name: &str) -> bool {
     let words = words(name);
     words.split_first().is_some_and(|(first, rest)| {
-        ELAPSED.contains(&first.as_str())
-            && rest.iter().all(|word| UNITS.contains(&word.as_str()) || matches!(word.as_str(), "number" | "no" | "nr"))
+        is_in(first, ELAPSED) && rest.iter().all(|word| is_in(word, UNITS) || matches!(word.as_str(), "number" | "no" | "nr"))
     })
 }
 

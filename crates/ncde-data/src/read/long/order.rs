@@ -1,9 +1,8 @@
 //! Rows of a case in the order of their times, each time once.
 
-use super::cell::Value;
 use super::table::{DUPLICATE, Raw, Table};
 use crate::Error;
-use crate::error::{Place, shown};
+use crate::error::{at_field, at_line, shown};
 use crate::label::Label;
 use crate::schema::Duplicates;
 use crate::text::time::written;
@@ -20,14 +19,8 @@ impl Table {
             let Some(i) = (1..case.times.len()).find(|&i| case.times[i - 1] == case.times[i]) else { continue };
             match policy.duplicates {
                 Duplicates::Refuse => {
-                    let time = written(case.times[i], self.clock);
-                    return Err(Error::TimeOrder {
-                        at: Place::line(&self.files[case.file], 0),
-                        case: Some(shown(case.id.as_bytes())),
-                        before: time.clone(),
-                        seen: time,
-                        fix: DUPLICATE,
-                    });
+                    let at = at_line(&self.files[case.file], 0);
+                    return Err(Error::time_order(at, Some(&case.id), [case.times[i]; 2], self.clock, DUPLICATE));
                 }
                 Duplicates::First => keep(case, width, |times, i| i == 0 || times[i - 1] != times[i]),
                 Duplicates::Last => keep(case, width, |times, i| i + 1 == times.len() || times[i + 1] != times[i]),
@@ -47,10 +40,10 @@ impl Table {
                 continue;
             }
             for (k, value) in self.values.iter().enumerate() {
-                let own = |i: usize| case.values[i * width + k];
-                let present: Vec<f64> = (start..end).map(own).filter(|x| !x.is_nan()).collect();
+                let value_at = |i: usize| case.values[i * width + k];
+                let present: Vec<f64> = (start..end).map(value_at).filter(|x| !x.is_nan()).collect();
                 let Some(&first) = present.first() else { continue };
-                if value.is_text() && present.iter().any(|x| !same(value, *x, first)) {
+                if value.is_text() && present.iter().any(|x| value.same(*x) != value.same(first)) {
                     return Err(self.differ(case, start, &value.name));
                 }
                 let mean = if value.is_text() { first } else { present.iter().sum::<f64>() / present.len() as f64 };
@@ -71,20 +64,11 @@ impl Table {
     }
 
     fn differ(&self, case: &Raw, row: usize, column: &str) -> Error {
-        Error::Header {
-            at: Place::field(&self.files[case.file], 0, format!("column `{}`", shown(column.as_bytes()))),
-            seen: format!(
-                "rows of case `{}` at time `{}` differ, and texts and labels have no mean",
-                shown(case.id.as_bytes()),
-                written(case.times[row], self.clock)
-            ),
-            fix: "say which row counts: `--duplicates first` or `last`".into(),
-        }
+        let at = at_field(&self.files[case.file], 0, format!("column `{}`", shown(column)));
+        let (id, time) = (shown(&case.id), written(case.times[row], self.clock));
+        let seen = format!("rows of case `{id}` at time `{time}` differ, and texts and labels have no mean");
+        Error::header(at, seen, "say which row counts: `--duplicates first` or `last`")
     }
-}
-
-fn same(value: &Value, a: f64, b: f64) -> bool {
-    value.same(a) == value.same(b)
 }
 
 fn sort(case: &mut Raw, width: usize) {
@@ -94,8 +78,8 @@ fn sort(case: &mut Raw, width: usize) {
 }
 
 fn keep(case: &mut Raw, width: usize, is_kept: impl Fn(&[f64], usize) -> bool) {
-    let kept: Vec<usize> = (0..case.times.len()).filter(|&i| is_kept(&case.times, i)).collect();
-    pick(case, width, &kept);
+    let rows: Vec<usize> = (0..case.times.len()).filter(|&i| is_kept(&case.times, i)).collect();
+    pick(case, width, &rows);
 }
 
 /// Some rows, in this order.

@@ -11,20 +11,10 @@ use super::cell::{Kind, Value};
 use super::header::Header;
 use crate::Error;
 use crate::dataset::Clock;
-use crate::error::{Place, listed, shown};
+use crate::error::{Location, at_line, listed, shown};
 use crate::label::{Label, Labels};
 use crate::schema::{Cells, Column, Duplicates, Role};
 use crate::text::lines::utf8;
-use crate::text::time::written;
-
-/// How many rows a case may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Rule {
-    /// Any number.
-    Series,
-    /// One: the file holds labels and statics.
-    OneEach,
-}
 
 /// What happens to rows that are not in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,20 +38,10 @@ pub(in super::super) struct Raw {
     pub(in super::super) line: u64,
 }
 
-/// What a column of a file is used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Id,
-    Time,
-    Label,
-    /// The index among the columns with values.
-    Value(usize),
-    Nothing,
-}
-
 /// All cases, so far.
 pub(in super::super) struct Table {
-    rule: Rule,
+    /// Whether a case may have one row only, as in a file of labels and statics.
+    is_one_row: bool,
     pub(super) policy: Policy,
     pub(in super::super) files: Vec<String>,
     /// The names in the header of the first file.
@@ -78,9 +58,9 @@ pub(in super::super) struct Table {
 }
 
 impl Table {
-    pub(in super::super) fn new(columns: Vec<Column>, rule: Rule, policy: Policy) -> Self {
-        let is_value = |column: &&Column| matches!(column.role, Role::Channel | Role::Static | Role::Token);
-        let values = columns.iter().filter(is_value).map(|column| Value::new(column, policy.unknown)).collect();
+    pub(in super::super) fn new(columns: Vec<Column>, is_one_row: bool, policy: Policy) -> Self {
+        let values = columns.iter().filter(|column| column.role.is_value());
+        let values = values.map(|column| Value::new(column, policy.unknown)).collect();
         let time = columns.iter().find(|column| column.role == Role::Time);
         let clock = match time.map(|column| &column.cells) {
             Some(Cells::Time { format, .. }) => format.clock(),
@@ -92,19 +72,8 @@ impl Table {
             Cells::Number { marks, unit } => Labels::new(&column.name).with_marks(*marks, unit),
             _ => Labels::new(&column.name),
         });
-        Self {
-            rule,
-            policy,
-            files: vec![],
-            first: vec![],
-            values,
-            cases: vec![],
-            labels,
-            clock,
-            columns,
-            by_id: HashMap::new(),
-            current: 0,
-        }
+        let (files, first, cases) = (vec![], vec![], vec![]);
+        Self { is_one_row, policy, files, first, values, cases, labels, clock, columns, by_id: HashMap::new(), current: 0 }
     }
 
     /// The column that is asked for as tokens, among those with values.
@@ -114,46 +83,33 @@ impl Table {
 
     /// Reads all rows of a file. `id` is the case they belong to where there is no column of ids.
     pub(in super::super) fn take(&mut self, input: &Input<'_>, header: &Header, id: Option<&str>) -> Result<(), Error> {
-        let before = self.cases.len();
         self.files.push(input.file().to_string());
-        let uses = self.uses(header)?;
-        if !uses.contains(&Use::Id) {
+        let roles = self.roles(header)?;
+        if !roles.iter().any(|(role, _)| *role == Role::Id) {
             self.enter(id.unwrap_or("1"), 1)?;
         }
-        let taken = header.rows(input, |line, cells| self.push(header, &uses, line, cells));
-        if taken.is_err() {
-            self.cases.truncate(before);
-        }
-        taken.map(|_| ())
+        header.rows(input, |line, cells| self.push(header, &roles, line, cells)).map(drop)
     }
 
-    /// What the columns of a file are used for; they may come in another order than in the first.
-    fn uses(&mut self, header: &Header) -> Result<Vec<Use>, Error> {
+    /// What the columns of a file are for, which may come in another order than in the first; of those with values also the index
+    /// among them.
+    fn roles(&mut self, header: &Header) -> Result<Vec<(Role, usize)>, Error> {
         let mut values = 0;
-        let own: Vec<Use> = self
-            .columns
-            .iter()
-            .map(|column| match column.role {
-                Role::Id => Use::Id,
-                Role::Time => Use::Time,
-                Role::Label => Use::Label,
-                Role::Ignored => Use::Nothing,
-                Role::Channel | Role::Static | Role::Token => {
-                    values += 1;
-                    Use::Value(values - 1)
-                }
-            })
-            .collect();
+        let of_first = self.columns.iter().map(|column| {
+            values += usize::from(column.role.is_value());
+            (column.role, values.saturating_sub(1))
+        });
+        let of_first: Vec<(Role, usize)> = of_first.collect();
         if self.files.len() == 1 {
             self.first.clone_from(&header.names);
-            return Ok(own);
+            return Ok(of_first);
         }
         let place = |name: &String| self.first.iter().position(|other| other == name);
-        let uses: Option<Vec<Use>> = header.names.iter().map(|name| place(name).map(|i| own[i])).collect();
-        uses.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| Error::Header {
-            at: Place::line(self.file(), 1),
-            seen: format!("the columns are {}, but {} in `{}`", listed(&header.names), listed(&self.first), self.files[0]),
-            fix: "give all files of a folder the same columns".into(),
+        let roles: Option<Vec<_>> = header.names.iter().map(|name| place(name).map(|i| of_first[i])).collect();
+        roles.filter(|_| header.names.len() == self.first.len()).ok_or_else(|| {
+            let (names, first) = (listed(&header.names), listed(&self.first));
+            let seen = format!("the columns are {names}, but {first} in `{}`", self.files[0]);
+            Error::header(at_line(self.file(), 1), seen, "give all files of a folder the same columns")
         })
     }
 
@@ -162,16 +118,11 @@ impl Table {
         self.files.last().map_or("", String::as_str)
     }
 
-    fn push(&mut self, header: &Header, uses: &[Use], line: u64, cells: &[Cow<'_, [u8]>]) -> Result<(), Error> {
+    fn push(&mut self, header: &Header, roles: &[(Role, usize)], line: u64, cells: &[Cow<'_, [u8]>]) -> Result<(), Error> {
         let file = self.file().to_string();
         let at = |i: usize| header.at(&file, line, i);
-        if let Some(i) = uses.iter().position(|&role| role == Use::Id) {
-            let id = utf8(&cells[i], || at(i))?.trim();
-            if id.is_empty() {
-                let seen = "the id is blank".into();
-                return Err(Error::Header { at: at(i), seen, fix: "give every row the id of its case".into() });
-            }
-            self.enter(id, line)?;
+        if let Some(i) = roles.iter().position(|(role, _)| *role == Role::Id) {
+            self.enter(id(&cells[i], || at(i))?, line)?;
         }
         if self.clock == Clock::Index {
             let case = &mut self.cases[self.current];
@@ -181,18 +132,17 @@ impl Table {
         let start = self.cases[self.current].values.len();
         self.cases[self.current].values.resize(start + width, f64::NAN);
         for (i, cell) in cells.iter().enumerate() {
-            match uses[i] {
-                Use::Id | Use::Nothing => {}
-                Use::Time => self.time(cell, || at(i))?,
-                Use::Label => {
+            match roles[i] {
+                (Role::Id | Role::Ignored, _) => {}
+                (Role::Time, _) => self.time(cell, || at(i))?,
+                (Role::Label, _) => {
                     if let Some(labels) = &mut self.labels {
                         let label = labels.label(cell, || at(i))?;
                         self.cases[self.current].labels.push(label);
                     }
                 }
-                Use::Value(k) => {
-                    let is_only = width == 1;
-                    let x = self.values[k].read(cell, is_only, || at(i))?;
+                (Role::Channel | Role::Static | Role::Token, k) => {
+                    let x = self.values[k].read(cell, width == 1, || at(i))?;
                     self.cases[self.current].values[start + k] = x;
                 }
             }
@@ -205,10 +155,10 @@ impl Table {
         let is_current = self.cases.get(self.current).is_some_and(|case| case.id == id);
         let found = if is_current { Some(self.current) } else { self.by_id.get(id).copied() };
         if let Some(found) = found {
-            if self.rule == Rule::OneEach {
+            if self.is_one_row {
                 let before = format!("line {}", self.cases[found].line);
-                let id = shown(id.as_bytes());
-                return Err(Error::RepeatedId { at: Place::line(self.file(), line), id, before });
+                let id = shown(id);
+                return Err(Error::RepeatedId { at: at_line(self.file(), line), id, before });
             }
             self.current = found;
             return Ok(());
@@ -220,23 +170,26 @@ impl Table {
         Ok(())
     }
 
-    fn time(&mut self, cell: &[u8], at: impl Fn() -> Box<Place>) -> Result<(), Error> {
+    fn time(&mut self, cell: &[u8], at: impl Fn() -> Location) -> Result<(), Error> {
         let column = self.columns.iter().find(|column| column.role == Role::Time);
         let Some(t) = column.map(|column| column.time(cell, &at)).transpose()? else { return Ok(()) };
         let case = &self.cases[self.current];
         let before = case.times.last().copied().unwrap_or(f64::NEG_INFINITY);
         let is_wrong = (before > t && !self.policy.sort) || (before == t && self.policy.duplicates == Duplicates::Refuse);
         if is_wrong {
-            return Err(Error::TimeOrder {
-                at: at(),
-                case: Some(shown(case.id.as_bytes())),
-                before: written(before, self.clock),
-                seen: written(t, self.clock),
-                fix: if before == t { DUPLICATE } else { UNSORTED },
-            });
+            let fix = if before == t { DUPLICATE } else { UNSORTED };
+            return Err(Error::time_order(at(), Some(&case.id), [before, t], self.clock, fix));
         }
         self.cases[self.current].times.push(t);
         Ok(())
+    }
+}
+
+/// The id of a series in a cell.
+pub(super) fn id(cell: &[u8], at: impl Fn() -> Location) -> Result<&str, Error> {
+    match utf8(cell, &at)?.trim() {
+        "" => Err(Error::header(at(), "the id is blank", "give every row the id of its case")),
+        id => Ok(id),
     }
 }
 
@@ -247,8 +200,7 @@ pub(super) const DUPLICATE: &str = "a time may stand once in a case: say which r
 const UNSORTED: &str = "sort the rows of a case by time (`--sort`), or give another series another id (`--id`)";
 
 impl Value {
-    /// Whether the column holds texts.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.kind, Kind::Texts(_) | Kind::Words(_))
+        matches!(self.kind, Kind::Texts(_) | Kind::Categories(_))
     }
 }

@@ -1,7 +1,7 @@
 //! The different texts of a column: tokens as they stand, or categories, in which a number has one name however it is written.
 
 use crate::Error;
-use crate::error::Place;
+use crate::error::Location;
 use crate::text::number;
 use crate::vocabulary::Seen;
 
@@ -16,12 +16,12 @@ pub(in super::super) struct Texts {
     category_of: Vec<usize>,
     categories: Vec<String>,
     /// Where there were too many categories first.
-    beyond: Option<Box<Place>>,
+    beyond: Option<Location>,
 }
 
 impl Texts {
     /// The number of a text.
-    pub(super) fn number(&mut self, text: &str, at: impl FnOnce() -> Box<Place>) -> usize {
+    pub(super) fn number(&mut self, text: &str, at: impl FnOnce() -> Location) -> usize {
         let number = self.seen.number(text);
         if number == self.category_of.len() {
             let name = number::category(text);
@@ -43,7 +43,6 @@ impl Texts {
         self.category_of[number as usize]
     }
 
-    /// How many different texts there are.
     pub(super) fn count(&self) -> usize {
         self.category_of.len()
     }

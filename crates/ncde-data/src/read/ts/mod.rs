@@ -15,12 +15,12 @@
 mod header;
 mod stamped;
 
-use header::{Header, Stamps};
+use header::Header;
 
 use super::rows::{LabelKind, NUMBER, Parsed, Row, Rows};
 use super::{Loaded, ReadOptions, refuse};
 use crate::Error;
-use crate::error::Place;
+use crate::error::at_line;
 use crate::text::lines::{Line, Lines, Source};
 
 pub(super) fn read(source: Source<'_>, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
@@ -50,17 +50,17 @@ impl Header {
             _ => match text.iter().rposition(|&byte| byte == b':').filter(|&at| !text[at..].contains(&b')')) {
                 Some(at) => (&text[..at], text[at + 1..].trim_ascii().to_vec()),
                 None => {
-                    return Err(Error::Header {
-                        at: Place::line(file, line.number),
-                        seen: "there is no `:` with a label after the series".into(),
-                        fix: "end the line with `:label`, or say `@classLabel false`".into(),
-                    });
+                    let seen = "there is no `:` with a label after the series";
+                    let fix = "end the line with `:label`, or say `@classLabel false`";
+                    return Err(Error::header(at_line(file, line.number), seen, fix));
                 }
             },
         };
-        match self.stamps {
-            Stamps::None => row.plain(series.split(|&byte| byte == b':'), label).map(Some),
-            Stamps::Each => stamped::parse(&row, series, label).map(Some),
-        }
+        let parsed = if self.has_stamps {
+            stamped::parse(&row, series, label)
+        } else {
+            row.plain(series.split(|&byte| byte == b':'), label)
+        };
+        parsed.map(Some)
     }
 }

@@ -4,9 +4,9 @@
 //! `(1.5, 7), (?, 8), (3, ?)`. Dates hold `:` themselves, so dimensions are told apart outside parentheses.
 
 use super::{Parsed, Row};
-use crate::error::shown;
+use crate::error::{Location, shown};
 use crate::text::number;
-use crate::text::time::{time_cell, written};
+use crate::text::time::time_cell;
 use crate::{Clock, Error};
 
 pub(super) fn parse(row: &Row<'_>, series: &[u8], label: Vec<u8>) -> Result<Parsed, Error> {
@@ -54,14 +54,8 @@ fn dimension<'a>(
         if let Some(&(before, _)) = into.last()
             && before >= t
         {
-            let kind = clock.unwrap_or(Clock::Numbers);
-            return Err(Error::TimeOrder {
-                at: at(),
-                case: None,
-                before: written(before, kind),
-                seen: written(t, kind),
-                fix: "times must increase: sort them, and keep one value a time",
-            });
+            let fix = "times must increase: sort them, and keep one value a time";
+            return Err(Error::time_order(at(), None, [before, t], clock.unwrap_or(Clock::Numbers), fix));
         }
         into.push((t, x));
         rest = rest[stamp.len() + 2..].trim_ascii_start();
@@ -69,7 +63,7 @@ fn dimension<'a>(
 }
 
 /// The time and the value in `time,value`.
-fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> Box<crate::error::Place>) -> Result<(f64, f64), Error> {
+fn pair(stamp: &[u8], clock: &mut Option<Clock>, at: impl Fn() -> Location) -> Result<(f64, f64), Error> {
     let comma = stamp.iter().rposition(|&byte| byte == b',').unwrap_or(0);
     let (when, what) = (&stamp[..comma], stamp.get(comma + 1..).unwrap_or(b""));
     let (t, kind) = time_cell(when, *clock, &at)?;

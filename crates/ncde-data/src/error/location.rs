@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Where in a file something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file, as the user named it.
     pub file: String,
     /// The line, counted from 1; 0 where the format has none.
@@ -13,17 +13,18 @@ pub struct Place {
     pub field: String,
 }
 
-impl Place {
-    pub(crate) fn line(file: &str, line: u64) -> Box<Self> {
-        Box::new(Self { file: file.into(), line, field: String::new() })
-    }
+/// Where something is, as errors carry it.
+pub(crate) type Location = Box<SourceLocation>;
 
-    pub(crate) fn field(file: &str, line: u64, field: impl Into<String>) -> Box<Self> {
-        Box::new(Self { file: file.into(), line, field: field.into() })
-    }
+pub(crate) fn at_line(file: &str, line: u64) -> Location {
+    at_field(file, line, "")
 }
 
-impl fmt::Display for Place {
+pub(crate) fn at_field(file: &str, line: u64, field: impl Into<String>) -> Location {
+    Box::new(SourceLocation { file: file.into(), line, field: field.into() })
+}
+
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A line of a stream is told by who reads it.
         let mut parts = Vec::with_capacity(3);
@@ -47,8 +48,8 @@ mod tests {
 
     #[test]
     fn places_read_well() {
-        assert_eq!(Place::line("a.ts", 3).to_string(), "`a.ts`, line 3");
-        assert_eq!(Place::field("a.csv", 3, "column `x`").to_string(), "`a.csv`, line 3, column `x`");
-        assert_eq!(Place::field("a.npz", 0, "array `y`").to_string(), "`a.npz`, array `y`");
+        assert_eq!(at_line("a.ts", 3).to_string(), "`a.ts`, line 3");
+        assert_eq!(at_field("a.csv", 3, "column `x`").to_string(), "`a.csv`, line 3, column `x`");
+        assert_eq!(at_field("a.npz", 0, "array `y`").to_string(), "`a.npz`, array `y`");
     }
 }
