@@ -7,7 +7,7 @@ use crate::algebra::series::{self, Function};
 use crate::algebra::{Shape, words};
 use crate::engine::Engine;
 use crate::{Error, Float};
-use ncde_simd::{Kernel, Simd, dispatch};
+use ncde_simd::kernel;
 
 /// An element of `T^N(R^d)`, constant included.
 ///
@@ -193,7 +193,7 @@ impl<T: Float> Tensor<T> {
     fn series(&self, series: Function) -> Result<Self, Error> {
         let mut result = Self::zero(&self.shape)?;
         let mut stages = self.shape.zeros(1, series::scratch(&self.shape), "scratch for a power series")?;
-        <T as Engine>::series(&self.shape, series, &self.levels, &mut stages, &mut result.levels);
+        T::series(&self.shape, series, &self.levels, &mut stages, &mut result.levels);
         Ok(result)
     }
 
@@ -212,43 +212,9 @@ impl<T: Float> Tensor<T> {
     }
 }
 
-/// Behind [`Tensor::product`].
-pub(crate) fn product<T: Float>(a: &Tensor<T>, b: &Tensor<T>, out: &mut [T]) {
-    dispatch(Product { a, b, out });
-}
-
-/// Behind [`Tensor::exp`], [`Tensor::log`] and [`Tensor::inverse`].
-pub(crate) fn series<T: Float>(shape: &Shape, series: Function, s: &[T], stages: &mut [T], out: &mut [T]) {
-    dispatch(PowerSeries { shape, series, s, stages, out });
-}
-
-struct Product<'a, T> {
-    a: &'a Tensor<T>,
-    b: &'a Tensor<T>,
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Product<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (a, b) = (self.a, self.b);
-        multiply(simd, &a.shape, (a.constant, &a.levels), (b.constant, &b.levels), self.out);
-    }
-}
-
-struct PowerSeries<'a, T> {
-    shape: &'a Shape,
-    series: Function,
-    s: &'a [T],
-    stages: &'a mut [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for PowerSeries<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        series::forward(simd, self.shape, self.series, self.s, self.stages, self.out);
+kernel! {
+    /// Behind [`Tensor::product`].
+    pub(crate) dispatch fn product<'a, S: Simd, T: Float>(simd: S, a: &'a Tensor<T>, b: &'a Tensor<T>, out: &'a mut [T]) {
+        multiply(simd, &a.shape, (a.constant, &a.levels), (b.constant, &b.levels), out);
     }
 }

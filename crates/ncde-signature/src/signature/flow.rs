@@ -6,8 +6,7 @@
 
 use crate::algebra::Shape;
 use crate::signature::step;
-use ncde_simd::Simd;
-use ncde_simd::{Buffer, Number};
+use ncde_simd::{Buffer, Number, Simd};
 
 /// Increments in the order in which the steps take them: `x(tau)` is that of step `tau`.
 pub(crate) trait StepOrder: Copy {
@@ -103,7 +102,7 @@ pub(crate) fn forward<S: Simd, E: Number, O: StepOrder>(simd: S, shape: &Shape, 
         match waiting {
             3 => step::finish_three(simd, shape, state, xs, chains.each_mut().map(|chain| &mut **chain)),
             2 => step::finish_two(simd, shape, state, xs, chains.each_ref().map(|chain| &**chain)),
-            _ => step::finish_all(simd, shape, state, xs, chains.each_ref().map(|chain| &**chain)),
+            _ => step::finish(simd, shape, state, xs, chains.each_ref().map(|chain| &**chain)),
         }
     }
     for tau in whole..steps {

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::signature::stepper::{Stepper, check_observation};
 use crate::signature::{Paths, Signature};
 use crate::{Error, Float};
@@ -95,7 +94,7 @@ impl<T: Float> Index<T> {
             }
             stretches /= 2;
             let row = |i: usize| &self.levels[level][i * len..][..len];
-            <T as Engine>::join(&self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
+            T::join(self.signature.shape(), row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
         }
     }
 
@@ -205,7 +204,7 @@ impl<T: Float> Index<T> {
                 Some(level) => {
                     let span = LEAF << level;
                     let stretch = &self.levels[level][(at / span - 1) * len..][..len];
-                    <T as Engine>::join(&self.signature, stretch, state, &mut workspace.product);
+                    T::join(self.signature.shape(), stretch, state, &mut workspace.product);
                     std::mem::swap(state, &mut workspace.product);
                     at -= span;
                 }

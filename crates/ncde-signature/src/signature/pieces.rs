@@ -6,7 +6,6 @@
 
 use rayon::prelude::*;
 
-use crate::engine::Engine;
 use crate::signature::transform::finite;
 use crate::signature::{Interval, Paths, Signature};
 use crate::{Error, Float};
@@ -70,7 +69,7 @@ fn prefixes<T: Float>(signature: &Signature, pieces: &[T]) -> Vec<T> {
     let mut products = pieces.to_vec();
     for k in 1..pieces.len() / len {
         let (before, rest) = products.split_at_mut(k * len);
-        <T as Engine>::join(signature, &before[(k - 1) * len..], &pieces[k * len..][..len], &mut rest[..len]);
+        T::join(signature.shape(), &before[(k - 1) * len..], &pieces[k * len..][..len], &mut rest[..len]);
     }
     products
 }
@@ -93,7 +92,7 @@ pub(crate) fn backward<T: Float>(
         for k in (1..part.len() / len).rev() {
             let mut before = vec![T::ZERO; len];
             let (product, piece) = (&products[(k - 1) * len..][..len], &part[k * len..][..len]);
-            <T as Engine>::join_backward(signature, product, piece, &adjoint, &mut before, &mut out[k * len..][..len]);
+            T::join_backward(signature.shape(), product, piece, &adjoint, &mut before, &mut out[k * len..][..len]);
             adjoint = before;
         }
         out[..len].copy_from_slice(&adjoint);

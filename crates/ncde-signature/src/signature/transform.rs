@@ -8,12 +8,11 @@ use crate::algebra::basis::want;
 use crate::algebra::{Basis, LieBasis, Shape, words};
 use crate::signature::emit::Output;
 use crate::signature::flow::Checkpoints;
-use crate::signature::group::{Backward, Forward, Scratch};
+use crate::signature::group::{self, Scratch};
 use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
 use crate::signature::{Interval, Paths, pieces, stream};
 use crate::{Error, Float};
-use ncde_simd::dispatch;
 use ncde_simd::{CACHE_LINE, Number};
 
 /// The most numbers of increment gradients that are stored before they are added to the path's gradient.
@@ -144,9 +143,7 @@ impl Signature {
         let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
-            |scratch, (intervals, out)| {
-                dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out });
-            },
+            |scratch, (intervals, out)| group::forward(&self.output, &layout, paths, intervals, scratch, out),
         );
         Ok(())
     }
@@ -216,7 +213,7 @@ impl Signature {
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
             |scratch, ((intervals, gradient), out)| {
-                dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out });
+                group::backward(&self.output, &layout, paths, intervals, scratch, gradient, out);
             },
         );
         Ok(())
