@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::activation::activate;
 use super::{Network, Reversible, VectorField};
-use crate::scalar::{Dual, Jet, Real};
+use crate::scalar::{Dual, Jet, Real, axpy};
 
 impl Network {
     /// The requested outputs of layer `l`, before the activation.
@@ -113,10 +113,6 @@ impl<T: Real> Planes<T> {
     fn plane_mut(&mut self, p: usize) -> &mut [T] {
         &mut self.values[p * self.count..(p + 1) * self.count]
     }
-}
-
-fn axpy<T: Real>(y: &mut [T], a: T, x: &[T]) {
-    y.iter_mut().zip(x).for_each(|(y, &x)| *y += a * x);
 }
 
 /// Eight sums side by side: one alone would wait for each addition.

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::error::check;
 use crate::field::VectorField;
 use crate::scalar::{Real, Tape, Var};
-use crate::solve::{Arrival, Changed, Drive, First, Observer, Save, Solution, Solver, Stages, Stops, Stretch, Taken, Term};
+use crate::solve::{Arrival, Changed, Drive, First, Observer, Save, Saving, Solution, Solver, Stages, Stops, Taken, Term};
 
 /// A solve that remembers its steps.
 ///
@@ -49,19 +49,12 @@ impl Solver {
         save: &Save,
     ) -> Result<Recorded<'a, T, F, D>, Error> {
         let stops = Stops::new(term.drive, save)?;
-        let mut recording = Recording {
-            stretches: &stops.stretches,
-            states: Vec::new(),
-            saved_after: Vec::new(),
-            steps: Vec::new(),
-            checkpoints: Checkpoints::new(),
-        };
-        if stops.start == Arrival::Saved {
-            recording.save(h);
-        }
+        let saving = Saving::new(&stops, h);
+        let saved_after = vec![0; usize::from(stops.start == Arrival::Saved)];
+        let mut recording = Recording { saving, saved_after, steps: Vec::new(), checkpoints: Checkpoints::new() };
         let statistics = self.run(term, parameters, h, &stops, &mut recording)?;
-        let Recording { states, saved_after, steps, checkpoints, .. } = recording;
-        let solution = Solution { times: stops.times.clone(), states, statistics };
+        let Recording { saving, saved_after, steps, checkpoints } = recording;
+        let solution = Solution { states: saving.states, times: stops.times, statistics };
         Ok(Recorded { solution, solver: *self, term, parameters, steps, checkpoints, saved_after })
     }
 }
@@ -170,20 +163,12 @@ fn constants<'t, T: Real>(rate: &[T]) -> Vec<Var<'t, T>> {
     rate.iter().map(|&x| crate::scalar::Scalar::constant(x)).collect()
 }
 
-/// Keeps what is wanted and what the way back needs.
+/// Keeps the states that are wanted and what the way back needs.
 struct Recording<'a, T> {
-    stretches: &'a [Stretch],
-    states: Vec<T>,
+    saving: Saving<'a, T>,
     saved_after: Vec<usize>,
     steps: Vec<Taken>,
     checkpoints: Checkpoints<T>,
-}
-
-impl<T: Real> Recording<'_, T> {
-    fn save(&mut self, y: &[T]) {
-        self.states.extend_from_slice(y);
-        self.saved_after.push(self.steps.len());
-    }
 }
 
 impl<T: Real> Observer<T> for Recording<'_, T> {
@@ -193,9 +178,9 @@ impl<T: Real> Observer<T> for Recording<'_, T> {
     }
 
     fn arrive(&mut self, index: usize, y: &mut [T]) -> Changed {
-        if self.stretches[index].arrival == Arrival::Saved {
-            self.save(y);
+        if self.saving.stretches[index].arrival == Arrival::Saved {
+            self.saved_after.push(self.steps.len());
         }
-        Changed::No
+        self.saving.arrive(index, y)
     }
 }

@@ -136,6 +136,11 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Var<'_, T> {
 }
 
 impl<T: Real> Var<'_, T> {
+    /// `y`, whose derivative is `slope(x, y)`.
+    fn chain(self, y: T, slope: impl Fn(T, T) -> T) -> Self {
+        self.unary(y, slope(self.value, y))
+    }
+
     #[inline(never)]
     fn unary(self, value: T, partial: T) -> Self {
         match self.tape {
@@ -231,41 +236,7 @@ impl<T: Real> Scalar for Var<'_, T> {
         self.value
     }
 
-    fn exp(self) -> Self {
-        let y = Scalar::exp(self.value);
-        self.unary(y, y)
-    }
-
-    fn ln(self) -> Self {
-        self.unary(self.value.ln(), T::ONE / self.value)
-    }
-
-    fn sqrt(self) -> Self {
-        let y = self.value.sqrt();
-        self.unary(y, T::from_f64(0.5) / y)
-    }
-
-    fn sin(self) -> Self {
-        self.unary(self.value.sin(), self.value.cos())
-    }
-
-    fn cos(self) -> Self {
-        self.unary(self.value.cos(), -self.value.sin())
-    }
-
-    fn tanh(self) -> Self {
-        let y = self.value.tanh();
-        self.unary(y, T::ONE - y * y)
-    }
-
-    fn sigmoid(self) -> Self {
-        let y = self.value.sigmoid();
-        self.unary(y, y * (T::ONE - y))
-    }
-
-    fn softplus(self) -> Self {
-        self.unary(self.value.softplus(), self.value.sigmoid())
-    }
+    chain_rule!(T);
 
     fn accumulate(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
         let mut tape = self.tape;

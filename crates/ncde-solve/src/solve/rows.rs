@@ -19,7 +19,7 @@ use crate::Error;
 use crate::brackets::{Gradients, MAX_DEPTH, contract_fixed, contract_reverse};
 use crate::error::check;
 use crate::field::Reversible;
-use crate::scalar::Real;
+use crate::scalar::{Real, axpy};
 
 /// Steps of one method, for rows of log-signatures in the Lyndon basis.
 ///
@@ -207,8 +207,4 @@ impl RowSteps {
 struct Stages<T> {
     places: Vec<Vec<T>>,
     slopes: Vec<Vec<T>>,
-}
-
-fn axpy<T: Real>(y: &mut [T], a: T, x: &[T]) {
-    y.iter_mut().zip(x).for_each(|(y, &x)| *y += a * x);
 }
