@@ -2,7 +2,7 @@
 //!
 //! A row advances `m` over its gap (see [`Legendre`]). A series starts as if its first value had always been there: `m = x e_0`.
 
-use ncde_simd::{Kernel, Simd, dispatch, kernel};
+use ncde_simd::kernel;
 
 use crate::legendre::{Flow, Legendre};
 use crate::responses::Rows;
@@ -129,42 +129,39 @@ impl MemoryScratch {
         self.gaps.clear();
         self.gaps.extend(rows.gaps.iter().map(|gap| gap / spans[s]));
         let Self { flows, gaps, signals, memories } = self;
-        dispatch(UpdateMemories { legendre, gaps, flows: &mut flows[s], weights, rows, signals, out: memories });
+        update_memories(legendre, gaps, &mut flows[s], weights, rows, signals, memories);
     }
 }
 
-/// The memories after each of a few rows: `out` is `[rows + 1, q + 1, width]`, and its first entry holds the initial memories.
-struct UpdateMemories<'a> {
-    legendre: &'a Legendre,
-    /// The gaps in units of the span.
-    gaps: &'a [f64],
-    flows: &'a mut FlowCache,
-    weights: Option<&'a [f32]>,
-    rows: Rows<'a>,
-    signals: &'a mut [f32],
-    out: &'a mut [f32],
-}
-
-impl Kernel for UpdateMemories<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (q, width) = (self.legendre.order(), self.signals.len());
+kernel! {
+    /// The memories after each of a few rows, with gaps in units of the span: `out` is `[rows + 1, q + 1, width]`, and its first entry holds the
+    /// initial memories.
+    dispatch fn update_memories<'a, S: Simd>(
+        simd: S,
+        legendre: &'a Legendre,
+        gaps: &'a [f64],
+        flows: &'a mut FlowCache,
+        weights: Option<&'a [f32]>,
+        rows: Rows<'a>,
+        signals: &'a mut [f32],
+        out: &'a mut [f32],
+    ) {
+        let (q, width) = (legendre.order(), signals.len());
         let size = (q + 1) * width;
-        let channels = self.rows.values.len() / self.gaps.len().max(1);
-        for (k, &gap) in self.gaps.iter().enumerate() {
-            let row = &self.rows.values[k * channels..(k + 1) * channels];
-            match self.weights {
-                Some(weights) => mix(simd, weights, row, self.signals),
-                None => self.signals[..channels].copy_from_slice(row),
+        let channels = rows.values.len() / gaps.len().max(1);
+        for (k, &gap) in gaps.iter().enumerate() {
+            let row = &rows.values[k * channels..(k + 1) * channels];
+            match weights {
+                Some(weights) => mix(simd, weights, row, signals),
+                None => signals[..channels].copy_from_slice(row),
             }
-            let (from, to) = self.out[k * size..(k + 2) * size].split_at_mut(size);
-            if self.rows.first && k == 0 {
+            let (from, to) = out[k * size..(k + 2) * size].split_at_mut(size);
+            if rows.first && k == 0 {
                 to.fill(0.0);
-                to[..width].copy_from_slice(self.signals);
-                to[q * width..].copy_from_slice(self.signals);
+                to[..width].copy_from_slice(signals);
+                to[q * width..].copy_from_slice(signals);
             } else {
-                advance(simd, self.flows.over(self.legendre, gap), from, self.signals, to);
+                advance(simd, flows.over(legendre, gap), from, signals, to);
             }
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
 use crate::memory::{CHUNK, MemoryScratch, padded};
-use crate::pool::{CUTS, LANES, PoolAll, Pooling, ReadPool, RowWeight, StoredSums, respond, row_weight};
+use crate::pool::{CUTS, LANES, PoolAll, Pooling, RowWeight, StoredSums, read_pool, respond, row_weight};
 
 /// Responses whose functionals are drawn in the same way; a group is 16 responses on one signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,7 +215,7 @@ impl Responses {
                     let (features, after) = out.split_at_mut(family.groups * CUTS * LANES);
                     out = after;
                     let (totals, delayed) = ([state[0], state[1]], &self.delayed[groups.clone()]);
-                    dispatch(ReadPool { sums: &state[from..to], totals, delayed, pool, out: features });
+                    read_pool(&state[from..to], totals, delayed, pool, features);
                 }
             }
         }

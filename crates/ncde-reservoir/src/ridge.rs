@@ -81,23 +81,8 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
     if !invert(&mut inverse, n) {
         return None;
     }
-    // G = L^-T L^-1, with L^-1 in place.
     let lower = |i: usize| &inverse[i * n..i * n + i + 1];
-    let (mut half, mut alpha) = (vec![0.0; n * outputs], vec![0.0; n * outputs]);
-    for i in 0..n {
-        for (j, &entry) in lower(i).iter().enumerate() {
-            for o in 0..outputs {
-                half[i * outputs + o] += entry * y[j * outputs + o];
-            }
-        }
-    }
-    for i in 0..n {
-        for (j, &entry) in lower(i).iter().enumerate() {
-            for o in 0..outputs {
-                alpha[j * outputs + o] += entry * half[i * outputs + o];
-            }
-        }
-    }
+    let alpha = multiply_inverse(&inverse, y, n);
     let mut left_out = y.to_vec();
     let mut error = 0.0;
     for group in groups {
@@ -122,19 +107,29 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
 
 /// Solves `A x = b` for a symmetric matrix given by its lower half, `b` `[n, outputs]`; none if it is singular to rounding.
 fn solve_small(mut a: Vec<f64>, b: &[f64], n: usize) -> Option<Vec<f64>> {
+    invert(&mut a, n).then(|| multiply_inverse(&a, b, n))
+}
+
+/// `L^-T L^-1 b`, where `inverse` holds `L^-1` row by row, `b` `[n, outputs]`.
+fn multiply_inverse(inverse: &[f64], b: &[f64], n: usize) -> Vec<f64> {
     let outputs = b.len() / n.max(1);
-    if !invert(&mut a, n) {
-        return None;
-    }
-    let mut x = vec![0.0; b.len()];
+    let (mut half, mut x) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+    let entries = |i: usize| inverse[i * n..i * n + i + 1].iter().enumerate();
     for i in 0..n {
-        let row = &a[i * n..i * n + i + 1];
-        for o in 0..outputs {
-            let half: f64 = row.iter().enumerate().map(|(j, entry)| entry * b[j * outputs + o]).sum();
-            row.iter().enumerate().for_each(|(j, entry)| x[j * outputs + o] += entry * half);
+        for (j, &entry) in entries(i) {
+            for o in 0..outputs {
+                half[i * outputs + o] += entry * b[j * outputs + o];
+            }
         }
     }
-    Some(x)
+    for i in 0..n {
+        for (j, &entry) in entries(i) {
+            for o in 0..outputs {
+                x[j * outputs + o] += entry * half[i * outputs + o];
+            }
+        }
+    }
+    x
 }
 
 /// The rows are summed in this many parts, so that results do not depend on the number of threads.

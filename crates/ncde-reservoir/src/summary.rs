@@ -148,7 +148,9 @@ impl Summary {
                     let passed = [rows.since[k] - rows.gaps[k], rows.since[k]];
                     windows::add(increments, self.shape.windows, passed, (0..c).map(|i| row[i] - last(i)));
                 }
-                let memory = &scratch.memory.memories[(k - from + 1) * size..(k - from + 2) * size];
+                // Without spans there are no memories, and their mean stays 0.
+                let after = if self.shape.spans.is_empty() { 0..0 } else { (k - from + 1) * size..(k - from + 2) * size };
+                let memory = &scratch.memory.memories[after];
                 mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * fade + weight * m);
                 for (channel, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
                     let [mean, squares, variation, most, least, last] = channel else { continue };
