@@ -72,23 +72,23 @@ impl<T: Real> Tape<T> {
     /// The derivative of `sum_k w_k y_k` in every node, for the pairs `(y_k, w_k)` given.
     pub fn backward(&self, seeds: &[(Var<'_, T>, T)]) -> Sensitivities<T> {
         let nodes = self.nodes.borrow();
-        let mut of = vec![T::ZERO; nodes.ends.len()];
+        let mut derivatives = vec![T::ZERO; nodes.ends.len()];
         for (y, weight) in seeds {
             if y.tape.is_some() {
-                of[y.node as usize] += *weight;
+                derivatives[y.node as usize] += *weight;
             }
         }
-        for node in (0..of.len()).rev() {
-            let outer = of[node];
+        for node in (0..derivatives.len()).rev() {
+            let outer = derivatives[node];
             if outer == T::ZERO {
                 continue;
             }
             let start = if node == 0 { 0 } else { nodes.ends[node - 1] };
             for edge in start..nodes.ends[node] {
-                of[nodes.parents[edge] as usize] += outer * nodes.partials[edge];
+                derivatives[nodes.parents[edge] as usize] += outer * nodes.partials[edge];
             }
         }
-        Sensitivities { of }
+        Sensitivities { derivatives }
     }
 
     // Memory is what costs here, and inlined it would be in every operation of every nested dual.
@@ -108,13 +108,13 @@ impl<T: Real> Tape<T> {
 /// Derivatives in the nodes of a tape.
 #[derive(Debug, Clone)]
 pub struct Sensitivities<T> {
-    of: Vec<T>,
+    derivatives: Vec<T>,
 }
 
 impl<T: Real> Sensitivities<T> {
     /// The derivative in one number; 0 in a constant.
     pub fn of(&self, x: Var<'_, T>) -> T {
-        if x.tape.is_some() { self.of[x.node as usize] } else { T::ZERO }
+        if x.tape.is_some() { self.derivatives[x.node as usize] } else { T::ZERO }
     }
 }
 
