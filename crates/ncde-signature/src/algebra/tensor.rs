@@ -43,12 +43,8 @@ impl<T: Float> Tensor<T> {
     /// If more coefficients are given than there are words.
     pub fn from_levels(shape: &Shape, constant: T, coefficients: &[T]) -> Result<Self, Error> {
         if coefficients.len() > shape.len() {
-            return Err(Error::Size {
-                operation: "tensor from its levels",
-                what: "the list of coefficients".into(),
-                seen: coefficients.len(),
-                wanted: shape.len(),
-            });
+            let (operation, what) = ("tensor from its levels", "the list of coefficients".into());
+            return Err(Error::Size { operation, what, seen: coefficients.len(), wanted: shape.len() });
         }
         let mut levels = shape.zeros(1, shape.len(), "a tensor")?;
         levels[..coefficients.len()].copy_from_slice(coefficients);
@@ -120,11 +116,8 @@ impl<T: Float> Tensor<T> {
     pub fn inverse(&self) -> Result<Self, Error> {
         let inverse = T::ONE / self.constant;
         if !inverse.is_finite() {
-            return Err(Error::BadParameter {
-                what: "the constant of a tensor to invert",
-                wanted: "other than zero",
-                seen: self.constant.to_string(),
-            });
+            let seen = self.constant.to_string();
+            return Err(Error::BadParameter { what: "the constant of a tensor to invert", wanted: "other than zero", seen });
         }
         let mut result = self.scaled(inverse).series(Function::Inverse)?;
         result.constant = T::ONE;

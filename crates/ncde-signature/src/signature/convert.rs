@@ -67,11 +67,11 @@ impl Signature {
         want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.shape().len())?;
         let Some(basis) = self.basis() else { return Ok(gradient.to_vec()) };
         let mut out = Vec::with_capacity(values.len());
-        let mut of_lie = self.shape().zeros(1, self.shape().len(), "the gradient")?;
+        let mut d_lie = self.shape().zeros(1, self.shape().len(), "the gradient")?;
         for (values, gradient) in values.chunks_exact(self.len()).zip(gradient.chunks_exact(self.shape().len())) {
-            of_lie.fill(T::ZERO);
-            T::exp_backward(self.shape(), &basis.expand(values)?, gradient, &mut of_lie);
-            out.extend(basis.expand_backward(&of_lie)?);
+            d_lie.fill(T::ZERO);
+            T::exp_backward(self.shape(), &basis.expand(values)?, gradient, &mut d_lie);
+            out.extend(basis.expand_backward(&d_lie)?);
         }
         no_overflow(gradient, out)
     }

@@ -1,8 +1,9 @@
 //! The output of a state: the signature itself or coordinates of its logarithm, and the reverse pass.
 
+use crate::algebra::Shape;
+use crate::algebra::basis::{self, LieBasis};
 use crate::algebra::series::{self, Function};
-use crate::algebra::{LieBasis, Shape};
-use ncde_simd::{Buffer, Number, Simd, kernel};
+use ncde_simd::{Buffer, Number, Simd};
 
 /// The signature, or its logarithm in a basis.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl<E: Number> Emitter<E> {
             None => layout.compact(state, &mut self.out),
             Some(basis) => {
                 series::forward(simd, layout, Function::Log, state, &mut self.stages, &mut self.log);
-                project(simd, basis, layout, &self.log, &mut self.lyndon, &mut self.out);
+                basis::project_into(simd, basis, layout, &self.log, &mut self.lyndon, &mut self.out);
             }
         }
     }
@@ -81,37 +82,9 @@ impl<E: Number> Emitter<E> {
             }
             Some(basis) => {
                 series::climb(simd, layout, Function::Log, state, &mut self.stages);
-                project_backward(simd, basis, layout, &self.out, &mut self.lyndon, &mut self.log);
+                basis::project_backward(simd, basis, layout, &self.out, &mut self.lyndon, &mut self.log);
                 series::backward(simd, layout, Function::Log, state, &self.stages, &self.log, &mut self.adjoints, adjoint);
             }
         }
-    }
-}
-
-kernel! {
-    /// A kernel of its own, so that it is compiled once.
-    call fn project<'a, S: Simd, E: Number>(
-        simd: S,
-        basis: &'a LieBasis,
-        layout: &'a Shape,
-        log: &'a [E],
-        lyndon: &'a mut [E],
-        out: &'a mut [E],
-    ) {
-        basis.project_into(simd, layout, log, lyndon, out);
-    }
-}
-
-kernel! {
-    /// The reverse of [`project`].
-    call fn project_backward<'a, S: Simd, E: Number>(
-        simd: S,
-        basis: &'a LieBasis,
-        layout: &'a Shape,
-        gradient: &'a [E],
-        lyndon: &'a mut [E],
-        log: &'a mut [E],
-    ) {
-        basis.project_backward(simd, layout, gradient, lyndon, log);
     }
 }

@@ -10,7 +10,7 @@ use ncde_simd::{Buffer, Number, Simd};
 
 /// Increments in the order in which the steps take them: `x(tau)` is that of step `tau`.
 pub(crate) trait StepOrder: Copy {
-    fn place(self, step: usize, steps: usize) -> usize;
+    fn position(self, step: usize, steps: usize) -> usize;
 }
 
 /// The last increment first: states are signatures of the path's tails.
@@ -23,14 +23,14 @@ pub(crate) struct Forwards;
 
 impl StepOrder for Backwards {
     #[inline(always)]
-    fn place(self, step: usize, steps: usize) -> usize {
+    fn position(self, step: usize, steps: usize) -> usize {
         steps - 1 - step
     }
 }
 
 impl StepOrder for Forwards {
     #[inline(always)]
-    fn place(self, step: usize, _: usize) -> usize {
+    fn position(self, step: usize, _: usize) -> usize {
         step
     }
 }
@@ -45,8 +45,8 @@ pub(crate) struct Increments<'a, E, O> {
 impl<'a, E, O: StepOrder> Increments<'a, E, O> {
     #[inline(always)]
     fn step(&self, tau: usize, width: usize) -> &'a [E] {
-        let place = self.order.place(tau, self.values.len() / width);
-        &self.values[place * width..][..width]
+        let position = self.order.position(tau, self.values.len() / width);
+        &self.values[position * width..][..width]
     }
 }
 
@@ -210,8 +210,8 @@ pub(crate) fn backward<S: Simd, E: Number, O: StepOrder>(
                 &state[..len]
             };
             seed.add(simd, tau, after, adjoint);
-            let place = x.order.place(tau, steps) * d;
-            step::backward(simd, shape, before, x.step(tau, d), adjoint, &mut dx[place..place + d], scratch);
+            let start = x.order.position(tau, steps) * d;
+            step::backward(simd, shape, before, x.step(tau, d), adjoint, &mut dx[start..start + d], scratch);
         }
     }
 }

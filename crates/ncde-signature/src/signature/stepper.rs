@@ -10,6 +10,7 @@ use ncde_simd::{Buffer, kernel};
 /// Steps and outputs of a state, with their working memory.
 #[derive(Debug)]
 pub struct Stepper<T> {
+    increment: Vec<T>,
     scratch: Buffer<T>,
     chain: Buffer<T>,
     emitter: Emitter<T>,
@@ -22,6 +23,7 @@ impl<T: Float> Stepper<T> {
     pub(crate) fn new(signature: &Signature) -> Self {
         let shape = signature.shape();
         Self {
+            increment: vec![T::ZERO; shape.width()],
             scratch: Buffer::zeros(step::scratch(shape)),
             chain: Buffer::zeros(step::chain_len(shape)),
             emitter: Emitter::new(signature.output(), shape),
@@ -37,6 +39,16 @@ impl<T: Float> Stepper<T> {
             self.steps += 1;
         }
         T::step(self, signature, state, x);
+    }
+
+    /// `state <- exp(to - from) state`.
+    pub(crate) fn step_between(&mut self, signature: &Signature, state: &mut [T], from: &[T], to: &[T]) {
+        let mut increment = std::mem::take(&mut self.increment);
+        for ((x, &from), &to) in increment.iter_mut().zip(from).zip(to) {
+            *x = to - from;
+        }
+        self.step(signature, state, &increment);
+        self.increment = increment;
     }
 
     /// The output of a state.
@@ -77,7 +89,7 @@ pub(crate) fn check_observation<T: Float>(signature: &Signature, observation: &[
     match observation.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
         Some(channel) => Err(Error::NotFinite {
-            place: "the pushed observation".into(),
+            location: "the pushed observation".into(),
             channel,
             value: observation[channel].to_f64(),
             hint: "fill missing values before pushing",

@@ -43,7 +43,7 @@ impl Signature {
     ) -> Result<(), Error> {
         let layout = self.layout::<E>();
         self.check_workspace::<E>(Scratch::<E>::workspace_len(self.output(), &layout) + layout.len())?;
-        let mut out = split(out, intervals, self.len());
+        let mut out = split_mut(out, intervals, self.len());
         intervals.par_chunks(E::WIDTH).zip(out.par_chunks_mut(E::WIDTH)).for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
             |scratch, (intervals, out)| forward(self, &layout, paths, intervals, scratch, out),
@@ -70,7 +70,7 @@ impl Signature {
             Layout::Lanes => self.stream_reverse::<T::Register>(paths, &intervals, gradient, &mut increments)?,
         }
         let mut out = vec![T::ZERO; paths.values().len()];
-        for (interval, dx) in intervals.iter().zip(split(&mut increments, &intervals, d)) {
+        for (interval, dx) in intervals.iter().zip(split_mut(&mut increments, &intervals, d)) {
             let rows = paths.rows(interval.path);
             add_increments(dx, &mut out[rows.start * d..rows.end * d], d);
         }
@@ -81,20 +81,15 @@ impl Signature {
         &self,
         paths: &Paths<'_, E::Real>,
         intervals: &[Interval],
-        mut gradient: &[E::Real],
+        gradient: &[E::Real],
         out: &mut [E::Real],
     ) -> Result<(), Error> {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let layout = self.layout::<E>();
         let scratch = Scratch::<E>::workspace_len(self.output(), &layout) + 2 * layout.len();
         self.check_workspace::<E>(Checkpoints::<E>::workspace_len(&layout, steps).saturating_add(scratch))?;
-        let mut gradients = Vec::with_capacity(intervals.len());
-        for interval in intervals {
-            let (rows, rest) = gradient.split_at(interval.steps() * self.len());
-            gradients.push(rows);
-            gradient = rest;
-        }
-        let mut out = split(out, intervals, paths.channels());
+        let gradients = split(gradient, intervals.iter().map(|interval| interval.steps() * self.len()));
+        let mut out = split_mut(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(E::WIDTH).zip(gradients.par_chunks(E::WIDTH)).zip(out.par_chunks_mut(E::WIDTH));
         tasks.for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
@@ -108,15 +103,14 @@ fn rows(intervals: &[Interval]) -> usize {
     intervals.iter().map(Interval::steps).sum()
 }
 
+/// Consecutive parts of these lengths.
+pub(crate) fn split<T>(mut all: &[T], lengths: impl Iterator<Item = usize>) -> Vec<&[T]> {
+    lengths.filter_map(|length| all.split_off(..length)).collect()
+}
+
 /// The part of each interval in an array with `row` numbers for each step.
-pub(crate) fn split<'a, T>(mut all: &'a mut [T], intervals: &[Interval], row: usize) -> Vec<&'a mut [T]> {
-    let mut parts = Vec::with_capacity(intervals.len());
-    for interval in intervals {
-        let (part, rest) = all.split_at_mut(interval.steps() * row);
-        parts.push(part);
-        all = rest;
-    }
-    parts
+pub(crate) fn split_mut<'a, T>(mut all: &'a mut [T], intervals: &[Interval], row: usize) -> Vec<&'a mut [T]> {
+    intervals.iter().filter_map(|interval| all.split_off_mut(..interval.steps() * row)).collect()
 }
 
 /// Adds the gradient of increments, `x_t = X_{t+1} - X_t`, to that of the values.
