@@ -7,9 +7,9 @@
 //! A constant signal `x` has the memory `m = x e_0`, so `z` does not depend on the level: it is a Linear NCDE driven by the increments of
 //! `(t, x)`. It starts at 0, forgets what is older than its span, and stays small for a signal that drifts far.
 
-use ncde_simd::{Kernel, Simd, dispatch};
+use ncde_simd::kernel;
 
-use crate::legendre::Legendre;
+use crate::legendre::{Flow, Legendre};
 use crate::memory::{FlowCache, padded};
 
 /// Memories of several channels over several spans.
@@ -57,8 +57,7 @@ impl Changes {
         moved.resize(padded(self.channels), 0.0);
         next.resize(self.size(), 0.0);
         for ((memory, span), cache) in state.chunks_exact_mut(self.size().max(1)).zip(&self.spans).zip(flows) {
-            let flow = cache.over(&self.legendre, gap / span);
-            dispatch(Change { state: &flow.state, change: &flow.change, from: memory, moved, to: next });
+            update(cache.over(&self.legendre, gap / span), memory, moved, next);
             memory.copy_from_slice(next);
         }
     }
@@ -70,29 +69,19 @@ impl Changes {
     }
 }
 
-/// The update of one span, `[order, width]`.
-struct Change<'a> {
-    state: &'a [f32],
-    change: &'a [f32],
-    from: &'a [f32],
-    moved: &'a [f32],
-    to: &'a mut [f32],
-}
-
-impl Kernel for Change<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let q = self.change.len();
-        let (from, _) = S::as_simd_f32s(self.from);
-        let (moved, _) = S::as_simd_f32s(self.moved);
-        let (to, _) = S::as_mut_simd_f32s(self.to);
+kernel! {
+    /// The update of one span, `[order, width]`.
+    dispatch fn update<'a, S: Simd>(simd: S, flow: &'a Flow, from: &'a [f32], moved: &'a [f32], to: &'a mut [f32]) {
+        let q = flow.change.len();
+        let (from, _) = S::as_simd_f32s(from);
+        let (moved, _) = S::as_simd_f32s(moved);
+        let (to, _) = S::as_mut_simd_f32s(to);
         let width = moved.len();
         for (l, &dx) in moved.iter().enumerate() {
             for i in 0..q {
                 let present = if i == 0 { 1.0 } else { 0.0 };
-                let mut sum = simd.mul_f32s(simd.splat_f32s(self.change[i] - present), dx);
-                for (j, &entry) in self.state[i * q..(i + 1) * q].iter().enumerate() {
+                let mut sum = simd.mul_f32s(simd.splat_f32s(flow.change[i] - present), dx);
+                for (j, &entry) in flow.state[i * q..(i + 1) * q].iter().enumerate() {
                     sum = simd.mul_add_e_f32s(simd.splat_f32s(entry), from[j * width + l], sum);
                 }
                 to[i * width + l] = sum;

@@ -2,9 +2,10 @@
 //!
 //! A row advances `m` over its gap (see [`Legendre`]). A series starts as if its first value had always been there: `m = x e_0`.
 
-use ncde_simd::{Kernel, Simd, call};
+use ncde_simd::kernel;
 
 use crate::legendre::{Flow, Legendre};
+use crate::responses::Rows;
 
 /// The number of signals in a group.
 pub(crate) const LANES: usize = 16;
@@ -44,19 +45,9 @@ impl FlowCache {
     }
 }
 
-/// Advances memories `[q + 1, width]`, whose last row is the signals themselves, over a gap to new signals.
-pub(crate) struct Advance<'a> {
-    pub(crate) flow: &'a Flow,
-    pub(crate) from: &'a [f32],
-    pub(crate) signals: &'a [f32],
-    pub(crate) to: &'a mut [f32],
-}
-
-impl Kernel for Advance<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { flow, from, signals, to } = self;
+kernel! {
+    /// Advances memories `[q + 1, width]`, whose last row is the signals themselves, over a gap to new signals.
+    call fn advance<'a, S: Simd>(simd: S, flow: &'a Flow, from: &'a [f32], signals: &'a [f32], to: &'a mut [f32]) {
         let (q, width) = (flow.value.len(), signals.len());
         let (from, _) = S::as_simd_f32s(from);
         let (signals, _) = S::as_simd_f32s(signals);
@@ -92,18 +83,9 @@ impl Kernel for Advance<'_> {
     }
 }
 
-/// `y = W^T x`: signals from the channels of one row, with `W` `[channels, width]`.
-pub(crate) struct Mix<'a> {
-    pub(crate) weights: &'a [f32],
-    pub(crate) row: &'a [f32],
-    pub(crate) signals: &'a mut [f32],
-}
-
-impl Kernel for Mix<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { weights, row, signals } = self;
+kernel! {
+    /// `y = W^T x`: signals from the channels of one row, with `W` `[channels, width]`.
+    call fn mix<'a, S: Simd>(simd: S, weights: &'a [f32], row: &'a [f32], signals: &'a mut [f32]) {
         let (signals, _) = S::as_mut_simd_f32s(signals);
         let (weights, _) = S::as_simd_f32s(weights);
         let width = signals.len();
@@ -117,41 +99,69 @@ impl Kernel for Mix<'_> {
     }
 }
 
-/// The memories after each of a few rows: `out` is `[rows + 1, q + 1, width]`, and its first entry holds the initial memories.
-pub(crate) struct UpdateMemories<'a> {
-    pub(crate) legendre: &'a Legendre,
-    /// The gaps in units of the span.
-    pub(crate) gaps: &'a [f64],
-    pub(crate) flows: &'a mut FlowCache,
-    /// Whether the first row is the first of the series.
-    pub(crate) first: bool,
-    /// `[channels, width]`; without it each channel is a signal.
-    pub(crate) mix: Option<&'a [f32]>,
-    pub(crate) rows: &'a [f32],
-    pub(crate) channels: usize,
-    pub(crate) signals: &'a mut [f32],
-    pub(crate) out: &'a mut [f32],
+/// Working memory of one thread for the memories of a series.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MemoryScratch {
+    flows: Vec<FlowCache>,
+    gaps: Vec<f64>,
+    signals: Vec<f32>,
+    /// The memories before and after each of the last rows, `[rows + 1, q + 1, width]`.
+    pub(crate) memories: Vec<f32>,
 }
 
-impl Kernel for UpdateMemories<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (q, width) = (self.legendre.order(), self.signals.len());
+impl MemoryScratch {
+    /// Advances the memories `start` of span `s` over a few rows, into `memories`. With `weights`, `[channels, width]`, signals are mixtures of channels; without,
+    /// each channel is a signal.
+    pub(crate) fn advance(
+        &mut self,
+        legendre: &Legendre,
+        (spans, s): (&[f64], usize),
+        weights: Option<&[f32]>,
+        rows: Rows<'_>,
+        start: &[f32],
+    ) {
+        let (n, size) = (rows.gaps.len(), start.len());
+        self.flows.resize_with(spans.len().max(self.flows.len()), FlowCache::default);
+        self.signals.clear();
+        self.signals.resize(size / (legendre.order() + 1), 0.0);
+        self.memories.resize((CHUNK.max(n) + 1) * size, 0.0);
+        self.memories[..size].copy_from_slice(start);
+        self.gaps.clear();
+        self.gaps.extend(rows.gaps.iter().map(|gap| gap / spans[s]));
+        let Self { flows, gaps, signals, memories } = self;
+        update_memories(legendre, gaps, &mut flows[s], weights, rows, signals, memories);
+    }
+}
+
+kernel! {
+    /// The memories after each of a few rows, with gaps in units of the span: `out` is `[rows + 1, q + 1, width]`, and its first entry holds the
+    /// initial memories.
+    dispatch fn update_memories<'a, S: Simd>(
+        simd: S,
+        legendre: &'a Legendre,
+        gaps: &'a [f64],
+        flows: &'a mut FlowCache,
+        weights: Option<&'a [f32]>,
+        rows: Rows<'a>,
+        signals: &'a mut [f32],
+        out: &'a mut [f32],
+    ) {
+        let (q, width) = (legendre.order(), signals.len());
         let size = (q + 1) * width;
-        for (k, &gap) in self.gaps.iter().enumerate() {
-            let row = &self.rows[k * self.channels..(k + 1) * self.channels];
-            match self.mix {
-                Some(weights) => call(simd, Mix { weights, row, signals: self.signals }),
-                None => self.signals[..self.channels].copy_from_slice(row),
+        let channels = rows.values.len() / gaps.len().max(1);
+        for (k, &gap) in gaps.iter().enumerate() {
+            let row = &rows.values[k * channels..(k + 1) * channels];
+            match weights {
+                Some(weights) => mix(simd, weights, row, signals),
+                None => signals[..channels].copy_from_slice(row),
             }
-            let (from, to) = self.out[k * size..(k + 2) * size].split_at_mut(size);
-            if self.first && k == 0 {
+            let (from, to) = out[k * size..(k + 2) * size].split_at_mut(size);
+            if rows.first && k == 0 {
                 to.fill(0.0);
-                to[..width].copy_from_slice(self.signals);
-                to[q * width..].copy_from_slice(self.signals);
+                to[..width].copy_from_slice(signals);
+                to[q * width..].copy_from_slice(signals);
             } else {
-                call(simd, Advance { flow: self.flows.over(self.legendre, gap), from, signals: self.signals, to });
+                advance(simd, flows.over(legendre, gap), from, signals, to);
             }
         }
     }

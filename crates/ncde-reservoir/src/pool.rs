@@ -10,7 +10,7 @@
 //! added. `W` then stays 1, and sums are over about the last horizon. The place is stored as a mean age, which needs no origin in time; a mean
 //! age beyond the horizon gives the place 0.
 
-use ncde_simd::{Kernel, Simd};
+use ncde_simd::{Kernel, Simd, kernel};
 use serde::{Deserialize, Serialize};
 
 /// The number of responses in a group.
@@ -228,25 +228,19 @@ pub(crate) fn respond(taps: &[f32], memories: &[f32], width: usize, signal: usiz
     }
 }
 
-/// Reads one pool of all thresholds and responses, for groups of a span that store the same sums.
-pub(crate) struct ReadPool<'a> {
-    /// `[groups, numbers stored]`.
-    pub(crate) sums: &'a [f32],
-    /// The weight of all rows, for groups without a delay (0) and with one (1).
-    pub(crate) totals: [f32; 2],
-    /// For each group whether pooling is delayed (1).
-    pub(crate) delayed: &'a [usize],
-    pub(crate) pool: Pooling,
-    /// `[groups, CUTS, LANES]`.
-    pub(crate) out: &'a mut [f32],
-}
-
-impl Kernel for ReadPool<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { sums, totals, delayed, pool, out } = self;
+kernel! {
+    /// Reads one pool of all thresholds and responses, for groups of a span that store the same sums.
+    ///
+    /// `sums` is `[groups, numbers stored]`, `out` `[groups, CUTS, LANES]`; `totals` are the weights of all rows for groups without a delay (0) and with
+    /// one (1), and `delayed` says for each group which.
+    pub(crate) dispatch fn read_pool<'a, S: Simd>(
+        _simd: S,
+        sums: &'a [f32],
+        totals: [f32; 2],
+        delayed: &'a [usize],
+        pool: Pooling,
+        out: &'a mut [f32],
+    ) {
         let groups = sums.chunks_exact((sums.len() / delayed.len().max(1)).max(1)).zip(out.chunks_exact_mut(CUTS * LANES));
         groups.zip(delayed).for_each(|((sums, out), &delayed)| pool.of(sums, totals[delayed], out));
     }

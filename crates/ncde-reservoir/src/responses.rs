@@ -8,8 +8,8 @@ use ncde_simd::dispatch;
 use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
-use crate::memory::{CHUNK, FlowCache, UpdateMemories, padded};
-use crate::pool::{CUTS, LANES, PoolAll, Pooling, ReadPool, RowWeight, StoredSums, respond, row_weight};
+use crate::memory::{CHUNK, MemoryScratch, padded};
+use crate::pool::{CUTS, LANES, PoolAll, Pooling, RowWeight, StoredSums, read_pool, respond, row_weight};
 
 /// Responses whose functionals are drawn in the same way; a group is 16 responses on one signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ pub struct Rows<'a> {
 
 impl Rows<'_> {
     /// The rows from `from` to `to`.
-    fn part(&self, from: usize, to: usize, channels: usize) -> Self {
+    pub(crate) fn part(&self, from: usize, to: usize, channels: usize) -> Self {
         Self {
             gaps: &self.gaps[from..to],
             since: &self.since[from..to],
@@ -97,10 +97,7 @@ impl Rows<'_> {
 /// Working memory of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct Scratch {
-    flows: Vec<FlowCache>,
-    gaps: Vec<f64>,
-    signals: Vec<f32>,
-    memories: Vec<f32>,
+    memory: MemoryScratch,
     row_weights: [Vec<RowWeight>; 2],
 }
 
@@ -164,9 +161,9 @@ impl Responses {
         let size = (self.legendre.order() + 1) * self.width();
         let (totals, rest) = state.split_at_mut(2);
         let (memory, sums) = rest.split_at_mut(size);
-        self.remember(s, memory, rows, scratch);
+        self.advance(s, memory, rows, &mut scratch.memory);
         let n = rows.gaps.len();
-        let Scratch { memories, row_weights, .. } = scratch;
+        let (memories, row_weights) = (&scratch.memory.memories, &mut scratch.row_weights);
         memory.copy_from_slice(&memories[n * size..(n + 1) * size]);
         for (delayed, row_weights) in row_weights.iter_mut().enumerate() {
             let delay = self.shape.delay(s, delayed);
@@ -195,28 +192,10 @@ impl Responses {
         &self.taps[group * size..(group + 1) * size]
     }
 
-    /// The memories of span `s` after each row, in `scratch.memories`.
-    fn remember(&self, s: usize, memory: &[f32], rows: Rows<'_>, scratch: &mut Scratch) {
-        let (width, n) = (self.width(), rows.gaps.len());
-        let size = memory.len();
-        scratch.flows.resize_with(self.shape.spans.len().max(scratch.flows.len()), FlowCache::default);
-        scratch.signals.clear();
-        scratch.signals.resize(width, 0.0);
-        scratch.memories.resize((CHUNK.max(n) + 1) * size, 0.0);
-        scratch.memories[..size].copy_from_slice(memory);
-        scratch.gaps.clear();
-        scratch.gaps.extend(rows.gaps.iter().map(|gap| gap / self.shape.spans[s]));
-        dispatch(UpdateMemories {
-            legendre: &self.legendre,
-            gaps: &scratch.gaps,
-            flows: &mut scratch.flows[s],
-            first: rows.first,
-            mix: Some(&self.mix[s * self.channels * width..(s + 1) * self.channels * width]),
-            rows: rows.values,
-            channels: self.channels,
-            signals: &mut scratch.signals,
-            out: &mut scratch.memories,
-        });
+    /// Advances the memories `start` of span `s` over a few rows.
+    fn advance(&self, s: usize, start: &[f32], rows: Rows<'_>, scratch: &mut MemoryScratch) {
+        let size = self.channels * self.width();
+        scratch.advance(&self.legendre, (&self.shape.spans, s), Some(&self.mix[s * size..(s + 1) * size]), rows, start);
     }
 
     /// Appends the features of a series to `out`: family after family, pool after pool.
@@ -236,7 +215,7 @@ impl Responses {
                     let (features, after) = out.split_at_mut(family.groups * CUTS * LANES);
                     out = after;
                     let (totals, delayed) = ([state[0], state[1]], &self.delayed[groups.clone()]);
-                    dispatch(ReadPool { sums: &state[from..to], totals, delayed, pool, out: features });
+                    read_pool(&state[from..to], totals, delayed, pool, features);
                 }
             }
         }
@@ -245,12 +224,12 @@ impl Responses {
     /// The responses of span `s` to a whole series, for each group those after its delay: thresholds are chosen from them.
     pub fn responses(&self, s: usize, rows: Rows<'_>, scratch: &mut Scratch) -> Vec<Vec<[f32; LANES]>> {
         let size = (self.legendre.order() + 1) * self.width();
-        self.remember(s, &vec![0.0; size], rows, scratch);
+        self.advance(s, &vec![0.0; size], rows, &mut scratch.memory);
         let all = (0..self.shape.groups()).map(|g| {
             let delay = self.shape.delay(s, self.delayed[g]);
             let from = rows.since.partition_point(|&since| since < delay).min(rows.since.len().saturating_sub(1));
             let mut out = Vec::new();
-            let memories = &scratch.memories[(from + 1) * size..(rows.gaps.len() + 1) * size];
+            let memories = &scratch.memory.memories[(from + 1) * size..(rows.gaps.len() + 1) * size];
             respond(self.taps_of(s * self.shape.groups() + g), memories, self.width(), g, &mut out);
             out
         });

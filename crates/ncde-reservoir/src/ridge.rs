@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Kernel, Number, Simd, dispatch};
+use ncde_simd::{Number, Simd, kernel};
 use rayon::prelude::*;
 
 /// `X X^T` of `n` rows, `[n, n]`.
@@ -22,7 +22,7 @@ pub fn products(x: &[f32], n: usize) -> Vec<f64> {
         while j <= i {
             let count = (i + 1 - j).min(4);
             let rows = [row(j), row(j + 1.min(count - 1)), row(j + 2.min(count - 1)), row(j + 3.min(count - 1))];
-            let sums = dispatch(Dots { x: row(i), rows });
+            let sums = dots(row(i), rows);
             out[j..j + count].copy_from_slice(&sums[..count]);
             j += count;
         }
@@ -35,23 +35,16 @@ pub fn products(x: &[f32], n: usize) -> Vec<f64> {
     k
 }
 
-/// Four inner products of rows. Partial sums of 512 numbers are in `f32`, their sum in `f64`.
-struct Dots<'a> {
-    x: &'a [f32],
-    rows: [&'a [f32]; 4],
-}
-
-impl Kernel for Dots<'_> {
-    type Output = [f64; 4];
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> [f64; 4] {
+kernel! {
+    /// Four inner products of rows. Partial sums of 512 numbers are in `f32`, their sum in `f64`.
+    dispatch fn dots<'a, S: Simd>(simd: S, row: &'a [f32], others: [&'a [f32]; 4]) -> [f64; 4] {
         let mut sums = [0.0; 4];
-        for from in (0..self.x.len()).step_by(512) {
-            let to = self.x.len().min(from + 512);
-            let (x, rest) = S::as_simd_f32s(&self.x[from..to]);
+        for from in (0..row.len()).step_by(512) {
+            let to = row.len().min(from + 512);
+            let (x, rest) = S::as_simd_f32s(&row[from..to]);
             let tail = to - rest.len();
             let mut partial = [simd.splat_f32s(0.0); 4];
-            let [a, b, c, d] = self.rows.map(|row| S::as_simd_f32s(&row[from..to]).0);
+            let [a, b, c, d] = others.map(|row| S::as_simd_f32s(&row[from..to]).0);
             for (l, &x) in x.iter().enumerate() {
                 partial[0] = simd.mul_add_e_f32s(x, a[l], partial[0]);
                 partial[1] = simd.mul_add_e_f32s(x, b[l], partial[1]);
@@ -59,7 +52,7 @@ impl Kernel for Dots<'_> {
                 partial[3] = simd.mul_add_e_f32s(x, d[l], partial[3]);
             }
             for m in 0..4 {
-                let ends: f32 = rest.iter().zip(&self.rows[m][tail..to]).map(|(x, y)| x * y).sum();
+                let ends: f32 = rest.iter().zip(&others[m][tail..to]).map(|(x, y)| x * y).sum();
                 sums[m] += f64::from(simd.reduce_sum_f32s(partial[m]) + ends);
             }
         }
@@ -85,26 +78,11 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
     let outputs = y.len() / n.max(1);
     let mut inverse = k.to_vec();
     (0..n).for_each(|i| inverse[i * n + i] += lambda);
-    if !dispatch(Invert { a: &mut inverse, n }) {
+    if !invert(&mut inverse, n) {
         return None;
     }
-    // G = L^-T L^-1, with L^-1 in place.
     let lower = |i: usize| &inverse[i * n..i * n + i + 1];
-    let (mut half, mut alpha) = (vec![0.0; n * outputs], vec![0.0; n * outputs]);
-    for i in 0..n {
-        for (j, &entry) in lower(i).iter().enumerate() {
-            for o in 0..outputs {
-                half[i * outputs + o] += entry * y[j * outputs + o];
-            }
-        }
-    }
-    for i in 0..n {
-        for (j, &entry) in lower(i).iter().enumerate() {
-            for o in 0..outputs {
-                alpha[j * outputs + o] += entry * half[i * outputs + o];
-            }
-        }
-    }
+    let alpha = multiply_inverse(&inverse, y, n);
     let mut left_out = y.to_vec();
     let mut error = 0.0;
     for group in groups {
@@ -129,19 +107,29 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
 
 /// Solves `A x = b` for a symmetric matrix given by its lower half, `b` `[n, outputs]`; none if it is singular to rounding.
 fn solve_small(mut a: Vec<f64>, b: &[f64], n: usize) -> Option<Vec<f64>> {
+    invert(&mut a, n).then(|| multiply_inverse(&a, b, n))
+}
+
+/// `L^-T L^-1 b`, where `inverse` holds `L^-1` row by row, `b` `[n, outputs]`.
+fn multiply_inverse(inverse: &[f64], b: &[f64], n: usize) -> Vec<f64> {
     let outputs = b.len() / n.max(1);
-    if !dispatch(Invert { a: &mut a, n }) {
-        return None;
-    }
-    let mut x = vec![0.0; b.len()];
+    let (mut half, mut x) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+    let entries = |i: usize| inverse[i * n..i * n + i + 1].iter().enumerate();
     for i in 0..n {
-        let row = &a[i * n..i * n + i + 1];
-        for o in 0..outputs {
-            let half: f64 = row.iter().enumerate().map(|(j, entry)| entry * b[j * outputs + o]).sum();
-            row.iter().enumerate().for_each(|(j, entry)| x[j * outputs + o] += entry * half);
+        for (j, &entry) in entries(i) {
+            for o in 0..outputs {
+                half[i * outputs + o] += entry * b[j * outputs + o];
+            }
         }
     }
-    Some(x)
+    for i in 0..n {
+        for (j, &entry) in entries(i) {
+            for o in 0..outputs {
+                x[j * outputs + o] += entry * half[i * outputs + o];
+            }
+        }
+    }
+    x
 }
 
 /// The rows are summed in this many parts, so that results do not depend on the number of threads.
@@ -157,10 +145,10 @@ pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
     let apply = |v: &[f64]| -> Vec<f64> {
         let columns: Vec<Vec<f32>> =
             (0..outputs).map(|o| v.iter().skip(o).step_by(outputs).map(|&x| x as f32).collect()).collect();
-        x.par_chunks(features.max(1)).flat_map_iter(|row| dispatch(Apply { row, columns: &columns })).collect()
+        x.par_chunks(features.max(1)).flat_map_iter(|row| inner_products(row, &columns)).collect()
     };
     let transposed = |v: &[f64]| -> Vec<f64> {
-        let part = |(rows, v): (&[f32], &[f64])| dispatch(Transposed { rows, v, features, outputs });
+        let part = |(rows, v): (&[f32], &[f64])| transposed_product(rows, v, features, outputs);
         let parts: Vec<Vec<f32>> = x.par_chunks(size * features.max(1)).zip(v.par_chunks(size * outputs)).map(part).collect();
         let mut sum = vec![0.0; features * outputs];
         for part in parts {
@@ -203,37 +191,20 @@ pub fn descend(x: &[f32], y: &[f64], n: usize, lambda: f64) -> Vec<f64> {
 const TOLERANCE: f64 = 1e-4;
 const MAX_ITERATIONS: usize = 300;
 
-/// The inner products of a row with several columns.
-struct Apply<'a> {
-    row: &'a [f32],
-    columns: &'a [Vec<f32>],
-}
-
-impl Kernel for Apply<'_> {
-    type Output = Vec<f64>;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Vec<f64> {
-        let mut sums = Vec::with_capacity(self.columns.len());
-        for column in self.columns {
-            sums.push(f64::from(f32::dot(simd, self.row, column)));
+kernel! {
+    /// The inner products of a row with several columns.
+    dispatch fn inner_products<'a, S: Simd>(simd: S, row: &'a [f32], columns: &'a [Vec<f32>]) -> Vec<f64> {
+        let mut sums = Vec::with_capacity(columns.len());
+        for column in columns {
+            sums.push(f64::from(f32::dot(simd, row, column)));
         }
         sums
     }
 }
 
-/// `X^T v` for a part of the rows, `[outputs, features]`.
-struct Transposed<'a> {
-    rows: &'a [f32],
-    v: &'a [f64],
-    features: usize,
-    outputs: usize,
-}
-
-impl Kernel for Transposed<'_> {
-    type Output = Vec<f32>;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Vec<f32> {
-        let Self { rows, v, features, outputs } = self;
+kernel! {
+    /// `X^T v` for a part of the rows, `[outputs, features]`.
+    dispatch fn transposed_product<'a, S: Simd>(simd: S, rows: &'a [f32], v: &'a [f64], features: usize, outputs: usize) -> Vec<f32> {
         let mut sums = vec![0.0; features * outputs];
         for (row, v) in rows.chunks_exact(features.max(1)).zip(v.chunks_exact(outputs.max(1))) {
             for (sum, &v) in sums.chunks_exact_mut(features.max(1)).zip(v) {
@@ -246,45 +217,35 @@ impl Kernel for Transposed<'_> {
 
 /// The lower Cholesky factor of a symmetric matrix in place; the upper half keeps old values. Returns `false` if the matrix is not positive
 /// definite to rounding.
-pub(crate) struct Factor<'a> {
-    pub(crate) a: &'a mut [f64],
-    pub(crate) n: usize,
+#[inline(always)]
+fn factor_with<S: Simd>(simd: S, a: &mut [f64], n: usize) -> bool {
+    for i in 0..n {
+        let (done, row) = a.split_at_mut(i * n);
+        let row = &mut row[..n];
+        for j in 0..i {
+            let other = &done[j * n..j * n + j + 1];
+            row[j] = (row[j] - f64::dot(simd, &row[..j], &other[..j])) / other[j];
+        }
+        let rest = row[i] - f64::dot(simd, &row[..i], &row[..i]);
+        if rest.is_nan() || rest <= 0.0 {
+            return false;
+        }
+        row[i] = rest.sqrt();
+    }
+    true
 }
 
-impl Kernel for Factor<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> bool {
-        let Self { a, n } = self;
-        for i in 0..n {
-            let (done, row) = a.split_at_mut(i * n);
-            let row = &mut row[..n];
-            for j in 0..i {
-                let other = &done[j * n..j * n + j + 1];
-                row[j] = (row[j] - f64::dot(simd, &row[..j], &other[..j])) / other[j];
-            }
-            let rest = row[i] - f64::dot(simd, &row[..i], &row[..i]);
-            if rest.is_nan() || rest <= 0.0 {
-                return false;
-            }
-            row[i] = rest.sqrt();
-        }
-        true
+kernel! {
+    /// [`factor_with`] the widest instructions.
+    pub(crate) dispatch fn factor<'a, S: Simd>(simd: S, a: &'a mut [f64], n: usize) -> bool {
+        factor_with(simd, a, n)
     }
 }
 
-/// The inverse of the Cholesky factor, in place.
-struct Invert<'a> {
-    a: &'a mut [f64],
-    n: usize,
-}
-
-impl Kernel for Invert<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> bool {
-        let Self { a, n } = self;
-        if !(Factor { a: &mut *a, n }).run(simd) {
+kernel! {
+    /// The inverse of the Cholesky factor, in place.
+    dispatch fn invert<'a, S: Simd>(simd: S, a: &'a mut [f64], n: usize) -> bool {
+        if !factor_with(simd, a, n) {
             return false;
         }
         // Row i of the inverse: -1/L_ii sum_j L_ij (row j of the inverse), then 1/L_ii.

@@ -9,11 +9,10 @@
 //!
 //! Means are over time and fade beyond the horizon as pooled responses do; extremes then move back to the mean at the same rate.
 
-use ncde_simd::dispatch;
 use serde::{Deserialize, Serialize};
 
 use crate::legendre::Legendre;
-use crate::memory::{CHUNK, FlowCache, UpdateMemories, padded};
+use crate::memory::{CHUNK, MemoryScratch, padded};
 use crate::pool::{RowWeight, row_weight};
 use crate::responses::Rows;
 use crate::windows;
@@ -67,10 +66,7 @@ pub struct Summary {
 /// Working memory of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryScratch {
-    flows: Vec<FlowCache>,
-    gaps: Vec<f64>,
-    signals: Vec<f32>,
-    memories: Vec<f32>,
+    memory: MemoryScratch,
 }
 
 /// Moments: mean, sum of squares about it, variation, maximum, minimum, the last value.
@@ -110,40 +106,23 @@ impl Summary {
             return;
         }
         let (n, c, size) = (rows.gaps.len(), self.channels, self.size());
-        scratch.flows.resize_with(self.shape.spans.len(), FlowCache::default);
-        scratch.signals.clear();
-        scratch.signals.resize(self.width(), 0.0);
-        scratch.memories.resize((CHUNK + 1) * size, 0.0);
         for from in (0..n).step_by(CHUNK) {
             let to = n.min(from + CHUNK);
-            let first = rows.first && from == 0;
+            let part = rows.part(from, to, c);
             let (head, rest) = state.split_at_mut(2);
             let (memories, rest) = rest.split_at_mut(self.shape.spans.len() * size);
             for (s, memory) in memories.chunks_exact_mut(size).enumerate() {
-                scratch.memories[..size].copy_from_slice(memory);
-                scratch.gaps.clear();
-                scratch.gaps.extend(rows.gaps[from..to].iter().map(|gap| gap / self.shape.spans[s]));
-                dispatch(UpdateMemories {
-                    legendre: &self.legendre,
-                    gaps: &scratch.gaps,
-                    flows: &mut scratch.flows[s],
-                    first,
-                    mix: None,
-                    rows: &rows.values[from * c..to * c],
-                    channels: c,
-                    signals: &mut scratch.signals,
-                    out: &mut scratch.memories,
-                });
-                memory.copy_from_slice(&scratch.memories[(to - from) * size..(to - from + 1) * size]);
+                scratch.memory.advance(&self.legendre, (&self.shape.spans, s), None, part, memory);
+                memory.copy_from_slice(&scratch.memory.memories[(to - from) * size..(to - from + 1) * size]);
             }
-            // `scratch.memories` still holds the memories of the last span, the longest, after each row.
+            // `scratch.memory` still holds the memories of the last span, the longest, after each row.
             let (mean, rest) = rest.split_at_mut(size);
             let (moments, areas) = rest.split_at_mut(MOMENTS * c);
             let (origin, areas) = areas.split_at_mut(self.shape.areas);
             let (areas, increments) = areas.split_at_mut(pairs(self.shape.areas));
             for k in from..to {
                 let row = &rows.values[k * c..(k + 1) * c];
-                let first = first && k == from;
+                let first = rows.first && k == 0;
                 let before = head[1];
                 let RowWeight { weight, fade } = row_weight(&mut head[1], if first { 0.0 } else { rows.gaps[k] });
                 // The update of a weighted mean and of the squares about it (West, 1979): the difference of mean squares would be mostly rounding
@@ -169,7 +148,9 @@ impl Summary {
                     let passed = [rows.since[k] - rows.gaps[k], rows.since[k]];
                     windows::add(increments, self.shape.windows, passed, (0..c).map(|i| row[i] - last(i)));
                 }
-                let memory = &scratch.memories[(k - from + 1) * size..(k - from + 2) * size];
+                // Without spans there are no memories, and their mean stays 0.
+                let after = if self.shape.spans.is_empty() { 0..0 } else { (k - from + 1) * size..(k - from + 2) * size };
+                let memory = &scratch.memory.memories[after];
                 mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * fade + weight * m);
                 for (channel, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
                     let [mean, squares, variation, most, least, last] = channel else { continue };

@@ -7,9 +7,9 @@
 //!
 //! Sums of parts of the rows can be added and subtracted, so that cross-validation does not read the rows again.
 
-use ncde_simd::{Kernel, Number, Simd, dispatch};
+use ncde_simd::{Number, kernel};
 
-use crate::ridge::{Factor, products};
+use crate::ridge::{self, products};
 
 /// Sums over rows of features and targets.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,13 +128,13 @@ impl Sums {
             }
             factor[i * n + i] += lambda;
         }
-        if !dispatch(Factor { a: &mut factor, n }) {
+        if !ridge::factor(&mut factor, n) {
             return None;
         }
         let mut line = Line { weight: Vec::with_capacity(self.outputs * n), bias: Vec::with_capacity(self.outputs) };
         for o in n..width {
             let right: Vec<f64> = (0..n).map(|i| scale[i] * self.covariance(o, i)).collect();
-            let mut weight = dispatch(Solve { factor: &factor, right });
+            let mut weight = solve(&factor, right);
             weight.iter_mut().zip(scale).for_each(|(w, scale)| *w *= scale);
             line.bias.push(self.mean(o) - weight.iter().enumerate().map(|(i, w)| w * self.mean(i)).sum::<f64>());
             line.weight.extend(weight);
@@ -163,19 +163,12 @@ impl Sums {
     }
 }
 
-/// `L^-T L^-1 b`, `L` given row by row.
-struct Solve<'a> {
-    factor: &'a [f64],
-    right: Vec<f64>,
-}
-
-impl Kernel for Solve<'_> {
-    type Output = Vec<f64>;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Vec<f64> {
-        let mut x = self.right;
+kernel! {
+    /// `L^-T L^-1 b`, `L` given row by row.
+    dispatch fn solve<'a, S: Simd>(simd: S, factor: &'a [f64], b: Vec<f64>) -> Vec<f64> {
+        let mut x = b;
         let n = x.len();
-        let row = |i: usize| &self.factor[i * n..i * n + i + 1];
+        let row = |i: usize| &factor[i * n..i * n + i + 1];
         for i in 0..n {
             x[i] = (x[i] - f64::dot(simd, &row(i)[..i], &x[..i])) / row(i)[i];
         }

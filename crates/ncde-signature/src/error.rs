@@ -40,10 +40,10 @@ pub enum Error {
     },
 
     /// A value that is NaN where no gaps were declared, or infinite anywhere.
-    #[error("the value of {place}, channel {channel}, is {value}; {hint}")]
+    #[error("the value of {location}, channel {channel}, is {value}; {hint}")]
     NotFinite {
         /// Which observation (and series), counted from 0.
-        place: String,
+        location: String,
         /// The channel, counted from 0.
         channel: usize,
         /// What was found.
@@ -60,10 +60,10 @@ pub enum Error {
     },
 
     /// A gradient that was already broken when it was handed to a reverse pass.
-    #[error("entry {place} of the gradient is {value}; it was not finite before this reverse pass")]
+    #[error("entry {index} of the gradient is {value}; it was not finite before this reverse pass")]
     GradientNotFinite {
         /// Its place in the gradient, counted from 0.
-        place: usize,
+        index: usize,
         /// What was found.
         value: f64,
     },

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap too")]
 
 use ncde_signature::Error;
-use ncde_signature::path::{Linear, Series, Start, flatten};
+use ncde_signature::path::{Linear, Series, Start};
 
 const NAN: f64 = f64::NAN;
 
@@ -44,9 +44,9 @@ fn values_that_are_not_finite_are_named() {
     );
     let infinite = vec![0.0, f64::INFINITY, NAN, 0.0];
     let error = Series::with_missing(vec![0.0, 1.0], infinite, 2).unwrap_err();
-    assert!(matches!(&error, Error::NotFinite { place, channel: 1, .. } if place == "observation 0"));
+    assert!(matches!(&error, Error::NotFinite { location, channel: 1, .. } if location == "observation 0"));
     let error = gappy().complete().unwrap_err();
-    assert!(matches!(&error, Error::NotFinite { place, channel: 1, .. } if place == "observation 0"));
+    assert!(matches!(&error, Error::NotFinite { location, channel: 1, .. } if location == "observation 0"));
     assert!(error.to_string().contains("fill_forward"));
 }
 
@@ -119,16 +119,4 @@ fn a_channel_never_observed_is_named() {
     assert_eq!(Linear::across_gaps(&series).unwrap_err(), error);
     let filled = series.fill_forward(&Start::Zero).unwrap();
     assert_eq!(filled.into_series().values(), [1.0, 0.0, 2.0, 0.0]);
-}
-
-#[test]
-fn ragged_series_are_laid_end_to_end() {
-    let long = Series::regular(vec![1.0, 2.0, 3.0, 4.0], 2).unwrap().complete().unwrap();
-    let short = Series::regular(vec![5.0, 6.0], 2).unwrap().complete().unwrap();
-    let (values, lengths) = flatten(&[long, short]).unwrap();
-    assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(lengths, [2, 1]);
-    let mixed = [Series::regular(vec![1.0, 2.0], 2).unwrap(), Series::regular(vec![1.0], 1).unwrap()];
-    assert_eq!(flatten(&mixed).unwrap_err().to_string(), "flatten: an observation of series 1 has 1 entries, wanted 2");
-    assert_eq!(flatten::<f64, Series<f64>>(&[]).unwrap_err(), Error::EmptySeries);
 }

@@ -130,5 +130,5 @@ fn arguments_are_checked() {
     assert_eq!(p_variation(&x, 0, 2.0).unwrap_err(), Error::NoChannels);
     assert!(matches!(p_variation(&x, 2, 2.0).unwrap_err(), Error::Size { seen: 1, wanted: 2, .. }));
     let error = p_variation(&[0.0, 1.0, f64::NAN, 0.0], 2, 2.0).unwrap_err();
-    assert!(matches!(&error, Error::NotFinite { place, channel: 0, .. } if place == "observation 1"));
+    assert!(matches!(&error, Error::NotFinite { location, channel: 0, .. } if location == "observation 1"));
 }

@@ -1,7 +1,8 @@
 //! The numbers that kernels compute with: reals ([`Float`]), one number for each of several lanes ([`Lanes`]), aligned memory ([`Buffer`]),
 //! and the instruction set, chosen when the program runs ([`dispatch`]). A plain build is fast on any machine, and nothing here is unsafe.
 //!
-//! A kernel is a struct of its arguments that implements [`Kernel`]; `run` is compiled once for each instruction set.
+//! A kernel is a struct of its arguments that implements [`Kernel`]; `run` is compiled once for each instruction set. [`kernel!`] writes that struct for a
+//! function.
 //!
 //! ```
 //! use ncde_simd::{Kernel, Number, Simd, dispatch};
@@ -19,6 +20,7 @@
 mod buffer;
 mod engine;
 mod float;
+mod kernel;
 mod number;
 mod simd;
 

@@ -13,6 +13,7 @@ fn everything<N: Scalar>(x: &[N]) -> N {
     y += (a + c).exp() * (-b).sigmoid();
     y += (a * a + N::of(1.5)).ln() + (b * b + N::of(0.5)).sqrt();
     y += a.softplus() * c.silu() + (b - a).relu() * c;
+    y += (a * b).sin() * c.cos() + (a - c).abs() * b.powi(5) + (c + N::of(2.0)).powi(-3);
     y.accumulate(3, |i| (x[i], x[(i + 1) % 3] * x[i]))
 }
 

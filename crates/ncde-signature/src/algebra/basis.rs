@@ -17,8 +17,7 @@ use crate::algebra::brackets::{MAX_ENTRIES, Row, Sparse, expand, lyndon_in_hall,
 use crate::algebra::tree::{self, Tree};
 use crate::algebra::{Shape, words};
 use crate::{Error, Float};
-use ncde_simd::Number;
-use ncde_simd::Simd;
+use ncde_simd::{Number, Simd, kernel};
 
 /// The coordinates of a log-signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize)]
@@ -83,11 +82,11 @@ impl LieBasis {
             return Err(too_large(shape));
         }
         let (lyndon_words, lyndon_trees) = tree::lyndon(width, depth);
-        let mut place: HashMap<usize, usize> = HashMap::with_capacity(lyndon_words.len());
+        let mut lyndon_index: HashMap<usize, usize> = HashMap::with_capacity(lyndon_words.len());
         let mut leads = Vec::with_capacity(lyndon_words.len());
         for (i, w) in lyndon_words.iter().enumerate() {
             let index = words::index(shape, w)?;
-            place.insert(index, i);
+            lyndon_index.insert(index, i);
             leads.push((w.len(), index - shape.level(w.len()).start));
         }
         // Only the coefficients at Lyndon words are kept.
@@ -95,7 +94,7 @@ impl LieBasis {
         let mut entries = 0;
         expand(shape, &lyndon_trees, |v, terms| {
             for &(word, coefficient) in terms {
-                if let Some(&w) = place.get(&word).filter(|&&w| w != v) {
+                if let Some(&w) = lyndon_index.get(&word).filter(|&&w| w != v) {
                     substitution[w].push((v, coefficient));
                     entries += 1;
                 }
@@ -155,7 +154,7 @@ impl LieBasis {
         want("projection onto a Lie basis", "the expanded element", expanded.len(), self.shape.len())?;
         let mut coordinates = vec![T::ZERO; self.len()];
         let mut scratch = vec![T::ZERO; self.leads.len()];
-        self.project_into(ncde_simd::Scalar, &self.shape, expanded, &mut scratch, &mut coordinates);
+        project_into(ncde_simd::Scalar, self, &self.shape, expanded, &mut scratch, &mut coordinates);
         Ok(coordinates)
     }
 
@@ -250,34 +249,9 @@ impl LieBasis {
         hall.into_iter().map(|row| counted(merged(row))).collect()
     }
 
-    /// The number of Lyndon coordinates: the scratch of the two functions below.
+    /// The number of Lyndon coordinates: the scratch of [`project_into`] and [`project_backward`].
     pub(crate) fn scratch(&self) -> usize {
         self.leads.len()
-    }
-
-    /// `out` = coordinates of `expanded`, which is laid out as `shape`.
-    #[inline(always)]
-    pub(crate) fn project_into<S: Simd, E: Number>(
-        &self,
-        simd: S,
-        shape: &Shape,
-        expanded: &[E],
-        scratch: &mut [E],
-        out: &mut [E],
-    ) {
-        match self.basis {
-            Basis::Expanded => shape.compact(expanded, out),
-            Basis::Lyndon => self.substitute(simd, shape, expanded, out),
-            Basis::Hall => {
-                self.substitute(simd, shape, expanded, scratch);
-                out.fill(E::ZEROS);
-                for (terms, &x) in self.to_hall.iter().zip(scratch.iter()) {
-                    for &(h, c) in terms {
-                        out[h] = x.fma(simd, integer(simd, c), out[h]);
-                    }
-                }
-            }
-        }
     }
 
     #[inline(always)]
@@ -290,30 +264,57 @@ impl LieBasis {
             lyndon[w] = x;
         }
     }
+}
 
-    /// The reverse of [`project_into`](Self::project_into): `expanded` is overwritten.
-    #[inline(always)]
-    pub(crate) fn project_backward<S: Simd, E: Number>(
-        &self,
+kernel! {
+    /// `out` = coordinates of `expanded`, which is laid out as `shape`.
+    pub(crate) call fn project_into<'a, S: Simd, E: Number>(
         simd: S,
-        shape: &Shape,
-        gradient: &[E],
-        scratch: &mut [E],
-        expanded: &mut [E],
+        basis: &'a LieBasis,
+        shape: &'a Shape,
+        expanded: &'a [E],
+        scratch: &'a mut [E],
+        out: &'a mut [E],
     ) {
-        match self.basis {
+        match basis.basis {
+            Basis::Expanded => shape.compact(expanded, out),
+            Basis::Lyndon => basis.substitute(simd, shape, expanded, out),
+            Basis::Hall => {
+                basis.substitute(simd, shape, expanded, scratch);
+                out.fill(E::ZEROS);
+                for (terms, &x) in basis.to_hall.iter().zip(scratch.iter()) {
+                    for &(h, c) in terms {
+                        out[h] = x.fma(simd, integer(simd, c), out[h]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+kernel! {
+    /// The reverse of [`project_into`]: `expanded` is overwritten.
+    pub(crate) call fn project_backward<'a, S: Simd, E: Number>(
+        simd: S,
+        basis: &'a LieBasis,
+        shape: &'a Shape,
+        gradient: &'a [E],
+        scratch: &'a mut [E],
+        expanded: &'a mut [E],
+    ) {
+        match basis.basis {
             Basis::Expanded => return shape.spread(gradient, expanded),
             Basis::Lyndon => scratch.copy_from_slice(gradient),
             Basis::Hall => {
-                for (terms, x) in self.to_hall.iter().zip(scratch.iter_mut()) {
+                for (terms, x) in basis.to_hall.iter().zip(scratch.iter_mut()) {
                     *x = terms.iter().fold(E::ZEROS, |sum, &(h, c)| gradient[h].fma(simd, integer(simd, c), sum));
                 }
             }
         }
         expanded.fill(E::ZEROS);
-        for (w, &(level, lead)) in self.leads.iter().enumerate().rev() {
+        for (w, &(level, lead)) in basis.leads.iter().enumerate().rev() {
             let x = scratch[w];
-            for &(v, c) in &self.substitution[w] {
+            for &(v, c) in &basis.substitution[w] {
                 scratch[v] = x.fma(simd, integer(simd, -c), scratch[v]);
             }
             expanded[shape.level(level).start + lead] = x;
@@ -376,7 +377,7 @@ mod tests {
             let y: Vec<f64> = (0..lie.len()).map(|i| (i as f64 * 1.3).sin()).collect();
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let (mut scratch, mut back) = (vec![0.0; lie.scratch()], vec![0.0; shape.len()]);
-            lie.project_backward(ncde_simd::Scalar, &shape, &y, &mut scratch, &mut back);
+            project_backward(ncde_simd::Scalar, &lie, &shape, &y, &mut scratch, &mut back);
             assert!((dot(&lie.project(&x).unwrap(), &y) - dot(&x, &back)).abs() < 1e-10);
             assert!((dot(&lie.expand(&y).unwrap(), &x) - dot(&y, &lie.expand_backward(&x).unwrap())).abs() < 1e-10);
         }

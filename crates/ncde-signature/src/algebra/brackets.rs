@@ -67,7 +67,7 @@ pub(crate) fn lyndon_in_hall(lyndon: &[Tree], hall: &[Tree]) -> Option<Sparse> {
     for tree in lyndon {
         let row = match *tree {
             Tree::Letter(letter) => vec![(letter - 1, 1)],
-            Tree::Bracket(p, q) => products.of_sums(&rows[p], &rows[q])?,
+            Tree::Bracket(p, q) => products.bracket_sums(&rows[p], &rows[q])?,
         };
         entries += row.len();
         if entries > MAX_ENTRIES {
@@ -81,7 +81,7 @@ pub(crate) fn lyndon_in_hall(lyndon: &[Tree], hall: &[Tree]) -> Option<Sparse> {
 /// Brackets of Hall elements in Hall coordinates, each computed once.
 struct HallProducts<'a> {
     trees: &'a [Tree],
-    place: HashMap<Tree, usize>,
+    index: HashMap<Tree, usize>,
     known: HashMap<(usize, usize), Row>,
     /// The number of terms that may still be added: a limit on time and memory.
     room: usize,
@@ -89,29 +89,29 @@ struct HallProducts<'a> {
 
 impl<'a> HallProducts<'a> {
     fn new(trees: &'a [Tree]) -> Self {
-        let place = trees.iter().enumerate().map(|(i, &tree)| (tree, i)).collect();
-        Self { trees, place, known: HashMap::new(), room: 4 * MAX_ENTRIES }
+        let index = trees.iter().enumerate().map(|(i, &tree)| (tree, i)).collect();
+        Self { trees, index, known: HashMap::new(), room: 4 * MAX_ENTRIES }
     }
 
-    fn of_sums(&mut self, p: &[(usize, i64)], q: &[(usize, i64)]) -> Option<Row> {
+    fn bracket_sums(&mut self, p: &[(usize, i64)], q: &[(usize, i64)]) -> Option<Row> {
         let mut terms = Vec::new();
         for &(h, x) in p {
             for &(k, y) in q {
-                terms.extend(self.of(h, k)?.into_iter().map(|(element, c)| (element, x * y * c)));
+                terms.extend(self.bracket(h, k)?.into_iter().map(|(element, c)| (element, x * y * c)));
             }
         }
         self.room = self.room.checked_sub(terms.len())?;
         Some(merged(terms))
     }
 
-    fn of(&mut self, h: usize, k: usize) -> Option<Row> {
+    fn bracket(&mut self, h: usize, k: usize) -> Option<Row> {
         if h == k {
             return Some(Vec::new());
         }
         if h > k {
-            return Some(self.of(k, h)?.into_iter().map(|(element, c)| (element, -c)).collect());
+            return Some(self.bracket(k, h)?.into_iter().map(|(element, c)| (element, -c)).collect());
         }
-        if let Some(&element) = self.place.get(&Tree::Bracket(h, k)) {
+        if let Some(&element) = self.index.get(&Tree::Bracket(h, k)) {
             return Some(vec![(element, 1)]);
         }
         if let Some(known) = self.known.get(&(h, k)) {
@@ -119,9 +119,9 @@ impl<'a> HallProducts<'a> {
         }
         // Not a Hall pair, so k = [a, b] with h < a.
         let Tree::Bracket(a, b) = self.trees[k] else { return Some(Vec::new()) };
-        let (ha, hb) = (self.of(h, a)?, self.of(h, b)?);
-        let mut terms = self.of_sums(&ha, &[(b, 1)])?;
-        terms.extend(self.of_sums(&[(a, 1)], &hb)?);
+        let (ha, hb) = (self.bracket(h, a)?, self.bracket(h, b)?);
+        let mut terms = self.bracket_sums(&ha, &[(b, 1)])?;
+        terms.extend(self.bracket_sums(&[(a, 1)], &hb)?);
         let sum = merged(terms);
         self.known.insert((h, k), sum.clone());
         Some(sum)

@@ -3,8 +3,7 @@
 //! Arguments are levels `1..=N` with the constants `a_0`, `b_0` apart. Cost `N d^N`; nothing is allocated.
 
 use crate::algebra::Shape;
-use ncde_simd::Number;
-use ncde_simd::{Kernel, Simd, call};
+use ncde_simd::{Number, Simd, kernel};
 
 /// `out = a b`.
 #[inline(always)]
@@ -34,25 +33,16 @@ pub(crate) fn multiply_backward<S: Simd, E: Number>(
     }
 }
 
-/// `out += sum_{0 < i < n} a_i ⊗ b_{n-i}`, level `n` alone.
-#[inline(always)]
-pub(crate) fn convolve<S: Simd, E: Number>(simd: S, shape: &Shape, n: usize, a: &[E], b: &[E], out: &mut [E]) {
-    call(simd, Convolve { shape, n, a, b, out });
-}
-
-struct Convolve<'a, E> {
-    shape: &'a Shape,
-    n: usize,
-    a: &'a [E],
-    b: &'a [E],
-    out: &'a mut [E],
-}
-
-impl<E: Number> Kernel for Convolve<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, n, a, b, out } = self;
+kernel! {
+    /// `out += sum_{0 < i < n} a_i ⊗ b_{n-i}`, level `n` alone.
+    pub(crate) call fn convolve<'a, S: Simd, E: Number>(
+        simd: S,
+        shape: &'a Shape,
+        n: usize,
+        a: &'a [E],
+        b: &'a [E],
+        out: &'a mut [E],
+    ) {
         for i in 1..n {
             let b = &b[shape.level(n - i)];
             for (out, &a) in out.chunks_exact_mut(b.len()).zip(&a[shape.level(i)]) {
@@ -62,41 +52,23 @@ impl<E: Number> Kernel for Convolve<'_, E> {
     }
 }
 
-/// The reverse of [`convolve`], given the gradient `g` of its level `n`.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
-pub(crate) fn convolve_backward<S: Simd, E: Number>(
-    simd: S,
-    shape: &Shape,
-    n: usize,
-    a: &[E],
-    b: &[E],
-    g: &[E],
-    da: &mut [E],
-    db: &mut [E],
-) {
-    call(simd, ConvolveBackward { shape, n, a, b, g, da, db });
-}
-
-struct ConvolveBackward<'a, E> {
-    shape: &'a Shape,
-    n: usize,
-    a: &'a [E],
-    b: &'a [E],
-    g: &'a [E],
-    da: &'a mut [E],
-    db: &'a mut [E],
-}
-
-impl<E: Number> Kernel for ConvolveBackward<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, n, a, b, g, da, db } = self;
+kernel! {
+    /// The reverse of [`convolve`], given the gradient `g` of its level `n`.
+    #[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
+    pub(crate) call fn convolve_backward<'a, S: Simd, E: Number>(
+        simd: S,
+        shape: &'a Shape,
+        n: usize,
+        a: &'a [E],
+        b: &'a [E],
+        g: &'a [E],
+        da: &'a mut [E],
+        db: &'a mut [E],
+    ) {
         for i in 1..n {
-            let (of_a, of_b) = (shape.level(i), shape.level(n - i));
-            let (b, db) = (&b[of_b.clone()], &mut db[of_b]);
-            for ((g, &a), da) in g.chunks_exact(b.len()).zip(&a[of_a.clone()]).zip(&mut da[of_a]) {
+            let (level_a, level_b) = (shape.level(i), shape.level(n - i));
+            let (b, db) = (&b[level_b.clone()], &mut db[level_b]);
+            for ((g, &a), da) in g.chunks_exact(b.len()).zip(&a[level_a.clone()]).zip(&mut da[level_a]) {
                 *da = da.plus(simd, E::dot(simd, g, b));
                 E::axpy(simd, db, a, g);
             }

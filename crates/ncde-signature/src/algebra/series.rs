@@ -6,9 +6,7 @@
 
 use crate::algebra::Shape;
 use crate::algebra::product::{convolve, convolve_backward};
-use ncde_simd::Float;
-use ncde_simd::Number;
-use ncde_simd::Simd;
+use ncde_simd::{Float, Number, Simd, kernel};
 
 /// The coefficients `c_1, ..., c_N` of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +64,20 @@ pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, f: Function, s
     climb(simd, shape, f, s, stages);
     let first = &stages[stage_start(shape, 1)..];
     stage_forward(simd, shape, shape.depth(), s, E::splat(simd, f.coefficient(1)), first, out);
+}
+
+kernel! {
+    /// [`forward`] as an entry point.
+    pub(crate) dispatch fn power_series<'a, S: Simd, T: crate::Float>(
+        simd: S,
+        shape: &'a Shape,
+        f: Function,
+        s: &'a [T],
+        stages: &'a mut [T],
+        out: &'a mut [T],
+    ) {
+        forward(simd, shape, f, s, stages, out);
+    }
 }
 
 /// `out = s R`, levels `1..=m`, where `R` has the constant `r0` and levels `1..m`.

@@ -85,12 +85,12 @@ impl Shape {
     /// The same levels, each starting at a multiple of `multiple`: for working memory, never for results.
     pub(crate) fn aligned(&self, multiple: usize) -> Self {
         let mut start = 0_usize;
-        let mut place = |level: &Range<usize>| {
+        let mut align = |level: &Range<usize>| {
             let aligned = start..start + level.len();
             start = aligned.end.next_multiple_of(multiple);
             aligned
         };
-        Self { width: self.width, levels: self.levels.iter().map(&mut place).collect() }
+        Self { width: self.width, levels: self.levels.iter().map(&mut align).collect() }
     }
 
     /// The levels below the last, where they are. (None is left of depth 1.)

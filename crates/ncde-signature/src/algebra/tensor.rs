@@ -7,7 +7,7 @@ use crate::algebra::series::{self, Function};
 use crate::algebra::{Shape, words};
 use crate::engine::Engine;
 use crate::{Error, Float};
-use ncde_simd::{Kernel, Simd, dispatch};
+use ncde_simd::kernel;
 
 /// An element of `T^N(R^d)`, constant included.
 ///
@@ -43,12 +43,8 @@ impl<T: Float> Tensor<T> {
     /// If more coefficients are given than there are words.
     pub fn from_levels(shape: &Shape, constant: T, coefficients: &[T]) -> Result<Self, Error> {
         if coefficients.len() > shape.len() {
-            return Err(Error::Size {
-                operation: "tensor from its levels",
-                what: "the list of coefficients".into(),
-                seen: coefficients.len(),
-                wanted: shape.len(),
-            });
+            let (operation, what) = ("tensor from its levels", "the list of coefficients".into());
+            return Err(Error::Size { operation, what, seen: coefficients.len(), wanted: shape.len() });
         }
         let mut levels = shape.zeros(1, shape.len(), "a tensor")?;
         levels[..coefficients.len()].copy_from_slice(coefficients);
@@ -120,11 +116,8 @@ impl<T: Float> Tensor<T> {
     pub fn inverse(&self) -> Result<Self, Error> {
         let inverse = T::ONE / self.constant;
         if !inverse.is_finite() {
-            return Err(Error::BadParameter {
-                what: "the constant of a tensor to invert",
-                wanted: "other than zero",
-                seen: self.constant.to_string(),
-            });
+            let seen = self.constant.to_string();
+            return Err(Error::BadParameter { what: "the constant of a tensor to invert", wanted: "other than zero", seen });
         }
         let mut result = self.scaled(inverse).series(Function::Inverse)?;
         result.constant = T::ONE;
@@ -193,7 +186,7 @@ impl<T: Float> Tensor<T> {
     fn series(&self, series: Function) -> Result<Self, Error> {
         let mut result = Self::zero(&self.shape)?;
         let mut stages = self.shape.zeros(1, series::scratch(&self.shape), "scratch for a power series")?;
-        <T as Engine>::series(&self.shape, series, &self.levels, &mut stages, &mut result.levels);
+        T::series(&self.shape, series, &self.levels, &mut stages, &mut result.levels);
         Ok(result)
     }
 
@@ -212,43 +205,9 @@ impl<T: Float> Tensor<T> {
     }
 }
 
-/// Behind [`Tensor::product`].
-pub(crate) fn product<T: Float>(a: &Tensor<T>, b: &Tensor<T>, out: &mut [T]) {
-    dispatch(Product { a, b, out });
-}
-
-/// Behind [`Tensor::exp`], [`Tensor::log`] and [`Tensor::inverse`].
-pub(crate) fn series<T: Float>(shape: &Shape, series: Function, s: &[T], stages: &mut [T], out: &mut [T]) {
-    dispatch(PowerSeries { shape, series, s, stages, out });
-}
-
-struct Product<'a, T> {
-    a: &'a Tensor<T>,
-    b: &'a Tensor<T>,
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Product<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (a, b) = (self.a, self.b);
-        multiply(simd, &a.shape, (a.constant, &a.levels), (b.constant, &b.levels), self.out);
-    }
-}
-
-struct PowerSeries<'a, T> {
-    shape: &'a Shape,
-    series: Function,
-    s: &'a [T],
-    stages: &'a mut [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for PowerSeries<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        series::forward(simd, self.shape, self.series, self.s, self.stages, self.out);
+kernel! {
+    /// Behind [`Tensor::product`].
+    pub(crate) dispatch fn product<'a, S: Simd, T: Float>(simd: S, a: &'a Tensor<T>, b: &'a Tensor<T>, out: &'a mut [T]) {
+        multiply(simd, &a.shape, (a.constant, &a.levels), (b.constant, &b.levels), out);
     }
 }

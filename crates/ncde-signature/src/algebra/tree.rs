@@ -21,12 +21,12 @@ pub enum Tree {
 /// The Lyndon words and their standard bracketings, by length, then lexicographically.
 pub(crate) fn lyndon(width: usize, depth: usize) -> (Vec<Word>, Vec<Tree>) {
     let words = words::lyndon(width, depth);
-    let place: HashMap<&[usize], usize> = words.iter().enumerate().map(|(i, w)| (w.as_slice(), i)).collect();
+    let index: HashMap<&[usize], usize> = words.iter().enumerate().map(|(i, w)| (w.as_slice(), i)).collect();
     let tree = |w: &Word| match w.as_slice() {
         [letter] => Tree::Letter(*letter),
         w => {
             let cut = words::standard_factorisation(w);
-            Tree::Bracket(place[&w[..cut]], place[&w[cut..]])
+            Tree::Bracket(index[&w[..cut]], index[&w[cut..]])
         }
     };
     let trees = words.iter().map(tree).collect();

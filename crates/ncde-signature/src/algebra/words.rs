@@ -27,22 +27,18 @@ pub fn index(shape: &Shape, word: &[usize]) -> Result<usize, Error> {
         return Err(Error::BadParameter { what: "the number of letters of a word", wanted: "at least 1", seen: "0".into() });
     }
     if word.len() > shape.depth() {
-        return Err(Error::Size {
-            operation: "index of a word",
-            what: "the word".into(),
-            seen: word.len(),
-            wanted: shape.depth(),
-        });
+        let (operation, what) = ("index of a word", "the word".into());
+        return Err(Error::Size { operation, what, seen: word.len(), wanted: shape.depth() });
     }
     let d = shape.width();
-    let mut place = 0;
+    let mut offset = 0;
     for &letter in word {
         if letter == 0 || letter > d {
             return Err(Error::BadLetter { letter, width: d });
         }
-        place = place * d + letter - 1;
+        offset = offset * d + letter - 1;
     }
-    Ok(shape.level(word.len()).start + place)
+    Ok(shape.level(word.len()).start + offset)
 }
 
 /// The word at a place; the inverse of [`index`].
@@ -51,19 +47,15 @@ pub fn index(shape: &Shape, word: &[usize]) -> Result<usize, Error> {
 /// If there is no such place.
 pub fn word(shape: &Shape, index: usize) -> Result<Word, Error> {
     let Some(k) = (1..=shape.depth()).find(|&k| shape.level(k).contains(&index)) else {
-        return Err(Error::Size {
-            operation: "word at an index",
-            what: "the index".into(),
-            seen: index,
-            wanted: shape.len() - 1,
-        });
+        let (operation, what) = ("word at an index", "the index".into());
+        return Err(Error::Size { operation, what, seen: index, wanted: shape.len() - 1 });
     };
     let d = shape.width();
-    let mut place = index - shape.level(k).start;
+    let mut offset = index - shape.level(k).start;
     let mut word = vec![0; k];
     for letter in word.iter_mut().rev() {
-        *letter = place % d + 1;
-        place /= d;
+        *letter = offset % d + 1;
+        offset /= d;
     }
     Ok(word)
 }

@@ -22,7 +22,6 @@ impl<T: Float> Series<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::NotFinite`] if a time is too large for `T`.
     pub fn with_time(&self) -> Result<Self, Error> {
         let times: Vec<T> = self.times().iter().map(|&t| T::from_f64(t)).collect();
@@ -46,7 +45,6 @@ impl<T: Float> Series<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::BadParameter`] if `time` is not finite or not before the first observation.
     pub fn with_basepoint(&self, time: f64) -> Result<Self, Error> {
         let first = self.times()[0];

@@ -14,24 +14,16 @@
 
 mod sealed {
     pub trait Sealed {}
+    impl Sealed for super::Causal {}
+    impl Sealed for super::AtObservations {}
+    impl Sealed for super::Acausal {}
 }
 
-/// One of the three levels, as a type.
-pub trait Causality: sealed::Sealed {
-    /// The level as a value.
-    const LEVEL: CausalityLevel;
-}
-
-/// One of the three levels, as a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CausalityLevel {
-    /// Nothing after `t` is used, at any `t`.
-    Causal,
-    /// Nothing after `t` is used if `t` is an observation time.
-    AtObservations,
-    /// Later observations are used everywhere.
-    Acausal,
-}
+/// One of the three levels.
+pub trait Causality: sealed::Sealed {}
+impl Causality for Causal {}
+impl Causality for AtObservations {}
+impl Causality for Acausal {}
 
 /// Nothing after `t` is used, at any `t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,16 +36,3 @@ pub struct AtObservations;
 /// Later observations are used everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acausal;
-
-macro_rules! level {
-    ($level:ident) => {
-        impl sealed::Sealed for $level {}
-        impl Causality for $level {
-            const LEVEL: CausalityLevel = CausalityLevel::$level;
-        }
-    };
-}
-
-level!(Causal);
-level!(AtObservations);
-level!(Acausal);

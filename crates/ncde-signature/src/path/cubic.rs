@@ -86,10 +86,6 @@ impl<T: Float, C: Causality> Path<T> for Cubic<T, C> {
 
     path_on_grid!();
 
-    fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |location, channel| self.slope(location, channel))
-    }
-
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
         self.grid.polyline(s, t, refinement, vertices, |location, channel| self.value(location, channel))
     }

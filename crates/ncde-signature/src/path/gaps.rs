@@ -7,6 +7,7 @@ use std::ops::Deref;
 
 use super::Series;
 use super::series::not_finite;
+use crate::algebra::basis::want;
 use crate::{Error, Float};
 
 /// The value of a channel before its first observation.
@@ -46,7 +47,6 @@ impl<T: Float> Series<T> {
     /// The series itself, if nothing is missing.
     ///
     /// # Errors
-    ///
     /// [`Error::NotFinite`], which says where the first missing value is.
     pub fn complete(self) -> Result<Observed<T>, Error> {
         match self.values().iter().position(|value| value.is_nan()) {
@@ -72,7 +72,6 @@ impl<T: Float> Series<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// With [`Start::Required`], [`Error::MissingStart`] or [`Error::NeverObserved`]. With
     /// [`Start::Values`], [`Error::Size`] or [`Error::BadParameter`] if they are not one finite value for
     /// each channel.
@@ -95,14 +94,8 @@ impl<T: Float> Series<T> {
         match start {
             Start::Zero => Ok(vec![T::ZERO; self.channels()]),
             Start::Values(values) => {
-                if values.len() != self.channels() {
-                    return Err(Error::Size {
-                        operation: "fill forward",
-                        what: "the list of starting values (one for each channel)".into(),
-                        seen: values.len(),
-                        wanted: self.channels(),
-                    });
-                }
+                let what = "the list of starting values (one for each channel)";
+                want("fill forward", what, values.len(), self.channels())?;
                 match values.iter().position(|value| !value.is_finite()) {
                     None => Ok(values.clone()),
                     Some(channel) => Err(Error::BadParameter {

@@ -5,7 +5,11 @@
 //! arguments and iterates over channels and knots for all of them.
 
 use super::Series;
+use crate::algebra::basis::want;
 use crate::{Error, Float};
+
+/// The name of the output in errors.
+const OUT: &str = "`out` (one entry per channel)";
 
 /// Checks that `times` are finite and strictly increase, and that there is one.
 pub(super) fn check_times(times: &[f64]) -> Result<(), Error> {
@@ -104,7 +108,7 @@ impl Grid {
         out: &mut [T],
         f: impl Fn(KnotLocation, usize) -> T,
     ) -> Result<(), Error> {
-        self.check_width(operation, out.len())?;
+        want(operation, OUT, out.len(), self.channels)?;
         let location = self.locate(t)?;
         for (channel, out) in out.iter_mut().enumerate() {
             *out = f(location, channel);
@@ -120,7 +124,7 @@ impl Grid {
         out: &mut [T],
         value: impl Fn(KnotLocation, usize) -> T,
     ) -> Result<(), Error> {
-        self.check_width("increment", out.len())?;
+        want("increment", OUT, out.len(), self.channels)?;
         let (first, last) = self.locate_interval(s, t)?;
         for (channel, out) in out.iter_mut().enumerate() {
             *out = value(last, channel) - value(first, channel);
@@ -168,16 +172,9 @@ impl Grid {
         push(last);
         Ok(())
     }
-
-    fn check_width(&self, operation: &'static str, seen: usize) -> Result<(), Error> {
-        if seen == self.channels {
-            return Ok(());
-        }
-        Err(Error::Size { operation, what: "`out` (one entry per channel)".into(), seen, wanted: self.channels })
-    }
 }
 
-/// The methods of [`Path`](super::Path) that need only `self.grid` and `self.value(location, channel)`.
+/// The methods of [`Path`](super::Path) that need only `self.grid`, `self.value(location, channel)` and `self.slope(location, channel)`.
 macro_rules! path_on_grid {
     () => {
         fn channels(&self) -> usize {
@@ -190,6 +187,10 @@ macro_rules! path_on_grid {
 
         fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
             self.grid.fill("evaluate", t, out, |location, channel| self.value(location, channel))
+        }
+
+        fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
+            self.grid.fill("derivative", t, out, |location, channel| self.slope(location, channel))
         }
 
         fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error> {

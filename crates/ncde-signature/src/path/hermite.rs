@@ -22,7 +22,6 @@ impl<T: Float> Cubic<T, AtObservations> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::OneObservation`].
     pub fn hermite(series: &Observed<T>) -> Result<Self, Error> {
         Self::fit(series, pieces)
@@ -34,7 +33,6 @@ impl<T: Float> Cubic<T, Acausal> {
     /// after its last one.
     ///
     /// # Errors
-    ///
     /// [`Error::OneObservation`], or [`Error::NeverObserved`] for a channel without any value.
     pub fn hermite_across_gaps(series: &Series<T>) -> Result<Self, Error> {
         Self::fit(series, pieces)

@@ -30,7 +30,6 @@ impl<T: Float> Linear<T, AtObservations> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::OneObservation`].
     pub fn new(series: &Observed<T>) -> Result<Self, Error> {
         Ok(Self::through(Grid::of(series)?, series.values().to_vec()))
@@ -52,7 +51,6 @@ impl<T: Float> Linear<T, Acausal> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::OneObservation`], or [`Error::NeverObserved`] for a channel without any value.
     pub fn across_gaps(series: &Series<T>) -> Result<Self, Error> {
         let grid = Grid::of(series)?;
@@ -106,10 +104,6 @@ impl<T: Float, C: Causality> Path<T> for Linear<T, C> {
     type Causality = C;
 
     path_on_grid!();
-
-    fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |location, channel| self.slope(location, channel))
-    }
 
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
         // Straight pieces need no refinement; 0 is still refused.

@@ -33,17 +33,15 @@ mod grid;
 mod hermite;
 mod linear;
 mod natural;
-mod ragged;
 mod rectilinear;
 mod series;
 mod variation;
 mod windows;
 
-pub use causality::{Acausal, AtObservations, Causal, Causality, CausalityLevel};
+pub use causality::{Acausal, AtObservations, Causal, Causality};
 pub use cubic::Cubic;
 pub use gaps::{Observed, Start};
 pub use linear::Linear;
-pub use ragged::flatten;
 pub use rectilinear::{Rectilinear, TimeChannel};
 pub use series::Series;
 pub use variation::{optimal_partition, p_variation};
@@ -73,7 +71,6 @@ pub trait Path<T: Float> {
     /// Writes `X_t` to `out`. Where the path jumps, this is the value after the jump.
     ///
     /// # Errors
-    ///
     /// [`Error::OutsideDomain`], or [`Error::Size`] if `out` has not one entry per channel.
     fn evaluate(&self, t: f64, out: &mut [T]) -> Result<(), Error>;
 
@@ -83,14 +80,12 @@ pub trait Path<T: Float> {
     /// its [`polyline`](Path::polyline), not by this.
     ///
     /// # Errors
-    ///
     /// As for [`evaluate`](Path::evaluate).
     fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error>;
 
     /// Writes `X_t - X_s` to `out`, for `s <= t`. A jump at `t` belongs to it, a jump at `s` does not.
     ///
     /// # Errors
-    ///
     /// As for [`evaluate`](Path::evaluate), and [`Error::Reversed`] if `t < s`.
     fn increment(&self, s: f64, t: f64, out: &mut [T]) -> Result<(), Error>;
 
@@ -103,7 +98,6 @@ pub trait Path<T: Float> {
     /// neighbouring intervals with ends at knots join up to the polyline on their union.
     ///
     /// # Errors
-    ///
     /// [`Error::OutsideDomain`], [`Error::Reversed`] if `t < s`, or [`Error::BadParameter`] if
     /// `refinement` is 0.
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error>;

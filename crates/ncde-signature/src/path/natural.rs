@@ -24,7 +24,6 @@ impl<T: Float> Cubic<T, Acausal> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::OneObservation`], or [`Error::NeverObserved`] for a channel without any value.
     pub fn natural(series: &Series<T>) -> Result<Self, Error> {
         Self::fit(series, pieces)

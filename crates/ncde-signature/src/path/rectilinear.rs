@@ -41,7 +41,6 @@ impl<T: Float> Rectilinear<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::OneObservation`]; with [`TimeChannel::First`], [`Error::BadParameter`] if channel 0 is not
     /// the time. (If it were any other channel, its value between two observations would tell the next one.)
     pub fn new(series: &Observed<T>, time: TimeChannel) -> Result<Self, Error> {
@@ -78,17 +77,17 @@ impl<T: Float> Rectilinear<T> {
     fn value(&self, location: KnotLocation, channel: usize) -> T {
         self.held(self.latest(location), location.time, channel)
     }
+
+    /// 1 for the time channel and 0 for the others, which move by jumps alone.
+    fn slope(&self, _: KnotLocation, channel: usize) -> T {
+        if self.is_time(channel) { T::ONE } else { T::ZERO }
+    }
 }
 
 impl<T: Float> Path<T> for Rectilinear<T> {
     type Causality = Causal;
 
     path_on_grid!();
-
-    /// 1 for the time channel and 0 for the others, which move by jumps alone.
-    fn derivative(&self, t: f64, out: &mut [T]) -> Result<(), Error> {
-        self.grid.fill("derivative", t, out, |_, channel| if self.is_time(channel) { T::ONE } else { T::ZERO })
-    }
 
     fn polyline(&self, s: f64, t: f64, refinement: usize, vertices: &mut Vec<T>) -> Result<(), Error> {
         let (first, last) = self.grid.begin_polyline(s, t, refinement, vertices)?;

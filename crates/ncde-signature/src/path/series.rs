@@ -4,6 +4,7 @@
 //! declared. Every check is made here, once; what is built from a [`Series`] trusts it.
 
 use super::grid::check_times;
+use crate::algebra::basis::want;
 use crate::{Error, Float};
 
 /// Observations at strictly increasing, finite times.
@@ -35,7 +36,6 @@ impl<T: Float> Series<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::EmptySeries`], [`Error::NoChannels`], [`Error::Size`] if the sizes disagree,
     /// [`Error::TimeNotFinite`], [`Error::TimesNotIncreasing`], or [`Error::NotFinite`] for a value that is
     /// NaN or infinite.
@@ -53,7 +53,6 @@ impl<T: Float> Series<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// As for [`Series::new`]; an infinite value is still [`Error::NotFinite`].
     pub fn with_missing(times: Vec<f64>, values: Vec<T>, channels: usize) -> Result<Self, Error> {
         Self::checked(times, values, channels, Gaps::Allowed)
@@ -69,7 +68,6 @@ impl<T: Float> Series<T> {
     /// ```
     ///
     /// # Errors
-    ///
     /// As for [`Series::new`]; [`Error::Size`] if the last observation is not whole.
     pub fn regular(values: Vec<T>, channels: usize) -> Result<Self, Error> {
         let length = whole_rows("series", values.len(), channels)?;
@@ -83,14 +81,8 @@ impl<T: Float> Series<T> {
         check_times(&times)?;
         // A product that overflows is no size of a vector, so it cannot agree either.
         let wanted = times.len().saturating_mul(channels);
-        if values.len() != wanted {
-            return Err(Error::Size {
-                operation: "series",
-                what: format!("`values` ({} observations of {channels} channels)", times.len()),
-                seen: values.len(),
-                wanted,
-            });
-        }
+        let what = format!("`values` ({} observations of {channels} channels)", times.len());
+        want("series", &what, values.len(), wanted)?;
         let bad = |value: &T| match gaps {
             Gaps::Allowed => !value.is_finite() && !value.is_nan(),
             Gaps::Forbidden => !value.is_finite(),
@@ -168,5 +160,10 @@ pub(super) fn check_finite<T: Float>(values: &[T], channels: usize, hint: &'stat
 
 /// The error for entry `at` of `values`.
 pub(super) fn not_finite<T: Float>(values: &[T], channels: usize, at: usize, hint: &'static str) -> Error {
-    Error::NotFinite { place: format!("observation {}", at / channels), channel: at % channels, value: values[at].to_f64(), hint }
+    Error::NotFinite {
+        location: format!("observation {}", at / channels),
+        channel: at % channels,
+        value: values[at].to_f64(),
+        hint,
+    }
 }

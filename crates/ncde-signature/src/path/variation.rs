@@ -23,7 +23,6 @@ use crate::{Error, Float};
 /// ```
 ///
 /// # Errors
-///
 /// [`Error::BadParameter`] if `p` is not a finite number of at least 1, or so large that powers overflow;
 /// [`Error::EmptySeries`], [`Error::NoChannels`], [`Error::Size`] if the last observation is not whole, or
 /// [`Error::NotFinite`].
@@ -43,7 +42,6 @@ pub fn p_variation<T: Float>(values: &[T], channels: usize, p: f64) -> Result<f6
 /// ```
 ///
 /// # Errors
-///
 /// As for [`p_variation`].
 pub fn optimal_partition<T: Float>(values: &[T], channels: usize, p: f64) -> Result<(f64, Vec<usize>), Error> {
     if !(p >= 1.0 && p.is_finite()) {

@@ -35,7 +35,6 @@ impl Windows {
     /// ```
     ///
     /// # Errors
-    ///
     /// [`Error::BadParameter`] for a number of observations or a duration that is not positive, a duration far
     /// too short for the domain, or times that are not finite or do not increase; [`Error::OutsideDomain`] for
     /// a time outside of it; and the errors of knots that make no path.
@@ -53,11 +52,8 @@ impl Windows {
 
 fn every(count: usize, knots: &[f64]) -> Result<Vec<f64>, Error> {
     if count == 0 {
-        return Err(Error::BadParameter {
-            what: "the number of observations in a window",
-            wanted: "1 or more",
-            seen: "`0`".into(),
-        });
+        let what = "the number of observations in a window";
+        return Err(Error::BadParameter { what, wanted: "1 or more", seen: "`0`".into() });
     }
     let last = knots.len() - 1;
     let starts = knots[..last].iter().step_by(count);
@@ -66,11 +62,8 @@ fn every(count: usize, knots: &[f64]) -> Result<Vec<f64>, Error> {
 
 fn steps(duration: f64, start: f64, end: f64) -> Result<Vec<f64>, Error> {
     if !(duration > 0.0 && duration.is_finite()) {
-        return Err(Error::BadParameter {
-            what: "the duration of a window",
-            wanted: "positive and finite",
-            seen: format!("`{duration}`"),
-        });
+        let seen = format!("`{duration}`");
+        return Err(Error::BadParameter { what: "the duration of a window", wanted: "positive and finite", seen });
     }
     // A remainder below a billionth of a window is rounding: it makes no window of its own.
     let windows = ((end - start) / duration - 1e-9).ceil().max(1.0);
@@ -97,11 +90,8 @@ fn listed(times: &[f64], start: f64, end: f64) -> Result<Vec<f64>, Error> {
     let mut previous = f64::NEG_INFINITY;
     for (index, &time) in times.iter().enumerate() {
         if !time.is_finite() || time <= previous {
-            return Err(Error::BadParameter {
-                what: "the list of window ends",
-                wanted: "finite and increasing",
-                seen: format!("`{time}` at position {index}, after `{previous}`"),
-            });
+            let seen = format!("`{time}` at position {index}, after `{previous}`");
+            return Err(Error::BadParameter { what: "the list of window ends", wanted: "finite and increasing", seen });
         }
         if time < start || time > end {
             return Err(Error::OutsideDomain { time, start, end });

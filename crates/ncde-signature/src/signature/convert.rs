@@ -4,17 +4,16 @@
 
 use rayon::prelude::*;
 
+use crate::algebra::Shape;
 use crate::algebra::basis::want;
 use crate::algebra::product::{multiply, multiply_backward};
 use crate::algebra::series::{self, Function};
-use crate::engine::Engine;
 use crate::signature::Signature;
 use crate::signature::emit::Emitter;
 use crate::signature::plan;
 use crate::signature::transform::no_overflow;
 use crate::{Error, Float};
-use ncde_simd::Buffer;
-use ncde_simd::{Kernel, Simd, dispatch};
+use ncde_simd::{Buffer, kernel};
 
 impl Signature {
     /// Results of this transform from signatures, `[rows, shape.len()]` to `[rows, len]`: log-signatures, or a copy.
@@ -52,8 +51,9 @@ impl Signature {
         let rows = self.rows("a conversion to signatures", values.len(), self.len())?;
         let Some(basis) = self.basis() else { return Ok(values.to_vec()) };
         let mut out = self.shape().zeros(rows, self.shape().len(), "the conversion")?;
+        let mut stages = Buffer::zeros(series::scratch(self.shape()));
         for (values, out) in values.chunks_exact(self.len()).zip(out.chunks_exact_mut(self.shape().len())) {
-            <T as Engine>::exp(self, &basis.expand(values)?, out);
+            T::series(self.shape(), Function::Exp, &basis.expand(values)?, &mut stages, out);
         }
         no_overflow(values, out)
     }
@@ -67,11 +67,11 @@ impl Signature {
         want("the reverse pass of a conversion", "the gradient", gradient.len(), rows * self.shape().len())?;
         let Some(basis) = self.basis() else { return Ok(gradient.to_vec()) };
         let mut out = Vec::with_capacity(values.len());
-        let mut of_lie = self.shape().zeros(1, self.shape().len(), "the gradient")?;
+        let mut d_lie = self.shape().zeros(1, self.shape().len(), "the gradient")?;
         for (values, gradient) in values.chunks_exact(self.len()).zip(gradient.chunks_exact(self.shape().len())) {
-            of_lie.fill(T::ZERO);
-            T::exp_backward(self, &basis.expand(values)?, gradient, &mut of_lie);
-            out.extend(basis.expand_backward(&of_lie)?);
+            d_lie.fill(T::ZERO);
+            T::exp_backward(self.shape(), &basis.expand(values)?, gradient, &mut d_lie);
+            out.extend(basis.expand_backward(&d_lie)?);
         }
         no_overflow(gradient, out)
     }
@@ -107,7 +107,7 @@ impl Signature {
         let row = self.task() * self.shape().len();
         let given = a.par_chunks(row).zip(b.par_chunks(row)).zip(gradient.par_chunks(row));
         let tasks = given.zip(da.par_chunks_mut(row).zip(db.par_chunks_mut(row)));
-        tasks.for_each(|(((a, b), g), (da, db))| <T as Engine>::join_backward(self, a, b, g, da, db));
+        tasks.for_each(|(((a, b), g), (da, db))| T::join_backward(self.shape(), a, b, g, da, db));
         Ok((self.to_signature_backward(earlier, &da)?, self.to_signature_backward(later, &db)?))
     }
 
@@ -116,7 +116,7 @@ impl Signature {
         let mut product = vec![T::ZERO; a.len()];
         let row = self.task() * self.shape().len();
         let tasks = a.par_chunks(row).zip(b.par_chunks(row)).zip(product.par_chunks_mut(row));
-        tasks.for_each(|((a, b), out)| <T as Engine>::join(self, a, b, out));
+        tasks.for_each(|((a, b), out)| T::join(self.shape(), a, b, out));
         product
     }
 
@@ -132,146 +132,76 @@ impl Signature {
     }
 }
 
-/// `out` = results of signatures, row by row.
-pub(crate) fn log<T: Float>(signature: &Signature, signatures: &[T], out: &mut [T]) {
-    dispatch(Log { signature, signatures, out });
-}
-
-/// `out +=` the gradient of signatures.
-pub(crate) fn log_backward<T: Float>(signature: &Signature, signatures: &[T], gradient: &[T], out: &mut [T]) {
-    dispatch(LogBackward { signature, signatures, gradient, out });
-}
-
-/// `out` = the signature of one expanded log-signature.
-pub(crate) fn exp<T: Float>(signature: &Signature, lie: &[T], out: &mut [T]) {
-    dispatch(Exp { signature, lie, out });
-}
-
-/// `out +=` the gradient of an expanded log-signature.
-pub(crate) fn exp_backward<T: Float>(signature: &Signature, lie: &[T], gradient: &[T], out: &mut [T]) {
-    dispatch(ExpBackward { signature, lie, gradient, out });
-}
-
-/// Chen: `out` = the signature of one path followed by another, row by row.
-pub(crate) fn join<T: Float>(signature: &Signature, a: &[T], b: &[T], out: &mut [T]) {
-    dispatch(Join { signature, a, b, out });
-}
-
-/// `da` and `db +=` the gradients of both factors.
-pub(crate) fn join_backward<T: Float>(signature: &Signature, a: &[T], b: &[T], gradient: &[T], da: &mut [T], db: &mut [T]) {
-    dispatch(JoinBackward { signature, a, b, gradient, da, db });
-}
-
-struct Log<'a, T> {
-    signature: &'a Signature,
-    signatures: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Log<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (output, shape) = (self.signature.output(), self.signature.shape());
+kernel! {
+    /// `out` = results of signatures, row by row.
+    pub(crate) dispatch fn log<'a, S: Simd, T: Float>(simd: S, signature: &'a Signature, signatures: &'a [T], out: &'a mut [T]) {
+        let (output, shape) = (signature.output(), signature.shape());
         let mut emitter = Emitter::new(output, shape);
-        for (s, out) in self.signatures.chunks_exact(shape.len()).zip(self.out.chunks_exact_mut(output.len())) {
+        for (s, out) in signatures.chunks_exact(shape.len()).zip(out.chunks_exact_mut(output.len())) {
             emitter.emit(simd, output, shape, s);
             out.copy_from_slice(&emitter.out);
         }
     }
 }
 
-struct LogBackward<'a, T> {
-    signature: &'a Signature,
-    signatures: &'a [T],
-    gradient: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for LogBackward<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (output, shape) = (self.signature.output(), self.signature.shape());
+kernel! {
+    /// `out +=` the gradient of signatures.
+    pub(crate) dispatch fn log_backward<'a, S: Simd, T: Float>(
+        simd: S,
+        signature: &'a Signature,
+        signatures: &'a [T],
+        gradient: &'a [T],
+        out: &'a mut [T],
+    ) {
+        let (output, shape) = (signature.output(), signature.shape());
         let mut emitter = Emitter::new(output, shape);
-        let rows = self.signatures.chunks_exact(shape.len()).zip(self.gradient.chunks_exact(output.len()));
-        for ((s, gradient), out) in rows.zip(self.out.chunks_exact_mut(shape.len())) {
+        let rows = signatures.chunks_exact(shape.len()).zip(gradient.chunks_exact(output.len()));
+        for ((s, gradient), out) in rows.zip(out.chunks_exact_mut(shape.len())) {
             emitter.out.copy_from_slice(gradient);
             emitter.backward(simd, output, shape, s, out);
         }
     }
 }
 
-struct Exp<'a, T> {
-    signature: &'a Signature,
-    lie: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Exp<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let shape = self.signature.shape();
-        let mut stages = Buffer::zeros(series::scratch(shape));
-        series::forward(simd, shape, Function::Exp, self.lie, &mut stages, self.out);
-    }
-}
-
-struct ExpBackward<'a, T> {
-    signature: &'a Signature,
-    lie: &'a [T],
-    gradient: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for ExpBackward<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let shape = self.signature.shape();
+kernel! {
+    /// `out +=` the gradient of an expanded log-signature.
+    pub(crate) dispatch fn exp_backward<'a, S: Simd, T: Float>(
+        simd: S,
+        shape: &'a Shape,
+        lie: &'a [T],
+        gradient: &'a [T],
+        out: &'a mut [T],
+    ) {
         let (mut stages, mut adjoints) = (Buffer::zeros(series::scratch(shape)), Buffer::zeros(series::scratch(shape)));
-        series::climb(simd, shape, Function::Exp, self.lie, &mut stages);
-        series::backward(simd, shape, Function::Exp, self.lie, &stages, self.gradient, &mut adjoints, self.out);
+        series::climb(simd, shape, Function::Exp, lie, &mut stages);
+        series::backward(simd, shape, Function::Exp, lie, &stages, gradient, &mut adjoints, out);
     }
 }
 
-struct Join<'a, T> {
-    signature: &'a Signature,
-    a: &'a [T],
-    b: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Join<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let shape = self.signature.shape();
-        let rows = self.a.chunks_exact(shape.len()).zip(self.b.chunks_exact(shape.len()));
-        for ((a, b), out) in rows.zip(self.out.chunks_exact_mut(shape.len())) {
+kernel! {
+    /// Chen: `out` = the signature of one path followed by another, row by row.
+    pub(crate) dispatch fn join<'a, S: Simd, T: Float>(simd: S, shape: &'a Shape, a: &'a [T], b: &'a [T], out: &'a mut [T]) {
+        let rows = a.chunks_exact(shape.len()).zip(b.chunks_exact(shape.len()));
+        for ((a, b), out) in rows.zip(out.chunks_exact_mut(shape.len())) {
             multiply(simd, shape, (T::ONE, a), (T::ONE, b), out);
         }
     }
 }
 
-struct JoinBackward<'a, T> {
-    signature: &'a Signature,
-    a: &'a [T],
-    b: &'a [T],
-    gradient: &'a [T],
-    da: &'a mut [T],
-    db: &'a mut [T],
-}
-
-impl<T: Float> Kernel for JoinBackward<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let shape = self.signature.shape();
+kernel! {
+    /// `da` and `db +=` the gradients of both factors.
+    pub(crate) dispatch fn join_backward<'a, S: Simd, T: Float>(
+        simd: S,
+        shape: &'a Shape,
+        a: &'a [T],
+        b: &'a [T],
+        gradient: &'a [T],
+        da: &'a mut [T],
+        db: &'a mut [T],
+    ) {
         let len = shape.len();
-        let rows = self.a.chunks_exact(len).zip(self.b.chunks_exact(len)).zip(self.gradient.chunks_exact(len));
-        for (((a, b), g), (da, db)) in rows.zip(self.da.chunks_exact_mut(len).zip(self.db.chunks_exact_mut(len))) {
+        let rows = a.chunks_exact(len).zip(b.chunks_exact(len)).zip(gradient.chunks_exact(len));
+        for (((a, b), g), (da, db)) in rows.zip(da.chunks_exact_mut(len).zip(db.chunks_exact_mut(len))) {
             multiply_backward(simd, shape, (T::ONE, a), (T::ONE, b), g, da, db);
         }
     }

@@ -1,9 +1,9 @@
 //! The output of a state: the signature itself or coordinates of its logarithm, and the reverse pass.
 
+use crate::algebra::Shape;
+use crate::algebra::basis::{self, LieBasis};
 use crate::algebra::series::{self, Function};
-use crate::algebra::{LieBasis, Shape};
-use ncde_simd::{Buffer, Number};
-use ncde_simd::{Kernel, Simd, call};
+use ncde_simd::{Buffer, Number, Simd};
 
 /// The signature, or its logarithm in a basis.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<E: Number> Emitter<E> {
             None => layout.compact(state, &mut self.out),
             Some(basis) => {
                 series::forward(simd, layout, Function::Log, state, &mut self.stages, &mut self.log);
-                call(simd, Project { basis, layout, log: &self.log, lyndon: &mut self.lyndon, out: &mut self.out });
+                basis::project_into(simd, basis, layout, &self.log, &mut self.lyndon, &mut self.out);
             }
         }
     }
@@ -82,41 +82,9 @@ impl<E: Number> Emitter<E> {
             }
             Some(basis) => {
                 series::climb(simd, layout, Function::Log, state, &mut self.stages);
-                call(simd, ProjectBackward { basis, layout, gradient: &self.out, lyndon: &mut self.lyndon, log: &mut self.log });
+                basis::project_backward(simd, basis, layout, &self.out, &mut self.lyndon, &mut self.log);
                 series::backward(simd, layout, Function::Log, state, &self.stages, &self.log, &mut self.adjoints, adjoint);
             }
         }
-    }
-}
-
-struct Project<'a, E> {
-    basis: &'a LieBasis,
-    layout: &'a Shape,
-    log: &'a [E],
-    lyndon: &'a mut [E],
-    out: &'a mut [E],
-}
-
-impl<E: Number> Kernel for Project<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        self.basis.project_into(simd, self.layout, self.log, self.lyndon, self.out);
-    }
-}
-
-struct ProjectBackward<'a, E> {
-    basis: &'a LieBasis,
-    layout: &'a Shape,
-    gradient: &'a [E],
-    lyndon: &'a mut [E],
-    log: &'a mut [E],
-}
-
-impl<E: Number> Kernel for ProjectBackward<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        self.basis.project_backward(simd, self.layout, self.gradient, self.lyndon, self.log);
     }
 }

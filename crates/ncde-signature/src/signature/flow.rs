@@ -6,12 +6,11 @@
 
 use crate::algebra::Shape;
 use crate::signature::step;
-use ncde_simd::Simd;
-use ncde_simd::{Buffer, Number};
+use ncde_simd::{Buffer, Number, Simd};
 
 /// Increments in the order in which the steps take them: `x(tau)` is that of step `tau`.
 pub(crate) trait StepOrder: Copy {
-    fn place(self, step: usize, steps: usize) -> usize;
+    fn position(self, step: usize, steps: usize) -> usize;
 }
 
 /// The last increment first: states are signatures of the path's tails.
@@ -24,14 +23,14 @@ pub(crate) struct Forwards;
 
 impl StepOrder for Backwards {
     #[inline(always)]
-    fn place(self, step: usize, steps: usize) -> usize {
+    fn position(self, step: usize, steps: usize) -> usize {
         steps - 1 - step
     }
 }
 
 impl StepOrder for Forwards {
     #[inline(always)]
-    fn place(self, step: usize, _: usize) -> usize {
+    fn position(self, step: usize, _: usize) -> usize {
         step
     }
 }
@@ -46,8 +45,8 @@ pub(crate) struct Increments<'a, E, O> {
 impl<'a, E, O: StepOrder> Increments<'a, E, O> {
     #[inline(always)]
     fn step(&self, tau: usize, width: usize) -> &'a [E] {
-        let place = self.order.place(tau, self.values.len() / width);
-        &self.values[place * width..][..width]
+        let position = self.order.position(tau, self.values.len() / width);
+        &self.values[position * width..][..width]
     }
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn forward<S: Simd, E: Number, O: StepOrder>(simd: S, shape: &Shape, 
         match waiting {
             3 => step::finish_three(simd, shape, state, xs, chains.each_mut().map(|chain| &mut **chain)),
             2 => step::finish_two(simd, shape, state, xs, chains.each_ref().map(|chain| &**chain)),
-            _ => step::finish_all(simd, shape, state, xs, chains.each_ref().map(|chain| &**chain)),
+            _ => step::finish(simd, shape, state, xs, chains.each_ref().map(|chain| &**chain)),
         }
     }
     for tau in whole..steps {
@@ -211,8 +210,8 @@ pub(crate) fn backward<S: Simd, E: Number, O: StepOrder>(
                 &state[..len]
             };
             seed.add(simd, tau, after, adjoint);
-            let place = x.order.place(tau, steps) * d;
-            step::backward(simd, shape, before, x.step(tau, d), adjoint, &mut dx[place..place + d], scratch);
+            let start = x.order.position(tau, steps) * d;
+            step::backward(simd, shape, before, x.step(tau, d), adjoint, &mut dx[start..start + d], scratch);
         }
     }
 }

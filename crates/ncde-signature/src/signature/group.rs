@@ -6,9 +6,7 @@ use crate::algebra::Shape;
 use crate::signature::emit::{Emitter, Output};
 use crate::signature::flow::{self, Backwards, Checkpoints, Increments, Seed, Track};
 use crate::signature::{Interval, Paths};
-use ncde_simd::Float;
-use ncde_simd::Number;
-use ncde_simd::{Kernel, Simd};
+use ncde_simd::{Float, Number, Simd, kernel};
 
 /// The most lanes any [`Number`] has.
 const MAX_WIDTH: usize = 16;
@@ -66,69 +64,72 @@ pub(crate) fn gather<S: Simd, E: Number>(simd: S, paths: &Paths<'_, E::Real>, in
     }
 }
 
-/// Outputs of intervals, `E::WIDTH` at a time.
-pub(crate) struct Forward<'a, E: Number> {
-    pub(crate) output: &'a Output,
-    pub(crate) layout: &'a Shape,
-    pub(crate) paths: &'a Paths<'a, E::Real>,
-    pub(crate) intervals: &'a [Interval],
-    pub(crate) scratch: &'a mut Scratch<E>,
-    /// `[intervals, output]`.
-    pub(crate) out: &'a mut [E::Real],
+/// Writes lane `l` of `values` to `out`, as far as that goes.
+#[inline(always)]
+pub(crate) fn scatter<E: Number>(values: &[E], l: usize, out: &mut [E::Real]) {
+    for (out, x) in out.iter_mut().zip(values) {
+        *out = x.lane(l);
+    }
 }
 
-impl<E: Number> Kernel for Forward<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Scratch { increments, track, emitter } = self.scratch;
-        for (intervals, out) in self.intervals.chunks(E::WIDTH).zip(self.out.chunks_mut(E::WIDTH * self.output.len())) {
-            gather(simd, self.paths, intervals, increments);
-            let x = Increments { values: increments.as_slice(), order: Backwards };
-            flow::forward(simd, self.layout, x, track);
-            emitter.emit(simd, self.output, self.layout, &track.state);
-            for (l, out) in out.chunks_exact_mut(self.output.len()).enumerate() {
-                for (out, x) in out.iter_mut().zip(&emitter.out) {
-                    *out = x.lane(l);
-                }
+/// The reverse of [`scatter`].
+#[inline(always)]
+pub(crate) fn load_lane<E: Number>(values: &[E::Real], l: usize, out: &mut [E]) {
+    for (out, &x) in out.iter_mut().zip(values) {
+        out.set_lane(l, x);
+    }
+}
+
+kernel! {
+    /// Outputs of intervals, `E::WIDTH` at a time; `out` is `[intervals, output]`.
+    pub(crate) dispatch fn forward<'a, S: Simd, E: Number>(
+        simd: S,
+        output: &'a Output,
+        layout: &'a Shape,
+        paths: &'a Paths<'a, E::Real>,
+        intervals: &'a [Interval],
+        scratch: &'a mut Scratch<E>,
+        out: &'a mut [E::Real],
+    ) {
+        let Scratch { increments, track, emitter } = scratch;
+        for (intervals, out) in intervals.chunks(E::WIDTH).zip(out.chunks_mut(E::WIDTH * output.len())) {
+            gather(simd, paths, intervals, increments);
+            flow::forward(simd, layout, Increments { values: increments.as_slice(), order: Backwards }, track);
+            emitter.emit(simd, output, layout, &track.state);
+            for (l, out) in out.chunks_exact_mut(output.len()).enumerate() {
+                scatter(&emitter.out, l, out);
             }
         }
     }
 }
 
-/// The reverse pass of [`Forward`].
-pub(crate) struct Backward<'a, 'o, E: Number> {
-    pub(crate) output: &'a Output,
-    pub(crate) layout: &'a Shape,
-    pub(crate) paths: &'a Paths<'a, E::Real>,
-    pub(crate) intervals: &'a [Interval],
-    pub(crate) scratch: &'a mut Scratch<E>,
-    /// `[intervals, output]`: the gradient of the outputs.
-    pub(crate) gradient: &'a [E::Real],
-    /// For each interval `[steps, channels]`: the gradient of its increments.
-    pub(crate) out: &'a mut [&'o mut [E::Real]],
-}
-
-impl<E: Number> Kernel for Backward<'_, '_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (d, len) = (self.paths.channels(), self.output.len());
-        let Scratch { increments, emitter, .. } = self.scratch;
-        let most = self.intervals.iter().map(Interval::steps).max().unwrap_or(0);
-        let mut checkpoints = Checkpoints::new(self.layout, most);
+kernel! {
+    /// The reverse pass of [`forward`], from the gradient of the outputs, `[intervals, output]`, to that of the increments, for each interval
+    /// `[steps, channels]`.
+    pub(crate) dispatch fn backward<'a, 'o, S: Simd, E: Number>(
+        simd: S,
+        output: &'a Output,
+        layout: &'a Shape,
+        paths: &'a Paths<'a, E::Real>,
+        intervals: &'a [Interval],
+        scratch: &'a mut Scratch<E>,
+        gradient: &'a [E::Real],
+        out: &'a mut [&'o mut [E::Real]],
+    ) {
+        let (d, len) = (paths.channels(), output.len());
+        let Scratch { increments, emitter, .. } = scratch;
+        let most = intervals.iter().map(Interval::steps).max().unwrap_or(0);
+        let mut checkpoints = Checkpoints::new(layout, most);
         let mut dx = vec![E::ZEROS; most * d];
-        let groups = self.intervals.chunks(E::WIDTH).zip(self.gradient.chunks(E::WIDTH * len)).zip(self.out.chunks_mut(E::WIDTH));
+        let groups = intervals.chunks(E::WIDTH).zip(gradient.chunks(E::WIDTH * len)).zip(out.chunks_mut(E::WIDTH));
         for ((intervals, gradient), out) in groups {
-            gather(simd, self.paths, intervals, increments);
-            let steps = increments.len() / d;
+            gather(simd, paths, intervals, increments);
+            let last = increments.len() / d - 1;
             let x = Increments { values: increments.as_slice(), order: Backwards };
-            let mut seed = LastStateSeed { output: self.output, layout: self.layout, emitter, gradient, last: steps - 1 };
-            flow::backward(simd, self.layout, x, &mut checkpoints, &mut dx, &mut seed);
+            let mut seed = LastStateSeed { output, layout, emitter, gradient, last };
+            flow::backward(simd, layout, x, &mut checkpoints, &mut dx, &mut seed);
             for (l, out) in out.iter_mut().enumerate() {
-                for (out, dx) in out.iter_mut().zip(&dx) {
-                    *out = dx.lane(l);
-                }
+                scatter(&dx, l, out);
             }
         }
     }
@@ -150,9 +151,7 @@ impl<E: Number> Seed<E> for LastStateSeed<'_, E> {
             return;
         }
         for (l, gradient) in self.gradient.chunks_exact(self.output.len()).enumerate() {
-            for (out, &g) in self.emitter.out.iter_mut().zip(gradient) {
-                out.set_lane(l, g);
-            }
+            load_lane(gradient, l, &mut self.emitter.out);
         }
         self.emitter.backward(simd, self.output, self.layout, state, adjoint);
     }

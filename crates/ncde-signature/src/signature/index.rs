@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::signature::stepper::{Stepper, check_observation};
 use crate::signature::{Paths, Signature};
 use crate::{Error, Float};
@@ -78,12 +77,11 @@ impl<T: Float> Index<T> {
     /// Closes the stretches that end after `increments` increments.
     fn grow(&mut self, increments: usize) {
         let len = self.signature.shape().len();
-        let mut leaf = vec![T::ZERO; len];
-        let mut workspace = Workspace::new(&self.signature);
+        let mut closed = vec![T::ZERO; len];
+        let mut stepper = Stepper::new(&self.signature);
         for i in (increments - LEAF..increments).rev() {
-            workspace.step(&self.signature, self.row(i), self.row(i + 1), &mut leaf);
+            stepper.step_between(&self.signature, &mut closed, self.row(i), self.row(i + 1));
         }
-        let mut closed = leaf;
         let mut stretches = increments / LEAF;
         for level in 0.. {
             if self.levels.len() == level {
@@ -95,7 +93,7 @@ impl<T: Float> Index<T> {
             }
             stretches /= 2;
             let row = |i: usize| &self.levels[level][i * len..][..len];
-            <T as Engine>::join(&self.signature, row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
+            T::join(self.signature.shape(), row(2 * stretches - 2), row(2 * stretches - 1), &mut closed);
         }
     }
 
@@ -108,9 +106,9 @@ impl<T: Float> Index<T> {
             return Err(Error::BadInterval { start, end, last: self.len().saturating_sub(1) });
         }
         let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut workspace = Workspace::new(&self.signature);
-        self.multiply(start, end, &mut state, &mut workspace);
-        workspace.read(&self.signature, &state)
+        let mut stepper = Stepper::new(&self.signature);
+        self.multiply(start, end, &mut state, &mut stepper);
+        stepper.read(&self.signature, &state)
     }
 
     /// The value from time `s` to time `t`, the path being linear between observations.
@@ -120,15 +118,15 @@ impl<T: Float> Index<T> {
     pub fn between(&self, s: f64, t: f64) -> Result<Vec<T>, Error> {
         let (first, last) = self.inside(s, t)?;
         let mut state = vec![T::ZERO; self.signature.shape().len()];
-        let mut workspace = Workspace::new(&self.signature);
+        let mut stepper = Stepper::new(&self.signature);
         if first > last {
-            workspace.step(&self.signature, &self.at(s), &self.at(t), &mut state);
+            stepper.step_between(&self.signature, &mut state, &self.at(s), &self.at(t));
         } else {
-            workspace.step(&self.signature, self.row(last), &self.at(t), &mut state);
-            self.multiply(first, last, &mut state, &mut workspace);
-            workspace.step(&self.signature, &self.at(s), self.row(first), &mut state);
+            stepper.step_between(&self.signature, &mut state, self.row(last), &self.at(t));
+            self.multiply(first, last, &mut state, &mut stepper);
+            stepper.step_between(&self.signature, &mut state, &self.at(s), self.row(first));
         }
-        workspace.read(&self.signature, &state)
+        stepper.read(&self.signature, &state)
     }
 
     /// The reverse pass of [`between`](Self::between), and with the times of observations of
@@ -146,7 +144,7 @@ impl<T: Float> Index<T> {
             polygon.extend_from_slice(self.row(i));
         }
         polygon.extend(self.at(t));
-        let of_polygon = self.signature.of_backward(&Paths::single(&polygon, d)?, gradient)?;
+        let d_polygon = self.signature.of_backward(&Paths::single(&polygon, d)?, gradient)?;
         let ((before_s, _), (before_t, weight_t)) = (self.locate(s), self.locate(t));
         let touched = before_s..before_t + if weight_t == T::ZERO { 1 } else { 2 };
         let mut out = vec![T::ZERO; touched.len() * d];
@@ -155,7 +153,7 @@ impl<T: Float> Index<T> {
                 *out += weight * g;
             }
         };
-        let mut rows = of_polygon.chunks_exact(d);
+        let mut rows = d_polygon.chunks_exact(d);
         for (time, row) in [(s, rows.next()), (t, rows.next_back())] {
             let (i, weight) = self.locate(time);
             let row = row.unwrap_or_default();
@@ -179,18 +177,16 @@ impl<T: Float> Index<T> {
             }
         }
         if s >= t {
-            return Err(Error::BadParameter {
-                what: "the end of the interval",
-                wanted: "after its start",
-                seen: format!("{t} after {s}"),
-            });
+            let seen = format!("{t} after {s}");
+            return Err(Error::BadParameter { what: "the end of the interval", wanted: "after its start", seen });
         }
         Ok((self.times.partition_point(|&time| time < s), self.times.partition_point(|&time| time <= t) - 1))
     }
 
     /// `state <- S_[start, end] state`, from the end backwards, in the largest stretches that fit.
-    fn multiply(&self, start: usize, end: usize, state: &mut Vec<T>, workspace: &mut Workspace<T>) {
+    fn multiply(&self, start: usize, end: usize, state: &mut Vec<T>, stepper: &mut Stepper<T>) {
         let len = self.signature.shape().len();
+        let mut product = vec![T::ZERO; len];
         let mut at = end;
         while at > start {
             let fits = |level: &usize| {
@@ -199,14 +195,14 @@ impl<T: Float> Index<T> {
             };
             match (0..self.levels.len()).take_while(fits).last() {
                 None => {
-                    workspace.step(&self.signature, self.row(at - 1), self.row(at), state);
+                    stepper.step_between(&self.signature, state, self.row(at - 1), self.row(at));
                     at -= 1;
                 }
                 Some(level) => {
                     let span = LEAF << level;
                     let stretch = &self.levels[level][(at / span - 1) * len..][..len];
-                    <T as Engine>::join(&self.signature, stretch, state, &mut workspace.product);
-                    std::mem::swap(state, &mut workspace.product);
+                    T::join(self.signature.shape(), stretch, state, &mut product);
+                    std::mem::swap(state, &mut product);
                     at -= span;
                 }
             }
@@ -234,34 +230,5 @@ impl<T: Float> Index<T> {
             return (i, T::ZERO);
         }
         (i, T::from_f64((time - self.times[i]) / (self.times[i + 1] - self.times[i])))
-    }
-}
-
-/// The working memory of a query.
-struct Workspace<T: Float> {
-    x: Vec<T>,
-    product: Vec<T>,
-    stepper: Stepper<T>,
-}
-
-impl<T: Float> Workspace<T> {
-    fn new(signature: &Signature) -> Self {
-        Self {
-            x: vec![T::ZERO; signature.shape().width()],
-            product: vec![T::ZERO; signature.shape().len()],
-            stepper: Stepper::new(signature),
-        }
-    }
-
-    /// `state <- exp(to - from) state`.
-    fn step(&mut self, signature: &Signature, from: &[T], to: &[T], state: &mut [T]) {
-        for ((x, &from), &to) in self.x.iter_mut().zip(from).zip(to) {
-            *x = to - from;
-        }
-        self.stepper.step(signature, state, &self.x);
-    }
-
-    fn read(&mut self, signature: &Signature, state: &[T]) -> Result<Vec<T>, Error> {
-        self.stepper.read(signature, state)
     }
 }

@@ -21,8 +21,8 @@ impl Mirror {
         for k in 1..=shape.depth().div_ceil(2) {
             let shorter: &[usize] = &halves[k - 1];
             // The letter that is last in the word comes first in its image.
-            let place = shorter.len();
-            halves.push((0..place * d).map(|i| (i % d) * place + shorter[i / d]).collect());
+            let count = shorter.len();
+            halves.push((0..count * d).map(|i| (i % d) * count + shorter[i / d]).collect());
         }
         Self { halves }
     }

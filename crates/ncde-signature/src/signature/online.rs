@@ -26,7 +26,6 @@ use crate::{Error, Float};
 pub struct OnlineSignature<T: Float> {
     signature: Arc<Signature>,
     last: Option<Vec<T>>,
-    increment: Vec<T>,
     /// Mirrored, so that an increment at the end is one step.
     state: Vec<T>,
     unmirrored: Vec<T>,
@@ -48,7 +47,6 @@ impl<T: Float> OnlineSignature<T> {
         let zeros = |n: usize| vec![T::ZERO; n];
         Self {
             last: None,
-            increment: zeros(signature.shape().width()),
             state: zeros(signature.shape().len()),
             unmirrored: zeros(signature.shape().len()),
             stepper: Stepper::new(signature),
@@ -65,11 +63,8 @@ impl<T: Float> OnlineSignature<T> {
         match &mut self.last {
             None => self.last = Some(observation.to_vec()),
             Some(last) => {
-                for ((x, &new), last) in self.increment.iter_mut().zip(observation).zip(last) {
-                    *x = new - *last;
-                    *last = new;
-                }
-                self.stepper.step(&self.signature, &mut self.state, &self.increment);
+                self.stepper.step_between(&self.signature, &mut self.state, last, observation);
+                last.copy_from_slice(observation);
             }
         }
         Ok(())

@@ -121,20 +121,20 @@ impl<'a, T: Float> Paths<'a, T> {
 
     /// The error for results that are not finite: it names the first value that is not, or reports an overflow.
     pub(crate) fn not_finite_error(&self) -> Error {
-        let Some(place) = self.values.iter().position(|x| !x.is_finite()) else {
+        let Some(index) = self.values.iter().position(|x| !x.is_finite()) else {
             return overflow(self.values);
         };
-        let row = place / self.channels;
+        let row = index / self.channels;
         let path = self.starts.partition_point(|&start| start <= row) - 1;
         let observation = row - self.starts[path];
         Error::NotFinite {
-            place: if self.batch() == 1 {
+            location: if self.batch() == 1 {
                 format!("observation {observation}")
             } else {
                 format!("series {path}, observation {observation}")
             },
-            channel: place % self.channels,
-            value: self.values[place].to_f64(),
+            channel: index % self.channels,
+            value: self.values[index].to_f64(),
             hint: "fill or drop missing values first",
         }
     }
@@ -158,18 +158,17 @@ impl Interval {
     }
 
     pub(crate) fn check<T: Float>(&self, paths: &Paths<'_, T>) -> Result<(), Error> {
-        want_path(self.path, paths.batch())?;
+        if self.path >= paths.batch() {
+            return Err(Error::BadParameter {
+                what: "the path of an interval",
+                wanted: "one of the batch",
+                seen: self.path.to_string(),
+            });
+        }
         let last = paths.length(self.path) - 1;
         if self.start < self.end && self.end <= last {
             return Ok(());
         }
         Err(Error::BadInterval { start: self.start, end: self.end, last })
     }
-}
-
-fn want_path(path: usize, batch: usize) -> Result<(), Error> {
-    if path < batch {
-        return Ok(());
-    }
-    Err(Error::BadParameter { what: "the path of an interval", wanted: "one of the batch", seen: path.to_string() })
 }

@@ -6,9 +6,8 @@
 
 use rayon::prelude::*;
 
-use crate::engine::Engine;
 use crate::signature::transform::finite;
-use crate::signature::{Interval, Paths, Signature};
+use crate::signature::{Interval, Paths, Signature, stream};
 use crate::{Error, Float};
 
 /// Intervals of more increments than this are cut.
@@ -39,24 +38,13 @@ fn cut(intervals: &[Interval]) -> (Vec<Interval>, Vec<usize>) {
     (pieces, counts)
 }
 
-/// The rows of each interval in an array with `row` numbers for each piece.
-fn rows_of<'a, T>(mut all: &'a [T], counts: &[usize], row: usize) -> Vec<&'a [T]> {
-    let mut parts = Vec::with_capacity(counts.len());
-    for count in counts {
-        let (part, rest) = all.split_at(count * row);
-        parts.push(part);
-        all = rest;
-    }
-    parts
-}
-
 /// The results of intervals of which some are long.
 pub(crate) fn forward<T: Float>(signature: &Signature, paths: &Paths<'_, T>, intervals: &[Interval]) -> Result<Vec<T>, Error> {
     let len = signature.shape().len();
     let (pieces, counts) = cut(intervals);
-    let of_pieces = signature.plain().intervals_of(paths, &pieces)?;
+    let signatures = signature.plain().intervals_of(paths, &pieces)?;
     let mut whole = signature.shape().zeros(intervals.len(), len, "the signatures")?;
-    let parts = rows_of(&of_pieces, &counts, len);
+    let parts = stream::split(&signatures, counts.iter().map(|count| count * len));
     parts.par_iter().zip(whole.par_chunks_exact_mut(len)).for_each(|(part, whole)| {
         let last = prefixes(signature, part);
         whole.copy_from_slice(&last[last.len() - len..]);
@@ -70,7 +58,7 @@ fn prefixes<T: Float>(signature: &Signature, pieces: &[T]) -> Vec<T> {
     let mut products = pieces.to_vec();
     for k in 1..pieces.len() / len {
         let (before, rest) = products.split_at_mut(k * len);
-        <T as Engine>::join(signature, &before[(k - 1) * len..], &pieces[k * len..][..len], &mut rest[..len]);
+        T::join(signature.shape(), &before[(k - 1) * len..], &pieces[k * len..][..len], &mut rest[..len]);
     }
     products
 }
@@ -84,23 +72,23 @@ pub(crate) fn backward<T: Float>(
 ) -> Result<Vec<T>, Error> {
     let len = signature.shape().len();
     let (pieces, counts) = cut(intervals);
-    let of_pieces = signature.plain().intervals_of(paths, &pieces)?;
-    let parts = rows_of(&of_pieces, &counts, len);
-    let of_interval = |(part, gradient): (&&[T], &[T])| -> Result<Vec<T>, Error> {
+    let signatures = signature.plain().intervals_of(paths, &pieces)?;
+    let parts = stream::split(&signatures, counts.iter().map(|count| count * len));
+    let backward_one = |(part, gradient): (&&[T], &[T])| -> Result<Vec<T>, Error> {
         let products = prefixes(signature, part);
         let mut adjoint = signature.from_signature_backward(&products[products.len() - len..], gradient)?;
         let mut out = vec![T::ZERO; part.len()];
         for k in (1..part.len() / len).rev() {
             let mut before = vec![T::ZERO; len];
             let (product, piece) = (&products[(k - 1) * len..][..len], &part[k * len..][..len]);
-            <T as Engine>::join_backward(signature, product, piece, &adjoint, &mut before, &mut out[k * len..][..len]);
+            T::join_backward(signature.shape(), product, piece, &adjoint, &mut before, &mut out[k * len..][..len]);
             adjoint = before;
         }
         out[..len].copy_from_slice(&adjoint);
         Ok(out)
     };
     let gradients: Vec<Vec<T>> =
-        parts.par_iter().zip(gradient.par_chunks_exact(signature.len())).map(of_interval).collect::<Result<_, _>>()?;
+        parts.par_iter().zip(gradient.par_chunks_exact(signature.len())).map(backward_one).collect::<Result<_, _>>()?;
     signature.plain().intervals_backward_of(paths, &pieces, &gradients.concat())
 }
 

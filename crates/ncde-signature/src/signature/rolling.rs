@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::signature::Signature;
 use crate::signature::stepper::{Stepper, check_observation};
 use crate::{Error, Float};
@@ -123,7 +122,7 @@ impl<T: Float> Rolling<T> {
             &self.unmirrored
         } else {
             let top = &self.front[self.front.len() - shape.len()..];
-            <T as Engine>::join(&self.signature, top, &self.unmirrored, &mut self.product);
+            T::join(self.signature.shape(), top, &self.unmirrored, &mut self.product);
             &self.product
         };
         self.stepper.read(&self.signature, state)

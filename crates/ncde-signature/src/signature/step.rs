@@ -15,9 +15,7 @@
 //! in registers. In lanes a third level waits with them ([`finish_three`]), whose numbers are then kept for a few words at a time.
 
 use crate::algebra::Shape;
-use ncde_simd::Float;
-use ncde_simd::{Kernel, Simd, call};
-use ncde_simd::{Number, Term};
+use ncde_simd::{Float, Number, Simd, Term, kernel};
 
 /// The numbers of a chain: levels `1..N`.
 pub(crate) fn chain_len(shape: &Shape) -> usize {
@@ -72,33 +70,16 @@ pub(crate) fn waiting<E: Number>(shape: &Shape) -> usize {
     }
 }
 
-/// All levels of `S <- exp(x) S` but the last `WAITING`; `chain` is left holding what [`finish_two`] or [`finish_three`] needs for those.
-#[inline(always)]
-pub(crate) fn advance_all_but<S: Simd, E: Number, const WAITING: usize>(
-    simd: S,
-    shape: &Shape,
-    s: &mut [E],
-    x: &[E],
-    scratch: &mut [E],
-    chain: &mut [E],
-) {
-    call(simd, Advance::<E, WAITING> { shape, s, x, scratch, chain });
-}
-
-/// All levels but the last `WAITING`.
-struct Advance<'a, E, const WAITING: usize> {
-    shape: &'a Shape,
-    s: &'a mut [E],
-    x: &'a [E],
-    scratch: &'a mut [E],
-    chain: &'a mut [E],
-}
-
-impl<E: Number, const WAITING: usize> Kernel for Advance<'_, E, WAITING> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, s, x, scratch, chain } = self;
+kernel! {
+    /// All levels of `S <- exp(x) S` but the last `WAITING`; `chain` is left holding what [`finish_two`] or [`finish_three`] needs for those.
+    pub(crate) call fn advance_all_but<'a, S: Simd, E: Number, const WAITING: usize>(
+        simd: S,
+        shape: &'a Shape,
+        s: &'a mut [E],
+        x: &'a [E],
+        scratch: &'a mut [E],
+        chain: &'a mut [E],
+    ) {
         let (d, depth) = (shape.width(), shape.depth());
         if depth == 2 {
             // No chain shares P and Q: T_1 is all.
@@ -128,43 +109,22 @@ impl<E: Number, const WAITING: usize> Kernel for Advance<'_, E, WAITING> {
     }
 }
 
-/// Level `N` of one step.
-#[inline(always)]
-pub(crate) fn finish<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], chain: &[E]) {
-    call(simd, Finish { shape, s, x: [x], chain: [chain] });
-}
-
-/// Level `N` of several steps, the first one's `x` and chain first: the memory traffic of one [`finish`], and the same sums.
-#[inline(always)]
-pub(crate) fn finish_all<S: Simd, E: Number, const STEPS: usize>(
-    simd: S,
-    shape: &Shape,
-    s: &mut [E],
-    x: [&[E]; STEPS],
-    chain: [&[E]; STEPS],
-) {
-    call(simd, Finish { shape, s, x, chain });
-}
-
-struct Finish<'a, E, const TERMS: usize> {
-    shape: &'a Shape,
-    s: &'a mut [E],
-    x: [&'a [E]; TERMS],
-    chain: [&'a [E]; TERMS],
-}
-
-impl<E: Number, const TERMS: usize> Kernel for Finish<'_, E, TERMS> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, s, x, chain } = self;
+kernel! {
+    /// Level `N` of one or several steps, the first one's `x` and chain first: several have the memory traffic of one, and the same sums.
+    pub(crate) call fn finish<'a, S: Simd, E: Number, const STEPS: usize>(
+        simd: S,
+        shape: &'a Shape,
+        s: &'a mut [E],
+        x: [&'a [E]; STEPS],
+        chains: [&'a [E]; STEPS],
+    ) {
         let depth = shape.depth();
         if depth == 1 {
             for x in x {
                 E::axpy(simd, &mut s[..x.len()], E::ONES, x);
             }
         } else {
-            let mut t = chain;
+            let mut t = chains;
             for t in &mut t {
                 *t = &t[shape.level(depth - 1)];
             }
@@ -187,20 +147,16 @@ pub(crate) fn finish_two<S: Simd, E: Number, const STEPS: usize>(
     for ((term, x), chain) in terms.iter_mut().zip(x).zip(chains) {
         *term = Term { x, t: &chain[top..][..lower.len()], u: &chain[lower.clone()] };
     }
-    call(simd, FinishTwo { shape, s, terms });
+    add_two_levels(simd, shape, s, terms);
 }
 
-struct FinishTwo<'a, E, const STEPS: usize> {
-    shape: &'a Shape,
-    s: &'a mut [E],
-    terms: [Term<'a, E>; STEPS],
-}
-
-impl<E: Number, const STEPS: usize> Kernel for FinishTwo<'_, E, STEPS> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, s, terms } = self;
+kernel! {
+    call fn add_two_levels<'a, S: Simd, E: Number, const STEPS: usize>(
+        simd: S,
+        shape: &'a Shape,
+        s: &'a mut [E],
+        terms: [Term<'a, E>; STEPS],
+    ) {
         let (below, last) = (shape.level(shape.depth() - 1), shape.level(shape.depth()));
         let (s, z) = s.split_at_mut(last.start);
         E::add_two(simd, [&mut z[..last.len()], &mut s[below]], inverse(simd, 2), terms, 0);
@@ -210,30 +166,16 @@ impl<E: Number, const STEPS: usize> Kernel for FinishTwo<'_, E, STEPS> {
 /// The numbers of level `N-2` in a block, which stays in the first-level cache.
 const BLOCK_WORDS: usize = 16;
 
-/// Levels `N-2` to `N` of several steps, the first one's `x` and chain first: the sums of one step after the other. The chains are overwritten.
-#[inline(always)]
-pub(crate) fn finish_three<S: Simd, E: Number, const STEPS: usize>(
-    simd: S,
-    shape: &Shape,
-    s: &mut [E],
-    x: [&[E]; STEPS],
-    chains: [&mut [E]; STEPS],
-) {
-    call(simd, FinishThree { shape, s, x, chains });
-}
-
-struct FinishThree<'a, E, const STEPS: usize> {
-    shape: &'a Shape,
-    s: &'a mut [E],
-    x: [&'a [E]; STEPS],
-    chains: [&'a mut [E]; STEPS],
-}
-
-impl<E: Number, const STEPS: usize> Kernel for FinishThree<'_, E, STEPS> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, s, x, mut chains } = self;
+kernel! {
+    /// Levels `N-2` to `N` of several steps, the first one's `x` and chain first: the sums of one step after the other. The chains are overwritten.
+    pub(crate) call fn finish_three<'a, S: Simd, E: Number, const STEPS: usize>(
+        simd: S,
+        shape: &'a Shape,
+        s: &'a mut [E],
+        x: [&'a [E]; STEPS],
+        chains: [&'a mut [E]; STEPS],
+    ) {
+        let mut chains = chains;
         let level = |below: usize| shape.level(shape.depth() - below);
         let n = level(3).len();
         // T_{N-3} of the chains of N, N-1 and N-2, and behind the first two room for T_{N-2}.
@@ -268,7 +210,7 @@ impl<E: Number, const STEPS: usize> Kernel for FinishThree<'_, E, STEPS> {
 #[inline(always)]
 pub(crate) fn forward<S: Simd, E: Number>(simd: S, shape: &Shape, s: &mut [E], x: &[E], scratch: &mut [E], chain: &mut [E]) {
     advance(simd, shape, s, x, scratch, chain);
-    finish(simd, shape, s, x, chain);
+    finish(simd, shape, s, [x], [chain]);
 }
 
 /// `out[a, i] = x_a y_i`.
@@ -279,36 +221,20 @@ fn outer<S: Simd, E: Number>(simd: S, out: &mut [E], x: &[E], y: &[E]) {
     }
 }
 
-/// `T_2, ..., T_{k-1}` of the chain of level `k >= 3`, each in its level's place.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
-fn climb<S: Simd, E: Number>(
-    simd: S,
-    shape: &Shape,
-    k: usize,
-    s: &[E],
-    x: &[E],
-    [p, q]: [&[E]; 2],
-    scaled: &mut [E],
-    chain: &mut [E],
-) {
-    climb_to(simd, shape, [k, k - 1, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
-}
-
-/// The same up to `T_top` only, which begins at `place`.
+/// `T_2, ..., T_top` of the chain of level `k > top`, each in its level's place; `T_top` begins at `start`.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the letters of the equation")]
 fn climb_to<S: Simd, E: Number>(
     simd: S,
     shape: &Shape,
-    [k, top, place]: [usize; 3],
+    [k, top, start]: [usize; 3],
     s: &[E],
     x: &[E],
     [p, q]: [&[E]; 2],
     scaled: &mut [E],
     chain: &mut [E],
 ) {
-    let begin = |j: usize| if j == top { place } else { shape.level(j).start };
+    let begin = |j: usize| if j == top { start } else { shape.level(j).start };
     let level = shape.level(2);
     let t = &mut chain[begin(2)..][..level.len()];
     E::axpb(simd, t, inverse(simd, k - 1), p, &s[level]);
@@ -322,35 +248,18 @@ fn climb_to<S: Simd, E: Number>(
     }
 }
 
-/// The reverse of [`forward`]: `s` is the state before the step, levels below `N`; `adjoint` comes as the gradient of the state
-/// after it and leaves as that of `s`; `dx` is overwritten.
-#[inline(always)]
-pub(crate) fn backward<S: Simd, E: Number>(
-    simd: S,
-    shape: &Shape,
-    s: &[E],
-    x: &[E],
-    adjoint: &mut [E],
-    dx: &mut [E],
-    scratch: &mut [E],
-) {
-    call(simd, Backward { shape, s, x, adjoint, dx, scratch });
-}
-
-struct Backward<'a, E> {
-    shape: &'a Shape,
-    s: &'a [E],
-    x: &'a [E],
-    adjoint: &'a mut [E],
-    dx: &'a mut [E],
-    scratch: &'a mut [E],
-}
-
-impl<E: Number> Kernel for Backward<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { shape, s, x, adjoint, dx, scratch } = self;
+kernel! {
+    /// The reverse of [`forward`]: `s` is the state before the step, levels below `N`; `adjoint` comes as the gradient of the state
+    /// after it and leaves as that of `s`; `dx` is overwritten.
+    pub(crate) call fn backward<'a, S: Simd, E: Number>(
+        simd: S,
+        shape: &'a Shape,
+        s: &'a [E],
+        x: &'a [E],
+        adjoint: &'a mut [E],
+        dx: &'a mut [E],
+        scratch: &'a mut [E],
+    ) {
         let (d, depth) = (shape.width(), shape.depth());
         dx.copy_from_slice(&adjoint[..d]);
         if depth == 1 {
@@ -371,7 +280,7 @@ impl<E: Number> Kernel for Backward<'_, E> {
         }
         // Upwards, so that chain k reads its own level's gradient before higher chains add to it.
         for k in 3..=depth {
-            climb(simd, shape, k, s, x, [p, q], scaled, chain);
+            climb_to(simd, shape, [k, k - 1, shape.level(k - 1).start], s, x, [p, q], scaled, chain);
             let below = shape.level(k - 1);
             E::contract(simd, &adjoint[shape.level(k)], [x, &chain[below.clone()]], E::ONES, &mut climbing[below], dx);
             for j in (3..k).rev() {

@@ -8,13 +8,12 @@ use crate::algebra::Shape;
 use crate::algebra::basis::want;
 use crate::signature::emit::Emitter;
 use crate::signature::flow::{self, Checkpoints, Forwards, Increments, Seed};
-use crate::signature::group::{Scratch, gather};
+use crate::signature::group::{Scratch, gather, load_lane, scatter};
 use crate::signature::plan::{self, Layout};
 use crate::signature::transform::{finite, finite_gradient};
 use crate::signature::{Interval, Paths, Signature};
 use crate::{Error, Float};
-use ncde_simd::{Buffer, Number};
-use ncde_simd::{Kernel, Simd, dispatch};
+use ncde_simd::{Buffer, Number, Simd, kernel};
 
 impl Signature {
     /// The results for every prefix of every path, one path after the other: `[sum of (length - 1), len]`.
@@ -44,10 +43,10 @@ impl Signature {
     ) -> Result<(), Error> {
         let layout = self.layout::<E>();
         self.check_workspace::<E>(Scratch::<E>::workspace_len(self.output(), &layout) + layout.len())?;
-        let mut out = split(out, intervals, self.len());
+        let mut out = split_mut(out, intervals, self.len());
         intervals.par_chunks(E::WIDTH).zip(out.par_chunks_mut(E::WIDTH)).for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
-            |scratch, (intervals, out)| dispatch(Forward { signature: self, layout: &layout, paths, intervals, scratch, out }),
+            |scratch, (intervals, out)| forward(self, &layout, paths, intervals, scratch, out),
         );
         Ok(())
     }
@@ -71,7 +70,7 @@ impl Signature {
             Layout::Lanes => self.stream_reverse::<T::Register>(paths, &intervals, gradient, &mut increments)?,
         }
         let mut out = vec![T::ZERO; paths.values().len()];
-        for (interval, dx) in intervals.iter().zip(split(&mut increments, &intervals, d)) {
+        for (interval, dx) in intervals.iter().zip(split_mut(&mut increments, &intervals, d)) {
             let rows = paths.rows(interval.path);
             add_increments(dx, &mut out[rows.start * d..rows.end * d], d);
         }
@@ -82,26 +81,19 @@ impl Signature {
         &self,
         paths: &Paths<'_, E::Real>,
         intervals: &[Interval],
-        mut gradient: &[E::Real],
+        gradient: &[E::Real],
         out: &mut [E::Real],
     ) -> Result<(), Error> {
         let steps = intervals.iter().map(Interval::steps).max().unwrap_or(0);
         let layout = self.layout::<E>();
         let scratch = Scratch::<E>::workspace_len(self.output(), &layout) + 2 * layout.len();
         self.check_workspace::<E>(Checkpoints::<E>::workspace_len(&layout, steps).saturating_add(scratch))?;
-        let mut gradients = Vec::with_capacity(intervals.len());
-        for interval in intervals {
-            let (rows, rest) = gradient.split_at(interval.steps() * self.len());
-            gradients.push(rows);
-            gradient = rest;
-        }
-        let mut out = split(out, intervals, paths.channels());
+        let gradients = split(gradient, intervals.iter().map(|interval| interval.steps() * self.len()));
+        let mut out = split_mut(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(E::WIDTH).zip(gradients.par_chunks(E::WIDTH)).zip(out.par_chunks_mut(E::WIDTH));
         tasks.for_each_init(
             || Scratch::<E>::new(self.output(), &layout),
-            |scratch, ((intervals, gradients), out)| {
-                dispatch(Backward { signature: self, layout: &layout, paths, intervals, scratch, gradients, out });
-            },
+            |scratch, ((intervals, gradients), out)| backward(self, &layout, paths, intervals, scratch, gradients, out),
         );
         Ok(())
     }
@@ -111,15 +103,14 @@ fn rows(intervals: &[Interval]) -> usize {
     intervals.iter().map(Interval::steps).sum()
 }
 
+/// Consecutive parts of these lengths.
+pub(crate) fn split<T>(mut all: &[T], lengths: impl Iterator<Item = usize>) -> Vec<&[T]> {
+    lengths.filter_map(|length| all.split_off(..length)).collect()
+}
+
 /// The part of each interval in an array with `row` numbers for each step.
-pub(crate) fn split<'a, T>(mut all: &'a mut [T], intervals: &[Interval], row: usize) -> Vec<&'a mut [T]> {
-    let mut parts = Vec::with_capacity(intervals.len());
-    for interval in intervals {
-        let (part, rest) = all.split_at_mut(interval.steps() * row);
-        parts.push(part);
-        all = rest;
-    }
-    parts
+pub(crate) fn split_mut<'a, T>(mut all: &'a mut [T], intervals: &[Interval], row: usize) -> Vec<&'a mut [T]> {
+    intervals.iter().filter_map(|interval| all.split_off_mut(..interval.steps() * row)).collect()
 }
 
 /// Adds the gradient of increments, `x_t = X_{t+1} - X_t`, to that of the values.
@@ -130,74 +121,64 @@ pub(crate) fn add_increments<T: Float>(dx: &[T], out: &mut [T], channels: usize)
     }
 }
 
-struct Forward<'a, 'o, E: Number> {
-    signature: &'a Signature,
-    layout: &'a Shape,
-    paths: &'a Paths<'a, E::Real>,
-    intervals: &'a [Interval],
-    scratch: &'a mut Scratch<E>,
-    out: &'a mut [&'o mut [E::Real]],
-}
-
-impl<E: Number> Kernel for Forward<'_, '_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let (output, mirror) = (self.signature.output(), self.signature.mirror());
-        let (d, len) = (self.layout.width(), output.len());
-        let Scratch { increments, track, emitter } = self.scratch;
-        gather(simd, self.paths, self.intervals, increments);
-        let mut unmirrored = Buffer::zeros(self.layout.len());
+kernel! {
+    /// The outputs of one group; `out` has `[steps, output]` for each interval.
+    dispatch fn forward<'a, 'o, S: Simd, E: Number>(
+        simd: S,
+        signature: &'a Signature,
+        layout: &'a Shape,
+        paths: &'a Paths<'a, E::Real>,
+        intervals: &'a [Interval],
+        scratch: &'a mut Scratch<E>,
+        out: &'a mut [&'o mut [E::Real]],
+    ) {
+        let (output, mirror) = (signature.output(), signature.mirror());
+        let Scratch { increments, track, emitter } = scratch;
+        gather(simd, paths, intervals, increments);
+        let mut unmirrored = Buffer::zeros(layout.len());
         track.state.fill(E::ZEROS);
-        for (tau, x) in increments.chunks_exact(d).enumerate() {
-            track.step(simd, self.layout, x);
-            mirror.copy(self.layout, &track.state, &mut unmirrored);
-            emitter.emit(simd, output, self.layout, &unmirrored);
-            for (l, out) in self.out.iter_mut().enumerate() {
-                if let Some(out) = out.get_mut(tau * len..(tau + 1) * len) {
-                    for (out, x) in out.iter_mut().zip(&emitter.out) {
-                        *out = x.lane(l);
-                    }
+        for (tau, x) in increments.chunks_exact(layout.width()).enumerate() {
+            track.step(simd, layout, x);
+            mirror.copy(layout, &track.state, &mut unmirrored);
+            emitter.emit(simd, output, layout, &unmirrored);
+            for (l, out) in out.iter_mut().enumerate() {
+                if let Some(out) = out.get_mut(tau * output.len()..(tau + 1) * output.len()) {
+                    scatter(&emitter.out, l, out);
                 }
             }
         }
     }
 }
 
-struct Backward<'a, 'o, E: Number> {
-    signature: &'a Signature,
-    layout: &'a Shape,
-    paths: &'a Paths<'a, E::Real>,
-    intervals: &'a [Interval],
-    scratch: &'a mut Scratch<E>,
-    gradients: &'a [&'a [E::Real]],
-    out: &'a mut [&'o mut [E::Real]],
-}
-
-impl<E: Number> Kernel for Backward<'_, '_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let layout = self.layout;
-        let Scratch { increments, emitter, .. } = self.scratch;
-        gather(simd, self.paths, self.intervals, increments);
+kernel! {
+    /// The reverse pass of [`forward`]; `out` has `[steps, channels]` for each interval.
+    dispatch fn backward<'a, 'o, S: Simd, E: Number>(
+        simd: S,
+        signature: &'a Signature,
+        layout: &'a Shape,
+        paths: &'a Paths<'a, E::Real>,
+        intervals: &'a [Interval],
+        scratch: &'a mut Scratch<E>,
+        gradients: &'a [&'a [E::Real]],
+        out: &'a mut [&'o mut [E::Real]],
+    ) {
+        let Scratch { increments, emitter, .. } = scratch;
+        gather(simd, paths, intervals, increments);
         let mut checkpoints = Checkpoints::new(layout, increments.len() / layout.width());
         let mut dx = vec![E::ZEROS; increments.len()];
         let x = Increments { values: increments.as_slice(), order: Forwards };
         let mut seed = StreamSeed {
-            signature: self.signature,
+            signature,
             layout,
             lower: &layout.lower(),
             emitter,
-            gradients: self.gradients,
+            gradients,
             unmirrored: Buffer::zeros(layout.len()),
             d_unmirrored: Buffer::zeros(layout.len()),
         };
         flow::backward(simd, layout, x, &mut checkpoints, &mut dx, &mut seed);
-        for (l, out) in self.out.iter_mut().enumerate() {
-            for (out, dx) in out.iter_mut().zip(&dx) {
-                *out = dx.lane(l);
-            }
+        for (l, out) in out.iter_mut().enumerate() {
+            scatter(&dx, l, out);
         }
     }
 }
@@ -220,9 +201,7 @@ impl<E: Number> Seed<E> for StreamSeed<'_, E> {
         let rows = tau * output.len()..(tau + 1) * output.len();
         self.emitter.out.fill(E::ZEROS);
         for (l, gradient) in self.gradients.iter().enumerate() {
-            for (out, &g) in self.emitter.out.iter_mut().zip(gradient.get(rows.clone()).unwrap_or(&[])) {
-                out.set_lane(l, g);
-            }
+            load_lane(gradient.get(rows.clone()).unwrap_or(&[]), l, &mut self.emitter.out);
         }
         mirror.copy(self.lower, state, &mut self.unmirrored);
         self.d_unmirrored.fill(E::ZEROS);

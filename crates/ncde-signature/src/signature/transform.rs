@@ -8,12 +8,11 @@ use crate::algebra::basis::want;
 use crate::algebra::{Basis, LieBasis, Shape, words};
 use crate::signature::emit::Output;
 use crate::signature::flow::Checkpoints;
-use crate::signature::group::{Backward, Forward, Scratch};
+use crate::signature::group::{self, Scratch};
 use crate::signature::mirror::Mirror;
 use crate::signature::plan::{self, Layout};
 use crate::signature::{Interval, Paths, pieces, stream};
 use crate::{Error, Float};
-use ncde_simd::dispatch;
 use ncde_simd::{CACHE_LINE, Number};
 
 /// The most numbers of increment gradients that are stored before they are added to the path's gradient.
@@ -144,9 +143,7 @@ impl Signature {
         let tasks = intervals.par_chunks(task).zip(out.par_chunks_mut(task * self.len()));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
-            |scratch, (intervals, out)| {
-                dispatch(Forward { output: &self.output, layout: &layout, paths, intervals, scratch, out });
-            },
+            |scratch, (intervals, out)| group::forward(&self.output, &layout, paths, intervals, scratch, out),
         );
         Ok(())
     }
@@ -187,12 +184,10 @@ impl Signature {
                 Layout::Words => self.backward::<T>(paths, intervals, gradient, &mut buffer)?,
                 Layout::Lanes => self.backward::<T::Register>(paths, intervals, gradient, &mut buffer)?,
             }
-            let mut rest = buffer.as_slice();
-            for interval in intervals {
-                let (dx, tail) = rest.split_at(interval.steps() * d);
+            let parts = stream::split(&buffer, intervals.iter().map(|interval| interval.steps() * d));
+            for (interval, dx) in intervals.iter().zip(parts) {
                 let start = (paths.rows(interval.path).start + interval.start) * d;
                 stream::add_increments(dx, &mut out[start..start + dx.len() + d], d);
-                rest = tail;
             }
         }
         finite_gradient(paths, gradient, out)
@@ -211,12 +206,12 @@ impl Signature {
         self.check_workspace::<E>(
             Scratch::<E>::workspace_len(&self.output, &layout).saturating_add(Checkpoints::<E>::workspace_len(&layout, steps)),
         )?;
-        let mut out = stream::split(out, intervals, paths.channels());
+        let mut out = stream::split_mut(out, intervals, paths.channels());
         let tasks = intervals.par_chunks(task).zip(gradient.par_chunks(task * self.len())).zip(out.par_chunks_mut(task));
         tasks.for_each_init(
             || Scratch::<E>::new(&self.output, &layout),
             |scratch, ((intervals, gradient), out)| {
-                dispatch(Backward { output: &self.output, layout: &layout, paths, intervals, scratch, gradient, out });
+                group::backward(&self.output, &layout, paths, intervals, scratch, gradient, out);
             },
         );
         Ok(())
@@ -270,7 +265,7 @@ pub(crate) fn finite_gradient<T: Float>(paths: &Paths<'_, T>, gradient: &[T], ou
     }
     match gradient.iter().position(|g| !g.is_finite()) {
         None => Err(paths.not_finite_error()),
-        Some(place) => Err(Error::GradientNotFinite { place, value: gradient[place].to_f64() }),
+        Some(index) => Err(Error::GradientNotFinite { index, value: gradient[index].to_f64() }),
     }
 }
 

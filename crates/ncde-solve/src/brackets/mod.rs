@@ -20,8 +20,8 @@ use crate::error::check;
 use crate::field::{Reversible, VectorField};
 use crate::scalar::{Dual, Real, Scalar};
 use order::{Deeper, DepthOne, DepthTwo, Order, add_tangents, fixed, moving};
-pub(crate) use reverse::Gradients;
 use reverse::TwoWay;
+pub(crate) use reverse::{Gradients, Inputs};
 
 /// The largest depth of brackets.
 pub const MAX_DEPTH: usize = 6;
@@ -89,12 +89,12 @@ pub fn contract_fixed<F: Reversible, T: Real>(
 pub(crate) fn contract_reverse<F: Reversible, T: Real>(
     field: &F,
     depth: usize,
-    at: (&[T], &[T], &[T]),
+    at: Inputs<'_, T>,
     gradient: &[T],
-    of_h: &mut [T],
-    of: Gradients<'_, T>,
+    d_h: &mut [T],
+    sums: Gradients<'_, T>,
 ) -> Result<(), Error> {
-    at_depth!(depth, reverse(field, at, gradient, of_h, of));
+    at_depth!(depth, reverse(field, at, gradient, d_h, sums));
     Ok(())
 }
 

@@ -81,12 +81,12 @@ impl<O: Order> Order for Deeper<O> {
             Tree::Bracket(left, right) => (left, right),
         };
         let still = fixed(parameters);
-        // D(of)[along].
-        let derivative = |of: usize, along: usize| {
+        // D(element)[along].
+        let derivative = |element: usize, along: usize| {
             let mut direction = vec![N::zero(); h.len()];
             O::bracket(field, parameters, trees, along, h, &mut direction);
             let mut moved = vec![Dual::fixed(N::zero()); h.len()];
-            O::bracket(field, &still, trees, of, &moving(h, &direction), &mut moved);
+            O::bracket(field, &still, trees, element, &moving(h, &direction), &mut moved);
             moved
         };
         for ((out, a), b) in out.iter_mut().zip(derivative(right, left)).zip(derivative(left, right)) {
@@ -125,13 +125,13 @@ pub(super) fn add_tangents<N: Scalar>(moved: &[Dual<N>], out: &mut [N]) {
     }
 }
 
-/// The places of the words that start with `j`: block `j` of each level from the second on.
-pub(super) fn places(words: usize, d: usize, j: usize) -> impl Iterator<Item = usize> {
+/// The indices of the words that start with `j`: block `j` of each level from the second on.
+pub(super) fn words_from(words: usize, d: usize, j: usize) -> impl Iterator<Item = usize> {
     let levels = std::iter::successors(Some((d, d)), move |&(start, size)| Some((start + size * d, size * d)));
     levels.take_while(move |&(start, _)| start < words).flat_map(move |(start, size)| start + j * size..start + (j + 1) * size)
 }
 
 /// Their coefficients, without that letter.
 pub(super) fn below<T: Copy>(row: &[T], d: usize, j: usize) -> Vec<T> {
-    places(row.len(), d, j).map(|place| row[place]).collect()
+    words_from(row.len(), d, j).map(|index| row[index]).collect()
 }

@@ -7,9 +7,17 @@
 //!
 //! The pairing of [`Jet`] swaps value and tangent: what comes back in the value belongs to the tangent, and the other way round.
 
-use super::order::{Deeper, DepthOne, DepthTwo, add_tangents, below, fixed, moving, places};
+use super::order::{Deeper, DepthOne, DepthTwo, add_tangents, below, fixed, moving, words_from};
 use crate::field::Reversible;
 use crate::scalar::{Dual, Jet};
+
+/// Where a contraction is evaluated.
+pub(crate) struct Inputs<'a, N: Jet> {
+    pub(crate) parameters: &'a [N::Real],
+    /// One coefficient for each word.
+    pub(crate) row: &'a [N::Real],
+    pub(crate) h: &'a [N],
+}
 
 /// Where gradients are added up.
 pub(crate) struct Gradients<'a, T> {
@@ -24,13 +32,7 @@ pub(super) trait TwoWay {
     fn value<F: Reversible, N: Jet>(field: &F, parameters: &[N::Real], row: &[N::Real], h: &[N], out: &mut [N]);
 
     /// From `F'`, adds to `h'` and to the gradients in parameters and coefficients.
-    fn reverse<F: Reversible, N: Jet>(
-        field: &F,
-        at: (&[N::Real], &[N::Real], &[N]),
-        gradient: &[N],
-        of_h: &mut [N],
-        of: Gradients<'_, N::Real>,
-    );
+    fn reverse<F: Reversible, N: Jet>(field: &F, at: Inputs<'_, N>, gradient: &[N], d_h: &mut [N], sums: Gradients<'_, N::Real>);
 }
 
 impl TwoWay for DepthOne {
@@ -38,15 +40,10 @@ impl TwoWay for DepthOne {
         combine(&values(field, parameters, h), row, out);
     }
 
-    fn reverse<F: Reversible, N: Jet>(
-        field: &F,
-        (parameters, row, h): (&[N::Real], &[N::Real], &[N]),
-        gradient: &[N],
-        of_h: &mut [N],
-        of: Gradients<'_, N::Real>,
-    ) {
-        let of_f = combine_back(&values(field, parameters, h), row, gradient, of.row);
-        field.reverse(0..field.channels(), parameters, h, &of_f, of_h, of.parameters);
+    fn reverse<F: Reversible, N: Jet>(field: &F, at: Inputs<'_, N>, gradient: &[N], d_h: &mut [N], sums: Gradients<'_, N::Real>) {
+        let Inputs { parameters, row, h } = at;
+        let d_f = combine_back(&values(field, parameters, h), row, gradient, sums.row);
+        field.reverse(0..field.channels(), parameters, h, &d_f, d_h, sums.parameters);
     }
 }
 
@@ -62,33 +59,28 @@ impl TwoWay for DepthTwo {
         }
     }
 
-    fn reverse<F: Reversible, N: Jet>(
-        field: &F,
-        (parameters, row, h): (&[N::Real], &[N::Real], &[N]),
-        gradient: &[N],
-        of_h: &mut [N],
-        of: Gradients<'_, N::Real>,
-    ) {
+    fn reverse<F: Reversible, N: Jet>(field: &F, at: Inputs<'_, N>, gradient: &[N], d_h: &mut [N], sums: Gradients<'_, N::Real>) {
+        let Inputs { parameters, row, h } = at;
         let d = field.channels();
         let f = values(field, parameters, h);
-        let (letters, pairs) = of.row.split_at_mut(d);
-        let mut of_f = combine_back(&f, &row[..d], gradient, letters);
+        let (letters, pairs) = sums.row.split_at_mut(d);
+        let mut d_f = combine_back(&f, &row[..d], gradient, letters);
         let seed = fixed(gradient);
         for k in 0..d {
             let weights = column(row, d, k);
             let start = moving(h, &direction(&f, &weights, h.len()));
-            let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
-            field.reverse(k..k + 1, parameters, &start, &seed, &mut of_start, of.parameters);
-            add_tangents(&of_start, of_h);
-            let of_direction: Vec<N> = of_start.iter().map(|g| g.value).collect();
-            let mut of_weights = vec![N::zero().value(); d];
-            let part = combine_back(&f, &weights, &of_direction, &mut of_weights);
-            add(&mut of_f, part.into_iter());
-            for (j, of_weight) in of_weights.into_iter().enumerate() {
-                pairs[j * d + k] += of_weight;
+            let mut d_start = vec![Dual::fixed(N::zero()); h.len()];
+            field.reverse(k..k + 1, parameters, &start, &seed, &mut d_start, sums.parameters);
+            add_tangents(&d_start, d_h);
+            let d_direction: Vec<N> = d_start.iter().map(|g| g.value).collect();
+            let mut d_weights = vec![N::zero().value(); d];
+            let part = combine_back(&f, &weights, &d_direction, &mut d_weights);
+            add(&mut d_f, part.into_iter());
+            for (j, d_weight) in d_weights.into_iter().enumerate() {
+                pairs[j * d + k] += d_weight;
             }
         }
-        field.reverse(0..d, parameters, h, &of_f, of_h, of.parameters);
+        field.reverse(0..d, parameters, h, &d_f, d_h, sums.parameters);
     }
 }
 
@@ -104,30 +96,25 @@ impl<O: TwoWay> TwoWay for Deeper<O> {
         }
     }
 
-    fn reverse<F: Reversible, N: Jet>(
-        field: &F,
-        (parameters, row, h): (&[N::Real], &[N::Real], &[N]),
-        gradient: &[N],
-        of_h: &mut [N],
-        of: Gradients<'_, N::Real>,
-    ) {
+    fn reverse<F: Reversible, N: Jet>(field: &F, at: Inputs<'_, N>, gradient: &[N], d_h: &mut [N], sums: Gradients<'_, N::Real>) {
+        let Inputs { parameters, row, h } = at;
         let d = field.channels();
         let f = values(field, parameters, h);
-        let mut of_f = combine_back(&f, &row[..d], gradient, &mut of.row[..d]);
+        let mut d_f = combine_back(&f, &row[..d], gradient, &mut sums.row[..d]);
         let seed = fixed(gradient);
-        for (j, (f, of_f)) in f.chunks_exact(h.len()).zip(of_f.chunks_exact_mut(h.len())).enumerate() {
+        for (j, (f, d_f)) in f.chunks_exact(h.len()).zip(d_f.chunks_exact_mut(h.len())).enumerate() {
             let inner_row = below(row, d, j);
-            let mut of_inner_row = vec![N::zero().value(); inner_row.len()];
-            let mut of_start = vec![Dual::fixed(N::zero()); h.len()];
-            let inner = Gradients { parameters: &mut *of.parameters, row: &mut of_inner_row };
-            O::reverse(field, (parameters, &inner_row, &moving(h, f)), &seed, &mut of_start, inner);
-            add_tangents(&of_start, of_h);
-            add(of_f, of_start.iter().map(|g| g.value));
-            for (to, from) in places(of.row.len(), d, j).zip(of_inner_row) {
-                of.row[to] += from;
+            let mut d_inner_row = vec![N::zero().value(); inner_row.len()];
+            let mut d_start = vec![Dual::fixed(N::zero()); h.len()];
+            let inner = Gradients { parameters: &mut *sums.parameters, row: &mut d_inner_row };
+            O::reverse(field, Inputs { parameters, row: &inner_row, h: &moving(h, f) }, &seed, &mut d_start, inner);
+            add_tangents(&d_start, d_h);
+            add(d_f, d_start.iter().map(|g| g.value));
+            for (to, from) in words_from(sums.row.len(), d, j).zip(d_inner_row) {
+                sums.row[to] += from;
             }
         }
-        field.reverse(0..d, parameters, h, &of_f, of_h, of.parameters);
+        field.reverse(0..d, parameters, h, &d_f, d_h, sums.parameters);
     }
 }
 
@@ -146,15 +133,15 @@ fn combine<N: Jet>(f: &[N], l: &[N::Real], out: &mut [N]) {
 }
 
 /// Its way back: adds to `l'`, gives `f'`.
-fn combine_back<N: Jet>(f: &[N], l: &[N::Real], gradient: &[N], of_l: &mut [N::Real]) -> Vec<N> {
-    let mut of_f = Vec::with_capacity(f.len());
-    for ((f, &l), of_l) in f.chunks_exact(gradient.len()).zip(l).zip(of_l) {
+fn combine_back<N: Jet>(f: &[N], l: &[N::Real], gradient: &[N], d_l: &mut [N::Real]) -> Vec<N> {
+    let mut d_f = Vec::with_capacity(f.len());
+    for ((f, &l), d_l) in f.chunks_exact(gradient.len()).zip(l).zip(d_l) {
         for (&f, &g) in f.iter().zip(gradient) {
-            *of_l += f.pair(g);
-            of_f.push(g.scaled(l));
+            *d_l += f.pair(g);
+            d_f.push(g.scaled(l));
         }
     }
-    of_f
+    d_f
 }
 
 fn direction<N: Jet>(f: &[N], l: &[N::Real], hidden: usize) -> Vec<N> {

@@ -30,18 +30,12 @@ impl VectorField for Linear {
 
     fn eval<N: Scalar>(&self, parameters: &[N], h: &[N], out: &mut [N]) {
         for (row, out) in parameters.chunks_exact(self.hidden).zip(out) {
-            *out = product(row, h);
+            *out = N::zero().accumulate(row.len(), |i| (row[i], h[i]));
         }
     }
 
     fn eval_channel<N: Scalar>(&self, j: usize, parameters: &[N], h: &[N], out: &mut [N]) {
         let size = self.hidden * self.hidden;
-        for (row, out) in parameters[j * size..(j + 1) * size].chunks_exact(self.hidden).zip(out) {
-            *out = product(row, h);
-        }
+        self.eval(&parameters[j * size..(j + 1) * size], h, out);
     }
-}
-
-fn product<N: Scalar>(row: &[N], h: &[N]) -> N {
-    N::zero().accumulate(row.len(), |i| (row[i], h[i]))
 }

@@ -87,7 +87,7 @@ pub trait Reversible: VectorField {
         parameters: &[N::Real],
         h: &[N],
         gradient: &[N],
-        of_h: &mut [N],
-        of_parameters: &mut [N::Real],
+        d_h: &mut [N],
+        d_parameters: &mut [N::Real],
     );
 }

@@ -121,7 +121,7 @@ impl Network {
     }
 
     /// Where the weights, `[in, out]`, and the biases, `[out]`, of a layer lie.
-    pub fn place(&self, layer: usize) -> (Range<usize>, Range<usize>) {
+    pub fn parameter_ranges(&self, layer: usize) -> (Range<usize>, Range<usize>) {
         let start: usize = (0..layer).map(|l| (self.fan_in(l) + 1) * self.layers[l].width).sum();
         let weights = self.fan_in(layer) * self.layers[layer].width;
         (start..start + weights, start + weights..start + weights + self.layers[layer].width)
@@ -151,7 +151,7 @@ impl Network {
     /// Some outputs of one layer, from `first` on.
     fn layer<N: Scalar>(&self, layer: usize, first: usize, parameters: &[N], x: &[N], out: &mut [N]) {
         let Layer { width, activation } = self.layers[layer];
-        let (weights, biases) = self.place(layer);
+        let (weights, biases) = self.parameter_ranges(layer);
         let (weights, biases) = (&parameters[weights], &parameters[biases]);
         match N::TRACE {
             Trace::Record => {
@@ -186,7 +186,7 @@ impl VectorField for Network {
     }
 
     fn parameters(&self) -> usize {
-        self.place(self.layers.len() - 1).1.end
+        self.parameter_ranges(self.layers.len() - 1).1.end
     }
 
     fn eval<N: Scalar>(&self, parameters: &[N], h: &[N], out: &mut [N]) {

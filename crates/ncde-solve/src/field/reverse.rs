@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use super::activation::activate;
 use super::{Network, Reversible, VectorField};
-use crate::scalar::{Dual, Jet, Real};
+use crate::scalar::{Dual, Jet, Real, axpy};
 
 impl Network {
     /// The requested outputs of layer `l`, before the activation.
     fn affine<N: Jet>(&self, l: usize, outputs: Range<usize>, parameters: &[N::Real], x: &[N]) -> Vec<N> {
-        let (weights, biases) = self.place(l);
+        let (weights, biases) = self.parameter_ranges(l);
         let (width, x, mut z) = (biases.len(), Planes::of(x), Planes::zero(N::PARTS, outputs.len()));
         z.values[..outputs.len()].copy_from_slice(&parameters[biases][outputs.clone()]);
         for (i, row) in parameters[weights].chunks_exact(width).enumerate() {
@@ -47,8 +47,8 @@ impl Reversible for Network {
         parameters: &[N::Real],
         h: &[N],
         gradient: &[N],
-        of_h: &mut [N],
-        of_parameters: &mut [N::Real],
+        d_h: &mut [N],
+        d_parameters: &mut [N::Real],
     ) {
         let (mut inputs, mut slopes) = (vec![h.to_vec()], Vec::new());
         for (l, layer) in self.layers().iter().enumerate() {
@@ -62,23 +62,23 @@ impl Reversible for Network {
         for (l, slopes) in slopes.iter().enumerate().rev() {
             let z: Vec<N> = x.iter().zip(slopes).map(|(&x, &slope)| slope * x).collect();
             let outputs = self.needed(l, &channels);
-            let (weights, biases) = self.place(l);
+            let (weights, biases) = self.parameter_ranges(l);
             let width = biases.len();
-            for (g, &z) in of_parameters[biases][outputs.clone()].iter_mut().zip(&z) {
+            for (g, &z) in d_parameters[biases][outputs.clone()].iter_mut().zip(&z) {
                 *g += z.pair(N::of(1.0));
             }
             let (inputs, z, mut back) = (Planes::of(&inputs[l]), Planes::of(&z), Planes::zero(N::PARTS, inputs[l].len()));
-            let rows = parameters[weights.clone()].chunks_exact(width).zip(of_parameters[weights].chunks_exact_mut(width));
-            for (i, (row, of_row)) in rows.enumerate() {
+            let rows = parameters[weights.clone()].chunks_exact(width).zip(d_parameters[weights].chunks_exact_mut(width));
+            for (i, (row, d_row)) in rows.enumerate() {
                 for p in 0..N::PARTS {
-                    axpy(&mut of_row[outputs.clone()], inputs.plane(p)[i], z.plane(N::PARTS - 1 - p));
+                    axpy(&mut d_row[outputs.clone()], inputs.plane(p)[i], z.plane(N::PARTS - 1 - p));
                     back.plane_mut(p)[i] = dot(&row[outputs.clone()], z.plane(p));
                 }
             }
             x = back.numbers();
         }
-        for (of_h, x) in of_h.iter_mut().zip(x) {
-            *of_h += x;
+        for (d_h, x) in d_h.iter_mut().zip(x) {
+            *d_h += x;
         }
     }
 }
@@ -113,10 +113,6 @@ impl<T: Real> Planes<T> {
     fn plane_mut(&mut self, p: usize) -> &mut [T] {
         &mut self.values[p * self.count..(p + 1) * self.count]
     }
-}
-
-fn axpy<T: Real>(y: &mut [T], a: T, x: &[T]) {
-    y.iter_mut().zip(x).for_each(|(y, &x)| *y += a * x);
 }
 
 /// Eight sums side by side: one alone would wait for each addition.

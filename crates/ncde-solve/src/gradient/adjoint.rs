@@ -78,19 +78,14 @@ impl<T: Real, F: VectorField, D: Drive<T>> System<T> for Backward<'_, T, F, D> {
         let hidden = self.term.field.hidden();
         self.term.drive.rate(piece, -s, &mut self.rate)?;
         let (h, rest) = y.split_at(hidden);
-        let (of_h, rest_out) = out.split_at_mut(hidden);
-        let (of_a, rest_out) = rest_out.split_at_mut(hidden);
-        let (of_parameters, of_rate) = rest_out.split_at_mut(self.parameters.len());
+        let (d_h, rest_out) = out.split_at_mut(hidden);
+        let (d_a, rest_out) = rest_out.split_at_mut(hidden);
+        let (d_parameters, d_rate) = rest_out.split_at_mut(self.parameters.len());
         // d/ds is minus d/dt: the signs of the adjoint cancel, and that of h does not.
-        let slope = pull_back(
-            &mut self.tape,
-            self.term,
-            (self.parameters, &self.rate, h),
-            &rest[..hidden],
-            (of_parameters, of_rate, of_a),
-        )?;
-        for (of_h, slope) in of_h.iter_mut().zip(slope) {
-            *of_h = -slope;
+        let slope =
+            pull_back(&mut self.tape, self.term, (self.parameters, &self.rate, h), &rest[..hidden], (d_parameters, d_rate, d_a))?;
+        for (d_h, slope) in d_h.iter_mut().zip(slope) {
+            *d_h = -slope;
         }
         Ok(())
     }

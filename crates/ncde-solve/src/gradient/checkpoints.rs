@@ -20,10 +20,10 @@ impl<T: Clone> Checkpoints<T> {
     pub(super) fn push(&mut self, state: &[T]) {
         if self.seen.is_multiple_of(self.spacing) {
             if self.states.len() == 2 * self.spacing {
-                let mut place = 0;
+                let mut index = 0;
                 self.states.retain(|_| {
-                    place += 1;
-                    place % 2 == 1
+                    index += 1;
+                    index % 2 == 1
                 });
                 self.spacing *= 2;
             }

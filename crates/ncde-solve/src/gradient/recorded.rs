@@ -7,8 +7,8 @@ use super::checkpoints::Checkpoints;
 use crate::Error;
 use crate::error::check;
 use crate::field::VectorField;
-use crate::scalar::{Real, Tape, Var};
-use crate::solve::{Arrival, Changed, Drive, First, Observer, Save, Solution, Solver, Stages, Stops, Stretch, Taken, Term};
+use crate::scalar::{Real, Scalar, Tape, Var};
+use crate::solve::{Arrival, Changed, Drive, First, Observer, Save, Saving, Solution, Solver, Stages, Stops, Taken, Term};
 
 /// A solve that remembers its steps.
 ///
@@ -49,19 +49,12 @@ impl Solver {
         save: &Save,
     ) -> Result<Recorded<'a, T, F, D>, Error> {
         let stops = Stops::new(term.drive, save)?;
-        let mut recording = Recording {
-            stretches: &stops.stretches,
-            states: Vec::new(),
-            saved_after: Vec::new(),
-            steps: Vec::new(),
-            checkpoints: Checkpoints::new(),
-        };
-        if stops.start == Arrival::Saved {
-            recording.save(h);
-        }
+        let saving = Saving::new(&stops, h);
+        let saved_after = vec![0; usize::from(stops.start == Arrival::Saved)];
+        let mut recording = Recording { saving, saved_after, steps: Vec::new(), checkpoints: Checkpoints::new() };
         let statistics = self.run(term, parameters, h, &stops, &mut recording)?;
-        let Recording { states, saved_after, steps, checkpoints, .. } = recording;
-        let solution = Solution { times: stops.times.clone(), states, statistics };
+        let Recording { saving, saved_after, steps, checkpoints } = recording;
+        let solution = Solution { states: saving.states, times: stops.times, statistics };
         Ok(Recorded { solution, solver: *self, term, parameters, steps, checkpoints, saved_after })
     }
 }
@@ -75,7 +68,7 @@ impl<T: Real, F: VectorField, D: Drive<T>> Recorded<'_, T, F, D> {
         check("backward", "the gradient in the states", weights.len(), self.solution.states.len())?;
         let hidden = self.term.field.hidden();
         let mut gradient = Gradient::zero(self.term);
-        let mut back = Back { of: self, tape: Tape::new(), rate: vec![T::ZERO; self.term.width()] };
+        let mut back = Back { recorded: self, tape: Tape::new(), rate: vec![T::ZERO; self.term.width()] };
         let mut a = vec![T::ZERO; hidden];
         let mut saves = self.saved_after.len();
         let mut add_saved = |a: &mut [T], step: usize| {
@@ -108,7 +101,7 @@ impl<T: Real, F: VectorField, D: Drive<T>> Recorded<'_, T, F, D> {
 
 /// The way back, with its working memory.
 struct Back<'a, T, F, D> {
-    of: &'a Recorded<'a, T, F, D>,
+    recorded: &'a Recorded<'a, T, F, D>,
     tape: Tape<T>,
     rate: Vec<T>,
 }
@@ -116,7 +109,7 @@ struct Back<'a, T, F, D> {
 impl<T: Real, F: VectorField, D: Drive<T>> Back<'_, T, F, D> {
     /// The states before steps `first..end`, from the first of them.
     fn states(&mut self, first: usize, end: usize, state: &[T]) -> Result<Vec<Vec<T>>, Error> {
-        let Recorded { solver, term, parameters, steps, .. } = self.of;
+        let Recorded { solver, term, parameters, steps, .. } = self.recorded;
         let mut stages = Stages::propagating(solver.method.tableau(), state.len());
         let mut states = vec![state.to_vec()];
         for &Taken { piece, t, dt } in &steps[first..end - 1] {
@@ -135,17 +128,18 @@ impl<T: Real, F: VectorField, D: Drive<T>> Back<'_, T, F, D> {
     /// Takes `a` back over one step and adds to the gradient.
     fn step(&mut self, taken: Taken, y: &[T], a: &mut [T], gradient: &mut Gradient<T>) -> Result<(), Error> {
         let Taken { piece, t, dt } = taken;
-        let Recorded { solver, term, .. } = self.of;
+        let Recorded { solver, term, .. } = self.recorded;
         self.tape.clear();
         let tape = &self.tape;
-        let (parameters, y) = (tape.variables(self.of.parameters), tape.variables(y));
+        let (parameters, y) = (tape.variables(self.recorded.parameters), tape.variables(y));
         let mut next = y.clone();
         let mut rates: Vec<(f64, Vec<Var<'_, T>>)> = Vec::new();
         let rate = &mut self.rate;
         Stages::propagating(solver.method.tableau(), y.len()).advance(First::Unknown, dt, &y, &mut next, |c, y, out| {
             let t = t + c * dt;
             term.drive.rate(piece, t, rate)?;
-            rates.push((t, if gradient.control.is_empty() { constants(rate) } else { tape.variables(rate) }));
+            let constants = || rate.iter().map(|&x| Var::constant(x)).collect();
+            rates.push((t, if gradient.control.is_empty() { constants() } else { tape.variables(rate) }));
             term.product(&parameters, &rates[rates.len() - 1].1, y, out)
         })?;
         let seeds: Vec<_> = next.iter().copied().zip(a.iter().copied()).collect();
@@ -158,32 +152,20 @@ impl<T: Real, F: VectorField, D: Drive<T>> Back<'_, T, F, D> {
         }
         if !gradient.control.is_empty() {
             for (t, rate) in rates {
-                let of_rate: Vec<T> = rate.iter().map(|&x| sensitivities.of(x)).collect();
-                term.drive.rate_backward(piece, t, &of_rate, &mut gradient.control);
+                let d_rate: Vec<T> = rate.iter().map(|&x| sensitivities.of(x)).collect();
+                term.drive.rate_backward(piece, t, &d_rate, &mut gradient.control);
             }
         }
         Ok(())
     }
 }
 
-fn constants<'t, T: Real>(rate: &[T]) -> Vec<Var<'t, T>> {
-    rate.iter().map(|&x| crate::scalar::Scalar::constant(x)).collect()
-}
-
-/// Keeps what is wanted and what the way back needs.
+/// Keeps the states that are wanted and what the way back needs.
 struct Recording<'a, T> {
-    stretches: &'a [Stretch],
-    states: Vec<T>,
+    saving: Saving<'a, T>,
     saved_after: Vec<usize>,
     steps: Vec<Taken>,
     checkpoints: Checkpoints<T>,
-}
-
-impl<T: Real> Recording<'_, T> {
-    fn save(&mut self, y: &[T]) {
-        self.states.extend_from_slice(y);
-        self.saved_after.push(self.steps.len());
-    }
 }
 
 impl<T: Real> Observer<T> for Recording<'_, T> {
@@ -193,9 +175,9 @@ impl<T: Real> Observer<T> for Recording<'_, T> {
     }
 
     fn arrive(&mut self, index: usize, y: &mut [T]) -> Changed {
-        if self.stretches[index].arrival == Arrival::Saved {
-            self.save(y);
+        if self.saving.stretches[index].arrival == Arrival::Saved {
+            self.saved_after.push(self.steps.len());
         }
-        Changed::No
+        self.saving.arrive(index, y)
     }
 }

@@ -75,7 +75,7 @@ pub fn bound<T: Real>(network: &Network, parameters: &[T], radius: f64, gamma: f
     let (mut layers, mut log10, mut size): (Vec<f64>, Vec<f64>, f64) = (Vec::new(), Vec::new(), radius);
     for (l, layer) in network.layers().iter().enumerate() {
         let Smoothness { slope, bend } = Smoothness::of(layer.activation, gamma)?;
-        let (weights, biases) = network.place(l);
+        let (weights, biases) = network.parameter_ranges(l);
         let norm = operator_norm(&wide(weights), network.fan_in(l), layer.width);
         size = norm * size + wide(biases).iter().map(|b| b * b).sum::<f64>().sqrt();
         let bound = size.max(slope * norm).max(bend * norm.powf(gamma));

@@ -20,7 +20,7 @@ pub fn weight_penalty<N: Scalar>(network: &Network, parameters: &[N]) -> Result<
     crate::error::check("weight penalty", "the list of parameters", parameters.len(), network.parameters())?;
     let mut sum = N::zero();
     for layer in 0..network.layers().len() {
-        let (weights, biases) = network.place(layer);
+        let (weights, biases) = network.parameter_ranges(layer);
         for part in [&parameters[weights], &parameters[biases]] {
             let square = N::zero().accumulate(part.len(), |i| (part[i], part[i]));
             // The root has no derivative at 0, where the penalty has its minimum.

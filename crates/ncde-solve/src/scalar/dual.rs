@@ -29,9 +29,9 @@ impl<N: Scalar> Dual<N> {
         Self { value, tangent: N::zero() }
     }
 
-    /// `y + slope x' e`.
-    fn chain(self, y: N, slope: N) -> Self {
-        Self { value: y, tangent: slope.product_part(self.tangent) }
+    /// `y + s x' e`, where `s = slope(x, y)`.
+    fn chain(self, y: N, slope: impl Fn(N, N) -> N) -> Self {
+        Self { value: y, tangent: slope(self.value, y).product_part(self.tangent) }
     }
 }
 
@@ -106,41 +106,7 @@ impl<N: Scalar> Scalar for Dual<N> {
         self.value.value()
     }
 
-    fn exp(self) -> Self {
-        let y = self.value.exp();
-        self.chain(y, y)
-    }
-
-    fn ln(self) -> Self {
-        self.chain(self.value.ln(), N::of(1.0) / self.value)
-    }
-
-    fn sqrt(self) -> Self {
-        let y = self.value.sqrt();
-        self.chain(y, N::of(0.5) / y)
-    }
-
-    fn sin(self) -> Self {
-        self.chain(self.value.sin(), self.value.cos())
-    }
-
-    fn cos(self) -> Self {
-        self.chain(self.value.cos(), -self.value.sin())
-    }
-
-    fn tanh(self) -> Self {
-        let y = self.value.tanh();
-        self.chain(y, N::of(1.0) - y.product_part(y))
-    }
-
-    fn sigmoid(self) -> Self {
-        let y = self.value.sigmoid();
-        self.chain(y, y.product_part(N::of(1.0) - y))
-    }
-
-    fn softplus(self) -> Self {
-        self.chain(self.value.softplus(), self.value.sigmoid())
-    }
+    chain_rule!(N);
 
     fn accumulate(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
         let value = self.value.accumulate_part(n, |i| {

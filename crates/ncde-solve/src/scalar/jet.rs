@@ -30,7 +30,7 @@ pub trait Jet: Scalar {
     fn write(self, planes: &mut [Self::Real], stride: usize);
 
     /// The product with a number that does not move.
-    fn scaled(self, by: Self::Real) -> Self;
+    fn scaled(self, factor: Self::Real) -> Self;
 
     /// The coefficient of all `e_i` together in the product; for reals the product.
     fn pair(self, other: Self) -> Self::Real;
@@ -52,8 +52,8 @@ macro_rules! jet {
             }
 
             #[inline]
-            fn scaled(self, by: Self) -> Self {
-                self * by
+            fn scaled(self, factor: Self) -> Self {
+                self * factor
             }
 
             #[inline]
@@ -82,8 +82,8 @@ impl<N: Jet> Jet for Dual<N> {
     }
 
     #[inline]
-    fn scaled(self, by: N::Real) -> Self {
-        Self { value: self.value.scaled(by), tangent: self.tangent.scaled(by) }
+    fn scaled(self, factor: N::Real) -> Self {
+        Self { value: self.value.scaled(factor), tangent: self.tangent.scaled(factor) }
     }
 
     #[inline]

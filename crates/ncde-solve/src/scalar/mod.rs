@@ -10,6 +10,27 @@
 //! | [`Var`] | values, and later the gradient in everything that went in | about 4, and memory for each operation |
 //! | `Dual<Var>` | the gradient of something that holds a directional derivative | both |
 
+/// The functions of a [`Scalar`] around a number of type `$n`, by the chain rule: each with its slope, made of `x` and the value `y`.
+macro_rules! chain_rule {
+    ($n:ident) => {
+        chain_rule! { $n,
+            exp: |_, y| y,
+            ln: |x, _| $n::of(1.0) / x,
+            sqrt: |_, y| $n::of(0.5) / y,
+            sin: |x, _| Scalar::cos(x),
+            cos: |x, _| -Scalar::sin(x),
+            tanh: |_, y| $n::of(1.0) - y.product_part(y),
+            sigmoid: |_, y| y.product_part($n::of(1.0) - y),
+            softplus: |x, _| x.sigmoid(),
+        }
+    };
+    ($n:ident, $($g:ident: $slope:expr,)*) => {
+        $(fn $g(self) -> Self {
+            self.chain(Scalar::$g(self.value), $slope)
+        })*
+    };
+}
+
 mod dual;
 mod jet;
 mod real;
@@ -21,6 +42,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 pub use dual::Dual;
 pub use jet::Jet;
 pub use real::Real;
+pub(crate) use real::axpy;
 pub use tape::{Sensitivities, Tape, Var};
 
 /// Whether an operation leaves a record besides its result.

@@ -12,6 +12,21 @@ pub(super) fn rounded<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
 
+/// `y += a x`.
+pub(crate) fn axpy<T: Real>(y: &mut [T], a: T, x: &[T]) {
+    y.iter_mut().zip(x).for_each(|(y, &x)| *y += a * x);
+}
+
+/// Functions that the standard library has.
+macro_rules! functions_of_std {
+    ($($g:ident)*) => {
+        $(#[inline]
+        fn $g(self) -> Self {
+            Self::$g(self)
+        })*
+    };
+}
+
 macro_rules! real {
     ($t:ty) => {
         impl Real for $t {}
@@ -32,35 +47,7 @@ macro_rules! real {
                 self
             }
 
-            #[inline]
-            fn exp(self) -> Self {
-                self.exp()
-            }
-
-            #[inline]
-            fn ln(self) -> Self {
-                self.ln()
-            }
-
-            #[inline]
-            fn sqrt(self) -> Self {
-                self.sqrt()
-            }
-
-            #[inline]
-            fn sin(self) -> Self {
-                self.sin()
-            }
-
-            #[inline]
-            fn cos(self) -> Self {
-                self.cos()
-            }
-
-            #[inline]
-            fn tanh(self) -> Self {
-                self.tanh()
-            }
+            functions_of_std!(exp ln sqrt sin cos tanh);
 
             #[inline]
             fn sigmoid(self) -> Self {

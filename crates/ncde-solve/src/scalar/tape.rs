@@ -72,23 +72,23 @@ impl<T: Real> Tape<T> {
     /// The derivative of `sum_k w_k y_k` in every node, for the pairs `(y_k, w_k)` given.
     pub fn backward(&self, seeds: &[(Var<'_, T>, T)]) -> Sensitivities<T> {
         let nodes = self.nodes.borrow();
-        let mut of = vec![T::ZERO; nodes.ends.len()];
+        let mut derivatives = vec![T::ZERO; nodes.ends.len()];
         for (y, weight) in seeds {
             if y.tape.is_some() {
-                of[y.node as usize] += *weight;
+                derivatives[y.node as usize] += *weight;
             }
         }
-        for node in (0..of.len()).rev() {
-            let outer = of[node];
+        for node in (0..derivatives.len()).rev() {
+            let outer = derivatives[node];
             if outer == T::ZERO {
                 continue;
             }
             let start = if node == 0 { 0 } else { nodes.ends[node - 1] };
             for edge in start..nodes.ends[node] {
-                of[nodes.parents[edge] as usize] += outer * nodes.partials[edge];
+                derivatives[nodes.parents[edge] as usize] += outer * nodes.partials[edge];
             }
         }
-        Sensitivities { of }
+        Sensitivities { derivatives }
     }
 
     // Memory is what costs here, and inlined it would be in every operation of every nested dual.
@@ -108,13 +108,13 @@ impl<T: Real> Tape<T> {
 /// Derivatives in the nodes of a tape.
 #[derive(Debug, Clone)]
 pub struct Sensitivities<T> {
-    of: Vec<T>,
+    derivatives: Vec<T>,
 }
 
 impl<T: Real> Sensitivities<T> {
     /// The derivative in one number; 0 in a constant.
     pub fn of(&self, x: Var<'_, T>) -> T {
-        if x.tape.is_some() { self.of[x.node as usize] } else { T::ZERO }
+        if x.tape.is_some() { self.derivatives[x.node as usize] } else { T::ZERO }
     }
 }
 
@@ -136,6 +136,11 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Var<'_, T> {
 }
 
 impl<T: Real> Var<'_, T> {
+    /// `y`, whose derivative is `slope(x, y)`.
+    fn chain(self, y: T, slope: impl Fn(T, T) -> T) -> Self {
+        self.unary(y, slope(self.value, y))
+    }
+
     #[inline(never)]
     fn unary(self, value: T, partial: T) -> Self {
         match self.tape {
@@ -231,41 +236,7 @@ impl<T: Real> Scalar for Var<'_, T> {
         self.value
     }
 
-    fn exp(self) -> Self {
-        let y = Scalar::exp(self.value);
-        self.unary(y, y)
-    }
-
-    fn ln(self) -> Self {
-        self.unary(self.value.ln(), T::ONE / self.value)
-    }
-
-    fn sqrt(self) -> Self {
-        let y = self.value.sqrt();
-        self.unary(y, T::from_f64(0.5) / y)
-    }
-
-    fn sin(self) -> Self {
-        self.unary(self.value.sin(), self.value.cos())
-    }
-
-    fn cos(self) -> Self {
-        self.unary(self.value.cos(), -self.value.sin())
-    }
-
-    fn tanh(self) -> Self {
-        let y = self.value.tanh();
-        self.unary(y, T::ONE - y * y)
-    }
-
-    fn sigmoid(self) -> Self {
-        let y = self.value.sigmoid();
-        self.unary(y, y * (T::ONE - y))
-    }
-
-    fn softplus(self) -> Self {
-        self.unary(self.value.softplus(), self.value.sigmoid())
-    }
+    chain_rule!(T);
 
     fn accumulate(self, n: usize, pair: impl Fn(usize) -> (Self, Self) + Copy) -> Self {
         let mut tape = self.tape;

@@ -134,13 +134,14 @@ impl Solver {
 }
 
 /// Keeps the states that are wanted.
-struct Saving<'a, T> {
-    stretches: &'a [Stretch],
-    states: Vec<T>,
+pub(crate) struct Saving<'a, T> {
+    pub(crate) stretches: &'a [Stretch],
+    pub(crate) states: Vec<T>,
 }
 
 impl<'a, T: Real> Saving<'a, T> {
-    fn new(stops: &'a Stops, h: &[T]) -> Self {
+    /// From the initial state `h` on.
+    pub(crate) fn new(stops: &'a Stops, h: &[T]) -> Self {
         let states = if stops.start == Arrival::Saved { h.to_vec() } else { Vec::new() };
         Self { stretches: &stops.stretches, states }
     }

@@ -16,10 +16,10 @@ use ncde_signature::algebra::{LieBasis, Shape};
 
 use super::Method;
 use crate::Error;
-use crate::brackets::{Gradients, MAX_DEPTH, contract_fixed, contract_reverse};
+use crate::brackets::{Gradients, Inputs, MAX_DEPTH, contract_fixed, contract_reverse};
 use crate::error::check;
 use crate::field::Reversible;
-use crate::scalar::Real;
+use crate::scalar::{Real, axpy};
 
 /// Steps of one method, for rows of log-signatures in the Lyndon basis.
 ///
@@ -153,28 +153,29 @@ impl RowSteps {
         (parameters, rows, dt): (&[T], &[&[T]], T),
         h: &[T],
         a: &mut [T],
-        of: RowGradients<'_, T>,
+        sums: RowGradients<'_, T>,
     ) -> Result<(), Error> {
         let (tableau, width) = (self.method.tableau(), self.coordinates());
-        let RowGradients { parameters: of_parameters, rows: of_rows } = of;
+        let RowGradients { parameters: d_parameters, rows: d_rows } = sums;
         check("log-ode step", "the gradient in the state", a.len(), h.len())?;
-        check("log-ode step", "the gradient in the parameters", of_parameters.len(), parameters.len())?;
-        check("log-ode step", "the gradient in the rows", of_rows.len(), self.stages() * width)?;
-        let Stages { places: y, .. } = self.evaluate(field, parameters, rows, dt, h)?;
+        check("log-ode step", "the gradient in the parameters", d_parameters.len(), parameters.len())?;
+        check("log-ode step", "the gradient in the rows", d_rows.len(), self.stages() * width)?;
+        let Stages { points: y, .. } = self.evaluate(field, parameters, rows, dt, h)?;
         // y_s', from the last stage on.
-        let mut of_y = vec![vec![T::ZERO; h.len()]; y.len()];
+        let mut d_y = vec![vec![T::ZERO; h.len()]; y.len()];
         for s in (0..y.len()).rev() {
             let mut seed = vec![T::ZERO; h.len()];
             axpy(&mut seed, dt * T::from_f64(tableau.b[s]), a);
             for r in s + 1..y.len() {
-                axpy(&mut seed, dt * T::from_f64(tableau.row(r)[s]), &of_y[r]);
+                axpy(&mut seed, dt * T::from_f64(tableau.row(r)[s]), &d_y[r]);
             }
-            let mut of_words = vec![T::ZERO; rows[s].len()];
-            let inner = Gradients { parameters: &mut *of_parameters, row: &mut of_words };
-            contract_reverse(field, self.depth, (parameters, rows[s], &y[s]), &seed, &mut of_y[s], inner)?;
-            axpy(&mut of_rows[s * width..(s + 1) * width], T::ONE, &self.basis.expand_backward(&of_words)?);
+            let mut d_words = vec![T::ZERO; rows[s].len()];
+            let inner = Gradients { parameters: &mut *d_parameters, row: &mut d_words };
+            let at = Inputs { parameters, row: rows[s], h: &y[s] };
+            contract_reverse(field, self.depth, at, &seed, &mut d_y[s], inner)?;
+            axpy(&mut d_rows[s * width..(s + 1) * width], T::ONE, &self.basis.expand_backward(&d_words)?);
         }
-        of_y.iter().for_each(|of_y| axpy(a, T::ONE, of_y));
+        d_y.iter().for_each(|d_y| axpy(a, T::ONE, d_y));
         Ok(())
     }
 
@@ -187,7 +188,7 @@ impl RowSteps {
         h: &[T],
     ) -> Result<Stages<T>, Error> {
         check("log-ode step", "the list of rows (one for each stage)", rows.len(), self.stages())?;
-        let mut stages = Stages { places: Vec::new(), slopes: Vec::new() };
+        let mut stages = Stages { points: Vec::new(), slopes: Vec::new() };
         for (s, row) in rows.iter().enumerate() {
             let mut y = h.to_vec();
             let weights = self.method.tableau().row(s);
@@ -196,7 +197,7 @@ impl RowSteps {
             }
             let mut k = vec![T::ZERO; h.len()];
             contract_fixed(field, parameters, self.depth, row, &y, &mut k)?;
-            stages.places.push(y);
+            stages.points.push(y);
             stages.slopes.push(k);
         }
         Ok(stages)
@@ -205,10 +206,6 @@ impl RowSteps {
 
 /// Where a step evaluates the field, and its values there.
 struct Stages<T> {
-    places: Vec<Vec<T>>,
+    points: Vec<Vec<T>>,
     slopes: Vec<Vec<T>>,
-}
-
-fn axpy<T: Real>(y: &mut [T], a: T, x: &[T]) {
-    y.iter_mut().zip(x).for_each(|(y, &x)| *y += a * x);
 }
