@@ -77,6 +77,12 @@ pub use structure::{Scale, StructureName, StructureSpec};
 pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends, is_end};
 
+// What settings of layers are made of.
+pub use ncde_kernels::neural::{Activation as Pointwise, Last, Method};
+pub use ncde_kernels::permutation::{Diagonal, OneHot};
+pub use ncde_kernels::{Bound, Transition};
+pub use ncde_signature::Basis;
+
 use crate::Error;
 use crate::budget::Budget;
 

@@ -67,6 +67,24 @@ pub struct NeuralCde {
     pub init: f64,
 }
 
+impl NeuralCde {
+    /// A model as the thesis has it: two hidden layers of width 64, Heun's method, one step a window.
+    ///
+    /// ```
+    /// use ncde_runtime::layer::{Method, NeuralCde, NeuralKind};
+    /// let cde = NeuralCde { solver: Method::Rk4, steps: 2, ..NeuralCde::new(NeuralKind::LogNcde, 32) };
+    /// assert_eq!((cde.hidden, cde.width, cde.init), (32, 64, 0.001));
+    /// ```
+    pub fn new(kind: NeuralKind, hidden: usize) -> Self {
+        let (activation, before_last, last, init) = match kind {
+            NeuralKind::Ncde => (Activation::Relu, Activation::Relu, Last::Tanh, 1.0),
+            NeuralKind::Nrde => (Activation::Relu, Activation::Tanh, Last::Linear, 1.0),
+            NeuralKind::LogNcde => (Activation::Silu, Activation::Silu, Last::Tanh, 0.001),
+        };
+        Self { kind, hidden, width: 64, layers: 2, activation, before_last, last, solver: Method::Heun, steps: 1, init }
+    }
+}
+
 /// The models whose vector field is a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

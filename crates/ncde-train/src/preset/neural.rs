@@ -74,23 +74,21 @@ impl Preset for NeuralKeys {
             let window = facts.window(&mut self.window)?;
             (window, Form::LogSignature { depth: facts.depth_of_few(&mut self.depth, window)?, basis: Basis::Lyndon })
         };
-        let log = kind == NeuralKind::LogNcde;
-        let activation = *self.activation.get_or_insert(if log { Activation::Silu } else { Activation::Relu });
-        // The thesis's NRDE: a tanh before its last layer, nothing after it.
-        let nrde = kind == NeuralKind::Nrde;
+        let usual = NeuralCde::new(kind, hidden);
+        let activation = *self.activation.get_or_insert(usual.activation);
         let windows = facts.median().div_ceil(window).max(1);
         let steps = (PIECES / windows as f64).round().max(1.0) as usize;
         let cde = NeuralCde {
-            kind,
-            hidden,
-            width: at_least("model.field_width", *self.field_width.get_or_insert(64), 1)?,
-            layers: *self.field_layers.get_or_insert(2),
+            width: at_least("model.field_width", *self.field_width.get_or_insert(usual.width), 1)?,
+            layers: *self.field_layers.get_or_insert(usual.layers),
             activation,
-            before_last: if nrde { Activation::Tanh } else { activation },
-            last: *self.last.get_or_insert(if nrde { Last::Linear } else { Last::Tanh }),
-            solver: *self.solver.get_or_insert(Method::Heun),
+            // The thesis's NRDE has a tanh there, whatever the others are.
+            before_last: if kind == NeuralKind::Nrde { usual.before_last } else { activation },
+            last: *self.last.get_or_insert(usual.last),
+            solver: *self.solver.get_or_insert(usual.solver),
             steps: at_least("model.solver_steps", *self.solver_steps.get_or_insert(steps), 1)?,
-            init: positive("model.init", *self.init.get_or_insert(if log { 0.001 } else { 1.0 }))?,
+            init: positive("model.init", *self.init.get_or_insert(usual.init))?,
+            ..usual
         };
         let head = Head {
             readout: &mut self.readout,
