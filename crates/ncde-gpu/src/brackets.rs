@@ -3,9 +3,9 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
-use crate::kernel::brackets::{self as kernel, PlaceLaunch};
+use crate::kernel::brackets::{self as kernel, RunOffsetsLaunch};
 use crate::plan::Run;
 use crate::recurrence::want;
 
@@ -123,16 +123,7 @@ impl Brackets {
     /// If the buffer is too small.
     pub fn matrices<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle) -> Result<Handle, Error> {
         want("A", a, self.channels * self.parameters)?;
-        let table = gpu.indices(&self.table);
-        if !self.is_direct {
-            return Ok(self.all_matrices(gpu, a, &table));
-        }
-        let out = gpu.floats(self.elements * self.parameters);
-        for (run, units, place) in self.launches([Part { count: self.elements, ..self.brackets() }], true) {
-            launch!(gpu, kernel::pair_matrices, each units;
-                array(a, self.channels * self.parameters), self.matrices_arg(&out), self.table_arg(&table), place, run.b);
-        }
-        Ok(out)
+        Ok(self.elements(gpu, a, a, &gpu.indices(&self.table), false))
     }
 
     /// The gradient in the matrices of the channels.
@@ -140,21 +131,10 @@ impl Brackets {
     /// # Errors
     /// If a buffer is too small.
     pub fn matrices_backward<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, gradient: &Handle) -> Result<Handle, Error> {
-        let of_channels = self.channels * self.parameters;
-        want("A", a, of_channels)?;
+        want("A", a, self.channels * self.parameters)?;
         want("the gradient", gradient, self.elements * self.parameters)?;
         let table = gpu.indices(&self.table);
-        if !self.is_direct {
-            let all = self.all_matrices(gpu, a, &table);
-            return Ok(self.channel_gradient(gpu, &all, &gpu.scaled(gradient, 1.0), &table));
-        }
-        let out = gpu.floats(of_channels);
-        for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], true) {
-            launch!(gpu, kernel::pair_matrices_back, each units;
-                array(a, of_channels), self.matrices_arg(gradient), array(&out, of_channels), self.table_arg(&table), place,
-                run.b);
-        }
-        Ok(out)
+        Ok(self.channel_gradient(gpu, &self.read_matrices(gpu, a, &table), gradient, &table, false).0)
     }
 
     /// `c_P` of every element, `[elements, H]`, from the vectors of the channels.
@@ -165,16 +145,7 @@ impl Brackets {
         want("A", a, self.channels * self.parameters)?;
         want("B", b, self.channels * self.hidden)?;
         let table = gpu.indices(&self.table);
-        if !self.is_direct {
-            return Ok(self.all_vectors(gpu, &self.all_matrices(gpu, a, &table), b, &table));
-        }
-        let out = gpu.floats(self.elements * self.hidden);
-        for (run, units, place) in self.launches([Part { count: self.elements, ..self.brackets() }], false) {
-            launch!(gpu, kernel::pair_vectors, each units;
-                array(a, self.channels * self.parameters), array(b, self.channels * self.hidden), self.vectors_arg(&out),
-                self.table_arg(&table), place, run.b);
-        }
-        Ok(out)
+        Ok(self.elements(gpu, &self.read_matrices(gpu, a, &table), b, &table, true))
     }
 
     /// The gradients in the matrices and in the vectors of the channels.
@@ -188,110 +159,104 @@ impl Brackets {
         b: &Handle,
         gradient: &Handle,
     ) -> Result<[Handle; 2], Error> {
-        let (of_matrices, of_vectors) = (self.channels * self.parameters, self.channels * self.hidden);
-        want("A", a, of_matrices)?;
-        want("B", b, of_vectors)?;
+        want("A", a, self.channels * self.parameters)?;
+        want("B", b, self.channels * self.hidden)?;
         want("the gradient", gradient, self.elements * self.hidden)?;
         let table = gpu.indices(&self.table);
+        let all = self.read_matrices(gpu, a, &table);
+        let (db, g) = self.channel_gradient(gpu, &all, gradient, &table, true);
         if self.is_direct {
-            let db = gpu.floats(of_vectors);
-            for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], false) {
-                launch!(gpu, kernel::pair_vectors_back, each units;
-                    array(a, of_matrices), self.vectors_arg(gradient), array(&db, of_vectors), self.table_arg(&table), place,
-                    run.b);
-            }
-            return Ok([self.outer(gpu, (b, self.channels), gradient, &table), db]);
+            return Ok([self.outer(gpu, (b, self.channels), &g, &table), db]);
         }
-        let all = self.all_matrices(gpu, a, &table);
-        let vectors = self.all_vectors(gpu, &all, b, &table);
-        let g = gpu.scaled(gradient, 1.0);
-        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), false) {
-            launch!(gpu, kernel::vectors_back, each units;
-                self.matrices_arg(&all), self.vectors_arg(&g), self.table_arg(&table), place, run.b);
-        }
+        let vectors = self.elements(gpu, &all, b, &table, true);
         let of_elements = self.outer(gpu, (&vectors, self.elements), &g, &table);
-        let db = self.copied(gpu, &g, self.hidden, &table, true);
-        Ok([self.channel_gradient(gpu, &all, &of_elements, &table), db])
+        Ok([self.channel_gradient(gpu, &all, &of_elements, &table, false).0, db])
+    }
+
+    /// The matrices that brackets are computed from: those of all elements; of the channels alone where that is enough.
+    fn read_matrices<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, table: &Handle) -> Handle {
+        if self.is_direct { a.clone() } else { self.elements(gpu, a, a, table, false) }
+    }
+
+    /// The matrices or vectors of all elements from those of the channels.
+    fn elements<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, channels: &Handle, table: &Handle, vectors: bool) -> Handle {
+        if !self.is_direct {
+            let all = self.copied(gpu, channels, vectors, table, false);
+            for (run, units, place) in self.launches(self.levels.iter().copied(), vectors) {
+                launch!(gpu, kernel::level, each units; [a, all, table], place, run.b, vectors);
+            }
+            return all;
+        }
+        let out = gpu.floats(self.elements * self.width(vectors));
+        // The brackets of two letters.
+        let brackets = self.levels.first().copied().unwrap_or_default();
+        for (run, units, place) in self.launches([Part { count: self.elements, ..brackets }], vectors) {
+            launch!(gpu, kernel::pairs, each units; [a, channels, out, table], place, run.b, vectors);
+        }
+        out
+    }
+
+    /// The gradient in the matrices or vectors of channels from that in all, and the latter with what brackets add to it, where those of several levels do.
+    fn channel_gradient<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        a: &Handle,
+        gradient: &Handle,
+        table: &Handle,
+        vectors: bool,
+    ) -> (Handle, Handle) {
+        if self.is_direct {
+            let out = gpu.floats(self.channels * self.width(vectors));
+            for (run, units, place) in self.launches([Part { count: self.channels, ..self.all_uses }], vectors) {
+                launch!(gpu, kernel::pairs_back, each units; [a, gradient, out, table], place, run.b, vectors);
+            }
+            return (out, gradient.clone());
+        }
+        let g = gpu.scaled(gradient, 1.0);
+        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), vectors) {
+            launch!(gpu, kernel::level_back, each units; [a, g, table], place, run.b, vectors);
+        }
+        (self.copied(gpu, &g, vectors, table, true), g)
     }
 
     /// The gradient of vectors in the matrices of the first so many elements, with their vectors.
     fn outer<R: Runtime>(&self, gpu: &Gpu<R>, (vectors, count): (&Handle, usize), gradient: &Handle, table: &Handle) -> Handle {
         let out = gpu.floats(count * self.parameters);
-        for (run, units, place) in self.launches([Part { count, ..self.all_uses }], true) {
-            launch!(gpu, kernel::outer, each units;
-                array(vectors, count * self.hidden), self.vectors_arg(gradient), array(&out, count * self.parameters),
-                self.table_arg(table), place, run.b);
+        for (run, units, place) in self.launches([Part { count, ..self.all_uses }], false) {
+            launch!(gpu, kernel::outer, each units; [vectors, gradient, out, table], place, run.b);
         }
         out
     }
 
-    /// The brackets of two letters.
-    fn brackets(&self) -> Part {
-        self.levels.first().copied().unwrap_or_default()
-    }
-
-    fn all_matrices<R: Runtime>(&self, gpu: &Gpu<R>, a: &Handle, table: &Handle) -> Handle {
-        let all = self.copied(gpu, a, self.parameters, table, false);
-        for (run, units, place) in self.launches(self.levels.iter().copied(), true) {
-            launch!(gpu, kernel::matrices, each units; self.matrices_arg(&all), self.table_arg(table), place, run.b);
-        }
-        all
-    }
-
-    /// The gradient in the matrices of channels from that in all, which is used up.
-    fn channel_gradient<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, g: &Handle, table: &Handle) -> Handle {
-        for (run, units, place) in self.launches(self.uses.iter().rev().copied(), true) {
-            launch!(gpu, kernel::matrices_back, each units;
-                self.matrices_arg(all), self.matrices_arg(g), self.table_arg(table), place, run.b);
-        }
-        self.copied(gpu, g, self.parameters, table, true)
-    }
-
-    fn all_vectors<R: Runtime>(&self, gpu: &Gpu<R>, all: &Handle, b: &Handle, table: &Handle) -> Handle {
-        let vectors = self.copied(gpu, b, self.hidden, table, false);
-        for (run, units, place) in self.launches(self.levels.iter().copied(), false) {
-            launch!(gpu, kernel::vectors, each units;
-                self.matrices_arg(all), self.vectors_arg(&vectors), self.table_arg(table), place, run.b);
-        }
-        vectors
+    /// Numbers of a vector, or of a matrix.
+    fn width(&self, vectors: bool) -> usize {
+        if vectors { self.hidden } else { self.parameters }
     }
 
     /// Rows of channels in room for those of elements, or the way back.
-    fn copied<R: Runtime>(&self, gpu: &Gpu<R>, from: &Handle, width: usize, table: &Handle, back: bool) -> Handle {
-        let (rows, to_rows) = if back { (self.elements, self.channels) } else { (self.channels, self.elements) };
+    fn copied<R: Runtime>(&self, gpu: &Gpu<R>, from: &Handle, vectors: bool, table: &Handle, back: bool) -> Handle {
+        let (rows, width) = (if back { self.channels } else { self.elements }, self.width(vectors));
         let letters = self.letters[usize::from(back)];
-        let (to, units) = (gpu.floats(to_rows * width), letters.count * width);
-        launch!(gpu, kernel::copy, each units;
-            array(from, rows * width), array(&to, to_rows * width), self.table_arg(table), letters.first, width, units);
+        let (to, units) = (gpu.floats(rows * width), letters.count * width);
+        launch!(gpu, kernel::copy, each units; [from, to, table], letters.first, width, units);
         to
     }
 
-    /// For each part of the table and each run of blocks, how many units a launch has for the entries (else the states) of all items, and its sizes.
+    /// For each part of the table and each run of blocks, how many units a launch has for the numbers of all items, and its sizes.
     fn launches<R: Runtime>(
         &self,
         parts: impl IntoIterator<Item = Part>,
-        by_entries: bool,
-    ) -> impl Iterator<Item = (Run, usize, PlaceLaunch<R>)> {
-        let &Self { parameters, hidden, channels, .. } = self;
+        vectors: bool,
+    ) -> impl Iterator<Item = (Run, usize, RunOffsetsLaunch<R>)> {
+        let (&Self { parameters, hidden, channels, .. }, whole) = (self, self.width(vectors));
         parts.into_iter().flat_map(move |part| {
             self.runs.iter().map(move |run| {
-                let (entries, states) = (run.entries(), run.b * run.count);
-                let units = part.count * if by_entries { entries } else { states };
-                let place = PlaceLaunch::new(run.entry, entries, run.at, states, parameters, hidden, channels, part.first, units);
+                let (at, numbers) = if vectors { (run.at, run.b * run.count) } else { (run.entry, run.entries()) };
+                let units = part.count * numbers;
+                let place =
+                    RunOffsetsLaunch::new(run.entry, parameters, at, numbers, whole, run.at, hidden, channels, part.first, units);
                 (*run, units, place)
             })
         })
-    }
-
-    fn matrices_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.elements * self.parameters)
-    }
-
-    fn vectors_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.elements * self.hidden)
-    }
-
-    fn table_arg<R: Runtime>(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.table.len())
     }
 }

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::kernel::action::places;
@@ -72,28 +72,9 @@ impl<'a, R: Runtime> Call<'a, R> {
         self.shapes.batch * self.shapes.length * self.shapes.coefficients
     }
 
-    pub(crate) fn lengths(&self) -> ArrayArg<R> {
-        array(&self.lengths, self.shapes.batch)
-    }
-
-    pub(crate) fn initial(&self) -> ArrayArg<R> {
-        array(&self.arrays.initial, self.initial_count())
-    }
-
-    pub(crate) fn state_array(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.state_count())
-    }
-
-    pub(crate) fn coefficient_array(&self) -> ArrayArg<R> {
-        array(&self.arrays.coefficients, self.coefficient_count())
-    }
-
     /// Without an affine input the initial state stands in for it, and is not read.
-    pub(crate) fn beta(&self) -> ArrayArg<R> {
-        match &self.arrays.affine {
-            Some(affine) => self.state_array(affine),
-            None => self.initial(),
-        }
+    pub(crate) fn beta(&self) -> &Handle {
+        self.arrays.affine.as_ref().unwrap_or(&self.arrays.initial)
     }
 
     /// Where gradients go; that of the parameters comes last.
@@ -107,11 +88,8 @@ impl<'a, R: Runtime> Call<'a, R> {
     }
 
     /// Without an affine input the gradient in the initial state stands in for its gradient, and is not written.
-    pub(crate) fn d_beta(&self, out: &Gradients) -> ArrayArg<R> {
-        match &out.affine {
-            Some(affine) => self.state_array(affine),
-            None => array(&out.initial, self.initial_count()),
-        }
+    pub(crate) fn d_beta<'b>(&self, out: &'b Gradients) -> &'b Handle {
+        out.affine.as_ref().unwrap_or(&out.initial)
     }
 
     /// The coefficients of a slab.
@@ -119,15 +97,13 @@ impl<'a, R: Runtime> Call<'a, R> {
         let (width, rows) = (self.shapes.coefficients, self.rows(slab));
         let out = self.gpu.floats(rows * width);
         launch!(self.gpu, places::slab, each rows * width;
-            self.coefficient_array(), self.lengths(), array(&out, rows * width), self.shapes.length, slab.0, slab.1, width,
-            rows * width);
+            [self.arrays.coefficients, self.lengths, out], self.shapes.length, slab.0, slab.1, width, rows * width);
         out
     }
 
     /// The gradient in the coefficients of a slab to its place.
     pub(crate) fn put_coefficients(&self, slab: Slab, values: &Handle, all: &Handle) {
         let (width, units) = (self.shapes.coefficients, self.rows(slab) * self.shapes.coefficients);
-        launch!(self.gpu, places::unslab, each units;
-            array(values, units), array(all, self.coefficient_count()), self.shapes.length, slab.0, slab.1, width, units);
+        launch!(self.gpu, places::unslab, each units; [values, all], self.shapes.length, slab.0, slab.1, width, units);
     }
 }

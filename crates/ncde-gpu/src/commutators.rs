@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::kernel::commutators::{self as kernel, SizesLaunch, large};
 use crate::recurrence::want;
@@ -27,12 +27,9 @@ impl Commutators {
     /// The largest block that a unit takes.
     const SMALL: usize = 8;
 
+    /// How many blocks the numbers of a row are.
     fn blocks(&self, numbers: usize) -> usize {
         numbers / (self.block * self.block + if self.vectors { self.block } else { 0 })
-    }
-
-    fn is_small(&self) -> bool {
-        self.block <= Self::SMALL
     }
 
     /// `[windows, steps, numbers]` to `[windows, numbers]`.
@@ -40,14 +37,14 @@ impl Commutators {
     /// # Errors
     /// If the buffer is too small.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, inputs: &Handle, windows: usize, numbers: usize) -> Result<Handle, Error> {
-        want("the increments", inputs, windows * self.steps * numbers)?;
+        let &Self { block, steps, vectors, factor } = self;
+        want("the increments", inputs, windows * steps * numbers)?;
         let (out, units) = (gpu.floats(windows * numbers), windows * self.blocks(numbers));
-        let (increments, to) = (array(inputs, windows * self.steps * numbers), array(&out, windows * numbers));
-        let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
-        if self.is_small() {
-            launch!(gpu, kernel::generators, each units; increments, to, sizes, self.block, self.vectors);
+        let sizes = SizesLaunch::new(steps, self.blocks(numbers), factor as f32, units);
+        if block <= Self::SMALL {
+            launch!(gpu, kernel::generators, each units; [inputs, out], sizes, block, vectors);
         } else {
-            launch!(gpu, large::generators, gpu.spread(units), large::UNITS; increments, to, sizes, self.block, self.vectors);
+            launch!(gpu, large::generators, gpu.spread(units), large::UNITS; [inputs, out], sizes, block, vectors);
         }
         Ok(out)
     }
@@ -64,16 +61,15 @@ impl Commutators {
         windows: usize,
         numbers: usize,
     ) -> Result<Handle, Error> {
-        let all = windows * self.steps * numbers;
-        want("the increments", inputs, all)?;
+        let &Self { block, steps, vectors, factor } = self;
+        want("the increments", inputs, windows * steps * numbers)?;
         want("the gradient", gradient, windows * numbers)?;
-        let (out, units) = (gpu.floats(all), windows * self.blocks(numbers));
-        let (increments, g, to) = (array(inputs, all), array(gradient, windows * numbers), array(&out, all));
-        let sizes = SizesLaunch::new(self.steps, self.blocks(numbers), self.factor as f32, units);
-        if self.is_small() {
-            launch!(gpu, kernel::reverse, each units; increments, g, to, sizes, self.block, self.vectors);
+        let (out, units) = (gpu.floats(windows * steps * numbers), windows * self.blocks(numbers));
+        let sizes = SizesLaunch::new(steps, self.blocks(numbers), factor as f32, units);
+        if block <= Self::SMALL {
+            launch!(gpu, kernel::reverse, each units; [inputs, gradient, out], sizes, block, vectors);
         } else {
-            launch!(gpu, large::reverse, gpu.spread(units), large::UNITS; increments, g, to, sizes, self.block, self.vectors);
+            launch!(gpu, large::reverse, gpu.spread(units), large::UNITS; [inputs, gradient, out], sizes, block, vectors);
         }
         Ok(out)
     }

@@ -194,7 +194,7 @@ impl<R: Runtime> Gpu<R> {
         let out = self.floats(numbers);
         let wide = if numbers.is_multiple_of(4) { 4 } else { 1 };
         let units = numbers / wide;
-        launch!(self, scale::scale, each units; wide, array(x, numbers), array(&out, numbers), factor, units);
+        launch!(self, scale::scale, each units; wide; [x, out], factor, units);
         out
     }
 
@@ -238,7 +238,7 @@ impl<R: Runtime> Gpu<R> {
     /// `sum + part` of so many numbers, in the place of the sum where there is one.
     pub(crate) fn add(&self, sum: Option<Handle>, part: Handle, count: usize) -> Handle {
         let Some(sum) = sum else { return part };
-        launch!(self, scale::add, each count; array(&sum, count), array(&part, count), count);
+        launch!(self, scale::add, each count; [sum, part], count);
         sum
     }
 
@@ -265,21 +265,29 @@ impl<R: Runtime> Gpu<R> {
     }
 }
 
-/// A buffer of so many numbers as the argument of a launch.
-pub(crate) fn array<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
-    debug_assert!(
-        (count * size_of::<f32>()) as u64 <= handle.size_in_used(),
-        "{count} numbers in {} bytes",
-        handle.size_in_used()
-    );
-    // SAFETY: callers made the buffer with at least this count, or checked that it has it (`want`).
+/// A buffer as the argument of a launch.
+pub(crate) fn array<R: Runtime>(handle: &Handle) -> ArrayArg<R> {
+    first(handle, handle.size_in_used() as usize / size_of::<f32>())
+}
+
+/// The first numbers of a buffer as the argument of a launch.
+pub(crate) fn first<R: Runtime>(handle: &Handle, count: usize) -> ArrayArg<R> {
+    debug_assert!((count * size_of::<f32>()) as u64 <= handle.size_in_used(), "{count} numbers of {handle:?}");
+    // SAFETY: the buffer has as many numbers.
     unsafe { ArrayArg::from_raw_parts(handle.clone(), count) }
 }
 
-/// Launches a kernel with `each units`, a unit for each item, or with so many cubes of so many units; then come the kernel's arguments.
+/// Launches a kernel with `each units`, a unit for each item, or with so many cubes of so many units. Then come how many numbers a vector has, where it has some, the buffers, and the other
+/// arguments of the kernel.
 macro_rules! launch {
-    ($gpu:expr, $($kernel:ident)::+ $(<$number:ty>)?, each $units:expr; $($argument:expr),*) => {
-        launch!($gpu, $($kernel)::+ $(<$number>)?, $gpu.cubes($units), $crate::sizes::CUBE; $($argument),*)
+    ($gpu:expr, $($kernel:ident)::+ $(<$number:ty>)?, each $units:expr; $($arguments:tt)*) => {
+        launch!($gpu, $($kernel)::+ $(<$number>)?, $gpu.cubes($units), $crate::sizes::CUBE; $($arguments)*)
+    };
+    ($gpu:expr, $($kernel:ident)::+ $(<$number:ty>)?, $cubes:expr, $units:expr; [$($buffer:expr),*] $(, $argument:expr)*) => {
+        launch!($gpu, $($kernel)::+ $(<$number>)?, $cubes, $units; $($crate::device::array(&$buffer),)* $($argument),*)
+    };
+    ($gpu:expr, $($kernel:ident)::+, $cubes:expr, $units:expr; $vector:expr; [$($buffer:expr),*] $(, $argument:expr)*) => {
+        launch!($gpu, $($kernel)::+, $cubes, $units; $vector, $($crate::device::array(&$buffer),)* $($argument),*)
     };
     ($gpu:expr, $($kernel:ident)::+ $(<$number:ty>)?, $cubes:expr, $units:expr; $($argument:expr),*) => {{
         let (client, cubes, units) = ($gpu.client(), $cubes, cubecl::prelude::CubeDim::new_1d($units as u32));

@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{array, launch};
+use crate::device::launch;
 use crate::error::Error;
 use crate::kernel::wide::{Purpose, adjoints};
 use crate::plan::{Owner, Shapes};
@@ -34,7 +34,7 @@ impl<R: Runtime> Work<'_, R> {
         // The gradient in what is added is that in the state after it.
         let v = out.affine.clone().unwrap_or_else(|| self.gpu.floats(self.call.state_count()));
         for slab in plan.slabs().rev() {
-            self.walk(slab, Purpose::Adjoints, self.end_array(lambda), gradient, Some(&v));
+            self.walk(slab, Purpose::Adjoints, lambda, gradient, Some(&v));
         }
         let all = batch * length * columns;
         // Whole steps, so that columns of one share their coefficients' gradient.
@@ -48,11 +48,9 @@ impl<R: Runtime> Work<'_, R> {
             let part_rows = rows.min(all - first);
             let numbers = part_rows * coefficients * b;
             launch!(self.gpu, adjoints::before, each part_rows * b;
-                self.call.initial(), self.call.state_array(states), array(&h, part_rows * b), first,
-                self.host.launch(part_rows * b), b);
+                [self.call.arrays.initial, states, h], first, self.host.launch(part_rows * b), b);
             launch!(self.gpu, adjoints::weighted, each numbers;
-                self.call.coefficient_array(), self.call.state_array(&v), array(&wide, numbers), first, self.host.launch(numbers),
-                b);
+                [self.call.arrays.coefficients, v, wide], first, self.host.launch(numbers), b);
             let (before, a) = (Matrix::new(&h, part_rows, b), Matrix::new(&self.formed[0].a, coefficients * b, b));
             let weighted = Matrix::new(&wide, part_rows, coefficients * b);
             let part = self.gpu.product(weighted.transposed(), before, None)?;
@@ -61,8 +59,7 @@ impl<R: Runtime> Work<'_, R> {
             self.gpu.product_into(before, a.transposed(), None, &wide)?;
             let units = part_rows / columns * coefficients;
             launch!(self.gpu, adjoints::along, each units;
-                array(&wide, numbers), self.call.state_array(&v), array(d_coefficients, self.call.coefficient_count()), first,
-                u32::from(add), self.host.launch(units), b);
+                [wide, v, d_coefficients], first, u32::from(add), self.host.launch(units), b);
         }
         Ok((sum.ok_or(Error::Empty { what: "the batch" })?, 1))
     }

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::kernel::product::{self, PART, ProductLaunch, UNITS};
 use crate::kernel::tensor;
@@ -100,20 +100,12 @@ impl<R: Runtime> Gpu<R> {
 
     /// The same, to a buffer that is there.
     pub(crate) fn product_into(&self, a: Matrix<'_>, b: Matrix<'_>, bias: Option<&Handle>, out: &Handle) -> Result<(), Error> {
-        let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
-        self.fit(a, b)?;
+        let (rows, columns) = (a.shape().0, b.shape().1);
         if let Some(bias) = bias {
             want("the bias", bias, columns)?;
         }
-        let cut = Cut::new((rows, columns, inner), self.multiprocessors());
         want("the product", out, rows * columns)?;
-        let parts = if cut.splits == 1 { out.clone() } else { self.floats(cut.splits * rows * columns) };
-        // A bias is added once, to a sum that is not cut.
-        self.splits_into(a, b, bias.filter(|_| cut.splits == 1), None, cut, &parts);
-        if cut.splits > 1 {
-            self.total_into(&parts, cut.splits, rows * columns, bias.map(|bias| (bias, columns)), out);
-        }
-        Ok(())
+        self.multiply(a, b, bias, None, out)
     }
 
     /// `a b` and the sum of the rows of `b`, as a layer's weights and bias have their gradients.
@@ -121,19 +113,37 @@ impl<R: Runtime> Gpu<R> {
     /// # Errors
     /// If shapes do not fit, or a buffer is too small.
     pub fn product_and_sums(&self, a: Matrix<'_>, b: Matrix<'_>) -> Result<[Handle; 2], Error> {
+        let (rows, columns) = (a.shape().0, b.shape().1);
+        // Both are parts of one buffer, which begin where any device lets them.
+        let sums = (rows * columns).next_multiple_of(ALIGNED);
+        let out = self.floats(sums + columns);
+        self.multiply(a, b, None, Some(sums), &out)?;
+        let bytes = |count: usize| (size_of::<f32>() * count) as u64;
+        Ok([out.clone().offset_end(bytes(sums + columns - rows * columns)), out.offset_start(bytes(sums))])
+    }
+
+    /// `a b + bias`, and sums from such a place on, where there is one.
+    fn multiply(
+        &self,
+        a: Matrix<'_>,
+        b: Matrix<'_>,
+        bias: Option<&Handle>,
+        sums: Option<usize>,
+        out: &Handle,
+    ) -> Result<(), Error> {
         let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
         self.fit(a, b)?;
         let cut = Cut::new((rows, columns, inner), self.multiprocessors());
-        // Both are parts of one buffer, which begin where any device lets them.
-        let sums = (rows * columns).next_multiple_of(ALIGNED);
-        let (numbers, out) = (sums + columns, self.floats(sums + columns));
-        let parts = if cut.splits == 1 { out.clone() } else { self.floats(cut.splits * numbers) };
-        self.splits_into(a, b, None, Some(sums), cut, &parts);
-        if cut.splits > 1 {
-            self.total_into(&parts, cut.splits, numbers, None, &out);
+        if cut.splits == 1 {
+            self.splits_into(a, b, bias, sums, cut, out);
+            return Ok(());
         }
-        let bytes = |count: usize| (size_of::<f32>() * count) as u64;
-        Ok([out.clone().offset_end(bytes(numbers - rows * columns)), out.offset_start(bytes(sums))])
+        // A bias is added once, to the sum over splits.
+        let numbers = sums.map_or(rows * columns, |sums| sums + columns);
+        let parts = self.floats(cut.splits * numbers);
+        self.splits_into(a, b, None, sums, cut, &parts);
+        self.total_into(&parts, cut.splits, numbers, bias.map(|bias| (bias, columns)), out);
+        Ok(())
     }
 
     /// Refuses matrices that do not fit.
@@ -168,18 +178,16 @@ impl<R: Runtime> Gpu<R> {
         let (per_split, sums_at) = (cut.per_split, sums.unwrap_or(0));
         let of = ProductLaunch::new(rows, columns, inner, per_split, a_row, a_inner, b_inner, b_column, numbers, sums_at);
         let (has_bias, has_sums, a_by_rows, b_by_rows) = (bias.is_some(), sums.is_some(), !a.transposed, !b.transposed);
-        let (left, right) = (array(a.numbers, a.rows * a.columns), array(b.numbers, b.rows * b.columns));
         // Without a bias its buffer is not read.
-        let bias = bias.map_or_else(|| array(b.numbers, b.rows * b.columns), |bias| array(bias, columns));
-        let out = array(parts, cut.splits * numbers);
+        let (left, right, bias) = (a.numbers, b.numbers, bias.unwrap_or(b.numbers));
         let step = self.rounding().step();
         match self.rounding() {
             Rounding::None => launch!(self, product::multiply, cubes, UNITS * UNITS;
-                4, left, right, bias, out, of, tall, broad, has_bias, has_sums, a_by_rows, b_by_rows),
+                4; [left, right, bias, parts], of, tall, broad, has_bias, has_sums, a_by_rows, b_by_rows),
             Rounding::Bf16 => launch!(self, tensor::multiply<half::bf16>, cubes, tensor::UNITS;
-                left, right, bias, out, of, tall, broad, step, has_bias, has_sums, a_by_rows, b_by_rows),
+                [left, right, bias, parts], of, tall, broad, step, has_bias, has_sums, a_by_rows, b_by_rows),
             Rounding::Tf32 => launch!(self, tensor::multiply<tf32>, cubes, tensor::UNITS;
-                left, right, bias, out, of, tall, broad, step, has_bias, has_sums, a_by_rows, b_by_rows),
+                [left, right, bias, parts], of, tall, broad, step, has_bias, has_sums, a_by_rows, b_by_rows),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::call::Call;
 use crate::device::Gpu;
 use crate::error::Error;
 use crate::flow::Flow;
+use crate::kernel::wide::Purpose;
 use crate::plan::{Owner, Run, Shapes};
 use crate::reverse::Reverse;
 use crate::work::Work;
@@ -107,17 +108,17 @@ impl Recurrence {
         gpu: &Gpu<R>,
         shapes: Shapes,
         arrays: &Arrays,
-        keep: bool,
+        store: bool,
     ) -> Result<(Handle, Option<Handle>), Error> {
         let call = self.call(gpu, shapes, arrays)?;
         let states = gpu.floats(call.state_count());
         let (runs, mut saved) = (Run::of(&self.blocks), None);
         for &run in &runs {
             let work = Work::new(&call, run, self.parameters(), false);
-            let (starts, products) = work.starts(keep && self.is_kept(run, &runs));
+            let (starts, products) = work.starts(store && self.stores_products_of(run, &runs));
             saved = saved.or(products);
             for slab in work.host.plan.slabs() {
-                work.replay(slab, &starts, &states);
+                work.walk(slab, Purpose::Replay, &starts, &states, None);
             }
         }
         Ok((states, saved))
@@ -128,7 +129,7 @@ impl Recurrence {
     }
 
     /// Whether the products of this run are stored: those of the only one with large blocks.
-    fn is_kept(&self, run: Run, runs: &[Run]) -> bool {
+    fn stores_products_of(&self, run: Run, runs: &[Run]) -> bool {
         let is_large = |run: &Run| Owner::of(run.b) == Owner::Cube;
         is_large(&run) && runs.iter().filter(|run| is_large(run)).count() == 1
     }
@@ -154,7 +155,7 @@ impl Recurrence {
         let runs = Run::of(&self.blocks);
         for (i, &run) in runs.iter().enumerate() {
             let work = Work::new(&call, run, self.parameters(), true);
-            let saved = saved.filter(|_| work.keeps() && self.is_kept(run, &runs));
+            let saved = saved.filter(|_| work.can_store_products() && self.stores_products_of(run, &runs));
             if let Some(saved) = saved {
                 want("the stored products of chunks", saved, work.product_count())?;
             }

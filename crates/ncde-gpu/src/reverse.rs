@@ -3,10 +3,11 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{array, launch};
+use crate::device::launch;
 use crate::error::Error;
+use crate::kernel::carry::{self, Walk};
 use crate::kernel::wide::Purpose;
-use crate::kernel::{carry, few, generators, middle, small, wide};
+use crate::kernel::{few, generators, middle, small, wide};
 use crate::plan::Owner;
 use crate::product::Matrix;
 use crate::recurrence::Gradients;
@@ -30,23 +31,15 @@ pub(crate) struct Reverse<'a> {
 impl<R: Runtime> Work<'_, R> {
     /// The gradient at the end of every chunk, with the products of all chunks where the forward pass stored them.
     pub(crate) fn ends(&self, gradient: &Handle, saved: Option<&Handle>) -> Handle {
-        let Host { run, shapes, plan, .. } = self.host;
+        let plan = self.host.plan;
         let lambda = self.gpu.floats(self.end_count());
         if plan.chunks == 1 {
             return lambda;
         }
-        let pull = |slab| {
-            if self.owner() != Owner::Unit {
-                return self.walk(slab, Purpose::Pull, self.end_array(&lambda), gradient, None);
-            }
-            let units = shapes.batch * plan.chunks * shapes.columns * run.count;
-            launch!(self.gpu, small::pull, each units;
-                self.source(slab), self.a(), self.call.state_array(gradient), self.call.lengths(), self.end_array(&lambda),
-                self.at(slab).launch(units), run.b, self.flow, self.few);
-        };
+        let pull = |slab| self.walk(slab, Purpose::Pull, &lambda, gradient, None);
         let flow = self.flow.without_affine();
         match saved {
-            Some(products) if self.keeps() => {
+            Some(products) if self.can_store_products() => {
                 plan.slabs().rev().for_each(pull);
                 self.carry_large(products, &lambda, false, true, true);
             }
@@ -78,11 +71,8 @@ impl<R: Runtime> Work<'_, R> {
         let width = shapes.coefficients * run.entries();
         let units = shapes.batch * shapes.columns * run.count;
         launch!(self.gpu, generators::collect, self.gpu.spread(width.div_ceil(generators::SUMS)), generators::SUMS * generators::LANES;
-            array(&parts, splits * width), array(&reverse.out.a, shapes.coefficients * self.parameters), splits, run.entry,
-            self.parameters, self.host.launch(width), run.b, self.formed[0].order);
-        launch!(self.gpu, carry::first, each units;
-            self.end_array(reverse.lambda), array(&reverse.out.initial, self.call.initial_count()), self.host.launch(units),
-            run.b);
+            [parts, reverse.out.a], splits, run.entry, self.parameters, self.host.launch(width), run.b, self.formed[0].order);
+        launch!(self.gpu, carry::first, each units; [reverse.lambda, reverse.out.initial], self.host.launch(units), run.b);
         Ok(())
     }
 
@@ -103,15 +93,12 @@ impl<R: Runtime> Work<'_, R> {
         let units = splits * run.count;
         for column in 0..shapes.columns {
             launch!(self.gpu, few::differentiate, each units;
-                array(&self.call.arrays.coefficients, numbers), self.a(), self.call.beta(), self.call.lengths(),
-                self.call.initial(), self.call.state_array(states), self.call.state_array(gradient), self.end_array(lambda),
-                array(&d_coefficients, if of_coefficients { numbers * planes } else { 1 }),
-                array(&parts, splits * shapes.coefficients * run.entries()), self.call.d_beta(out), column, per_split,
-                self.host.launch(units), run.b, self.flow, self.few, of_coefficients, plane);
+                [self.call.arrays.coefficients, self.a(), self.call.beta(), self.call.lengths, self.call.arrays.initial, states,
+                gradient, lambda, d_coefficients, parts, self.call.d_beta(out)], column, per_split, self.host.launch(units),
+                run.b, self.flow, self.few, of_coefficients, plane);
         }
         if let Some(coefficients) = &out.coefficients {
-            launch!(self.gpu, few::join, each numbers;
-                array(&d_coefficients, numbers * planes), array(coefficients, numbers), planes, u32::from(add), numbers);
+            launch!(self.gpu, few::join, each numbers; [d_coefficients, coefficients], planes, u32::from(add), numbers);
         }
         (parts, splits)
     }
@@ -130,30 +117,24 @@ impl<R: Runtime> Work<'_, R> {
         let rows_of = &self.formed[0];
         for (i, slab) in plan.slabs().rev().enumerate() {
             let host = self.at(slab);
-            let units = shapes.batch * plan.chunks * run.count;
+            let units = places * run.count;
+            let (omega, initial) = (self.omega(slab, rows_of), &self.call.arrays.initial);
+            let (beta, lengths, d_beta) = (self.call.beta(), &self.call.lengths, self.call.d_beta(out));
             for column in 0..shapes.columns {
-                let omega = self.omega(slab, rows_of);
-                let initial = self.call.initial();
-                let (states, gradient) = (self.call.state_array(states), self.call.state_array(gradient));
-                let (lambda_out, d_omega) = (self.end_array(lambda), self.slab_array(&d_omega));
-                let (beta, lengths, d_beta) = (self.call.beta(), self.call.lengths(), self.call.d_beta(out));
-                let (b, flow, sizes) = (run.b, self.flow, host.launch(units));
+                let (gpu, b, flow, sizes) = (self.gpu, run.b, self.flow, host.launch(units));
                 match self.owner() {
-                    Owner::Unit => {
-                        launch!(self.gpu, small::differentiate, each units;
-                            omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta, column, sizes, b, flow);
-                    }
+                    Owner::Unit => launch!(gpu, small::differentiate, each units;
+                        [omega, beta, lengths, initial, states, gradient, lambda, d_omega, d_beta], column, sizes, b, flow),
                     Owner::Team => {
-                        let cubes = self.gpu.spread(units.div_ceil(middle::TEAMS));
-                        launch!(self.gpu, middle::differentiate::differentiate, cubes, middle::CUBE;
-                            omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta, column, sizes, b, flow);
+                        launch!(gpu, middle::differentiate::differentiate, gpu.spread(units.div_ceil(middle::TEAMS)), middle::CUBE;
+                        [omega, beta, lengths, initial, states, gradient, lambda, d_omega, d_beta], column, sizes, b, flow)
                     }
                     Owner::Cube => {
                         // Columns are read by exact flows alone.
                         let columns_of = self.omega(slab, self.formed.last().unwrap_or(rows_of));
-                        launch!(self.gpu, wide::differentiate::differentiate, self.gpu.spread(units), wide::WALKERS;
-                            columns_of, omega, beta, lengths, initial, states, gradient, lambda_out, d_omega, d_beta, column,
-                            sizes, b, flow);
+                        launch!(gpu, wide::differentiate::differentiate, gpu.spread(units), wide::WALKERS;
+                            [columns_of, omega, beta, lengths, initial, states, gradient, lambda, d_omega, d_beta], column, sizes,
+                            b, flow);
                     }
                 }
             }
@@ -167,13 +148,11 @@ impl<R: Runtime> Work<'_, R> {
             let units = places * slab.1.div_ceil(generators::TALL);
             if let (Some(coefficients), CubeCount::Static(x, y, _)) = (&out.coefficients, self.gpu.spread(units)) {
                 launch!(self.gpu, generators::contract, CubeCount::Static(x, y, groups as u32), generators::TEAM;
-                    self.slab_array(&d_omega), array(&rows_of.a, width), array(coefficients, self.call.coefficient_count()),
-                    u32::from(add), host.launch(units), run.b);
+                    [d_omega, rows_of.a, coefficients], u32::from(add), host.launch(units), run.b);
             }
             let units = splits * groups * run.entries();
             launch!(self.gpu, generators::gather, each units;
-                self.call.coefficient_array(), self.slab_array(&d_omega), array(&parts, splits * width), places, per_split,
-                u32::from(i > 0), host.launch(units), run.b);
+                [self.call.arrays.coefficients, d_omega, parts], places, per_split, u32::from(i > 0), host.launch(units), run.b);
         }
         (parts, splits)
     }
@@ -193,27 +172,19 @@ impl<R: Runtime> Work<'_, R> {
 
     /// The same for gradients, from the end.
     pub(crate) fn carry_back(&self, products: &Handle, lambda: &Handle) {
-        let b = self.host.run.b;
-        let group = self.host.plan.group();
+        let (gpu, b, group) = (self.gpu, self.host.run.b, self.host.plan.group());
         let groups = self.grouped(group);
-        let units = groups.ends();
-        let chunks = || self.product_array(products);
-        let lambda_of = || self.end_array(lambda);
-        let sizes = self.host.launch(units);
-        if groups.plan.chunks == 1 {
-            launch!(self.gpu, carry::carry_back, each units; chunks(), lambda_of(), lambda_of(), group, sizes, b, false);
+        let (units, all) = (groups.ends(), groups.plan.chunks);
+        let sizes = || self.host.launch(units);
+        // Through whole series nothing is read from it, and nothing written to it.
+        let none = gpu.floats(1);
+        if all == 1 {
+            launch!(gpu, carry::carry_back, each units; [products, none, lambda], group, sizes(), b, Walk::Series);
             return;
         }
-        let folded = self.gpu.floats(groups.products());
-        let folded_of = || array(&folded, groups.products());
-        let count = units / self.host.shapes.columns * b;
-        launch!(self.gpu, carry::fold, each count; chunks(), folded_of(), group, self.host.launch(count), b, false);
-        let ends = self.gpu.floats(units * b);
-        let ends_of = || array(&ends, units * b);
-        launch!(self.gpu, carry::fold_back, each units; chunks(), lambda_of(), ends_of(), group, sizes, b);
-        let (top, all) = (units / groups.plan.chunks, groups.plan.chunks);
-        launch!(self.gpu, carry::carry_back, each top; folded_of(), ends_of(), ends_of(), all, groups.launch(top), b, false);
-        launch!(self.gpu, carry::carry_back, each units;
-            chunks(), ends_of(), lambda_of(), group, self.host.launch(units), b, true);
+        let (folded, ends, top) = (self.folded(products, group, false), gpu.floats(units * b), units / all);
+        launch!(gpu, carry::carry_back, each units; [products, ends, lambda], group, sizes(), b, Walk::Fold);
+        launch!(gpu, carry::carry_back, each top; [folded, none, ends], all, groups.launch(top), b, Walk::Series);
+        launch!(gpu, carry::carry_back, each units; [products, ends, lambda], group, sizes(), b, Walk::Group);
     }
 }

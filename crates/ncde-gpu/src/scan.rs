@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::kernel::scan::{self as kernel, SizesLaunch};
 use crate::plan::{Plan, Run, Shapes};
@@ -66,12 +66,11 @@ impl Scan {
     /// If a buffer has the wrong size, or there is nothing to compute.
     pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays) -> Result<Handle, Error> {
         let plan = self.plan(gpu, arrays)?;
-        let (numbers, starts) = (arrays.batch * arrays.length * self.row(), arrays.batch * plan.chunks * self.row());
+        let numbers = arrays.batch * arrays.length * self.row();
         let (begins, out) = (self.begins(gpu, arrays, &arrays.b, plan, false), gpu.floats(numbers));
         let units = arrays.batch * plan.chunks * self.width;
         launch!(gpu, kernel::states, each units;
-            array(&arrays.a, numbers), array(&arrays.b, numbers), array(&begins, starts), array(&out, numbers),
-            self.sizes(arrays, plan, units), self.parts());
+            [arrays.a, arrays.b, begins, out], self.sizes(arrays, plan, units), self.parts());
         Ok(out)
     }
 
@@ -87,7 +86,7 @@ impl Scan {
         gradient: &Handle,
     ) -> Result<Gradients, Error> {
         let plan = self.plan(gpu, arrays)?;
-        let (numbers, starts) = (arrays.batch * arrays.length * self.row(), arrays.batch * plan.chunks * self.row());
+        let numbers = arrays.batch * arrays.length * self.row();
         want("the states", states, numbers)?;
         want("the gradient", gradient, numbers)?;
         let begins = self.begins(gpu, arrays, gradient, plan, true);
@@ -95,9 +94,8 @@ impl Scan {
         let of = Gradients { a: gpu.floats(numbers), b: gpu.floats(numbers), initial: gpu.floats(initial) };
         let units = arrays.batch * plan.chunks * self.width;
         launch!(gpu, kernel::gradients, each units;
-            array(&arrays.a, numbers), array(states, numbers), array(gradient, numbers), array(&arrays.initial, initial),
-            array(&begins, starts), array(&of.a, numbers), array(&of.b, numbers), array(&of.initial, initial),
-            self.sizes(arrays, plan, units), self.parts());
+            [arrays.a, states, gradient, arrays.initial, begins, of.a, of.b, of.initial], self.sizes(arrays, plan, units),
+            self.parts());
         Ok(of)
     }
 
@@ -107,21 +105,15 @@ impl Scan {
 
     /// What each chunk begins with, `[batch, chunks, row]`; in reverse, what comes to it from behind.
     fn begins<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays, added: &Handle, plan: Plan, back: bool) -> Handle {
-        let &Arrays { batch, length, .. } = arrays;
-        let (row, parts, chunks) = (self.row(), self.parts(), plan.chunks);
+        let (batch, row, parts, chunks) = (arrays.batch, self.row(), self.parts(), plan.chunks);
         if chunks == 1 {
             return if back { gpu.put(&vec![0.0; batch * row]) } else { arrays.initial.clone() };
         }
-        let (numbers, starts) = (batch * length * row, batch * chunks * row);
-        let (products, ends) = (gpu.floats(starts), gpu.floats(starts));
+        let (products, ends) = (gpu.floats(batch * chunks * row), gpu.floats(batch * chunks * row));
         let units = batch * chunks * self.width;
-        launch!(gpu, kernel::ends, each units;
-            array(&arrays.a, numbers), array(added, numbers), array(&products, starts), array(&ends, starts),
-            self.sizes(arrays, plan, units), parts, back);
+        launch!(gpu, kernel::ends, each units; [arrays.a, added, products, ends], self.sizes(arrays, plan, units), parts, back);
         let units = batch * self.width;
-        launch!(gpu, kernel::carry, each units;
-            array(&products, starts), array(&ends, starts), array(&arrays.initial, batch * row), self.sizes(arrays, plan, units),
-            parts, back);
+        launch!(gpu, kernel::carry, each units; [products, ends, arrays.initial], self.sizes(arrays, plan, units), parts, back);
         ends
     }
 

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, array, first, launch};
 use crate::error::Error;
 use crate::kernel::rows::adam::{self, ConstantsLaunch};
 use crate::kernel::rows::sums;
@@ -31,8 +31,7 @@ impl<R: Runtime> Gpu<R> {
     pub fn limit(&self, loss: &Handle, gradients: &[(&Handle, usize)], most: f64) -> Handle {
         let (squares, out, count) = (self.squares(gradients), self.floats(3), gradients.len() * sums::SHARED);
         self.count();
-        launch!(self, sums::limit, CubeCount::Static(1, 1, 1), sums::TEAM;
-            array(loss, 1), array(&squares, count.max(1)), array(&out, 3), count, most as f32);
+        launch!(self, sums::limit, CubeCount::Static(1, 1, 1), sums::TEAM; [loss, squares, out], count, most as f32);
         out
     }
 
@@ -42,9 +41,9 @@ impl<R: Runtime> Gpu<R> {
         let out = self.floats(of.len() * sums::SHARED);
         for (i, part) in of.chunks(group).enumerate() {
             self.count();
-            let x = part.iter().map(|&(numbers, count)| array(numbers, count)).collect();
+            let x = part.iter().map(|&(numbers, count)| first(numbers, count)).collect();
             launch!(self, sums::squares, CubeCount::Static(sums::SHARED as u32, part.len() as u32, 1), sums::TEAM;
-                x, array(&out, of.len() * sums::SHARED), i * group, part.len());
+                x, array(&out), i * group, part.len());
         }
         out
     }
@@ -67,19 +66,19 @@ impl<R: Runtime> Gpu<R> {
             let out = self.floats(3 * all);
             self.count();
             let [weights, means, squares, gradients] =
-                [0, 1, 2, 3].map(|k| group.iter().map(|&(handles, numbers)| array(handles[k], numbers)).collect());
+                [0, 1, 2, 3].map(|k| group.iter().map(|&(handles, numbers)| first(handles[k], numbers)).collect());
             launch!(self, adam::update, CubeCount::Static((most as u32).div_ceil(CUBE), group.len() as u32, 1), CUBE;
-                weights, means, squares, gradients, array(limit, 1), array(&out, 3 * all), all,
+                weights, means, squares, gradients, array(limit), array(&out), all,
                 ConstantsLaunch::new(with.beta[0] as f32, with.beta[1] as f32, with.rate as f32, with.correction as f32, with.keep as f32, with.epsilon as f32),
                 group.len());
-            let (mut first, whole) = (0, 3 * all);
+            let (mut begin, whole) = (0, 3 * all);
             for &(_, numbers) in group {
                 let part = |from: usize| {
                     let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
                     out.clone().offset_start(bytes(from)).offset_end(bytes(whole - from - numbers))
                 };
-                new.push([part(first), part(all + first), part(2 * all + first)]);
-                first += room(numbers);
+                new.push([part(begin), part(all + begin), part(2 * all + begin)]);
+                begin += room(numbers);
             }
         }
         Ok(new)

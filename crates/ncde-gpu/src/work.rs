@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::call::Call;
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::kernel::generators::{self, Order};
@@ -44,9 +44,7 @@ impl<'a, R: Runtime> Work<'a, R> {
         let count = shapes.coefficients * run.entries();
         let formed = |&order: &Order| {
             let a = gpu.floats(count);
-            launch!(gpu, generators::permute, each count;
-                array(&arrays.a, shapes.coefficients * parameters), array(&a, count), run.entry, parameters, host.launch(count),
-                run.b, order);
+            launch!(gpu, generators::permute, each count; [arrays.a, a], run.entry, parameters, host.launch(count), run.b, order);
             let rows = if few > 0 { 0 } else { plan.rows(shapes.batch) };
             Formed { order, a, omega: gpu.slab(rows * run.entries()), slab: Cell::new(None) }
         };
@@ -71,26 +69,14 @@ impl<'a, R: Runtime> Work<'a, R> {
         self.host.plan.rows(self.host.shapes.batch) * self.host.run.entries()
     }
 
-    pub(crate) fn end_array(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.end_count())
-    }
-
-    pub(crate) fn product_array(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.product_count())
-    }
-
-    pub(crate) fn slab_array(&self, handle: &Handle) -> ArrayArg<R> {
-        array(handle, self.slab_count())
-    }
-
     /// `A` in the first order.
-    pub(crate) fn a(&self) -> ArrayArg<R> {
-        array(&self.formed[0].a, self.host.shapes.coefficients * self.host.run.entries())
+    pub(crate) fn a(&self) -> &Handle {
+        &self.formed[0].a
     }
 
     /// What small blocks read their generators from.
-    pub(crate) fn source(&self, slab: (usize, usize)) -> ArrayArg<R> {
-        if self.few > 0 { self.call.coefficient_array() } else { self.omega(slab, &self.formed[0]) }
+    pub(crate) fn source(&self, slab: (usize, usize)) -> &Handle {
+        if self.few > 0 { &self.call.arrays.coefficients } else { self.omega(slab, &self.formed[0]) }
     }
 
     /// The sizes with a slab.
@@ -99,7 +85,7 @@ impl<'a, R: Runtime> Work<'a, R> {
     }
 
     /// The generators of a slab, formed unless they are there.
-    pub(crate) fn omega(&self, slab: (usize, usize), formed: &Formed) -> ArrayArg<R> {
+    pub(crate) fn omega<'b>(&self, slab: (usize, usize), formed: &'b Formed) -> &'b Handle {
         let host = self.at(slab);
         let units = host.places() * slab.1.div_ceil(generators::ROWS) * host.run.entries().div_ceil(generators::ENTRIES);
         let is_there = formed.slab.replace(Some(slab)) == Some(slab);
@@ -107,10 +93,9 @@ impl<'a, R: Runtime> Work<'a, R> {
         let is_formed = is_there || (host.is_product() && self.product_of(host, formed).is_ok());
         if !is_formed {
             launch!(self.gpu, generators::form, each units;
-                self.call.coefficient_array(), array(&formed.a, host.shapes.coefficients * host.run.entries()),
-                self.slab_array(&formed.omega), host.launch(units), host.run.b);
+                [self.call.arrays.coefficients, formed.a, formed.omega], host.launch(units), host.run.b);
         }
-        self.slab_array(&formed.omega)
+        &formed.omega
     }
 
     /// `Omega = lambda A` for all rows of a slab.
@@ -122,7 +107,7 @@ impl<'a, R: Runtime> Work<'a, R> {
             let units = rows * width;
             coefficients = self.gpu.floats(units);
             launch!(self.gpu, generators::coefficients_of, each units;
-                self.call.coefficient_array(), array(&coefficients, units), host.launch(units));
+                [self.call.arrays.coefficients, coefficients], host.launch(units));
         }
         let (lambda, a) = (Matrix::new(&coefficients, rows, width), Matrix::new(&formed.a, width, entries));
         self.gpu.product_into(lambda, a, None, &formed.omega)

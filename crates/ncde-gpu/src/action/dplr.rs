@@ -12,7 +12,7 @@ use cubecl::server::Handle;
 use super::LowRank;
 use super::cut::Steps;
 use crate::call::{Call, Slab};
-use crate::device::{array, launch};
+use crate::device::launch;
 use crate::error::Error;
 use crate::kernel::action::lowrank;
 use crate::kernel::action::parts::{self, ChannelLaunch};
@@ -62,8 +62,7 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let count = self.of.channels * width;
         let out = gpu.floats(count);
         launch!(gpu, parts::take, each count;
-            array(&self.call.arrays.a, self.parameter_count()), array(&out, count), first, width,
-            ChannelLaunch::new(self.of.hidden, self.of.rank, count), by_states);
+            [self.call.arrays.a, out], first, width, ChannelLaunch::new(self.of.hidden, self.of.rank, count), by_states);
         out
     }
 
@@ -72,8 +71,7 @@ impl<R: Runtime> FirstOrder<'_, R> {
         let (gpu, (first, width)) = (self.call.gpu, self.place(part));
         let count = self.of.channels * width;
         launch!(gpu, parts::give, each count;
-            array(values, count), array(all, self.parameter_count()), first, width,
-            ChannelLaunch::new(self.of.hidden, self.of.rank, count));
+            [values, all], first, width, ChannelLaunch::new(self.of.hidden, self.of.rank, count));
     }
 
     fn vectors(&self) -> usize {
@@ -103,9 +101,8 @@ impl<R: Runtime> FirstOrder<'_, R> {
             let lambda = call.slab_coefficients(slab);
             let delta = gpu.product(Matrix::new(&lambda, rows, of.channels), self.diagonals(&d), None)?;
             launch!(gpu, lowrank::states, gpu.spread(self.cubes()), of.units;
-                array(&delta, rows * of.hidden), array(&lambda, rows * of.channels), array(&u, self.vectors()),
-                array(&v, self.vectors()), call.beta(), call.lengths(), call.initial(), call.state_array(&states),
-                self.sizes(slab), of, call.flow.is_affine());
+                [delta, lambda, u, v, call.beta(), call.lengths, call.arrays.initial, states], self.sizes(slab), of,
+                call.flow.is_affine());
         }
         Ok(states)
     }
@@ -123,11 +120,14 @@ impl<R: Runtime> FirstOrder<'_, R> {
             let lambda = call.slab_coefficients(slab);
             let delta = gpu.product(Matrix::new(&lambda, rows, of.channels), self.diagonals(&d), None)?;
             let g = self.walk_back(slab, [&delta, &lambda, &v, &u_by_states], gradient, &out, i == 0);
-            let (h, d_delta) = self.slopes(slab, states, &g);
-            let count = rows * call.shapes.columns;
+            let (count, units) = (rows * call.shapes.columns, rows * of.hidden);
+            let (h, d_delta, d_lambda) = (gpu.floats(count * of.hidden), gpu.floats(units), gpu.floats(rows * of.channels));
+            launch!(gpu, lowrank::slopes, each units;
+                [call.arrays.initial, states, g, h, d_delta], units, self.sizes(slab), of);
             let (g, h) = (Matrix::new(&g, count, of.hidden), Matrix::new(&h, count, of.hidden));
             let (p, q) = (gpu.product(h, all_v.transposed(), None)?, gpu.product(g, all_u.transposed(), None)?);
-            let d_lambda = self.scale(rows, &lambda, &p, &q);
+            launch!(gpu, lowrank::scale, each rows * of.channels;
+                [lambda, p, q, d_lambda], call.shapes.columns, rows * of.channels, of);
             let (p, q) = (Matrix::new(&p, count, of.coordinates()), Matrix::new(&q, count, of.coordinates()));
             u_sum = Some(gpu.add(u_sum, gpu.product(p.transposed(), g, None)?, self.vectors()));
             v_sum = Some(gpu.add(v_sum, gpu.product(q.transposed(), h, None)?, self.vectors()));
@@ -157,33 +157,10 @@ impl<R: Runtime> FirstOrder<'_, R> {
     ) -> Handle {
         let (call, of, gpu) = (&self.call, self.of, self.call.gpu);
         let rows = call.rows(slab);
-        let count = rows * call.shapes.columns * of.hidden;
-        let g = gpu.floats(count);
+        let g = gpu.floats(rows * call.shapes.columns * of.hidden);
         launch!(gpu, lowrank::adjoints, gpu.spread(self.cubes()), of.units;
-            array(delta, rows * of.hidden), array(lambda, rows * of.channels), array(v, self.vectors()), array(u, self.vectors()),
-            call.lengths(), call.state_array(gradient), array(&out.initial, call.initial_count()), array(&g, count),
-            call.d_beta(out), u32::from(is_last), self.sizes(slab), of, call.flow.is_affine());
+            [delta, lambda, v, u, call.lengths, gradient, out.initial, g, call.d_beta(out)], u32::from(is_last),
+            self.sizes(slab), of, call.flow.is_affine());
         g
-    }
-
-    /// The states before the steps of a slab, and the gradient in `delta`.
-    fn slopes(&self, slab: Slab, states: &Handle, g: &Handle) -> (Handle, Handle) {
-        let (call, gpu, rows) = (&self.call, self.call.gpu, self.call.rows(slab));
-        let (units, count) = (rows * self.of.hidden, rows * call.shapes.columns * self.of.hidden);
-        let (before, d_delta) = (gpu.floats(count), gpu.floats(units));
-        launch!(gpu, lowrank::slopes, each units;
-            call.initial(), call.state_array(states), array(g, count), array(&before, count), array(&d_delta, units), units,
-            self.sizes(slab), self.of);
-        (before, d_delta)
-    }
-
-    /// `lambda p` and `lambda q` in their places; what `p` and `q` add to the gradient in `lambda`.
-    fn scale(&self, rows: usize, lambda: &Handle, p: &Handle, q: &Handle) -> Handle {
-        let (gpu, of, columns) = (self.call.gpu, self.of, self.call.shapes.columns);
-        let (units, count) = (rows * of.channels, rows * columns * of.coordinates());
-        let d_lambda = gpu.floats(units);
-        launch!(gpu, lowrank::scale, each units;
-            array(lambda, units), array(p, count), array(q, count), array(&d_lambda, units), columns, units, of);
-        d_lambda
     }
 }

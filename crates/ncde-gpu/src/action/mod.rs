@@ -32,9 +32,10 @@ use crate::error::Error;
 use crate::flow::Flow;
 use crate::plan::Shapes;
 use crate::recurrence::{Arrays, Gradients, want, want_list};
+use crate::signature::cut::Words;
 use cut::{Cut, Room, Steps};
 use dplr::FirstOrder;
-use full::{Full, Words};
+use full::Full;
 use passes::Pass;
 use table::Side;
 
@@ -195,13 +196,13 @@ impl Action {
     /// Coefficients of all words of up to `depth` letters, by length, then in lexicographic order, in place of those of letters: `Omega = sum_w lambda_w A^{w_n} ... A^{w_1}`.
     #[must_use]
     pub fn with_words(self, letters: usize, depth: usize) -> Self {
-        Self { words: Some(Words { letters, depth }), ..self }
+        Self { words: Some(Words { channels: letters, depth }), ..self }
     }
 
     /// The words, where matrices are made full.
     fn full(&self, coefficients: usize) -> Option<Words> {
         let exact = matches!(self.of, Acting::Dplr { .. }) && self.flow.exact;
-        self.words.or_else(|| exact.then_some(Words { letters: coefficients, depth: 1 }))
+        self.words.or_else(|| exact.then_some(Words { channels: coefficients, depth: 1 }))
     }
 
     /// `H`.
@@ -213,7 +214,7 @@ impl Action {
     pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>, coefficients: usize) -> bool {
         let shapes = Shapes { batch: 1, length: 1, columns: 1, coefficients };
         if let Some(words) = self.full(coefficients) {
-            return words.fits(self.hidden(), room(gpu).shared);
+            return full::fits(words, self.hidden(), room(gpu).shared);
         }
         match self.of {
             Acting::Dplr { hidden, rank } => LowRank::new(hidden, coefficients, rank, room(gpu)).is_some(),
@@ -272,14 +273,14 @@ impl Action {
         back: bool,
     ) -> Result<Ready<'a, R>, Error> {
         let hidden = self.hidden();
-        let letters = self.words.map_or(shapes.coefficients, |words| words.letters);
+        let letters = self.words.map_or(shapes.coefficients, |words| words.channels);
         let call = Call::new(gpu, shapes, arrays, hidden, self.of.parameters(letters), self.flow)?;
         if let Acting::Sparse(entries) = &self.of {
             want_list("a row of coefficients", letters, entries.channels)?;
         }
-        want_list("a row of coefficients", shapes.coefficients, self.words.map_or(shapes.coefficients, Words::count))?;
+        want_list("a row of coefficients", shapes.coefficients, self.words.map_or(shapes.coefficients, |words| words.len()))?;
         let ready = match (self.full(shapes.coefficients), &self.of) {
-            (Some(words), of) => words.fits(hidden, room(gpu).shared).then_some(Ready::Full(Full { call, of, words })),
+            (Some(words), of) => full::fits(words, hidden, room(gpu).shared).then_some(Ready::Full(Full { call, of, words })),
             (None, Acting::Dplr { rank, .. }) => LowRank::new(hidden, shapes.coefficients, *rank, room(gpu)).map(|of| {
                 let steps = Steps::new(FirstOrder::<R>::numbers(of, shapes), shapes.length, room(gpu));
                 Ready::FirstOrder(FirstOrder { call, of, steps })

@@ -7,7 +7,7 @@ use super::Acting;
 use super::cut::Cut;
 use super::table::Side;
 use crate::call::{Call, Slab};
-use crate::device::{array, launch};
+use crate::device::launch;
 use crate::error::Error;
 use crate::kernel::action::walk::{self, WalkLaunch};
 use crate::kernel::action::{back, places, series};
@@ -23,7 +23,7 @@ pub(super) struct Pass<'a, R: Runtime> {
     of: &'a Acting,
     cut: Cut,
     /// Which state goes with which number, by rows, then by columns; anything where no table is read.
-    table: (Handle, usize),
+    table: Handle,
 }
 
 /// `A` as a matrix with a channel a row, in the order of the numbers of Omega.
@@ -37,17 +37,10 @@ struct Channels {
 impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(call: Call<'a, R>, of: &'a Acting, cut: Cut) -> Self {
         let table = match of.sides() {
-            None => (call.lengths.clone(), call.shapes.batch),
-            Some(sides) => {
-                let both = sides.map(|side| side.table.as_slice()).concat();
-                (call.gpu.indices(&both), both.len())
-            }
+            None => call.lengths.clone(),
+            Some(sides) => call.gpu.indices(&sides.map(|side| side.table.as_slice()).concat()),
         };
         Self { call, of, cut, table }
-    }
-
-    fn table(&self) -> ArrayArg<R> {
-        array(&self.table.0, self.table.1)
     }
 
     fn parameter_count(&self) -> usize {
@@ -73,9 +66,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let width = side.deep * self.of.hidden();
         let (places, numbers) = (gpu.indices(&side.places), gpu.floats(channels * width));
         let count = channels * width;
-        launch!(gpu, places::zero, each count; array(&numbers, count), count);
-        let (from, to, out) = (array(&self.call.arrays.a, parameters), array(&places, parameters), array(&numbers, count));
-        launch!(gpu, places::scatter, each parameters; from, to, out, parameters);
+        launch!(gpu, places::zero, each count; [numbers], count);
+        launch!(gpu, places::scatter, each parameters; [self.call.arrays.a, places, numbers], parameters);
         Ok(Channels { numbers, width, places: Some(places) })
     }
 
@@ -88,8 +80,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
             return if bounded { gpu.activation_backward(Activation::Tanh, rows, &gradient) } else { Ok(gradient) };
         };
         let out = gpu.floats(count);
-        let (from, places, to) = (array(&gradient, channels * matrix.width), array(places, count), array(&out, count));
-        launch!(gpu, places::gather, each count; from, places, to, count);
+        launch!(gpu, places::gather, each count; [gradient, places, out], 1, count);
         Ok(out)
     }
 
@@ -106,12 +97,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let out = self.call.gpu.floats(2 * rows);
         let extra = usize::from(back) + usize::from(self.call.flow.is_inside());
         launch!(self.call.gpu, series::series, self.call.gpu.spread(rows.div_ceil(series::TEAMS)), series::TEAM * series::TEAMS;
-            array(numbers, rows * width), array(&out, 2 * rows), rows, width, self.cut.cube.acts, extra);
+            [numbers, out], rows, width, self.cut.cube.acts, extra);
         out
-    }
-
-    fn series_count(&self, rows: usize) -> usize {
-        if self.call.flow.exact { 2 * rows } else { self.call.shapes.batch }
     }
 
     /// The states after each step.
@@ -125,9 +112,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
             let numbers = self.numbers(Matrix::new(&lambda, rows, coefficients), &a)?;
             let series = self.series((&numbers, a.width), rows, false);
             launch!(gpu, walk::states, gpu.spread(batch * columns), self.cut.cube.units;
-                array(&numbers, rows * a.width), self.table(), array(&series, self.series_count(rows)), self.call.beta(),
-                self.call.lengths(), self.call.initial(), self.call.state_array(&states), self.sizes(slab, batch * columns),
-                self.cut.cube, self.call.flow);
+                [numbers, self.table, series, self.call.beta(), self.call.lengths, self.call.arrays.initial, states],
+                self.sizes(slab, batch * columns), self.cut.cube, self.call.flow);
         }
         Ok(states)
     }
@@ -177,10 +163,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
         for column in 0..self.call.shapes.columns {
             // Without an affine input its gradient is not written.
             launch!(gpu, back::adjoints, gpu.spread(batch), self.cut.cube.units;
-                array(forwards, rows * width_forwards), array(numbers, rows * width), self.table(),
-                array(&series, self.series_count(rows)), self.call.beta(), self.call.lengths(), self.call.initial(),
-                self.call.state_array(states), self.call.state_array(gradient), array(&out.initial, self.call.initial_count()),
-                array(&d_numbers, rows * width), self.call.d_beta(out), column, u32::from(is_last), self.sizes(slab, batch),
+                [forwards, numbers, self.table, series, self.call.beta(), self.call.lengths, self.call.arrays.initial, states,
+                gradient, out.initial, d_numbers, self.call.d_beta(out)], column, u32::from(is_last), self.sizes(slab, batch),
                 self.cut.cube, self.call.flow);
         }
         d_numbers

@@ -1,6 +1,6 @@
 //! From chunk to chunk: `h_{c+1} = P_c h_c + q_c`, and in reverse `lambda_{c-1} = P_c^T lambda_c + r_c`.
 //!
-//! The only part that goes through time one chunk after the other. Many chunks are joined in groups first (`fold`, `fold_back`), so that all
+//! The only part that goes through time one chunk after the other. Many chunks are joined in groups first ([`Walk::Fold`]), so that all
 //! groups are worked on at once; the same two kernels then go from group to group, and within every group from chunk to chunk.
 
 use cubecl::prelude::*;
@@ -52,6 +52,17 @@ const fn deep(b: usize) -> usize {
     }
 }
 
+/// What a walk from chunk to chunk begins with, and what it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Walk {
+    /// From `h_0`, or from a gradient of 0, through all chunks of a series: the vector at each of them.
+    Series,
+    /// The same from the vector at the beginning (or the end) of a group of chunks.
+    Group,
+    /// From the unit vectors and 0 through a group: its product, what affine inputs add up to, or what its chunks contribute to the gradient.
+    Fold,
+}
+
 /// The products of so many chunks from one on (or back from it), columns one after the other. Beyond the last that is needed it is read again.
 #[cube]
 fn load(
@@ -82,200 +93,113 @@ fn load(
     }
 }
 
-/// What affine inputs add up to in a chunk, in one column of the state.
+/// `x <- P x + q`, or `P^T x + q`, with one of the products that were read.
 #[cube]
-fn load_sum(
-    products: &Array<f32>,
-    place: usize,
-    column: usize,
-    block: usize,
-    sizes: &Sizes,
-    q: &mut Array<f32>,
-    #[comptime] b: usize,
-) {
-    let base = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b;
-    fetch(products, base, q, b);
-}
-
-/// `h = P h + q` with one of the products that were read.
-#[cube]
-fn push(p: &Array<f32>, #[comptime] i: usize, q: &Array<f32>, h: &mut Array<f32>, #[comptime] b: usize) {
+fn step(p: &Array<f32>, #[comptime] i: usize, q: &Array<f32>, x: &mut Array<f32>, #[comptime] b: usize, #[comptime] back: bool) {
     let mut next = Array::<f32>::new(b);
     #[unroll]
     for r in 0..b {
         next[r] = q[r];
         #[unroll]
         for c in 0..b {
-            next[r] += p[(i * b + c) * b + r] * h[c];
+            next[r] += p[comptime!(if back { (i * b + r) * b + c } else { (i * b + c) * b + r })] * x[c];
         }
     }
-    copy(&next, h, b);
+    copy(&next, x, b);
 }
 
-/// `l = P^T l + r` with one of the products that were read.
-#[cube]
-fn pull(p: &Array<f32>, #[comptime] i: usize, r_c: &Array<f32>, l: &mut Array<f32>, #[comptime] b: usize) {
-    let mut next = Array::<f32>::new(b);
-    #[unroll]
-    for c in 0..b {
-        next[c] = r_c[c];
-        #[unroll]
-        for r in 0..b {
-            next[c] += p[(i * b + c) * b + r] * l[r];
-        }
-    }
-    copy(&next, l, b);
-}
-
-/// The products of groups of chunks, and what affine inputs add up to in them. (The last chunk of a series has no product and needs none.)
+/// The state at the beginning of every chunk; or the products of groups of chunks, and what affine inputs add up to in them. (The last chunk of a series has no product and needs none.)
 ///
-/// Units: `[batch, groups, b + columns, blocks]`, without `columns` where nothing is added.
+/// Units: `[batch, groups, columns, blocks]`; of a fold `[batch, groups, b + columns, blocks]`, without `columns` where nothing is added.
 #[cube(launch_unchecked)]
-pub(crate) fn fold(
+pub(crate) fn carry(
     products: &Array<f32>,
+    initial: &Array<f32>,
     out: &mut Array<f32>,
     group: usize,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] affine: bool,
+    #[comptime] walk: Walk,
 ) {
     let unit = unit_below(sizes.units);
-    let mut columns = b.runtime();
-    if comptime!(affine) {
-        columns += sizes.columns;
-    }
-    let of = group_of(unit, group, columns, sizes);
-    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    let mut q = zeros(b);
-    let mut x = zeros(b);
-    #[unroll]
-    for r in 0..b {
-        if of.column == r {
-            x[r] = f32::new(1.0);
+    let fold = comptime!(walk == Walk::Fold);
+    let mut columns = sizes.columns;
+    let mut first_sum = comptime!(0usize).runtime();
+    if comptime!(fold) {
+        first_sum = comptime!(b).runtime();
+        columns = first_sum;
+        if comptime!(affine) {
+            columns += sizes.columns;
         }
     }
-    let end = min(of.end, sizes.chunks - 1);
+    let of = group_of(unit, group, columns, sizes);
+    let mut x = zeros(b);
+    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
+    let mut q = zeros(b);
+    let mut end = of.end;
+    if comptime!(fold) {
+        end = min(of.end, sizes.chunks - 1);
+        #[unroll]
+        for r in 0..b {
+            if of.column == r {
+                x[r] = f32::new(1.0);
+            }
+        }
+    } else {
+        let mut from = unit * b;
+        if comptime!(walk == Walk::Series) {
+            from = (of.begin / sizes.chunks * sizes.columns + of.column) * sizes.hidden + sizes.at + of.block * b;
+        }
+        fetch(initial, from, &mut x, b);
+    }
     let mut chunk = of.first;
     while chunk < end {
         load(products, of.begin + chunk, end - chunk, of.block, sizes, &mut p, b, false);
         #[unroll]
         for i in 0..comptime!(deep(b)) {
             if chunk < end {
-                if comptime!(affine) {
-                    if of.column >= b {
-                        load_sum(products, of.begin + chunk, of.column - b, of.block, sizes, &mut q, b);
-                    }
-                }
-                push(&p, i, &q, &mut x, b);
-                chunk += 1;
-            }
-        }
-    }
-    put(&x, out, ((of.number * (b + sizes.columns) + of.column) * sizes.count + of.block) * b, b);
-}
-
-/// What the chunks of a group contribute to the gradient at its beginning.
-///
-/// Units: `[batch, groups, columns, blocks]`.
-#[cube(launch_unchecked)]
-pub(crate) fn fold_back(
-    products: &Array<f32>,
-    lambda: &Array<f32>,
-    out: &mut Array<f32>,
-    group: usize,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-) {
-    let unit = unit_below(sizes.units);
-    let of = group_of(unit, group, sizes.columns, sizes);
-    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    let mut r_c = Array::<f32>::new(b);
-    let mut l = zeros(b);
-    let mut left = of.end - of.first;
-    while left > 0 {
-        let last = of.begin + of.first + left - 1;
-        load(products, last, left, of.block, sizes, &mut p, b, true);
-        #[unroll]
-        for i in 0..comptime!(deep(b)) {
-            if left > 0 {
-                let chunk = of.first + left - 1;
-                fetch(lambda, end_of(&of, of.begin + chunk, sizes, b), &mut r_c, b);
-                // Of the last chunk there is no product; nothing comes after it.
-                if chunk + 1 < sizes.chunks {
-                    pull(&p, i, &r_c, &mut l, b);
-                } else {
-                    copy(&r_c, &mut l, b);
-                }
-                left -= 1;
-            }
-        }
-    }
-    put(&l, out, unit * b, b);
-}
-
-/// The state at the beginning of every chunk, from that at the beginning of its group, or from `h_0`.
-///
-/// Units: `[batch, groups, columns, blocks]`.
-#[cube(launch_unchecked)]
-pub(crate) fn carry(
-    products: &Array<f32>,
-    initial: &Array<f32>,
-    starts: &mut Array<f32>,
-    group: usize,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] affine: bool,
-    #[comptime] grouped: bool,
-) {
-    let unit = unit_below(sizes.units);
-    let of = group_of(unit, group, sizes.columns, sizes);
-    let mut h = Array::<f32>::new(b);
-    let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    let mut q = zeros(b);
-    let mut from = unit * b;
-    if comptime!(!grouped) {
-        from = (of.begin / sizes.chunks * sizes.columns + of.column) * sizes.hidden + sizes.at + of.block * b;
-    }
-    fetch(initial, from, &mut h, b);
-    let mut chunk = of.first;
-    while chunk < of.end {
-        load(products, of.begin + chunk, of.end - chunk, of.block, sizes, &mut p, b, false);
-        #[unroll]
-        for i in 0..comptime!(deep(b)) {
-            if chunk < of.end {
                 let place = of.begin + chunk;
-                put(&h, starts, end_of(&of, place, sizes, b), b);
-                if chunk + 1 < of.end {
+                if comptime!(!fold) {
+                    put(&x, out, end_of(&of, place, sizes, b), b);
+                }
+                if fold || chunk + 1 < end {
                     if comptime!(affine) {
-                        load_sum(products, place, of.column, of.block, sizes, &mut q, b);
+                        if of.column >= first_sum {
+                            let column = b + of.column - first_sum;
+                            fetch(products, ((place * (b + sizes.columns) + column) * sizes.count + of.block) * b, &mut q, b);
+                        }
                     }
-                    push(&p, i, &q, &mut h, b);
+                    step(&p, i, &q, &mut x, b, false);
                 }
                 chunk += 1;
             }
         }
     }
+    if comptime!(fold) {
+        put(&x, out, ((of.number * (b + sizes.columns) + of.column) * sizes.count + of.block) * b, b);
+    }
 }
 
-/// The gradient at the end of every chunk, in place of what each chunk itself contributes, from that at the end of its group, or from 0.
+/// The gradient at the end of every chunk, in place of what each chunk itself contributes, `lambda`; or what the chunks of a group contribute to that at its beginning, to `ends`.
 ///
 /// Units: `[batch, groups, columns, blocks]`.
 #[cube(launch_unchecked)]
 pub(crate) fn carry_back(
     products: &Array<f32>,
-    ends: &Array<f32>,
+    ends: &mut Array<f32>,
     lambda: &mut Array<f32>,
     group: usize,
     sizes: &Sizes,
     #[comptime] b: usize,
-    #[comptime] grouped: bool,
+    #[comptime] walk: Walk,
 ) {
     let unit = unit_below(sizes.units);
     let of = group_of(unit, group, sizes.columns, sizes);
     let mut l = zeros(b);
     let mut r_c = Array::<f32>::new(b);
     let mut p = Array::<f32>::new(comptime!(deep(b) * b * b));
-    if comptime!(grouped) {
+    if comptime!(walk == Walk::Group) {
         fetch(ends, unit * b, &mut l, b);
     }
     let mut left = of.end - of.first;
@@ -295,19 +219,22 @@ pub(crate) fn carry_back(
         for i in 0..comptime!(deep(b)) {
             if left > 0 {
                 let chunk = of.first + left - 1;
-                #[unroll]
-                for r in 0..b {
-                    r_c[r] = contributed[i * b + r];
+                fetch(&contributed, i * b, &mut r_c, b);
+                if comptime!(walk != Walk::Fold) {
+                    put(&l, lambda, end_of(&of, of.begin + chunk, sizes, b), b);
                 }
-                put(&l, lambda, end_of(&of, of.begin + chunk, sizes, b), b);
+                // Of the last chunk there is no product; nothing comes after it.
                 if chunk + 1 < sizes.chunks {
-                    pull(&p, i, &r_c, &mut l, b);
+                    step(&p, i, &r_c, &mut l, b, true);
                 } else {
                     copy(&r_c, &mut l, b);
                 }
                 left -= 1;
             }
         }
+    }
+    if comptime!(walk == Walk::Fold) {
+        put(&l, ends, unit * b, b);
     }
 }
 
@@ -322,8 +249,7 @@ pub(crate) fn first(lambda: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, #[
     let series = unit / (sizes.count * sizes.columns);
     let from = ((series * sizes.chunks * sizes.columns + column) * sizes.count + block) * b;
     let to = (series * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
-    #[unroll]
-    for r in 0..b {
-        out[to + r] = lambda[from + r];
-    }
+    let mut l = Array::<f32>::new(b);
+    fetch(lambda, from, &mut l, b);
+    put(&l, out, to, b);
 }

@@ -10,9 +10,9 @@
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::small::{build, load_matrices, read};
-use crate::kernel::step::{advance, reverse};
-use crate::kernel::unit::{copy, fetch, fill, put, unit_below, zeros};
+use crate::kernel::small::{build, read, state_before};
+use crate::kernel::step::reverse;
+use crate::kernel::unit::{add, copy, fetch, fetch_apart, fill, put, put_apart, put_sum, unit_below, zeros};
 use crate::sizes::Sizes;
 
 /// The most numbers of `A` that a unit keeps.
@@ -21,87 +21,6 @@ pub(crate) const MAX_COEFFICIENTS: usize = 128;
 /// Numbers that are summed over a plane together, and the size of planes that this is written for.
 const GROUP: usize = 8;
 pub(crate) const PLANE: usize = 32;
-
-/// The products of the flows of every chunk but the last of each series, `per_unit` columns a unit, and what affine inputs add up to.
-///
-/// Units: `[batch, chunks - 1, b / per_unit + columns, blocks]`, without `columns` where nothing is added.
-#[cube(launch_unchecked)]
-pub(crate) fn products(
-    coefficients: &Array<f32>,
-    a: &Array<f32>,
-    beta: &Array<f32>,
-    lengths: &Array<u32>,
-    out: &mut Array<f32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] flow: Flow,
-    #[comptime] few: usize,
-    #[comptime] per_unit: usize,
-) {
-    let unit = unit_below(sizes.units);
-    let block = unit % sizes.count;
-    let parts = comptime!(b / per_unit);
-    let mut wide = parts.runtime();
-    if comptime!(flow.is_affine()) {
-        wide += sizes.columns;
-    }
-    let part = unit / sizes.count % wide;
-    let at_chunk = unit / (sizes.count * wide);
-    let chunk = at_chunk % (sizes.chunks - 1);
-    let series = at_chunk / (sizes.chunks - 1);
-    let place = series * sizes.chunks + chunk;
-    let mut matrices = Array::<f32>::new(comptime!(few * b * b));
-    load_matrices(a, block, sizes.count, &mut matrices, few, b);
-    let mut m = Array::<f32>::new(comptime!(b * b));
-    let mut x = Array::<f32>::new(b);
-    let mut added = Array::<f32>::new(b);
-    let mut next = Array::<f32>::new(few);
-    let first = chunk * sizes.chunk;
-    let end = min(first + sizes.chunk, lengths[series] as usize);
-    let step = series * sizes.length;
-    read(coefficients, 0usize, step + first, block, sizes.count, &mut next, few, b);
-    if part < parts {
-        let mut p = zeros(comptime!(per_unit * b));
-        #[unroll]
-        for c in 0..per_unit {
-            #[unroll]
-            for r in 0..b {
-                if part * per_unit + c == r {
-                    p[c * b + r] = f32::new(1.0);
-                }
-            }
-        }
-        for t in first..end {
-            build(&next, &matrices, &mut m, few, b);
-            read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
-            #[unroll]
-            for c in 0..per_unit {
-                fetch(&p, c * b, &mut x, b);
-                advance(&m, &mut x, &added, b, comptime!(flow.without_affine()));
-                put(&x, &mut p, c * b, b);
-            }
-        }
-        let to = ((place * (b + sizes.columns) + part * per_unit) * sizes.count + block) * b;
-        #[unroll]
-        for c in 0..per_unit {
-            #[unroll]
-            for r in 0..b {
-                out[to + c * sizes.count * b + r] = p[c * b + r];
-            }
-        }
-    } else {
-        let column = part - parts;
-        fill(&mut x, f32::new(0.0), b);
-        for t in first..end {
-            build(&next, &matrices, &mut m, few, b);
-            read(coefficients, 0usize, step + min(t + 1, end - 1), block, sizes.count, &mut next, few, b);
-            let from = ((step + t) * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
-            fetch(beta, from, &mut added, b);
-            advance(&m, &mut x, &added, b, flow);
-        }
-        put(&x, out, ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b, b);
-    }
-}
 
 /// All gradients of one column of the state, from those at the end of each chunk: in affine inputs, each plane's part of those in the
 /// coefficients, `[batch, length, few, planes]`, and the part of some chunks of those in `A`, `[splits, few, b b, blocks]`.
@@ -141,7 +60,7 @@ pub(crate) fn differentiate(
     let within = column * sizes.hidden + sizes.at + block * b;
     let base = series * sizes.length * stride + within;
     let mut matrices = Array::<f32>::new(comptime!(few * b * b));
-    let mut sum = Array::<f32>::new(comptime!(few * b * b));
+    let mut sum = zeros(comptime!(few * b * b));
     let mut lambda_t = Array::<f32>::new(few);
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut dm = Array::<f32>::new(comptime!(b * b));
@@ -152,12 +71,9 @@ pub(crate) fn differentiate(
     let mut next = Array::<f32>::new(few);
     let mut next_gradient = Array::<f32>::new(b);
     let mut next_x = Array::<f32>::new(b);
-    #[unroll]
-    for e in 0..comptime!(few * b * b) {
-        sum[e] = f32::new(0.0);
-        if column > 0 {
-            sum[e] = d_a[(split * comptime!(few * b * b) + e) * sizes.count + block];
-        }
+    let at_sum = split * comptime!(few * b * b) * sizes.count + block;
+    if column > 0 {
+        fetch_apart(d_a, at_sum, sizes.count, &mut sum, comptime!(few * b * b));
     }
     let length = lengths[series] as usize;
     let first = split % splits * per_unit;
@@ -175,24 +91,21 @@ pub(crate) fn differentiate(
         let step = series * sizes.length + t_0;
         read(coefficients, 0usize, step + steps - 1, block, sizes.count, &mut next, few, b);
         fetch(gradient, base + (t_0 + steps - 1) * stride, &mut next_gradient, b);
-        before(states, initial, t_0 + steps - 1, base, series * stride + within, stride, &mut next_x, b);
+        state_before(states, initial, t_0 + steps - 1, base, series * stride + within, stride, &mut next_x, b);
         for k in 0..steps {
             let s = steps - 1 - k;
             let t = t_0 + s;
             fill(&mut dm, f32::new(0.0), comptime!(b * b));
             copy(&next, &mut lambda_t, few);
-            #[unroll]
-            for r in 0..b {
-                d_added[r] = f32::new(0.0);
-                l[r] += next_gradient[r];
-                x[r] = next_x[r];
-            }
+            fill(&mut d_added, f32::new(0.0), b);
+            add(&mut l, &next_gradient, b);
+            copy(&next_x, &mut x, b);
             let then = max(s, 1) - 1;
             read(coefficients, 0usize, step + then, block, sizes.count, &mut next, few, b);
             fetch(gradient, base + (t_0 + then) * stride, &mut next_gradient, b);
-            before(states, initial, t_0 + then, base, series * stride + within, stride, &mut next_x, b);
+            state_before(states, initial, t_0 + then, base, series * stride + within, stride, &mut next_x, b);
             // Read again at every step: there are not registers for A and for the sum of its gradient. (From shared memory it was four times as slow.)
-            load_matrices(a, block, sizes.count, &mut matrices, few, b);
+            fetch_apart(a, block, sizes.count, &mut matrices, comptime!(few * b * b));
             if t < length {
                 build(&lambda_t, &matrices, &mut m, few, b);
                 if comptime!(flow.is_inside()) {
@@ -230,20 +143,14 @@ pub(crate) fn differentiate(
                         sum_over_plane(&mut parts);
                         let k = comptime!(group * GROUP) + UNIT_POS_PLANE as usize / comptime!(PLANE / GROUP);
                         if UNIT_POS_PLANE as usize % comptime!(PLANE / GROUP) == 0 && k < few {
-                            if column > 0 {
-                                parts[0] += d_coefficients[to + k * planes];
-                            }
-                            d_coefficients[to + k * planes] = parts[0];
+                            put_sum(parts[0], d_coefficients, to + k * planes, column > 0);
                         }
                     } else {
                         #[unroll]
                         for i in 0..GROUP {
                             let k = comptime!(group * GROUP + i);
                             if comptime!(k < few) {
-                                if column > 0 {
-                                    parts[i] += d_coefficients[to + k * planes];
-                                }
-                                d_coefficients[to + k * planes] = parts[i];
+                                put_sum(parts[i], d_coefficients, to + k * planes, column > 0);
                             }
                         }
                     }
@@ -252,10 +159,7 @@ pub(crate) fn differentiate(
         }
         put(&l, lambda, end, b);
     }
-    #[unroll]
-    for e in 0..comptime!(few * b * b) {
-        d_a[(split * comptime!(few * b * b) + e) * sizes.count + block] = sum[e];
-    }
+    put_apart(&sum, d_a, at_sum, sizes.count, comptime!(few * b * b));
 }
 
 /// The sums of [`GROUP`] numbers over the units of a plane. Afterwards every fourth unit has one of them, in order: at each turn a unit keeps half of the
@@ -272,32 +176,13 @@ fn sum_over_plane(parts: &mut Array<f32>) {
         for i in 0..half {
             let low = parts[i];
             let high = parts[i + half];
-            let load_matrices = select(is_upper, high, low);
+            let retained = select(is_upper, high, low);
             let send = select(is_upper, low, high);
-            parts[i] = load_matrices + plane_shuffle_xor(send, mask);
+            parts[i] = retained + plane_shuffle_xor(send, mask);
         }
     }
     parts[0] += plane_shuffle_xor(parts[0], 2u32);
     parts[0] += plane_shuffle_xor(parts[0], 1u32);
-}
-
-/// The state before a step.
-#[cube]
-fn before(
-    states: &Array<f32>,
-    initial: &Array<f32>,
-    t: usize,
-    base: usize,
-    first: usize,
-    stride: usize,
-    x: &mut Array<f32>,
-    #[comptime] b: usize,
-) {
-    if t == 0 {
-        fetch(initial, first, x, b);
-    } else {
-        fetch(states, base + (t - 1) * stride, x, b);
-    }
 }
 
 /// The sum over planes, added to what other runs have part in.
@@ -310,8 +195,5 @@ pub(crate) fn join(parts: &Array<f32>, out: &mut Array<f32>, planes: usize, add:
     for plane in 0..planes {
         sum += parts[unit * planes + plane];
     }
-    if add == 1u32 {
-        sum += out[unit];
-    }
-    out[unit] = sum;
+    put_sum(sum, out, unit, add == 1u32);
 }

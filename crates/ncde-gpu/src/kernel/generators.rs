@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::kernel::team::over_lanes;
-use crate::kernel::unit::{cube_below, cube_number, fill, unit_below, zeros};
+use crate::kernel::unit::{cube_below, cube_number, fetch_apart, put_sum, unit_below, zeros};
 use crate::sizes::{Sizes, row_of};
 
 /// Rows that one unit of [`form`] computes.
@@ -106,7 +106,7 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
     let place = row / groups;
     let (from, count) = steps_of(place, sizes);
     if first < count {
-        let mut sum = Array::<f32>::new(comptime!(ROWS * ENTRIES));
+        let mut sum = zeros(comptime!(ROWS * ENTRIES));
         let mut at = Array::<usize>::new(ROWS);
         let mut entry = Array::<usize>::new(ENTRIES);
         #[unroll]
@@ -117,7 +117,6 @@ pub(crate) fn form(coefficients: &Array<f32>, a: &Array<f32>, omega: &mut Array<
         for c in 0..ENTRIES {
             entry[c] = min(column + c * quarter, columns - 1);
         }
-        fill(&mut sum, f32::new(0.0), comptime!(ROWS * ENTRIES));
         for k in 0..sizes.width {
             let mut value = Array::<f32>::new(ENTRIES);
             #[unroll]
@@ -212,12 +211,7 @@ pub(crate) fn contract(d_omega: &Array<f32>, a: &Array<f32>, dl: &mut Array<f32>
         let r = first + unit / CHANNELS;
         let k = channel + unit % CHANNELS;
         if r < count && k < sizes.width {
-            let to = (from + r) * sizes.width + k;
-            if add == 1u32 {
-                dl[to] += total;
-            } else {
-                dl[to] = total;
-            }
+            put_sum(total, dl, (from + r) * sizes.width + k, add == 1u32);
         }
     }
 }
@@ -242,11 +236,10 @@ pub(crate) fn gather(
     let groups = (sizes.width + comptime!(CHANNELS - 1)) / CHANNELS;
     let channel = unit / columns % groups * CHANNELS;
     let split = unit / (columns * groups);
-    let mut sum = Array::<f32>::new(CHANNELS);
+    let mut sum = zeros(CHANNELS);
     let mut last = Array::<usize>::new(CHANNELS);
     #[unroll]
     for k in 0..CHANNELS {
-        sum[k] = f32::new(0.0);
         last[k] = min(channel + k, sizes.width - 1);
     }
     let end = min((split + 1) * per_split, places);
@@ -258,10 +251,7 @@ pub(crate) fn gather(
         for quarter in 0..count / 4 {
             let s = quarter * 4;
             let mut value = Array::<f32>::new(4usize);
-            #[unroll]
-            for i in 0..4usize {
-                value[i] = d_omega[rows + (s + i) * columns];
-            }
+            fetch_apart(d_omega, rows + s * columns, columns, &mut value, 4usize);
             #[unroll]
             for i in 0..4usize {
                 let at = (from + s + i) * sizes.width;
@@ -283,12 +273,7 @@ pub(crate) fn gather(
     #[unroll]
     for k in 0..CHANNELS {
         if channel + k < sizes.width {
-            let to = (split * sizes.width + channel + k) * columns + column;
-            if add == 1u32 {
-                out[to] += sum[k];
-            } else {
-                out[to] = sum[k];
-            }
+            put_sum(sum[k], out, (split * sizes.width + channel + k) * columns + column, add == 1u32);
         }
     }
 }
@@ -314,15 +299,8 @@ pub(crate) fn collect(
     let cube = cube_number();
     let unit = UNIT_POS as usize;
     let at = cube * SUMS + unit % SUMS;
-    let lane = unit / SUMS;
     let columns = sizes.count * comptime!(b * b);
-    let mut sum = f32::new(0.0);
-    if at < sizes.units {
-        for split in range_stepped(lane, splits, LANES) {
-            sum += parts[split * sizes.width * columns + at];
-        }
-    }
-    let total = over_lanes(sum, SUMS, LANES);
+    let total = over_lanes(parts, at, sizes.width * columns, splits, at < sizes.units, SUMS, LANES);
     if unit < SUMS && at < sizes.units {
         out[at / columns * parameters + entry + place(at % columns, sizes.count, b, order)] = total;
     }

@@ -1,28 +1,4 @@
 //! What runs on the device.
-//!
-//! | file | what |
-//! | --- | --- |
-//! | `step` | one step of a small block in registers: the flow and its derivative |
-//! | `small` | small blocks through time: products of chunks, states, gradients |
-//! | `few` | the same with few channels: generators made on the way |
-//! | `middle` | blocks of 9 to 16, a team of units each, with its rows in registers |
-//! | `wide` | large blocks in shared memory |
-//! | `place` | where walks of both begin and end |
-//! | `carry` | from chunk to chunk |
-//! | `scale` | `factor x` |
-//! | `scan` | the elementwise recurrence |
-//! | `generators` | generators and their gradients as matrix products |
-//! | `brackets` | matrices and vectors of brackets |
-//! | `commutators` | generators of short windows |
-//! | `action` | structures whose matrices act without being formed: states, gradients |
-//! | `permutation` | one-hot columns times a diagonal: choices, states, gradients |
-//! | `neural` | whole neural-CDE solves: states, gradients |
-//! | `signature` | signatures and log-signatures: pieces of paths, logarithms, gradients |
-//! | `product` | products of matrices |
-//! | `tensor` | the same of rounded numbers, on tensor cores |
-//! | `rows` | what layers do to rows |
-//! | `unit` | which unit or cube this is, arrays in registers |
-//! | `team` | sums and maxima over the units that share a row |
 #![allow(
     clippy::collapsible_if,
     clippy::eq_op,

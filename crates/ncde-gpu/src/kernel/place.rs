@@ -7,7 +7,7 @@ use crate::sizes::Sizes;
 
 /// One block of one column of a chunk. Entries are those of the block's first state.
 #[derive(CubeType)]
-pub(crate) struct Place {
+pub(crate) struct BlockOffset {
     pub(crate) block: usize,
     /// Counted over all series.
     pub(crate) chunk: usize,
@@ -24,54 +24,38 @@ pub(crate) struct Place {
     pub(crate) length: usize,
 }
 
-/// That of walk number `number` of `[batch, chunks, columns, blocks]`.
+/// That of number `number` of `[batch, chunks, columns, blocks]`, where columns begin with `column`.
 #[cube]
-pub(crate) fn place_of(
+pub(crate) fn offset_of(
     number: usize,
+    column: usize,
+    columns: usize,
     lengths: &Array<u32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] purpose: Purpose,
-) -> Place {
-    let column = number / sizes.count % sizes.columns;
-    let chunk = number / (sizes.count * sizes.columns);
-    locate(number % sizes.count, column, chunk, lengths, sizes, b, comptime!(purpose == Purpose::Sum))
-}
-
-/// That of number `number` of `[batch, chunks, blocks]`, of a given column.
-#[cube]
-pub(crate) fn column_of(number: usize, column: usize, lengths: &Array<u32>, sizes: &Sizes, #[comptime] b: usize) -> Place {
-    locate(number % sizes.count, column, number / sizes.count, lengths, sizes, b, false)
-}
-
-#[cube]
-fn locate(
-    block: usize,
-    column: usize,
-    chunk: usize,
-    lengths: &Array<u32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] of_sum: bool,
-) -> Place {
+) -> BlockOffset {
+    let block = number % sizes.count;
+    let column = column + number / sizes.count % columns;
+    let chunk = number / (sizes.count * columns);
     let series = chunk / sizes.chunks;
     let stride = sizes.columns * sizes.hidden;
     let within = column * sizes.hidden + sizes.at + block * b;
     let base = series * sizes.length * stride + within;
     let initial = series * stride + within;
     let mut end = ((chunk * sizes.columns + column) * sizes.count + block) * b;
-    if comptime!(of_sum) {
+    if comptime!(purpose == Purpose::Sum) {
         end = ((chunk * (b + sizes.columns) + b + column) * sizes.count + block) * b;
     }
     let t_0 = chunk % sizes.chunks * sizes.chunk + sizes.first;
     let length = lengths[series] as usize;
-    Place { block, chunk, base, stride, initial, end, t_0, length }
+    BlockOffset { block, chunk, base, stride, initial, end, t_0, length }
 }
 
 /// Entry `r` of the vector that a walk begins with.
 #[cube]
 pub(crate) fn begin(
-    at: &Place,
+    at: &BlockOffset,
     r: usize,
     ends: &Array<f32>,
     rows: &Array<f32>,

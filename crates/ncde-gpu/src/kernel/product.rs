@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use crate::kernel::unit::cube_number;
+use crate::kernel::unit::{cube_number, fill};
 
 /// Units along each side of a cube.
 pub(crate) const UNITS: usize = 16;
@@ -108,14 +108,8 @@ pub(crate) fn multiply<N: Size>(
     let mut next_right = Array::<Vector<f32, N>>::new(broad);
     let mut sum = Array::<Vector<f32, N>>::new(comptime!(4 * tall * broad));
     let mut sums = Array::<Vector<f32, N>>::new(broad);
-    #[unroll]
-    for i in 0..comptime!(4 * tall * broad) {
-        sum[i] = Vector::<f32, N>::new(0.0);
-    }
-    #[unroll]
-    for j in 0..broad {
-        sums[j] = Vector::<f32, N>::new(0.0);
-    }
+    fill(&mut sum, Vector::<f32, N>::new(0.0), comptime!(4 * tall * broad));
+    fill(&mut sums, Vector::<f32, N>::new(0.0), broad);
     fetch::<N>(a, &mut next_left, (top, of.rows), (begin, end), (of.a_row, of.a_inner), tall, a_by_rows);
     fetch::<N>(b, &mut next_right, (first, of.columns), (begin, end), (of.b_column, of.b_inner), broad, !b_by_rows);
     let turns = (end - begin + comptime!(DEEP - 1)) / DEEP;

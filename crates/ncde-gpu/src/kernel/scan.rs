@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use crate::kernel::unit::{fill, unit_below, zeros};
+use crate::kernel::unit::{add, copy, fetch, fetch_apart, fill, put_apart, unit_below, zeros};
 
 /// The sizes of a launch over the chunks of all series.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -39,23 +39,6 @@ fn advance(x: &mut Array<f32>, a: &Array<f32>, y: &Array<f32>, #[comptime] parts
         let re = a[0] * x[0] - im * x[1] + y[0];
         x[1] = a[0] * x[1] + im * x[0] + y[1];
         x[0] = re;
-    }
-}
-
-/// A number of a row.
-#[cube]
-fn load(from: &Array<f32>, at: usize, width: usize, x: &mut Array<f32>, #[comptime] parts: usize) {
-    #[unroll]
-    for p in 0..parts {
-        x[p] = from[at + p * width];
-    }
-}
-
-#[cube]
-fn store(x: &Array<f32>, to: &mut Array<f32>, at: usize, width: usize, #[comptime] parts: usize) {
-    #[unroll]
-    for p in 0..parts {
-        to[at + p * width] = x[p];
     }
 }
 
@@ -89,13 +72,10 @@ pub(crate) fn ends(
             t = first + count - 1 - turn;
         }
         let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
-        load(a, at, sizes.width, &mut a_t, parts);
-        load(b, at, sizes.width, &mut added, parts);
+        fetch_apart(a, at, sizes.width, &mut a_t, parts);
+        fetch_apart(b, at, sizes.width, &mut added, parts);
         if comptime!(back) {
-            #[unroll]
-            for p in 0..parts {
-                end[p] += added[p];
-            }
+            add(&mut end, &added, parts);
             advance(&mut end, &a_t, &zero, parts, true);
         } else {
             advance(&mut end, &a_t, &added, parts, false);
@@ -103,8 +83,8 @@ pub(crate) fn ends(
         advance(&mut product, &a_t, &zero, parts, back);
     }
     let at = place * parts * sizes.width + number;
-    store(&product, products, at, sizes.width, parts);
-    store(&end, ends, at, sizes.width, parts);
+    put_apart(&product, products, at, sizes.width, parts);
+    put_apart(&end, ends, at, sizes.width, parts);
 }
 
 /// What each chunk begins with, in the place of its end from zero: from the state before all, or in reverse from 0 at the last chunk.
@@ -132,7 +112,7 @@ pub(crate) fn carry(
     if comptime!(back) {
         fill(&mut state, f32::new(0.0), parts);
     } else {
-        load(initial, series * parts * width + number, width, &mut state, parts);
+        fetch_apart(initial, series * parts * width + number, width, &mut state, parts);
     }
     for round in 0..(chunks + comptime!(DEEP - 1)) / DEEP {
         let done = round * DEEP;
@@ -157,12 +137,9 @@ pub(crate) fn carry(
                 if comptime!(back) {
                     place = chunks - 1 - place;
                 }
-                store(&state, ends, (series * chunks + place) * parts * width + number, width, parts);
-                #[unroll]
-                for p in 0..parts {
-                    product[p] = many_products[i * parts + p];
-                    end[p] = many_ends[i * parts + p];
-                }
+                put_apart(&state, ends, (series * chunks + place) * parts * width + number, width, parts);
+                fetch(&many_products, i * parts, &mut product, parts);
+                fetch(&many_ends, i * parts, &mut end, parts);
                 // Products of the way back are conjugated already.
                 advance(&mut state, &product, &end, parts, false);
             }
@@ -189,13 +166,13 @@ pub(crate) fn states(
     let mut a_t = Array::<f32>::new(parts);
     let mut added = Array::<f32>::new(parts);
     let mut state = Array::<f32>::new(parts);
-    load(starts, place * parts * sizes.width + number, sizes.width, &mut state, parts);
+    fetch_apart(starts, place * parts * sizes.width + number, sizes.width, &mut state, parts);
     for t in first..min(first + sizes.chunk, sizes.length) {
         let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
-        load(a, at, sizes.width, &mut a_t, parts);
-        load(b, at, sizes.width, &mut added, parts);
+        fetch_apart(a, at, sizes.width, &mut a_t, parts);
+        fetch_apart(b, at, sizes.width, &mut added, parts);
         advance(&mut state, &a_t, &added, parts, false);
-        store(&state, out, at, sizes.width, parts);
+        put_apart(&state, out, at, sizes.width, parts);
     }
 }
 
@@ -227,28 +204,25 @@ pub(crate) fn gradients(
     let mut g = Array::<f32>::new(parts);
     let mut r = Array::<f32>::new(parts);
     let zero = zeros(parts);
-    load(carried, place * row + number, sizes.width, &mut r, parts);
+    fetch_apart(carried, place * row + number, sizes.width, &mut r, parts);
     for turn in 0..count {
         let t = first + count - 1 - turn;
         let at = (series * sizes.length + t) * row + number;
-        load(a, at, sizes.width, &mut a_t, parts);
-        load(w, at, sizes.width, &mut g, parts);
+        fetch_apart(a, at, sizes.width, &mut a_t, parts);
+        fetch_apart(w, at, sizes.width, &mut g, parts);
         if t == 0 {
-            load(initial, series * row + number, sizes.width, &mut before, parts);
+            fetch_apart(initial, series * row + number, sizes.width, &mut before, parts);
         } else {
-            load(h, at - row, sizes.width, &mut before, parts);
+            fetch_apart(h, at - row, sizes.width, &mut before, parts);
         }
-        #[unroll]
-        for p in 0..parts {
-            g[p] += r[p];
-            r[p] = g[p];
-        }
-        store(&g, db, at, sizes.width, parts);
+        add(&mut g, &r, parts);
+        copy(&g, &mut r, parts);
+        put_apart(&g, db, at, sizes.width, parts);
         advance(&mut r, &a_t, &zero, parts, true);
         advance(&mut g, &before, &zero, parts, true);
-        store(&g, da, at, sizes.width, parts);
+        put_apart(&g, da, at, sizes.width, parts);
     }
     if first == 0 {
-        store(&r, d_initial, series * row + number, sizes.width, parts);
+        put_apart(&r, d_initial, series * row + number, sizes.width, parts);
     }
 }

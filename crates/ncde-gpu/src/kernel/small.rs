@@ -1,32 +1,16 @@
 //! Small blocks: a unit has one column of the state of one block of one chunk, in registers, and goes through time.
 //!
 //! Neighbouring units have neighbouring blocks, so that reads of generators and states are contiguous. Generators are read (`source` are those of
-//! a slab), or made on the way from few channels (`source` are the coefficients; see `few`).
+//! a slab), or made on the way from few channels, where all steps are one slab (`source` are the coefficients; see `few`).
 
 use cubecl::prelude::*;
 
 use crate::flow::Flow;
-use crate::kernel::place::{column_of, place_of};
+use crate::kernel::place::{begin, offset_of};
 use crate::kernel::step::{advance, reverse};
-use crate::kernel::unit::{add, fetch, fill, put, unit_below, zeros};
+use crate::kernel::unit::{add, fetch, fetch_apart, fill, put, put_sum, unit_below, zeros};
 use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
-
-/// The matrices `A^1, ..., A^few` of a unit's block, where channels are so few that a unit keeps them.
-#[cube]
-pub(crate) fn load_matrices(
-    a: &Array<f32>,
-    block: usize,
-    count: usize,
-    matrices: &mut Array<f32>,
-    #[comptime] few: usize,
-    #[comptime] b: usize,
-) {
-    #[unroll]
-    for e in 0..comptime!(few * b * b) {
-        matrices[e] = a[e * count + block];
-    }
-}
 
 /// Numbers that a unit reads for a generator.
 pub(crate) const fn raw(few: usize, b: usize) -> usize {
@@ -47,20 +31,13 @@ pub(crate) fn read(
     #[comptime] b: usize,
 ) {
     if comptime!(few == 0) {
-        let base = row * comptime!(b * b) * count + block;
-        #[unroll]
-        for e in 0..comptime!(b * b) {
-            out[e] = source[base + e * count];
-        }
+        fetch_apart(source, row * comptime!(b * b) * count + block, count, out, comptime!(b * b));
     } else {
-        #[unroll]
-        for k in 0..few {
-            out[k] = source[step * few + k];
-        }
+        fetch(source, step * few, out, few);
     }
 }
 
-/// The matrix from what was read.
+/// The matrix from what was read, with few channels of the matrices `A^1, ..., A^few` of the block.
 #[cube]
 pub(crate) fn build(read: &Array<f32>, matrices: &Array<f32>, m: &mut Array<f32>, #[comptime] few: usize, #[comptime] b: usize) {
     #[unroll]
@@ -77,140 +54,125 @@ pub(crate) fn build(read: &Array<f32>, matrices: &Array<f32>, m: &mut Array<f32>
     }
 }
 
-/// The products of the flows of every chunk but the last of each series, and what affine inputs add up to.
+/// The products of the flows of every chunk but the last of each series, `per_unit` columns a unit (one, where generators are read), and what affine inputs add up to.
 ///
-/// Units: `[batch, chunks - 1, b + columns, blocks]`, without `columns` where nothing is added.
+/// Units: `[batch, chunks - 1, b / per_unit + columns, blocks]`, without `columns` where nothing is added.
 #[cube(launch_unchecked)]
 pub(crate) fn products(
-    omega: &Array<f32>,
+    source: &Array<f32>,
+    a: &Array<f32>,
     beta: &Array<f32>,
     lengths: &Array<u32>,
     out: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
+    #[comptime] few: usize,
+    #[comptime] per_unit: usize,
 ) {
     let unit = unit_below(sizes.units);
     let block = unit % sizes.count;
-    let mut wide = b.runtime();
+    let parts = comptime!(b / per_unit);
+    let mut wide = parts.runtime();
     if comptime!(flow.is_affine()) {
         wide += sizes.columns;
     }
-    let column = unit / sizes.count % wide;
-    let place = unit / (sizes.count * wide);
-    let chunk = place % (sizes.chunks - 1);
-    let series = place / (sizes.chunks - 1);
-    let at = (((series * sizes.chunks + chunk) * (b + sizes.columns) + column) * sizes.count + block) * b;
+    let part = unit / sizes.count % wide;
+    let at_chunk = unit / (sizes.count * wide);
+    let chunk = at_chunk % (sizes.chunks - 1);
+    let series = at_chunk / (sizes.chunks - 1);
+    let place = series * sizes.chunks + chunk;
+    let mut matrices = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
+    fetch_apart(a, block, sizes.count, &mut matrices, comptime!(few * b * b));
     let mut m = Array::<f32>::new(comptime!(b * b));
-    let mut x = Array::<f32>::new(b);
-    let mut added = zeros(b);
-    if sizes.first == 0 {
+    let mut x = zeros(b);
+    let mut added = Array::<f32>::new(b);
+    let mut next = Array::<f32>::new(comptime!(raw(few, b)));
+    let first = chunk * sizes.chunk + sizes.first;
+    let end = min(first + sizes.steps, lengths[series] as usize);
+    let row = row_of(place, sizes);
+    let step = series * sizes.length + first;
+    read(source, row, step, block, sizes.count, &mut next, few, b);
+    if part < parts {
+        let at = ((place * (b + sizes.columns) + part * per_unit) * sizes.count + block) * b;
+        let mut p = zeros(comptime!(per_unit * b));
         #[unroll]
-        for r in 0..b {
-            x[r] = f32::new(0.0);
-            if column == r {
-                x[r] = f32::new(1.0);
+        for c in 0..per_unit {
+            #[unroll]
+            for r in 0..b {
+                if sizes.first > 0 {
+                    p[c * b + r] = out[at + c * sizes.count * b + r];
+                } else if part * per_unit + c == r {
+                    p[c * b + r] = f32::new(1.0);
+                }
+            }
+        }
+        for t in first..end {
+            build(&next, &matrices, &mut m, few, b);
+            let then = min(t + 1, end - 1) - first;
+            read(source, row + then, step + then, block, sizes.count, &mut next, few, b);
+            #[unroll]
+            for c in 0..per_unit {
+                fetch(&p, c * b, &mut x, b);
+                advance(&m, &mut x, &added, b, comptime!(flow.without_affine()));
+                put(&x, &mut p, c * b, b);
+            }
+        }
+        #[unroll]
+        for c in 0..per_unit {
+            #[unroll]
+            for r in 0..b {
+                out[at + c * sizes.count * b + r] = p[c * b + r];
             }
         }
     } else {
-        fetch(out, at, &mut x, b);
-    }
-    let first = chunk * sizes.chunk + sizes.first;
-    let end = min(first + sizes.steps, lengths[series] as usize);
-    let row = row_of(series * sizes.chunks + chunk, sizes);
-    let mut next = Array::<f32>::new(comptime!(b * b));
-    read(omega, row, 0usize, block, sizes.count, &mut next, 0usize, b);
-    for t in first..end {
-        build(&next, &x, &mut m, 0usize, b);
-        read(omega, row + min(t + 1, end - 1) - first, 0usize, block, sizes.count, &mut next, 0usize, b);
-        if comptime!(flow.is_affine()) {
-            if column >= b {
-                let from = ((series * sizes.length + t) * sizes.columns + column - b) * sizes.hidden + sizes.at + block * b;
-                fetch(beta, from, &mut added, b);
-            }
+        let column = part - parts;
+        let at = ((place * (b + sizes.columns) + b + column) * sizes.count + block) * b;
+        if sizes.first > 0 {
+            fetch(out, at, &mut x, b);
         }
-        advance(&m, &mut x, &added, b, flow);
+        for t in first..end {
+            build(&next, &matrices, &mut m, few, b);
+            let then = min(t + 1, end - 1) - first;
+            read(source, row + then, step + then, block, sizes.count, &mut next, few, b);
+            let from = ((series * sizes.length + t) * sizes.columns + column) * sizes.hidden + sizes.at + block * b;
+            fetch(beta, from, &mut added, b);
+            advance(&m, &mut x, &added, b, flow);
+        }
+        put(&x, out, at, b);
     }
-    put(&x, out, at, b);
 }
 
-/// The states after every step, from those at the beginning of each chunk.
+/// A walk through a slab of every chunk: to the states after every step, or to the gradient at the beginning of every chunk of what its states contribute to the loss. `ends` are the states
+/// at the beginnings of chunks, or what a walk goes on from and ends with; `rows` the states to be written, or their gradient to be added.
 ///
 /// Units: `[batch, chunks, columns, blocks]`.
 #[cube(launch_unchecked)]
-pub(crate) fn replay(
+pub(crate) fn walk(
     source: &Array<f32>,
     a: &Array<f32>,
     beta: &Array<f32>,
     lengths: &Array<u32>,
-    starts: &Array<f32>,
-    states: &mut Array<f32>,
+    ends: &mut Array<f32>,
+    rows: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
     #[comptime] few: usize,
+    #[comptime] purpose: Purpose,
 ) {
     let unit = unit_below(sizes.units);
-    let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Replay));
-    let stride = of.stride;
+    let of = offset_of(unit, 0usize, sizes.columns, lengths, sizes, b, purpose);
+    let back = comptime!(purpose.is_back());
     let mut matrices = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    load_matrices(a, of.block, sizes.count, &mut matrices, few, b);
+    fetch_apart(a, of.block, sizes.count, &mut matrices, comptime!(few * b * b));
     let mut m = Array::<f32>::new(comptime!(b * b));
+    let mut transpose = Array::<f32>::new(comptime!(b * b));
     let mut x = Array::<f32>::new(b);
     let mut added = Array::<f32>::new(b);
-    if of.t_0 < sizes.length {
-        if sizes.first == 0 {
-            fetch(starts, of.end, &mut x, b);
-        } else {
-            fetch(states, of.base + (of.t_0 - 1) * stride, &mut x, b);
-        }
-        let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
-        let end = min(of.t_0 + sizes.steps, sizes.length);
-        let mut next = Array::<f32>::new(comptime!(raw(few, b)));
-        read(source, row_of(of.chunk, sizes), step, of.block, sizes.count, &mut next, few, b);
-        for t in of.t_0..end {
-            build(&next, &matrices, &mut m, few, b);
-            let then = min(t + 1, end - 1);
-            read(source, row_of(of.chunk, sizes) + then - of.t_0, step + then - of.t_0, of.block, sizes.count, &mut next, few, b);
-            if t < of.length {
-                if comptime!(flow.is_affine()) {
-                    fetch(beta, of.base + t * stride, &mut added, b);
-                }
-                advance(&m, &mut x, &added, b, flow);
-            }
-            put(&x, states, of.base + t * stride, b);
-        }
-    }
-}
-
-/// The gradient at the beginning of every chunk but the first, of what its own states contribute to the loss.
-///
-/// Units: `[batch, chunks, columns, blocks]`. Slabs come last first, and `lambda` goes from one to the next.
-#[cube(launch_unchecked)]
-pub(crate) fn pull(
-    source: &Array<f32>,
-    a: &Array<f32>,
-    gradient: &Array<f32>,
-    lengths: &Array<u32>,
-    lambda: &mut Array<f32>,
-    sizes: &Sizes,
-    #[comptime] b: usize,
-    #[comptime] flow: Flow,
-    #[comptime] few: usize,
-) {
-    let unit = unit_below(sizes.units);
-    let of = place_of(unit, lengths, sizes, b, comptime!(Purpose::Pull));
-    let stride = of.stride;
-    let mut matrices = Array::<f32>::new(comptime!(Ord::max(few * b * b, 1)));
-    load_matrices(a, of.block, sizes.count, &mut matrices, few, b);
-    let mut m = Array::<f32>::new(comptime!(b * b));
-    let mut back = Array::<f32>::new(comptime!(b * b));
-    let mut l = Array::<f32>::new(b);
-    let no_input = Array::<f32>::new(b);
-    if sizes.first + sizes.steps == sizes.chunk {
-        fill(&mut l, f32::new(0.0), b);
-    } else {
-        fetch(lambda, of.end, &mut l, b);
+    #[unroll]
+    for r in 0..b {
+        x[r] = begin(&of, r, ends, rows, sizes, purpose);
     }
     if of.t_0 < sizes.length {
         let steps = min(sizes.steps, sizes.length - of.t_0);
@@ -218,29 +180,67 @@ pub(crate) fn pull(
         let step = of.chunk / sizes.chunks * sizes.length + of.t_0;
         let mut next = Array::<f32>::new(comptime!(raw(few, b)));
         let mut next_gradient = Array::<f32>::new(b);
-        read(source, row + steps - 1, step + steps - 1, of.block, sizes.count, &mut next, few, b);
-        fetch(gradient, of.base + (of.t_0 + steps - 1) * stride, &mut next_gradient, b);
+        let mut s = 0usize;
+        if comptime!(back) {
+            s = steps - 1;
+            fetch(rows, of.base + (of.t_0 + s) * of.stride, &mut next_gradient, b);
+        }
+        read(source, row + s, step + s, of.block, sizes.count, &mut next, few, b);
         for k in 0..steps {
-            let s = steps - 1 - k;
+            let t = of.t_0 + s;
             build(&next, &matrices, &mut m, few, b);
-            add(&mut l, &next_gradient, b);
-            let then = max(s, 1) - 1;
-            read(source, row + then, step + then, of.block, sizes.count, &mut next, few, b);
-            fetch(gradient, of.base + (of.t_0 + then) * stride, &mut next_gradient, b);
-            if of.t_0 + s < of.length {
-                #[unroll]
-                for r in 0..b {
+            if comptime!(back) {
+                add(&mut x, &next_gradient, b);
+                s = max(s, 1) - 1;
+                fetch(rows, of.base + (of.t_0 + s) * of.stride, &mut next_gradient, b);
+            } else {
+                s = min(k + 1, steps - 1);
+            }
+            read(source, row + s, step + s, of.block, sizes.count, &mut next, few, b);
+            if t < of.length {
+                if comptime!(back) {
                     #[unroll]
-                    for c in 0..b {
-                        back[c * b + r] = m[r * b + c];
+                    for r in 0..b {
+                        #[unroll]
+                        for c in 0..b {
+                            transpose[c * b + r] = m[r * b + c];
+                        }
                     }
+                    advance(&transpose, &mut x, &added, b, flow);
+                } else {
+                    if comptime!(flow.is_affine()) {
+                        fetch(beta, of.base + t * of.stride, &mut added, b);
+                    }
+                    advance(&m, &mut x, &added, b, flow);
                 }
-                // The flow of the transpose.
-                advance(&back, &mut l, &no_input, b, comptime!(flow.without_affine()));
+            }
+            if comptime!(!back) {
+                put(&x, rows, of.base + t * of.stride, b);
             }
         }
     }
-    put(&l, lambda, of.end, b);
+    if comptime!(back) {
+        put(&x, ends, of.end, b);
+    }
+}
+
+/// The state before step `t`. Steps and initial states begin `base` and `initial_base`.
+#[cube]
+pub(crate) fn state_before(
+    states: &Array<f32>,
+    initial: &Array<f32>,
+    t: usize,
+    base: usize,
+    initial_base: usize,
+    stride: usize,
+    x: &mut Array<f32>,
+    #[comptime] b: usize,
+) {
+    if t == 0 {
+        fetch(initial, initial_base, x, b);
+    } else {
+        fetch(states, base + (t - 1) * stride, x, b);
+    }
 }
 
 /// The gradients in generators and affine inputs of one column of the state, from those at the end of each chunk.
@@ -263,7 +263,7 @@ pub(crate) fn differentiate(
     #[comptime] flow: Flow,
 ) {
     let unit = unit_below(sizes.units);
-    let of = column_of(unit, column, lengths, sizes, b);
+    let of = offset_of(unit, column, 1usize, lengths, sizes, b, comptime!(Purpose::Adjoints));
     let mut m = Array::<f32>::new(comptime!(b * b));
     let mut dm = Array::<f32>::new(comptime!(b * b));
     let mut l = Array::<f32>::new(b);
@@ -286,11 +286,7 @@ pub(crate) fn differentiate(
             add(&mut l, &dh, b);
             if t < of.length {
                 read(omega, row_of(of.chunk, sizes) + s, 0usize, of.block, sizes.count, &mut m, 0usize, b);
-                if t == 0 {
-                    fetch(initial, of.initial, &mut x, b);
-                } else {
-                    fetch(states, of.base + (t - 1) * of.stride, &mut x, b);
-                }
+                state_before(states, initial, t, of.base, of.initial, of.stride, &mut x, b);
                 if comptime!(flow.is_inside()) {
                     fetch(beta, of.base + t * of.stride, &mut added, b);
                 }
@@ -302,11 +298,7 @@ pub(crate) fn differentiate(
             let to = (row_of(of.chunk, sizes) + s) * comptime!(b * b) * sizes.count + of.block;
             #[unroll]
             for e in 0..comptime!(b * b) {
-                let mut value = dm[e];
-                if column > 0 {
-                    value += d_omega[to + e * sizes.count];
-                }
-                d_omega[to + e * sizes.count] = value;
+                put_sum(dm[e], d_omega, to + e * sizes.count, column > 0);
             }
         }
     }

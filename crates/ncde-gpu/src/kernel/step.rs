@@ -53,9 +53,7 @@ pub(crate) fn advance(m: &Array<f32>, x: &mut Array<f32>, beta: &Array<f32>, #[c
         for _ in 0..stages {
             stage(m, x, beta, 1.0 / f32::cast_from(stages), norm, b, flow);
         }
-        if norm > MAX_NORM {
-            x[0] = f32::new(0.0) / (norm - norm);
-        }
+        x[0] += overflow(norm);
     }
     if comptime!(flow.is_affine() && !flow.is_inside()) {
         add(x, beta, b);

@@ -37,12 +37,26 @@ pub(crate) fn most(shared: &mut SharedMemory<f32>, value: f32, #[comptime] team:
     most
 }
 
-/// Sums over the lanes of a cube, whose units are `[lanes, sums]`. Those of the first lane get them.
+/// The sum of so many numbers that lie `apart`, by a cube whose units are `[lanes, sums]`; none where it is not wanted. Units of the first lane get it.
 #[cube]
-pub(crate) fn over_lanes(value: f32, #[comptime] sums: usize, #[comptime] lanes: usize) -> f32 {
+pub(crate) fn over_lanes(
+    from: &Array<f32>,
+    at: usize,
+    apart: usize,
+    count: usize,
+    is_wanted: bool,
+    #[comptime] sums: usize,
+    #[comptime] lanes: usize,
+) -> f32 {
     let unit = UNIT_POS as usize;
     let mut shared = SharedMemory::<f32>::new(comptime!(sums * lanes));
-    shared[unit] = value;
+    let mut part = f32::new(0.0);
+    if is_wanted {
+        for i in range_stepped(unit / sums, count, lanes) {
+            part += from[at + i * apart];
+        }
+    }
+    shared[unit] = part;
     sync_cube();
     let mut total = f32::new(0.0);
     if unit < sums {

@@ -59,15 +59,15 @@ pub(crate) fn multiply<E: Float>(
     for _ in 0..comptime!(down * along) {
         sum.push(Matrix::<f32>::from_value(MatrixIdent::Accumulator, SIDE, SIDE, step, MatrixLayout::Undefined, 0.0));
     }
-    let mut own_sum = f32::new(0.0);
+    let mut column_sum = f32::new(0.0);
     let upper = plane / ALONG * comptime!(PART * tall / DOWN);
     let lefter = plane % ALONG * comptime!(PART * broad / ALONG);
     fetch(a, &mut next_left, (top, of.rows), (begin, end), (of.a_row, of.a_inner), tall, a_by_rows);
     fetch(b, &mut next_right, (first, of.columns), (begin, end), (of.b_column, of.b_inner), broad, !b_by_rows);
     let turns = (end - begin + comptime!(DEEP - 1)) / DEEP;
     for turn in 0..turns {
-        keep(&next_left, &mut left, tall, a_by_rows);
-        keep(&next_right, &mut right, broad, !b_by_rows);
+        store(&next_left, &mut left, tall, a_by_rows);
+        store(&next_right, &mut right, broad, !b_by_rows);
         sync_cube();
         let then = begin + (turn + 1) * DEEP;
         fetch(a, &mut next_left, (top, of.rows), (then, end), (of.a_row, of.a_inner), tall, a_by_rows);
@@ -76,7 +76,7 @@ pub(crate) fn multiply<E: Float>(
             if top == 0 && unit < columns {
                 #[unroll]
                 for k in 0..DEEP {
-                    own_sum += f32::cast_from(right[comptime!(k * (PART * broad + PAD)) + unit]);
+                    column_sum += f32::cast_from(right[comptime!(k * (PART * broad + PAD)) + unit]);
                 }
             }
         }
@@ -148,7 +148,7 @@ pub(crate) fn multiply<E: Float>(
     }
     if comptime!(has_sums) {
         if top == 0 && unit < columns && first + unit < of.columns {
-            out[split * of.numbers + of.sums + first + unit] = own_sum;
+            out[split * of.numbers + of.sums + first + unit] = column_sum;
         }
     }
 }
@@ -177,7 +177,7 @@ fn fetch(
 
 /// Rounded, to their places in shared memory.
 #[cube]
-fn keep<E: Float>(from: &Array<f32>, to: &mut SharedMemory<E>, #[comptime] parts: usize, #[comptime] by_rows: bool) {
+fn store<E: Float>(from: &Array<f32>, to: &mut SharedMemory<E>, #[comptime] parts: usize, #[comptime] by_rows: bool) {
     #[unroll]
     for e in 0..comptime!(DEEP * PART * parts / UNITS) {
         let (side, k) = place(comptime!(e * UNITS), comptime!(PART * parts), DEEP, by_rows);

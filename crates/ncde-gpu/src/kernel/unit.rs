@@ -37,7 +37,7 @@ pub(crate) fn zeros(#[comptime] count: usize) -> Array<f32> {
 
 /// One value for the first numbers of an array.
 #[cube]
-pub(crate) fn fill(x: &mut Array<f32>, value: f32, #[comptime] count: usize) {
+pub(crate) fn fill<T: CubePrimitive>(x: &mut Array<T>, value: T, #[comptime] count: usize) {
     #[unroll]
     for i in 0..count {
         x[i] = value;
@@ -46,7 +46,7 @@ pub(crate) fn fill(x: &mut Array<f32>, value: f32, #[comptime] count: usize) {
 
 /// The first numbers of an array to another.
 #[cube]
-pub(crate) fn copy(from: &Array<f32>, to: &mut Array<f32>, #[comptime] count: usize) {
+pub(crate) fn copy<T: CubePrimitive>(from: &Array<T>, to: &mut Array<T>, #[comptime] count: usize) {
     #[unroll]
     for i in 0..count {
         to[i] = from[i];
@@ -78,4 +78,32 @@ pub(crate) fn add(x: &mut Array<f32>, y: &Array<f32>, #[comptime] count: usize) 
     for i in 0..count {
         x[i] += y[i];
     }
+}
+
+/// Numbers that lie `apart`.
+#[cube]
+pub(crate) fn fetch_apart(from: &Array<f32>, at: usize, apart: usize, to: &mut Array<f32>, #[comptime] count: usize) {
+    #[unroll]
+    for i in 0..count {
+        to[i] = from[at + i * apart];
+    }
+}
+
+/// The way back.
+#[cube]
+pub(crate) fn put_apart(from: &Array<f32>, to: &mut Array<f32>, at: usize, apart: usize, #[comptime] count: usize) {
+    #[unroll]
+    for i in 0..count {
+        to[at + i * apart] = from[i];
+    }
+}
+
+/// A number to its place, or added to what is there.
+#[cube]
+pub(crate) fn put_sum(value: f32, to: &mut Array<f32>, at: usize, adds: bool) {
+    let mut sum = value;
+    if adds {
+        sum += to[at];
+    }
+    to[at] = sum;
 }

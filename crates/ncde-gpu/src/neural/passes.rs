@@ -6,8 +6,9 @@ use cubecl::server::Handle;
 use super::cut::Cut;
 use super::shape::{FOUR, Rows, Shape};
 use super::{Arrays, Gradients};
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
+use crate::kernel::action::places;
 use crate::kernel::neural::field::Purpose;
 use crate::kernel::neural::pack::LayerLaunch;
 use crate::kernel::neural::{RunLaunch, back, pack, walk};
@@ -20,7 +21,7 @@ pub(super) struct Pass<'a, R: Runtime> {
     cut: Cut,
     arrays: &'a Arrays<'a>,
     /// `a`, `b` and the lengths of steps.
-    schedule: Buffer,
+    schedule: Handle,
 }
 
 /// Steps that are differentiated together.
@@ -34,36 +35,22 @@ struct Slab {
     rows: Rows,
 }
 
-/// A buffer, and how many items of a kernel's type it has.
-struct Buffer {
-    handle: Handle,
-    count: usize,
-}
-
-impl Buffer {
-    /// As the argument of a launch.
-    fn array<R: Runtime>(&self) -> ArrayArg<R> {
-        array(&self.handle, self.count)
-    }
-}
-
 /// What the stages of a slab leave: inputs of layers and records.
 struct Tape {
-    inputs: Buffer,
-    records: Buffer,
+    inputs: Handle,
+    records: Handle,
 }
 
 /// What goes from slab to slab: gradients of states and of biases, of the controls if requested.
 struct Carried {
-    states: Buffer,
-    controls: Option<Buffer>,
+    states: Handle,
+    controls: Option<Handle>,
 }
 
 impl<'a, R: Runtime> Pass<'a, R> {
     pub(super) fn new(gpu: &'a Gpu<R>, shape: Shape, cut: Cut, tableau: &[f32], arrays: &'a Arrays<'a>) -> Self {
         let schedule = [tableau, arrays.dt].concat();
-        let schedule = Buffer { handle: gpu.put(&schedule), count: schedule.len() };
-        Self { gpu, shape, cut, arrays, schedule }
+        Self { gpu, shape, cut, arrays, schedule: gpu.put(&schedule) }
     }
 
     fn slab(&self, first: usize, count: usize) -> Slab {
@@ -79,23 +66,22 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     /// Room for so many fours.
-    fn fours(&self, count: usize) -> Buffer {
-        Buffer { handle: self.gpu.floats(FOUR * count), count }
+    fn fours(&self, count: usize) -> Handle {
+        self.gpu.floats(FOUR * count)
     }
 
     /// Weights and biases in fours; weights alone, transposed.
-    fn packed(&self, transposed: bool) -> Buffer {
+    fn packed(&self, transposed: bool) -> Handle {
         let fours = self.shape.weights() + if transposed { 0 } else { self.shape.biases() };
         let to = self.fours(fours);
-        launch!(self.gpu, pack::pack, each fours;
-            FOUR, array(&self.arrays.parameters, self.shape.parameters()), to.array(), fours, self.shape, transposed);
+        launch!(self.gpu, pack::pack, each fours; FOUR; [self.arrays.parameters, to], fours, self.shape, transposed);
         to
     }
 
     /// Places on the device.
-    fn places(&self, places: impl Iterator<Item = usize>) -> Buffer {
+    fn places(&self, places: impl Iterator<Item = usize>) -> Handle {
         let places: Vec<u32> = places.map(|place| place as u32).collect();
-        Buffer { handle: self.gpu.indices(&places), count: places.len() }
+        self.gpu.indices(&places)
     }
 
     /// The states at the ends of all steps.
@@ -111,25 +97,21 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     /// States of some steps.
     pub(super) fn chosen(&self, states: &Handle, at: &[usize], count: usize) -> Handle {
-        let &Arrays { batch, steps, .. } = self.arrays;
         let hidden = self.shape.hidden;
-        let places = self.places(at.iter().enumerate().map(|(i, step)| i / count * steps + step));
-        let units = places.count * hidden;
+        let places = self.places(at.iter().enumerate().map(|(i, step)| i / count * self.arrays.steps + step));
+        let units = at.len() * hidden;
         let out = self.gpu.floats(units);
-        launch!(self.gpu, walk::choose, each units;
-            array(states, batch * steps * hidden), places.array(), array(&out, units), hidden, units);
+        launch!(self.gpu, places::gather, each units; [states, places, out], hidden, units);
         out
     }
 
     /// A walk through all steps, or through the stages of a slab.
-    fn walk(&self, weights: &Buffer, rows: &Buffer, states: &Handle, tape: &Tape, slab: Slab, purpose: Purpose) {
-        let (gpu, shape, &Arrays { batch, steps, control, .. }) = (self.gpu, self.shape, self.arrays);
+    fn walk(&self, weights: &Handle, rows: &Handle, states: &Handle, tape: &Tape, slab: Slab, purpose: Purpose) {
+        let &Arrays { batch, ref coefficients, ref initial, .. } = self.arrays;
         let cubes = if purpose == Purpose::Tape { batch * slab.count.div_ceil(slab.per_cube) } else { batch };
-        launch!(gpu, walk::walk, gpu.spread(cubes), self.cut.units;
-            FOUR, weights.array(), array(&self.arrays.coefficients, batch * control * shape.coefficients()),
-            self.schedule.array(), rows.array(), array(&self.arrays.initial, batch * shape.hidden),
-            array(states, batch * steps * shape.hidden), tape.inputs.array(), tape.records.array(), self.run(slab), shape,
-            self.cut, purpose);
+        launch!(self.gpu, walk::walk, self.gpu.spread(cubes), self.cut.units;
+            FOUR; [weights, coefficients, self.schedule, rows, initial, states, tape.inputs, tape.records], self.run(slab),
+            self.shape, self.cut, purpose);
     }
 
     /// All gradients.
@@ -147,7 +129,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let count = batch * control * shape.coefficients();
         let carried = Carried {
             states: self.fours(batch * (shape.h() + shape.biases())),
-            controls: of_controls.then(|| Buffer { handle: gpu.put(&vec![0.0; count]), count }),
+            controls: of_controls.then(|| gpu.put(&vec![0.0; count])),
         };
         let parameters = gpu.floats(shape.parameters());
         let most = Cut::slab(&shape, batch, steps, gpu.limits().slab);
@@ -156,15 +138,15 @@ impl<'a, R: Runtime> Pass<'a, R> {
             let slab = self.slab(end - most.min(end), most.min(end));
             let tape = self.tape(&weights, &places, states, slab);
             let gradients = self.back(&transposed, &places, (gradient, outputs), &tape.records, &carried, slab);
-            self.collect(&tape.inputs.handle, &gradients, &parameters, slab, end < steps)?;
+            self.collect(&tape.inputs, &gradients, &parameters, slab, end < steps)?;
             end = slab.first;
         }
-        let initial = self.finish(&carried.states.handle, &parameters);
-        Ok(Gradients { parameters, coefficients: carried.controls.map(|buffer| buffer.handle), initial })
+        let initial = self.finish(&carried.states, &parameters);
+        Ok(Gradients { parameters, coefficients: carried.controls, initial })
     }
 
     /// Stages of all steps of a slab at once.
-    fn tape(&self, weights: &Buffer, rows: &Buffer, states: &Handle, slab: Slab) -> Tape {
+    fn tape(&self, weights: &Handle, rows: &Handle, states: &Handle, slab: Slab) -> Tape {
         let inputs = self.shape.input_at(self.shape.top + 1, true, slab.rows);
         let records = slab.evaluations * self.shape.record();
         let tape = Tape { inputs: self.fours(inputs), records: self.fours(records) };
@@ -175,23 +157,21 @@ impl<'a, R: Runtime> Pass<'a, R> {
     /// Gradients in what layers give, in a slab.
     fn back(
         &self,
-        weights: &Buffer,
-        places: &Buffer,
+        weights: &Handle,
+        places: &Handle,
         (seed, outputs): (&Handle, usize),
-        records: &Buffer,
+        records: &Handle,
         carried: &Carried,
         slab: Slab,
     ) -> Handle {
-        let (gpu, shape, &Arrays { batch, control, .. }) = (self.gpu, self.shape, self.arrays);
+        let (gpu, shape, &Arrays { batch, ref coefficients, .. }) = (self.gpu, self.shape, self.arrays);
         let gradients = self.fours(shape.gradient_at(shape.top + 1, true, slab.rows));
         // Without gradients of the controls this is not written to.
         let none = self.fours(1);
         launch!(gpu, back::back, gpu.spread(batch), self.cut.units;
-            FOUR, weights.array(), array(&self.arrays.coefficients, batch * control * shape.coefficients()),
-            self.schedule.array(), places.array(), array(seed, batch * outputs * shape.hidden), records.array(),
-            gradients.array(), carried.states.array(), carried.controls.as_ref().unwrap_or(&none).array(), self.run(slab),
-            outputs, shape, self.cut, carried.controls.is_some());
-        gradients.handle
+            FOUR; [weights, coefficients, self.schedule, places, seed, records, gradients, carried.states,
+            carried.controls.as_ref().unwrap_or(&none)], self.run(slab), outputs, shape, self.cut, carried.controls.is_some());
+        gradients
     }
 
     /// A layer, in numbers.
@@ -211,24 +191,21 @@ impl<'a, R: Runtime> Pass<'a, R> {
             let z = from(gradients, shape.gradient_at(l, false, rows));
             let (x, z) = (Matrix::new(&x, evaluations, columns.0), Matrix::new(&z, evaluations, columns.1));
             let values = gpu.product(x.transposed(), z, None)?;
-            let mut tangents = (values.clone(), 0, columns.0 * columns.1);
+            let mut tangents = (values.clone(), 0);
             if shape.brackets {
                 let all = shape.channels * evaluations;
                 let t = from(inputs, shape.input_at(l, true, rows));
                 let u = from(gradients, shape.gradient_at(l, true, rows));
                 let (t, u) = (Matrix::new(&t, all, columns.0), Matrix::new(&u, all, columns.2));
                 if l < shape.top {
-                    tangents = (gpu.product(t.transposed(), u, None)?, 1, columns.0 * columns.2);
+                    tangents = (gpu.product(t.transposed(), u, None)?, 1);
                 } else {
                     // In the last layer each channel has a separate block.
-                    let (products, splits) = gpu.products(t.transposed(), u, shape.channels)?;
-                    tangents = (products, splits, shape.channels * splits * columns.0 * columns.2);
+                    tangents = gpu.products(t.transposed(), u, shape.channels)?;
                 }
             }
             let units = shape.size(l) * shape.numbers(l);
-            launch!(gpu, pack::gather, each units;
-                array(&values, columns.0 * columns.1), array(&tangents.0, tangents.2), array(parameters, shape.parameters()),
-                self.layer(l), tangents.1, u32::from(add));
+            launch!(gpu, pack::gather, each units; [values, tangents.0, parameters], self.layer(l), tangents.1, u32::from(add));
         }
         Ok(())
     }
@@ -237,13 +214,12 @@ impl<'a, R: Runtime> Pass<'a, R> {
     fn finish(&self, carried: &Handle, parameters: &Handle) -> Handle {
         let (gpu, shape, batch) = (self.gpu, self.shape, self.arrays.batch);
         let (initial, units) = (gpu.floats(batch * shape.hidden), batch * shape.h());
-        let fours = batch * (shape.h() + shape.biases());
         for l in 0..=shape.top {
             launch!(gpu, pack::biases, each shape.numbers(l);
-                array(carried, FOUR * fours), array(parameters, shape.parameters()), self.layer(l), batch,
-                FOUR * (shape.h() + shape.biases()), FOUR * (shape.h() + shape.output(l)));
+                [carried, parameters], self.layer(l), batch, FOUR * (shape.h() + shape.biases()),
+                FOUR * (shape.h() + shape.output(l)));
         }
-        launch!(gpu, back::initial, each units; FOUR, array(carried, fours), array(&initial, batch * shape.hidden), units, shape);
+        launch!(gpu, back::initial, each units; FOUR; [carried, initial], units, shape);
         initial
     }
 }

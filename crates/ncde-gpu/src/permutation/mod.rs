@@ -111,6 +111,16 @@ impl PermutationDiagonal {
         self.matrices * self.hidden * self.hidden
     }
 
+    /// Whether units send their numbers to where a line has its entry; or fetch them from there.
+    pub(crate) fn sends(&self, back: bool) -> bool {
+        (self.one_hot == OneHot::Columns) != back
+    }
+
+    /// Numbers of shared memory for where numbers are sent to, in two halves.
+    pub(crate) fn targets(&self, back: bool) -> usize {
+        if self.sends(back) { 2 * self.hidden } else { 1 }
+    }
+
     /// Whether a cube of the device holds the states of a series.
     pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>) -> bool {
         self.cut(gpu, 1).is_some()

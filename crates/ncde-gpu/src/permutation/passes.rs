@@ -5,7 +5,7 @@ use cubecl::server::Handle;
 
 use super::cut::Cut;
 use super::{Arrays, Gradients, PermutationDiagonal};
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::kernel::permutation::turn::{self, ACROSS, SIDE};
 use crate::kernel::permutation::{choice, entries, lines, walk};
 
@@ -40,38 +40,14 @@ impl<'a, R: Runtime> Pass<'a, R> {
         self.arrays.batch * self.arrays.length
     }
 
-    fn control(&self) -> ArrayArg<R> {
-        array(&self.arrays.control, self.rows() * self.of.columns())
-    }
-
-    fn lengths(&self) -> ArrayArg<R> {
-        array(&self.lengths, self.arrays.batch)
-    }
-
     /// Without spans the initial state stands in for them, and is not read.
-    fn spans(&self) -> ArrayArg<R> {
-        match &self.spans {
-            Some(spans) => array(spans, self.rows()),
-            None => self.initial(),
-        }
-    }
-
-    fn initial(&self) -> ArrayArg<R> {
-        array(&self.arrays.initial, self.arrays.batch * self.of.width())
-    }
-
-    fn places(&self) -> ArrayArg<R> {
-        array(&self.places, self.steps)
+    fn spans(&self) -> &Handle {
+        self.spans.as_ref().unwrap_or(&self.arrays.initial)
     }
 
     /// Room for so many numbers of all lines of all steps.
-    fn lines(&self, numbers: usize) -> (Handle, usize) {
-        let count = numbers * self.steps * self.of.hidden;
-        (self.gpu.floats(count), count)
-    }
-
-    fn dictionary(&self) -> ArrayArg<R> {
-        array(&self.arrays.dictionary, self.of.dictionary())
+    fn lines(&self, numbers: usize) -> Handle {
+        self.gpu.floats(numbers * self.steps * self.of.hidden)
     }
 
     /// Cubes that mix lines.
@@ -82,14 +58,12 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     /// The argmax index of each line in all steps, and with a buffer for them the largest numbers.
     pub(super) fn choose(&self, tops: Option<&Handle>) -> Chosen {
-        let (gpu, steps, count) = (self.gpu, self.steps, self.steps * self.of.matrices);
-        let numbers = self.rows() * self.of.hidden;
-        let (weights, at) = (gpu.floats(count), gpu.floats(numbers));
+        let (gpu, steps) = (self.gpu, self.steps);
+        let (weights, at) = (gpu.floats(steps * self.of.matrices), gpu.floats(self.rows() * self.of.hidden));
         // Without room for them largest numbers are not written.
-        launch!(gpu, choice::weights, each steps; self.control(), self.places(), array(&weights, count), steps, self.of);
+        launch!(gpu, choice::weights, each steps; [self.arrays.control, self.places, weights], steps, self.of);
         launch!(gpu, lines::choose, self.cubes(), lines::STEPS;
-            4, array(&weights, count), self.dictionary(), self.places(), array(&at, numbers),
-            array(tops.unwrap_or(&weights), tops.map_or(count, |_| steps * self.of.hidden)), steps, self.cut.lines, self.of,
+            4; [weights, self.arrays.dictionary, self.places, at, tops.unwrap_or(&weights)], steps, self.cut.lines, self.of,
             tops.is_some());
         Chosen { weights, at }
     }
@@ -97,18 +71,17 @@ impl<'a, R: Runtime> Pass<'a, R> {
     /// The states after each step.
     pub(super) fn states(&self, at: &Handle) -> Handle {
         let &Arrays { batch, length, .. } = self.arrays;
-        let count = self.rows() * self.of.width();
-        let states = self.gpu.floats(count);
+        let states = self.gpu.floats(self.rows() * self.of.width());
         launch!(self.gpu, walk::states, self.gpu.spread(batch), self.cut.units;
-            self.control(), array(at, self.rows() * self.of.hidden), self.spans(), self.lengths(), self.initial(),
-            array(&states, count), batch, length, self.of, self.cut.units, self.spans.is_some());
+            [self.arrays.control, at, self.spans(), self.lengths, self.arrays.initial, states], batch, length, self.of, self.cut.units,
+            self.spans.is_some());
         states
     }
 
     /// All gradients.
     pub(super) fn gradients(&self, states: &Handle, gradient: &Handle) -> Gradients {
         let control = self.gpu.floats(self.rows() * self.of.columns());
-        let (tops, _) = self.lines(1);
+        let tops = self.lines(1);
         let chosen = self.choose(Some(&tops));
         let (vectors, initial) = self.walk_back(&chosen.at, states, gradient, &control);
         let stats = self.soften(&chosen.weights, &tops, &vectors, &control);
@@ -122,31 +95,25 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let (rows, width, hidden) = (self.rows(), self.of.width(), self.of.hidden);
         let (vectors, initial) = (gpu.floats(rows * 2 * width), gpu.floats(batch * width));
         launch!(gpu, walk::adjoints, gpu.spread(batch), self.cut.units;
-            self.control(), array(at, rows * hidden), self.spans(), self.lengths(), array(gradient, rows * width),
-            array(&vectors, rows * 2 * width), array(&initial, batch * width), batch, length, self.of, self.cut.units,
-            self.spans.is_some());
+            [self.arrays.control, at, self.spans(), self.lengths, gradient, vectors, initial], batch, length, self.of,
+            self.cut.units, self.spans.is_some());
         launch!(gpu, walk::slopes, each rows * hidden;
-            self.control(), array(at, rows * hidden), self.spans(), self.lengths(), self.initial(), array(states, rows * width),
-            array(&vectors, rows * 2 * width), array(control, rows * self.of.columns()), length, rows * hidden, self.of,
-            self.spans.is_some());
+            [self.arrays.control, at, self.spans(), self.lengths, self.arrays.initial, states, vectors, control], length, rows * hidden,
+            self.of, self.spans.is_some());
         (vectors, initial)
     }
 
     /// What makes `dM` of each line. Gradients of scores go to their places.
     fn soften(&self, weights: &Handle, tops: &Handle, vectors: &Handle, control: &Handle) -> Handle {
-        let (gpu, rows, steps, columns) = (self.gpu, self.rows(), self.steps, 2 * self.of.width());
+        let (gpu, steps, columns) = (self.gpu, self.steps, 2 * self.of.width());
         let groups = self.cut.groups(&self.of);
-        let (stats, stat_count) = self.lines(1 + self.of.parts());
-        let (count, part_count) = (steps * self.of.matrices, groups * steps * self.of.matrices);
-        let (turned, parts) = (gpu.floats(steps * columns), gpu.floats(part_count));
+        let stats = self.lines(1 + self.of.parts());
+        let (turned, parts) = (gpu.floats(steps * columns), gpu.floats(groups * steps * self.of.matrices));
         launch!(gpu, turn::turn, gpu.spread(steps.div_ceil(SIDE) * columns.div_ceil(SIDE)), SIDE * ACROSS;
-            array(vectors, rows * columns), self.places(), array(&turned, steps * columns), steps, columns);
+            [vectors, self.places, turned], steps, columns);
         launch!(gpu, lines::soften, self.cubes(), lines::STEPS;
-            4, array(weights, count), self.dictionary(), array(tops, steps * self.of.hidden), array(&turned, steps * columns),
-            array(&stats, stat_count), array(&parts, part_count), steps, self.cut.lines, self.of);
-        launch!(gpu, choice::scores, each steps;
-            array(weights, count), array(&parts, part_count), self.places(), array(control, rows * self.of.columns()), groups,
-            steps, self.of);
+            4; [weights, self.arrays.dictionary, tops, turned, stats, parts], steps, self.cut.lines, self.of);
+        launch!(gpu, choice::scores, each steps; [weights, parts, self.places, control], groups, steps, self.of);
         stats
     }
 
@@ -158,9 +125,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
         let out = gpu.floats(numbers);
         let parts = if splits == 1 { out.clone() } else { gpu.floats(splits * numbers) };
         launch!(gpu, entries::gather, each units;
-            array(weights, steps * of.matrices), self.dictionary(), array(stats, (1 + of.parts()) * steps * of.hidden),
-            array(vectors, self.rows() * 2 * of.width()), self.places(), array(&parts, splits * numbers), steps, self.cut.steps,
-            units, of);
+            [weights, self.arrays.dictionary, stats, vectors, self.places, parts], steps, self.cut.steps, units, of);
         if splits > 1 {
             gpu.total_into(&parts, splits, numbers, None, &out);
         }

@@ -6,7 +6,7 @@ mod tokens;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::kernel::rows::activation::{self, Activation};
 use crate::kernel::rows::{dropout, norm, sums};
@@ -37,6 +37,13 @@ fn cut(rows: usize, width: usize, units: usize) -> (usize, usize) {
     (per_split, rows.div_ceil(per_split).max(1))
 }
 
+/// Gain and offset; the rows stand in for what is not there.
+fn affine_or_rows<'a>(x: RowsOf<'a>, affine: Option<[&'a Handle; 2]>) -> Result<[&'a Handle; 2], Error> {
+    let Some(pair) = affine else { return Ok([x.numbers; 2]) };
+    pair.iter().try_for_each(|handle| want("gain or offset", handle, x.width))?;
+    Ok(pair)
+}
+
 impl<R: Runtime> Gpu<R> {
     /// `factor (x - shift)`, each column with its own; `factor x` without a shift.
     ///
@@ -51,8 +58,7 @@ impl<R: Runtime> Gpu<R> {
         let out = self.floats(x.count());
         // Without a shift its buffer is not read.
         launch!(self, scale::by_columns, each x.count();
-            array(x.numbers, x.count()), array(shift.unwrap_or(factor), x.width), array(factor, x.width), array(&out, x.count()),
-            x.width, x.count(), shift.is_some());
+            [x.numbers, shift.unwrap_or(factor), factor, out], x.width, x.count(), shift.is_some());
         Ok(out)
     }
 
@@ -64,8 +70,7 @@ impl<R: Runtime> Gpu<R> {
         want("the rows", x.numbers, x.count())?;
         let units = x.rows * (x.width + 1);
         let out = self.floats(units);
-        let (from, to) = (array(x.numbers, x.count()), array(&out, units));
-        launch!(self, scale::prepend, each units; from, to, first as f32, factor as f32, x.width, units);
+        launch!(self, scale::prepend, each units; [x.numbers, out], first as f32, factor as f32, x.width, units);
         Ok(out)
     }
 
@@ -78,8 +83,7 @@ impl<R: Runtime> Gpu<R> {
         let width = rows.width - 1;
         let units = rows.rows * width;
         let out = self.floats(units);
-        let (from, to) = (array(rows.numbers, rows.count()), array(&out, units));
-        launch!(self, scale::behind, each units; from, to, factor as f32, width, units);
+        launch!(self, scale::behind, each units; [rows.numbers, out], factor as f32, width, units);
         Ok(out)
     }
 
@@ -92,8 +96,7 @@ impl<R: Runtime> Gpu<R> {
         let width = if function == Activation::Glu { x.width / 2 } else { x.width };
         let units = x.rows * width;
         let y = self.floats(units);
-        let (from, to) = (array(x.numbers, x.count()), array(&y, units));
-        launch!(self, activation::apply, each units; from, to, width, units, function);
+        launch!(self, activation::apply, each units; [x.numbers, y], width, units, function);
         Ok((y, width))
     }
 
@@ -107,8 +110,7 @@ impl<R: Runtime> Gpu<R> {
         want("the rows", x.numbers, x.count())?;
         want("the gradient", dy, units)?;
         let dx = self.floats(x.count());
-        launch!(self, activation::reverse, each units;
-            array(x.numbers, x.count()), array(dy, units), array(&dx, x.count()), width, units, function);
+        launch!(self, activation::reverse, each units; [x.numbers, dy, dx], width, units, function);
         Ok(dx)
     }
 
@@ -118,11 +120,11 @@ impl<R: Runtime> Gpu<R> {
     /// If a buffer is too small.
     pub fn norm(&self, x: RowsOf<'_>, affine: Option<[&Handle; 2]>, epsilon: f64) -> Result<Handle, Error> {
         want("the rows", x.numbers, x.count())?;
-        let [gain, offset] = self.affine(x, affine)?;
+        let [gain, offset] = affine_or_rows(x, affine)?;
         let y = self.floats(x.count());
         // Without gain and offset their buffers are not read.
         launch!(self, norm::norm_rows, self.spread(x.rows.div_ceil(norm::ROWS)), norm::TEAM * norm::ROWS;
-            array(x.numbers, x.count()), gain, offset, array(&y, x.count()), x.rows, x.width, epsilon as f32, affine.is_some());
+            [x.numbers, gain, offset, y], x.rows, x.width, epsilon as f32, affine.is_some());
         Ok(y)
     }
 
@@ -139,32 +141,18 @@ impl<R: Runtime> Gpu<R> {
     ) -> Result<(Handle, Option<Handle>), Error> {
         want("the rows", x.numbers, x.count())?;
         want("the gradient", dy, x.count())?;
-        let [gain_arg, _] = self.affine(x, gain.map(|gain| [gain, gain]))?;
+        let [gain_or_rows, _] = affine_or_rows(x, gain.map(|gain| [gain, gain]))?;
         let (dx, moments) = (self.floats(x.count()), self.floats(2 * x.rows));
         // Without a gain its buffer is not read.
         launch!(self, norm::reverse, self.spread(x.rows.div_ceil(norm::ROWS)), norm::TEAM * norm::ROWS;
-            array(x.numbers, x.count()), gain_arg, array(dy, x.count()), array(&dx, x.count()), array(&moments, 2 * x.rows),
-            x.rows, x.width, epsilon as f32, gain.is_some());
+            [x.numbers, gain_or_rows, dy, dx, moments], x.rows, x.width, epsilon as f32, gain.is_some());
         if gain.is_none() {
             return Ok((dx, None));
         }
         let (per_split, splits) = cut(x.rows, x.width, self.limits().units);
         let (parts, units) = (self.floats(splits * 2 * x.width), splits * x.width);
-        launch!(self, norm::columns, each units;
-            array(x.numbers, x.count()), array(dy, x.count()), array(&moments, 2 * x.rows), array(&parts, splits * 2 * x.width),
-            x.rows, x.width, per_split, units);
+        launch!(self, norm::columns, each units; [x.numbers, dy, moments, parts], x.rows, x.width, per_split, units);
         Ok((dx, Some(self.total(&parts, splits, 2 * x.width))))
-    }
-
-    /// Gain and offset as arguments; the rows stand in for what is not there.
-    fn affine(&self, x: RowsOf<'_>, affine: Option<[&Handle; 2]>) -> Result<[ArrayArg<R>; 2], Error> {
-        Ok(match affine {
-            Some(pair) => {
-                pair.iter().try_for_each(|handle| want("gain or offset", handle, x.width))?;
-                pair.map(|handle| array(handle, x.width))
-            }
-            None => [(); 2].map(|()| array(x.numbers, x.count())),
-        })
     }
 
     /// The sum of rows.
@@ -176,8 +164,7 @@ impl<R: Runtime> Gpu<R> {
         let (per_split, splits) = cut(x.rows, x.width, self.limits().units);
         let units = splits * x.width;
         let parts = self.floats(units);
-        launch!(self, sums::rows, each units;
-            array(x.numbers, x.count()), array(&parts, units), x.rows, x.width, per_split, units);
+        launch!(self, sums::rows, each units; [x.numbers, parts], x.rows, x.width, per_split, units);
         Ok(if splits == 1 { parts } else { self.total(&parts, splits, x.width) })
     }
 
@@ -191,10 +178,9 @@ impl<R: Runtime> Gpu<R> {
     /// The sum over splits, and a bias of so many numbers that repeats, to a buffer that is there.
     pub(crate) fn total_into(&self, parts: &Handle, splits: usize, numbers: usize, bias: Option<(&Handle, usize)>, out: &Handle) {
         // Without one its buffer is not read.
+        let (added, width) = bias.unwrap_or((parts, 1));
         launch!(self, sums::total, self.spread(numbers.div_ceil(sums::SUMS)), sums::SUMS * sums::LANES;
-            array(parts, splits * numbers),
-            array(bias.map_or(parts, |(bias, _)| bias), bias.map_or(splits * numbers, |(_, width)| width)), array(out, numbers),
-            splits, numbers, bias.map_or(1, |(_, width)| width), bias.is_some());
+            [parts, added, out], splits, numbers, width, bias.is_some());
     }
 
     /// Each number stays, times `1 / (1 - rate)`, with probability `1 - rate`: by the numbers of the stream with this key.
@@ -207,8 +193,8 @@ impl<R: Runtime> Gpu<R> {
         // A number below the rate is one of 53 bits below this.
         let threshold = (rate * (1_u64 << 53) as f64).ceil() as u64;
         launch!(self, dropout::dropout, each numbers;
-            array(x, numbers), array(&y, numbers), key as u32, (key >> 32) as u32, threshold as u32, (threshold >> 32) as u32,
-            (1.0 / (1.0 - rate)) as f32, numbers);
+            [x, y], key as u32, (key >> 32) as u32, threshold as u32, (threshold >> 32) as u32, (1.0 / (1.0 - rate)) as f32,
+            numbers);
         Ok(y)
     }
 }

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::RowsOf;
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::kernel::rows::{shift, sums};
 use crate::recurrence::want;
@@ -19,10 +19,9 @@ impl<R: Runtime> Gpu<R> {
         let numbers = x.rows / places.max(1) * to * x.width;
         let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
         let (out, units) = (self.floats(numbers), numbers / wide);
-        let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
         let shift = (first * (x.width / wide) as isize) as i32;
         let (from_count, to_count) = (places * x.width / wide, to * x.width / wide);
-        launch!(self, shift::move_rows, each units; wide, from, into, from_count, to_count, shift, units);
+        launch!(self, shift::move_rows, each units; wide; [x.numbers, out], from_count, to_count, shift, units);
         Ok(out)
     }
 
@@ -37,9 +36,8 @@ impl<R: Runtime> Gpu<R> {
         let numbers = x.count() + series * x.width;
         let wide = if x.width.is_multiple_of(4) { 4 } else { 1 };
         let (out, units) = (self.floats(numbers), numbers / wide);
-        let (from, into) = (array(x.numbers, x.count()), array(&out, numbers));
-        let (width, before) = (x.width / wide, array(first, series * x.width));
-        launch!(self, shift::join_rows, each units; wide, before, from, into, places * width, width, units);
+        let width = x.width / wide;
+        launch!(self, shift::join_rows, each units; wide; [first, x.numbers, out], places * width, width, units);
         Ok(out)
     }
 
@@ -53,9 +51,7 @@ impl<R: Runtime> Gpu<R> {
         let ends = self.lengths(lengths, places)?;
         let out = self.floats(lengths.len() * x.width);
         let cubes = lengths.len() * x.width.div_ceil(sums::SUMS);
-        launch!(self, sums::means, self.spread(cubes), sums::SUMS * sums::LANES;
-            array(x.numbers, x.count()), array(&ends, lengths.len()), array(&out, lengths.len() * x.width), places, x.width,
-            cubes);
+        launch!(self, sums::means, self.spread(cubes), sums::SUMS * sums::LANES; [x.numbers, ends, out], places, x.width, cubes);
         Ok(out)
     }
 
@@ -68,8 +64,7 @@ impl<R: Runtime> Gpu<R> {
         let ends = self.lengths(lengths, places)?;
         let units = lengths.len() * places * dy.width;
         let dx = self.floats(units);
-        launch!(self, sums::means_back, each units;
-            array(dy.numbers, lengths.len() * dy.width), array(&ends, lengths.len()), array(&dx, units), places, dy.width, units);
+        launch!(self, sums::means_back, each units; [dy.numbers, ends, dx], places, dy.width, units);
         Ok(dx)
     }
 }

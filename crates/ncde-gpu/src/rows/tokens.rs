@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::RowsOf;
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::error::Error;
 use crate::kernel::rows::{lookup, loss};
 use crate::recurrence::want;
@@ -20,8 +20,7 @@ impl<R: Runtime> Gpu<R> {
         let units = rows * table.width;
         let y = self.floats(units);
         // A token that the table does not have is not looked up.
-        launch!(self, lookup::lookup, each units;
-            array(tokens, rows), array(table.numbers, table.count()), array(&y, units), table.rows, table.width, units);
+        launch!(self, lookup::lookup, each units; [tokens, table.numbers, y], table.rows, table.width, units);
         Ok(y)
     }
 
@@ -40,8 +39,7 @@ impl<R: Runtime> Gpu<R> {
         let CubeCount::Static(x, y, _) = self.spread(cubes) else { return Ok(parts) };
         // Every number of every split is written.
         launch!(self, lookup::reverse, CubeCount::Static(x, y, vocabulary.div_ceil(lookup::TOKENS) as u32), lookup::COLUMNS;
-            array(tokens, dy.rows), array(dy.numbers, dy.count()), array(&parts, splits * numbers), dy.rows, per_split,
-            vocabulary, dy.width, cubes);
+            [tokens, dy.numbers, parts], dy.rows, per_split, vocabulary, dy.width, cubes);
         Ok(self.total(&parts, splits, numbers))
     }
 
@@ -62,8 +60,7 @@ impl<R: Runtime> Gpu<R> {
         want("the weights", weights, z.rows)?;
         let (losses, gradient) = (self.floats(z.rows), self.floats(z.count()));
         launch!(self, loss::classes, each z.rows;
-            array(z.numbers, z.count()), array(labels, z.rows), array(weights, z.rows), array(&losses, z.rows),
-            array(&gradient, z.count()), z.width, floor as f32, share as f32, z.rows);
+            [z.numbers, labels, weights, losses, gradient], z.width, floor as f32, share as f32, z.rows);
         Ok([self.sum_rows(RowsOf { numbers: &losses, rows: z.rows, width: 1 })?, gradient])
     }
 }

@@ -18,14 +18,14 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Words of `k` letters.
+    /// Words of `k` letters; as many as can be counted where there are more.
     pub(crate) fn level(&self, k: usize) -> usize {
-        self.channels.pow(k as u32)
+        self.channels.saturating_pow(k as u32)
     }
 
     /// The first word of `k` letters.
     pub(crate) fn start(&self, k: usize) -> usize {
-        (1..k).map(|j| self.level(j)).sum()
+        (1..k).fold(0, |sum: usize, j| sum.saturating_add(self.level(j)))
     }
 
     /// Words of up to `k` letters.
@@ -63,7 +63,7 @@ impl Words {
         (1..t).map(|s| (s + 1) * self.level(s)).sum()
     }
 
-    /// None if there are too many words to count: all other functions rely on it.
+    /// None if there are too many words for a device.
     pub(crate) fn new(channels: usize, depth: usize) -> Option<Self> {
         let fits = |count: &usize| *count <= MAX_WORDS;
         let mut level = 1_usize;

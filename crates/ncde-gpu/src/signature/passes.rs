@@ -10,7 +10,7 @@ use cubecl::server::Handle;
 
 use super::cut::{Cut, Pieces, Words, tile, units};
 use super::{Arrays, Coordinates, Over};
-use crate::device::{Gpu, array, launch};
+use crate::device::{Gpu, launch};
 use crate::kernel::signature::back::{self, Begin};
 use crate::kernel::signature::{chain, log, steps};
 
@@ -74,12 +74,10 @@ impl<R: Runtime> Pass<'_, R> {
         let &Arrays { batch, length, ref path } = self.arrays;
         let numbers = of.len() * batch * if every { self.steps() } else { pieces.count };
         let (out, units) = (self.gpu.floats(numbers), batch * pieces.count * units(of));
-        let place = steps::PlaceLaunch::new(length, pieces.size, pieces.count, units);
-        let (before, before_count) =
-            starts.map_or((self.gpu.floats(1), 1), |starts| (starts.clone(), batch * pieces.count * of.len()));
+        let place = steps::PieceSizesLaunch::new(length, pieces.size, pieces.count, units);
+        let before = starts.cloned().unwrap_or_else(|| self.gpu.floats(1));
         launch!(self.gpu, steps::signatures, each units;
-            array(path, batch * length * of.channels), array(&before, before_count), array(&out, numbers), place, of,
-            tile(of.channels), starts.is_some(), every);
+            [path, before, out], place, of, tile(of.channels), starts.is_some(), every);
         out
     }
 
@@ -88,27 +86,23 @@ impl<R: Runtime> Pass<'_, R> {
         let batch = self.arrays.batch;
         let (of_pieces, all) = (batch * cut.count * of.len(), batch * of.len());
         let (others, whole, units) = (self.gpu.floats(of_pieces), self.gpu.floats(all), batch * of.level(of.depth));
-        launch!(self.gpu, chain::chained, each units;
-            array(pieces, of_pieces), array(&others, of_pieces), array(&whole, all), cut.count, units, of, behind);
+        launch!(self.gpu, chain::chained, each units; [pieces, others, whole], cut.count, units, of, behind);
         (others, whole)
     }
 
     /// The logarithm at every word.
     pub(super) fn expanded(&self, signatures: &Handle) -> Handle {
-        let numbers = self.rows() * self.of.len();
-        let out = self.gpu.floats(numbers);
+        let out = self.gpu.floats(self.rows() * self.of.len());
         for n in 1..=self.of.depth {
             let units = self.rows() * self.of.level(n);
-            let (from, to) = (array(signatures, numbers), array(&out, numbers));
-            launch!(self.gpu, log::expanded, each units; from, to, units, n, self.of);
+            launch!(self.gpu, log::expanded, each units; [signatures, out], units, n, self.of);
         }
         out
     }
 
     /// The logarithm in coordinates.
     pub(super) fn coordinates(&self, coordinates: &Coordinates, signatures: &Handle) -> Handle {
-        let (from, to) = (self.rows() * self.of.len(), self.rows() * coordinates.len());
-        let out = self.gpu.floats(to);
+        let out = self.gpu.floats(self.rows() * coordinates.len());
         let (places, words) = (self.gpu.indices(&coordinates.places), self.gpu.indices(&coordinates.words));
         let factors = self.gpu.put(&coordinates.factors);
         for (n, &(first, end)) in (1..).zip(&coordinates.degrees) {
@@ -117,9 +111,7 @@ impl<R: Runtime> Pass<'_, R> {
                 continue;
             }
             launch!(self.gpu, log::coordinates, each units;
-                array(signatures, from), array(&places, coordinates.places.len()), array(&words, coordinates.words.len()),
-                array(&factors, coordinates.factors.len()), array(&out, to), first, end - first, coordinates.len(), units, n,
-                self.of);
+                [signatures, places, words, factors, out], first, end - first, coordinates.len(), units, n, self.of);
         }
         out
     }
@@ -130,78 +122,63 @@ impl<R: Runtime> Pass<'_, R> {
         let out = self.gpu.floats(units);
         let (starts, of) = (self.gpu.indices(&coordinates.starts), self.gpu.indices(&coordinates.coordinates));
         let factors = self.gpu.put(&coordinates.back_factors);
-        launch!(self.gpu, log::spread, each units;
-            array(gradient, self.rows() * coordinates.len()), array(&starts, coordinates.starts.len()),
-            array(&of, coordinates.coordinates.len()), array(&factors, coordinates.back_factors.len()), array(&out, units),
-            coordinates.len(), self.of.len(), units);
+        launch!(self.gpu, log::spread, each units; [gradient, starts, of, factors, out], coordinates.len(), self.of.len(), units);
         out
     }
 
     /// From the gradient of the logarithm at every word to that of the signature.
     pub(super) fn log_back(&self, states: &Handle, gradient: &Handle) -> Handle {
         let (of, rows, pieces) = (self.of, self.rows(), self.over.pieces(self.steps()));
-        let (numbers, of_slopes) = (rows * of.len(), (rows * of.slope(of.depth)).max(1));
-        let (slopes, out) = (self.gpu.floats(of_slopes), self.gpu.floats(numbers));
+        let (slopes, out) = (self.gpu.floats(rows * of.slope(of.depth)), self.gpu.floats(rows * of.len()));
         for t in 1..of.depth {
             let units = rows * of.level(t);
-            launch!(self.gpu, log::slopes, each units;
-                array(states, self.of_states()), array(&slopes, of_slopes), self.steps(), pieces.size, pieces.count, units, t,
-                of);
+            launch!(self.gpu, log::slopes, each units; [states, slopes], self.steps(), pieces.size, pieces.count, units, t, of);
         }
         for m in 1..=of.depth {
             let units = rows * of.level(m);
-            let (g, d, to) = (array(gradient, numbers), array(&slopes, of_slopes), array(&out, numbers));
-            launch!(self.gpu, log::gathered, each units; g, d, to, of.channels, units, m, of);
+            launch!(self.gpu, log::gathered, each units; [gradient, slopes, out], of.channels, units, m, of);
         }
         out
-    }
-
-    fn of_states(&self) -> usize {
-        (self.arrays.batch * self.steps() * self.of.below()).max(1)
     }
 
     /// From the gradient of signatures to that of the path.
     pub(super) fn path(&self, states: &Handle, gradient: &Handle) -> Handle {
         let &Arrays { batch, length, ref path } = self.arrays;
         let (of, cut, steps) = (self.of, self.cut, self.steps());
-        let (begin, pieces, other, before_count) = self.begin(gradient);
+        let (begin, pieces, other) = self.begin(gradient);
         let (dx, numbers, cubes) =
             (self.gpu.floats(batch * steps * of.channels), batch * length * of.channels, batch * pieces.count);
         let out = self.gpu.floats(numbers);
         launch!(self.gpu, back::increments, self.gpu.spread(cubes), cut.units;
-            array(path, numbers), array(states, self.of_states()), array(gradient, self.rows() * of.len()),
-            array(&other, before_count), array(&dx, batch * steps * of.channels),
-            steps::PlaceLaunch::new(length, pieces.size, pieces.count, cubes), of, cut, begin);
-        let (from, to) = (array(&dx, batch * steps * of.channels), array(&out, numbers));
-        launch!(self.gpu, back::observations, each numbers; from, to, length, of.channels, numbers);
+            [path, states, gradient, other, dx], steps::PieceSizesLaunch::new(length, pieces.size, pieces.count, cubes), of, cut,
+            begin);
+        launch!(self.gpu, back::observations, each numbers; [dx, out], length, of.channels, numbers);
         out
     }
 
     /// How adjoints begin, in which pieces, and what they need besides the gradient.
-    fn begin(&self, gradient: &Handle) -> (Begin, Pieces, Handle, usize) {
+    fn begin(&self, gradient: &Handle) -> (Begin, Pieces, Handle) {
         let (of, batch, steps) = (self.of, self.arrays.batch, self.steps());
         match self.over {
-            Over::Windows(_) => (Begin::Windows, self.over.pieces(steps), self.gpu.floats(1), 1),
+            Over::Windows(_) => (Begin::Windows, self.over.pieces(steps), self.gpu.floats(1)),
             Over::Prefixes => {
-                let (units, numbers) = (batch * of.level(of.depth), batch * steps * of.level(of.depth));
-                let summed = self.gpu.floats(numbers);
-                let (from, to) = (array(gradient, self.rows() * of.len()), array(&summed, numbers));
-                launch!(self.gpu, back::summed, each units; from, to, steps, units, of);
-                (Begin::Every, Pieces::new(steps, steps), summed, numbers)
+                let units = batch * of.level(of.depth);
+                let summed = self.gpu.floats(units * steps);
+                launch!(self.gpu, back::summed, each units; [gradient, summed], steps, units, of);
+                (Begin::Every, Pieces::new(steps, steps), summed)
             }
             Over::Whole => {
                 let chunks = Pieces::chunks(steps, batch, self.cut.units, self.gpu.limits());
                 if chunks.count == 1 {
-                    return (Begin::Windows, chunks, self.gpu.floats(1), 1);
+                    return (Begin::Windows, chunks, self.gpu.floats(1));
                 }
-                let Some(lower) = of.lower() else { return (Begin::Chunks, chunks, self.gpu.floats(1), 1) };
+                let Some(lower) = of.lower() else { return (Begin::Chunks, chunks, self.gpu.floats(1)) };
                 let pieces = self.run(lower, chunks, None, false);
                 let behind = self.chained(lower, &pieces, chunks, true).0;
                 let units = batch * chunks.count * of.below();
                 let ends = self.gpu.floats(units);
-                let (g, s, to) = (array(gradient, self.rows() * of.len()), array(&behind, units), array(&ends, units));
-                launch!(self.gpu, back::ends, each units; g, s, to, chunks.count, of.channels, units, of);
-                (Begin::Chunks, chunks, ends, units)
+                launch!(self.gpu, back::ends, each units; [gradient, behind, ends], chunks.count, of.channels, units, of);
+                (Begin::Chunks, chunks, ends)
             }
         }
     }

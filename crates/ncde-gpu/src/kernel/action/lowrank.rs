@@ -65,14 +65,14 @@ fn advance(
     left: &Array<f32>,
     right: &Array<f32>,
     h: &mut Array<f32>,
-    x: &mut SharedMemory<f32>,
-    seen: &mut SharedMemory<f32>,
-    y: &mut SharedMemory<f32>,
-    parts: &mut SharedMemory<f32>,
     #[comptime] of: LowRank,
 ) {
     let unit = UNIT_POS as usize;
     let (hidden, units) = (comptime!(of.hidden), comptime!(of.units));
+    let mut x = SharedMemory::<f32>::new(hidden);
+    let mut y = SharedMemory::<f32>::new(hidden);
+    let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
+    let mut parts = SharedMemory::<f32>::new(units);
     #[unroll]
     for e in 0..comptime!(of.per_unit()) {
         let j = unit + comptime!(e * units);
@@ -80,11 +80,11 @@ fn advance(
             x[j] = h[e];
         }
     }
-    product(right, x, seen, parts, hidden, comptime!(of.coordinates()), units);
+    product(right, &x, &mut seen, &mut parts, hidden, comptime!(of.coordinates()), units);
     for o in range_stepped(unit, comptime!(of.coordinates()), units) {
         seen[o] *= lambda[row * comptime!(of.channels) + o / comptime!(of.rank)];
     }
-    product(left, seen, y, parts, comptime!(of.coordinates()), hidden, units);
+    product(left, &seen, &mut y, &mut parts, comptime!(of.coordinates()), hidden, units);
     #[unroll]
     for e in 0..comptime!(of.per_unit()) {
         let j = unit + comptime!(e * units);
@@ -116,10 +116,6 @@ pub(crate) fn states(
     let stride = sizes.columns * hidden;
     let base = series * sizes.length * stride + cube % sizes.columns * hidden;
     let mut h = Array::<f32>::new(comptime!(of.per_unit()));
-    let mut x = SharedMemory::<f32>::new(hidden);
-    let mut y = SharedMemory::<f32>::new(hidden);
-    let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
-    let mut parts = SharedMemory::<f32>::new(units);
     if sizes.first == 0 {
         fetch(initial, cube * hidden, &mut h, hidden, units);
     } else {
@@ -131,7 +127,7 @@ pub(crate) fn states(
         let at = base + t * stride;
         if t < length {
             let row = series * sizes.steps + s;
-            advance(delta, lambda, row, u, v_by_states, &mut h, &mut x, &mut seen, &mut y, &mut parts, of);
+            advance(delta, lambda, row, u, v_by_states, &mut h, of);
         }
         #[unroll]
         for e in 0..comptime!(of.per_unit()) {
@@ -175,10 +171,6 @@ pub(crate) fn adjoints(
     let base = series * sizes.length * stride + cube % sizes.columns * hidden;
     let g_base = series * sizes.steps * stride + cube % sizes.columns * hidden;
     let mut g = zeros(comptime!(of.per_unit()));
-    let mut x = SharedMemory::<f32>::new(hidden);
-    let mut y = SharedMemory::<f32>::new(hidden);
-    let mut seen = SharedMemory::<f32>::new(comptime!(of.coordinates()));
-    let mut parts = SharedMemory::<f32>::new(units);
     // Nothing comes after the last slab.
     if last == 0u32 {
         fetch(carry, cube * hidden, &mut g, hidden, units);
@@ -204,7 +196,7 @@ pub(crate) fn adjoints(
         }
         if t < length {
             let row = series * sizes.steps + s;
-            advance(delta, lambda, row, v, u_by_states, &mut g, &mut x, &mut seen, &mut y, &mut parts, of);
+            advance(delta, lambda, row, v, u_by_states, &mut g, of);
         }
     }
     put(&g, carry, cube * hidden, hidden, units);

@@ -1,17 +1,5 @@
 //! Generators that act on a state and are never formed as matrices, through time; see [`crate::action`].
 //!
-//! | file | what |
-//! | --- | --- |
-//! | `operator` | `Omega x`, and `Omega^T z` with the gradient in the numbers of Omega |
-//! | `hadamard` | the fast Walsh-Hadamard transform in shared memory |
-//! | `series` | how many stages and terms of the exponential a step takes |
-//! | `walk` | states forwards, a column of a series a cube |
-//! | `back` | their gradients back |
-//! | `lowrank` | a diagonal plus low rank, first order, forwards and back |
-//! | `parts` | parameters of low rank apart, and as full matrices |
-//! | `places` | what is moved: coefficients of a slab, parameters to the places of a matrix |
-//! | `words` | full matrices of words, and of Walsh-Hadamard letters |
-//!
 //! | array | layout |
 //! | --- | --- |
 //! | states, their gradient, `beta` | `[batch, length, columns, H]` |

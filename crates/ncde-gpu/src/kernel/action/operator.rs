@@ -12,6 +12,7 @@ use cubecl::prelude::*;
 
 use super::hadamard::transform;
 use crate::action::{Acts, Cube};
+use crate::kernel::unit::put_sum;
 
 /// The states of this unit into shared memory, when no unit reads what was there any more.
 #[cube]
@@ -109,11 +110,7 @@ pub(super) fn pull(
                     other = shared[table[table_at + k * hidden + j] as usize];
                 }
                 sum += numbers[place] * other;
-                let mut gradient = slope * other;
-                if !fresh {
-                    gradient += d[place];
-                }
-                d[place] = gradient;
+                put_sum(slope * other, d, place, !fresh);
             }
             y[e] = sum;
         }

@@ -61,10 +61,9 @@ pub(crate) fn scatter(x: &Array<f32>, to: &Array<u32>, out: &mut Array<f32>, uni
     }
 }
 
-/// `out = x[from]`. Units: one for each number.
+/// Rows of `x` at some places: `out_r = x_{from_r}`. Units: `[rows, width]`.
 #[cube(launch_unchecked)]
-pub(crate) fn gather(x: &Array<f32>, from: &Array<u32>, out: &mut Array<f32>, units: usize) {
-    if ABSOLUTE_POS < units {
-        out[ABSOLUTE_POS] = x[from[ABSOLUTE_POS] as usize];
-    }
+pub(crate) fn gather(x: &Array<f32>, from: &Array<u32>, out: &mut Array<f32>, width: usize, units: usize) {
+    let unit = unit_below(units);
+    out[unit] = x[from[unit / width] as usize * width + unit % width];
 }

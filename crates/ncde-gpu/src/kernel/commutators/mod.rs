@@ -10,7 +10,7 @@ pub(crate) mod large;
 
 use cubecl::prelude::*;
 
-use crate::kernel::unit::unit_below;
+use crate::kernel::unit::{add, fetch_apart, unit_below, zeros};
 
 /// The sizes of a launch.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -42,20 +42,12 @@ pub(crate) fn generators(all: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, 
     let row = blocks * count;
     let block = unit % blocks;
     let window = unit / blocks;
-    let mut sum = Array::<f32>::new(count);
-    let mut area = Array::<f32>::new(count);
+    let mut sum = zeros(count);
+    let mut area = zeros(count);
     let mut m = Array::<f32>::new(count);
-    #[unroll]
-    for e in 0..count {
-        sum[e] = f32::new(0.0);
-        area[e] = f32::new(0.0);
-    }
     for k in 0..steps {
         let at = (window * steps + k) * row + block;
-        #[unroll]
-        for e in 0..count {
-            m[e] = all[at + e * blocks];
-        }
+        fetch_apart(all, at, blocks, &mut m, count);
         #[unroll]
         for i in 0..b {
             #[unroll]
@@ -69,10 +61,7 @@ pub(crate) fn generators(all: &Array<f32>, out: &mut Array<f32>, sizes: &Sizes, 
                 }
             }
         }
-        #[unroll]
-        for e in 0..count {
-            sum[e] += m[e];
-        }
+        add(&mut sum, &m, count);
     }
     #[unroll]
     for e in 0..count {
@@ -101,30 +90,19 @@ pub(crate) fn reverse(
     let window = unit / blocks;
     let mut g = Array::<f32>::new(count);
     // What came before a step, and what later steps add to its gradient.
-    let mut p = Array::<f32>::new(count);
-    let mut later = Array::<f32>::new(count);
+    let mut p = zeros(count);
+    let mut later = zeros(count);
     let mut next = Array::<f32>::new(count);
     let mut m = Array::<f32>::new(count);
-    #[unroll]
-    for e in 0..count {
-        g[e] = gradient[window * row + e * blocks + block];
-        p[e] = f32::new(0.0);
-        later[e] = f32::new(0.0);
-    }
+    fetch_apart(gradient, window * row + block, blocks, &mut g, count);
     for k in 0..steps - 1 {
-        let at = (window * steps + k) * row + block;
-        #[unroll]
-        for e in 0..count {
-            p[e] += all[at + e * blocks];
-        }
+        fetch_apart(all, (window * steps + k) * row + block, blocks, &mut m, count);
+        add(&mut p, &m, count);
     }
     for turn in 0..steps {
         let k = steps - 1 - turn;
         let at = (window * steps + k) * row + block;
-        #[unroll]
-        for e in 0..count {
-            m[e] = all[at + e * blocks];
-        }
+        fetch_apart(all, at, blocks, &mut m, count);
         #[unroll]
         for i in 0..b {
             #[unroll]

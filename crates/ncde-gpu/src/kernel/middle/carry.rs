@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 
 use super::{TEAM, TURN, dot, lines, member};
+use crate::kernel::unit::fetch;
 use crate::sizes::Sizes;
 
 /// How many products a team reads at once, so that it waits for all of them together.
@@ -83,10 +84,7 @@ pub(crate) fn carry(
                 let place = series * sizes.chunks + chunk;
                 ends[((place * sizes.columns + column) * sizes.count + block) * b + r] = h;
             }
-            #[unroll]
-            for c in 0..b {
-                row[c] = p[i * b + c];
-            }
+            fetch(&p, i * b, &mut row, b);
             shared[turn * TURN + unit] = h;
             sync_cube();
             h = q[i] + dot(&row, &shared, turn * TURN + of.first, b);

@@ -9,10 +9,12 @@
 
 use cubecl::prelude::*;
 
-use super::{CUBE, TEAM, TEAMS, TURN, dot, largest, lines, member, read, size, stages, told};
+use super::{CUBE, TEAM, TEAMS, TURN, dot, finite_norm, largest, lines, member, read, size, stages};
 use crate::flow::Flow;
-use crate::kernel::place::column_of;
+use crate::kernel::place::offset_of;
 use crate::kernel::step::{SMALL, TERMS, overflow, shrunk};
+use crate::kernel::unit::put_sum;
+use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
 
 /// How far apart rows of `M` lie in shared memory, so that both its rows and its columns are spread over all banks.
@@ -83,7 +85,7 @@ pub(crate) fn differentiate(
     let c = lane.row;
     let first = lane.first;
     let is_there = lane.is_there;
-    let of = column_of(lane.team, column, lengths, sizes, b);
+    let of = offset_of(lane.team, column, 1usize, lengths, sizes, b, comptime!(Purpose::Adjoints));
     let base = of.base + c;
     let stride = of.stride;
     let t_0 = of.t_0;
@@ -150,9 +152,9 @@ pub(crate) fn differentiate(
             for k in 0..b {
                 row[k] = tile[tile_of + min(c, comptime!(b - 1)) * comptime!(APART) + k];
             }
-            let own_norm = max(size(&row, b), size(&by_column, b));
-            bad = overflow(own_norm);
-            shared[turn * TURN + CUBE + unit] = told(own_norm);
+            let unit_norm = max(size(&row, b), size(&by_column, b));
+            bad = overflow(unit_norm);
+            shared[turn * TURN + CUBE + unit] = finite_norm(unit_norm);
             sync_cube();
             norm = largest(&shared, turn * TURN + CUBE);
             turn = 1 - turn;
@@ -201,7 +203,7 @@ pub(crate) fn differentiate(
                         d_added += part * v;
                     }
                 }
-                let own_w = factor * terms_of[(j as usize - 1) * CUBE + unit];
+                let scaled_w = factor * terms_of[(j as usize - 1) * CUBE + unit];
                 let mut sums = Array::<f32>::new(2usize);
                 sums[0] = f32::new(0.0);
                 sums[1] = f32::new(0.0);
@@ -209,7 +211,7 @@ pub(crate) fn differentiate(
                 for r in 0..b {
                     let value = shared[turn * TURN + first + r];
                     sums[comptime!(r % 2)] += by_column[r] * value;
-                    dm[r] += own_w * value;
+                    dm[r] += scaled_w * value;
                 }
                 v = l + factor * (sums[0] + sums[1]);
                 turn = 1 - turn;
@@ -224,10 +226,7 @@ pub(crate) fn differentiate(
                 if has_step {
                     value = dm[r] + bad;
                 }
-                if column > 0 {
-                    value += d_omega[at + r * b];
-                }
-                d_omega[at + r * b] = value;
+                put_sum(value, d_omega, at + r * b, column > 0);
             }
             if comptime!(flow.is_affine()) {
                 if !has_step {

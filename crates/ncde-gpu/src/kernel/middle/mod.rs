@@ -19,7 +19,7 @@ use cubecl::prelude::*;
 
 use crate::flow::Flow;
 use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS, overflow, shrunk};
-use crate::kernel::unit::{cube_number, fill};
+use crate::kernel::unit::{cube_number, fetch_apart, fill};
 
 /// Units of a cube.
 pub(crate) const CUBE: usize = 32;
@@ -85,10 +85,7 @@ fn dot(row: &Array<f32>, shared: &SharedMemory<f32>, from: usize, #[comptime] b:
 fn read(m: &Array<f32>, at: usize, is_there: bool, row: &mut Array<f32>, #[comptime] b: usize) {
     fill(row, f32::new(0.0), b);
     if is_there {
-        #[unroll]
-        for k in 0..b {
-            row[k] = m[at + k * b];
-        }
+        fetch_apart(m, at, b, row, b);
     }
 }
 
@@ -105,7 +102,7 @@ fn size(row: &Array<f32>, #[comptime] b: usize) -> f32 {
 
 /// The norm that counts for the stages of a cube: 0 beyond [`MAX_NORM`], where the state has overflowed and becomes NaN.
 #[cube]
-fn told(norm: f32) -> f32 {
+fn finite_norm(norm: f32) -> f32 {
     let mut value = f32::new(0.0);
     if norm <= MAX_NORM {
         value = norm;
@@ -151,7 +148,7 @@ fn advance(
         x += dot(row, shared, turn * TURN + first, b);
     } else {
         let row_norm = size(row, b);
-        shared[turn * TURN + CUBE + unit] = told(row_norm);
+        shared[turn * TURN + CUBE + unit] = finite_norm(row_norm);
         sync_cube();
         let norm = largest(shared, turn * TURN + CUBE);
         let stages = stages(norm);

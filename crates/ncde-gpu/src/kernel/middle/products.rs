@@ -8,17 +8,17 @@
 
 use cubecl::prelude::*;
 
-use super::{CUBE, TEAM, largest, stages, told};
+use super::{CUBE, TEAM, finite_norm, largest, stages};
 use crate::flow::Flow;
 use crate::kernel::step::{SMALL, TERMS, overflow};
-use crate::kernel::unit::{cube_number, zeros};
+use crate::kernel::unit::{copy, cube_number, fill, zeros};
 use crate::sizes::{Sizes, row_of};
 
 /// Columns of a unit: each number of a generator that is read from shared memory serves all of them.
-const OWN: usize = 32 / TEAM;
+const COLUMNS: usize = 32 / TEAM;
 
 /// Units of a block.
-const UNITS: usize = TEAM / OWN;
+const UNITS: usize = TEAM / COLUMNS;
 
 /// Blocks of a cube.
 pub(crate) const BLOCKS: usize = CUBE / UNITS;
@@ -75,17 +75,14 @@ fn multiply<N: Size>(
     acc: &mut Array<Vector<f32, N>>,
     #[comptime] b: usize,
 ) {
-    #[unroll]
-    for i in 0..comptime!(OWN * fours(b)) {
-        acc[i] = Vector::<f32, N>::new(0.0);
-    }
+    fill(acc, Vector::<f32, N>::new(0.0), comptime!(COLUMNS * fours(b)));
     #[unroll]
     for k in 0..b {
         #[unroll]
         for o in 0..comptime!(fours(b)) {
             let four = tile[at + comptime!(k * fours(b) + o)];
             #[unroll]
-            for c in 0..comptime!(OWN) {
+            for c in 0..comptime!(COLUMNS) {
                 let column = w[comptime!(c * fours(b) + k / 4)];
                 acc[comptime!(c * fours(b) + o)] += four * Vector::<f32, N>::new(column[comptime!(k % 4)]);
             }
@@ -145,12 +142,12 @@ pub(crate) fn products<N: Size>(
     let is_there = which < sizes.units;
     let to = (place * (b + sizes.columns) * sizes.count + which % sizes.count) * b;
     let is_begun = if comptime!(back) { sizes.first + sizes.steps < sizes.chunk } else { sizes.first > 0 };
-    let mut x = Array::<Vector<f32, N>>::new(comptime!(OWN * fours(b)));
-    let mut w = Array::<Vector<f32, N>>::new(comptime!(OWN * fours(b)));
-    let mut acc = Array::<Vector<f32, N>>::new(comptime!(OWN * fours(b)));
+    let mut x = Array::<Vector<f32, N>>::new(comptime!(COLUMNS * fours(b)));
+    let mut w = Array::<Vector<f32, N>>::new(comptime!(COLUMNS * fours(b)));
+    let mut acc = Array::<Vector<f32, N>>::new(comptime!(COLUMNS * fours(b)));
     #[unroll]
-    for i in 0..comptime!(OWN * fours(b)) {
-        let column = lane * comptime!(OWN) + comptime!(i / fours(b));
+    for i in 0..comptime!(COLUMNS * fours(b)) {
+        let column = lane * comptime!(COLUMNS) + comptime!(i / fours(b));
         let mut four = Vector::<f32, N>::new(0.0);
         #[unroll]
         for c in 0..4usize {
@@ -199,7 +196,7 @@ pub(crate) fn products<N: Size>(
         if comptime!(!flow.exact) {
             multiply(&tile, at, &x, &mut acc, b);
             #[unroll]
-            for i in 0..comptime!(OWN * fours(b)) {
+            for i in 0..comptime!(COLUMNS * fours(b)) {
                 x[i] += acc[i];
             }
         } else {
@@ -216,23 +213,20 @@ pub(crate) fn products<N: Size>(
                 }
                 norm_of = max(max(sums[0], sums[1]), max(sums[2], sums[3]));
             }
-            norms[turn * CUBE + unit] = told(norm_of);
+            norms[turn * CUBE + unit] = finite_norm(norm_of);
             sync_cube();
             let norm = largest(&norms, turn * CUBE);
             let stages = stages(norm);
             let part = 1.0 / f32::cast_from(stages);
             for _ in 0..stages {
-                #[unroll]
-                for i in 0..comptime!(OWN * fours(b)) {
-                    w[i] = x[i];
-                }
+                copy(&x, &mut w, comptime!(COLUMNS * fours(b)));
                 let mut left = f32::new(1.0);
                 let mut j = 1u32;
                 while left > SMALL && j <= comptime!(TERMS as u32) {
                     let factor = part / f32::cast_from(j);
                     multiply(&tile, at, &w, &mut acc, b);
                     #[unroll]
-                    for i in 0..comptime!(OWN * fours(b)) {
+                    for i in 0..comptime!(COLUMNS * fours(b)) {
                         w[i] = acc[i] * Vector::<f32, N>::new(factor);
                         x[i] += w[i];
                     }
@@ -245,8 +239,8 @@ pub(crate) fn products<N: Size>(
         turn = 1 - turn;
     }
     #[unroll]
-    for i in 0..comptime!(OWN * fours(b)) {
-        let column = lane * comptime!(OWN) + comptime!(i / fours(b));
+    for i in 0..comptime!(COLUMNS * fours(b)) {
+        let column = lane * comptime!(COLUMNS) + comptime!(i / fours(b));
         let four = x[i];
         #[unroll]
         for c in 0..4usize {

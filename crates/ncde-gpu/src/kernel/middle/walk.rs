@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::{advance, lines, member, read};
 use crate::flow::Flow;
-use crate::kernel::place::{begin, place_of};
+use crate::kernel::place::{begin, offset_of};
 use crate::kernel::unit::copy;
 use crate::kernel::wide::Purpose;
 use crate::sizes::{Sizes, row_of};
@@ -28,7 +28,7 @@ pub(crate) fn walk(
     let lane = member(sizes.units, b);
     let r = lane.row;
     let is_there = lane.is_there;
-    let at = place_of(lane.team, lengths, sizes, b, purpose);
+    let at = offset_of(lane.team, 0usize, sizes.columns, lengths, sizes, b, purpose);
     let stride = at.stride;
     let base = at.base + r;
     let mut x = f32::new(0.0);

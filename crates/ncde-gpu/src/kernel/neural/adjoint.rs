@@ -11,7 +11,7 @@
 use cubecl::prelude::*;
 
 use super::Run;
-use super::function::{bends, finish_slope, slopes};
+use super::function::{activate, finish_slope};
 use super::sum::{Weight, parts, total};
 use crate::neural::Last;
 use crate::neural::cut::{Cut, Sum, Way};
@@ -64,8 +64,8 @@ pub(crate) fn tangents<N: Size>(
             let all = total::<N>(sums, place, before);
             let z = record[comptime!(shape.output(l)) + c];
             let u = record[comptime!(shape.u(l)) + place];
-            bent[place] = u * all * bends::<N>(z, comptime!(shape.function(l)));
-            let back = slopes::<N>(z, comptime!(shape.function(l))) * all;
+            bent[place] = u * all * activate::<N>(z, comptime!(shape.function(l)), 2usize);
+            let back = activate::<N>(z, comptime!(shape.function(l)), 1usize) * all;
             t[place] = back;
             let at = behind + comptime!(shape.output(l)) * run.tangents;
             gradients[at + (place / width * run.evaluations + e) * width + c] = back;
@@ -141,7 +141,7 @@ pub(crate) fn values<N: Size>(
         let before = comptime!(of_values(&shape, shape.top - i, cut));
         for c in range_stepped(unit, width, units) {
             let z = record[comptime!(shape.output(l)) + c];
-            let mut back = slopes::<N>(z, comptime!(shape.function(l))) * total::<N>(sums, c, before);
+            let mut back = activate::<N>(z, comptime!(shape.function(l)), 1usize) * total::<N>(sums, c, before);
             if comptime!(shape.brackets) {
                 back += added[comptime!(shape.output(l)) + c];
             }

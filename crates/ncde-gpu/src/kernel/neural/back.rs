@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use super::adjoint::{controls, tangents, values};
 use super::sum::{Weight, hold};
-use super::{Run, load, read, write};
+use super::{Run, load, nothing, read, write};
 use crate::kernel::unit::{cube_below, unit_below};
 use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
@@ -141,7 +141,7 @@ pub(crate) fn back<N: Size>(
                     gradients, e, run, shape, cut,
                 );
             } else {
-                nothing::<N>(gradients, e, run, shape, units);
+                nothing::<N>(gradients, e, run, shape, units, true);
             }
         }
         if dt != 0.0 {
@@ -176,25 +176,6 @@ fn ahead<N: Size>(
         let at = UNIT_POS as usize + comptime!(r * units);
         if at < comptime!(shape.record()) {
             next[r] = records[e * comptime!(shape.record()) + at];
-        }
-    }
-}
-
-/// Gradients of an evaluation that was not made: zeros.
-#[cube]
-fn nothing<N: Size>(out: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
-    let unit = UNIT_POS as usize;
-    let zero = Vector::<f32, N>::new(0.0);
-    #[unroll]
-    for l in 0..comptime!(shape.top + 1) {
-        let width = comptime!(shape.outputs(l));
-        for c in range_stepped(unit, width, units) {
-            out[comptime!(shape.output(l)) * run.values + e * width + c] = zero;
-        }
-        let block = comptime!(shape.block(l));
-        let at = comptime!(shape.biases()) * run.values + comptime!(shape.output(l)) * run.tangents;
-        for place in range_stepped(unit, comptime!(shape.tangents() * shape.block(l)), units) {
-            out[at + (place / block * run.evaluations + e) * block + place % block] = zero;
         }
     }
 }

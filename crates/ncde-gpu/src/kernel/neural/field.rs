@@ -11,7 +11,7 @@
 use cubecl::prelude::*;
 
 use super::Run;
-use super::function::{finish, finish_slope, slopes, values};
+use super::function::{activate, finish, finish_slope};
 use super::sum::{Weight, parts, total};
 use crate::neural::cut::{Cut, Way};
 use crate::neural::shape::Shape;
@@ -60,10 +60,10 @@ pub(crate) fn evaluate<N: Size>(
         parts::<N>(weights, held, near, x, sums, 0usize, weight);
         for c in range_stepped(unit, width, units) {
             let z = bias[comptime!(shape.output(l)) + c] + total::<N>(sums, c, comptime!(weight.sum));
-            let value = values::<N>(z, comptime!(shape.function(l)));
+            let value = activate::<N>(z, comptime!(shape.function(l)), 0usize);
             x[c] = value;
             if comptime!(shape.brackets) {
-                slope[comptime!(shape.output(l)) + c] = slopes::<N>(z, comptime!(shape.function(l)));
+                slope[comptime!(shape.output(l)) + c] = activate::<N>(z, comptime!(shape.function(l)), 1usize);
             }
             if comptime!(taped) {
                 inputs[comptime!(shape.input(l + 1)) * run.values + e * width + c] = value;

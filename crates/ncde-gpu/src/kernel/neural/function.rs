@@ -13,35 +13,21 @@ use cubecl::prelude::*;
 use crate::kernel::rows::activation::{self, Activation, sigmoid};
 use crate::neural::Last;
 
-/// `s(z)`.
+/// `s(z)`, or its first or second derivative.
 #[cube]
-pub(crate) fn values<N: Size>(z: Vector<f32, N>, #[comptime] function: Activation) -> Vector<f32, N> {
+pub(crate) fn activate<N: Size>(
+    z: Vector<f32, N>,
+    #[comptime] function: Activation,
+    #[comptime] derivative: usize,
+) -> Vector<f32, N> {
     let mut y = z;
     #[unroll]
     for i in 0..4usize {
-        y[i] = value(z[i], function);
-    }
-    y
-}
-
-/// `s'(z)`.
-#[cube]
-pub(crate) fn slopes<N: Size>(z: Vector<f32, N>, #[comptime] function: Activation) -> Vector<f32, N> {
-    let mut y = Vector::<f32, N>::new(1.0);
-    #[unroll]
-    for i in 0..4usize {
-        y[i] = slope(z[i], function);
-    }
-    y
-}
-
-/// `s''(z)`.
-#[cube]
-pub(crate) fn bends<N: Size>(z: Vector<f32, N>, #[comptime] function: Activation) -> Vector<f32, N> {
-    let mut y = Vector::<f32, N>::new(0.0);
-    #[unroll]
-    for i in 0..4usize {
-        y[i] = bend(z[i], function);
+        y[i] = match derivative {
+            0 => value(z[i], function),
+            1 => slope(z[i], function),
+            _ => bend(z[i], function),
+        };
     }
     y
 }
@@ -71,41 +57,39 @@ pub(crate) fn finish_slope<N: Size>(f: Vector<f32, N>, #[comptime] last: Last) -
 
 #[cube]
 fn value(z: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = activation::value(z, function);
-    if comptime!(function == Activation::Relu) {
+    match function {
         // Unlike a maximum this leaves NaN as it is.
-        y = z;
-        if z < 0.0 {
-            y = f32::new(0.0);
-        }
+        Activation::Relu => select(z < 0.0, f32::new(0.0), z),
+        _ => activation::value(z, function),
     }
-    y
 }
 
 #[cube]
 fn slope(z: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = activation::slope(z, function);
-    if comptime!(function == Activation::Silu) {
-        let q = sigmoid(z);
-        y = q + z * q * (1.0 - q);
+    match function {
+        Activation::Silu => {
+            let q = sigmoid(z);
+            q + z * q * (1.0 - q)
+        }
+        _ => activation::slope(z, function),
     }
-    y
 }
 
 #[cube]
 fn bend(z: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = f32::new(0.0);
-    if comptime!(function == Activation::Silu) {
-        let q = sigmoid(z);
-        y = q * (1.0 - q) * (2.0 + z * (1.0 - 2.0 * q));
+    match function {
+        Activation::Silu => {
+            let q = sigmoid(z);
+            q * (1.0 - q) * (2.0 + z * (1.0 - 2.0 * q))
+        }
+        Activation::Tanh => {
+            let t = f32::tanh(z);
+            -2.0 * t * (1.0 - t * t)
+        }
+        Activation::Softplus | Activation::ShiftedSoftplus => {
+            let q = sigmoid(z);
+            q * (1.0 - q)
+        }
+        _ => f32::new(0.0),
     }
-    if comptime!(function == Activation::Tanh) {
-        let t = f32::tanh(z);
-        y = -2.0 * t * (1.0 - t * t);
-    }
-    if comptime!(function == Activation::Softplus || function == Activation::ShiftedSoftplus) {
-        let q = sigmoid(z);
-        y = q * (1.0 - q);
-    }
-    y
 }

@@ -1,14 +1,4 @@
 //! Whole neural-CDE solves, a cube a series.
-//!
-//! | file | what |
-//! | --- | --- |
-//! | `pack` | weights in fours, as they are and transposed; their gradients back to the flat array |
-//! | `function` | activations with two derivatives, four numbers at a time |
-//! | `sum` | a few vectors in shared memory times a weight |
-//! | `walk` | all steps forwards; the stages of many steps at once, with what their reverse pass needs |
-//! | `field` | one evaluation of the right-hand side |
-//! | `back` | the steps of a slab in reverse |
-//! | `adjoint` | the reverse pass of one evaluation |
 
 pub(crate) mod adjoint;
 pub(crate) mod back;
@@ -19,6 +9,8 @@ pub(crate) mod sum;
 pub(crate) mod walk;
 
 use cubecl::prelude::*;
+
+use crate::neural::shape::Shape;
 
 /// What a launch needs to know.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -104,4 +96,32 @@ pub(crate) fn load(
 #[cube]
 fn pair(i: usize, j: usize, #[comptime] channels: usize) -> usize {
     i * (comptime!(2 * channels - 1) - i) / 2 + j - i - 1
+}
+
+/// Zeros for the inputs of an evaluation that is not made, so that products of matrices do not see it; or, of the way back, for its gradients.
+#[cube]
+pub(crate) fn nothing<N: Size>(
+    out: &mut Array<Vector<f32, N>>,
+    e: usize,
+    run: &Run,
+    #[comptime] shape: Shape,
+    #[comptime] units: usize,
+    #[comptime] back: bool,
+) {
+    let unit = UNIT_POS as usize;
+    let zero = Vector::<f32, N>::new(0.0);
+    #[unroll]
+    for l in 0..comptime!(shape.top + 1) {
+        let width = comptime!(if back { shape.outputs(l) } else { shape.inputs(l) });
+        let block = comptime!(if back { shape.block(l) } else { shape.inputs(l) });
+        let first = comptime!(if back { shape.output(l) } else { shape.input(l) });
+        let behind = comptime!(if back { shape.biases() } else { shape.input(shape.top + 1) });
+        for c in range_stepped(unit, width, units) {
+            out[first * run.values + e * width + c] = zero;
+        }
+        let at = behind * run.values + first * run.tangents;
+        for place in range_stepped(unit, comptime!(shape.tangents() * block), units) {
+            out[at + (place / block * run.evaluations + e) * block + place % block] = zero;
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use cubecl::prelude::*;
 
-use crate::kernel::unit::unit_below;
+use crate::kernel::unit::{put_sum, unit_below};
 use crate::neural::shape::Shape;
 
 /// Fours of all weights, then of biases, zeros where there are none; weights alone where they are transposed. Units: one for each four.
@@ -102,11 +102,7 @@ pub(crate) fn gather(values: &Array<f32>, tangents: &Array<f32>, gradient: &mut 
     for s in 0..splits {
         sum += tangents[((j * splits + s) * of.deep + k) * of.block + c];
     }
-    let at = of.at + unit;
-    if add > 0 {
-        sum += gradient[at];
-    }
-    gradient[at] = sum;
+    put_sum(sum, gradient, of.at + unit, add > 0);
 }
 
 /// Gradients of the biases of a layer: sums over the batch of what the way back carried along, rows of `width` numbers, from `first` on. Units: one for each bias.

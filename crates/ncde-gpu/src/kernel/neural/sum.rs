@@ -9,6 +9,7 @@
 
 use cubecl::prelude::*;
 
+use crate::kernel::unit::fill;
 use crate::neural::cut::{Cut, Hold, Sum, Way};
 use crate::neural::shape::Shape;
 
@@ -243,10 +244,7 @@ fn group<N: Size>(
     let early = comptime!(of.early());
     let count = comptime!(VECTORS.min(of.sum.vectors));
     let mut sums = Array::<Vector<f32, N>>::new(count);
-    #[unroll]
-    for r in 0..count {
-        sums[r] = Vector::<f32, N>::new(0.0);
-    }
+    fill(&mut sums, Vector::<f32, N>::new(0.0), count);
     #[unroll]
     for i in 0..registers {
         multiply::<N>(held, comptime!(of.hold.register + 4 * i), x, &mut sums, from, i.runtime(), left, stride, count, of);

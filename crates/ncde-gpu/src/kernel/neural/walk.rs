@@ -10,8 +10,8 @@ use cubecl::prelude::*;
 
 use super::field::{Purpose, evaluate};
 use super::sum::{Weight, hold};
-use super::{Run, load, read, write};
-use crate::kernel::unit::{cube_number, unit_below};
+use super::{Run, load, nothing, read, write};
+use crate::kernel::unit::cube_number;
 use crate::neural::cut::{Cut, Hold, Way};
 use crate::neural::shape::Shape;
 
@@ -121,7 +121,7 @@ pub(crate) fn walk<N: Size>(
         } else {
             if comptime!(taped) {
                 for s in 0..stages {
-                    nothing::<N>(inputs, first + s, run, shape, units);
+                    nothing::<N>(inputs, first + s, run, shape, units, false);
                 }
             }
         }
@@ -131,29 +131,4 @@ pub(crate) fn walk<N: Size>(
             }
         }
     }
-}
-
-/// Inputs of an evaluation that is not made: zeros, so that products of matrices do not see it.
-#[cube]
-fn nothing<N: Size>(inputs: &mut Array<Vector<f32, N>>, e: usize, run: &Run, #[comptime] shape: Shape, #[comptime] units: usize) {
-    let unit = UNIT_POS as usize;
-    let zero = Vector::<f32, N>::new(0.0);
-    #[unroll]
-    for l in 0..comptime!(shape.top + 1) {
-        let width = comptime!(shape.inputs(l));
-        for c in range_stepped(unit, width, units) {
-            inputs[comptime!(shape.input(l)) * run.values + e * width + c] = zero;
-        }
-        let at = comptime!(shape.input(shape.top + 1)) * run.values + comptime!(shape.input(l)) * run.tangents;
-        for place in range_stepped(unit, comptime!(shape.tangents() * shape.inputs(l)), units) {
-            inputs[at + (place / width * run.evaluations + e) * width + place % width] = zero;
-        }
-    }
-}
-
-/// Rows of states at some places. Units: `[places, width]`.
-#[cube(launch_unchecked)]
-pub(crate) fn choose(states: &Array<f32>, places: &Array<u32>, out: &mut Array<f32>, width: usize, units: usize) {
-    let unit = unit_below(units);
-    out[unit] = states[places[unit / width] as usize * width + unit % width];
 }

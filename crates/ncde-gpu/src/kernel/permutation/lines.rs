@@ -50,6 +50,31 @@ pub(crate) fn bytes(of: PermutationDiagonal) -> usize {
     4 * size_of::<f32>() * fours(of)
 }
 
+/// The lines and the step of a unit. None of the lines where a cube has no work.
+#[derive(CubeType)]
+struct Task {
+    group: usize,
+    first: usize,
+    end: usize,
+    /// At most the last step.
+    step: usize,
+    is_there: bool,
+}
+
+/// That of this unit, of `[groups of lines, steps]`.
+#[cube]
+fn task_of(steps: usize, lines_per_group: usize, #[comptime] of: PermutationDiagonal) -> Task {
+    let cube = cube_number();
+    let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
+    let group = cube / tiles;
+    let first = group * lines_per_group;
+    let end = max(min(first + lines_per_group, comptime!(of.hidden)), first);
+    let number = cube % tiles * STEPS + UNIT_POS as usize;
+    let is_there = number < steps && first < end;
+    let step = min(number, steps - 1);
+    Task { group, first, end, step, is_there }
+}
+
 /// A span of some lines of all matrices to shared memory; zeros beyond them.
 #[cube]
 fn fill<N: Size>(
@@ -77,18 +102,6 @@ fn fill<N: Size>(
     sync_cube();
 }
 
-/// Four entries of line `l` of those in shared memory of matrix `k`.
-#[cube]
-fn entries<N: Size>(
-    tile: &SharedMemory<Vector<f32, N>>,
-    #[comptime] l: usize,
-    k: usize,
-    four: usize,
-    #[comptime] of: PermutationDiagonal,
-) -> Vector<f32, N> {
-    tile[(comptime!(l * of.matrices) + k) * comptime!(span(of)) + four]
-}
-
 /// Four entries of `M`.
 #[cube]
 fn mix<N: Size>(
@@ -101,7 +114,7 @@ fn mix<N: Size>(
     let mut sum = Vector::<f32, N>::new(0.0);
     #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
-        sum += entries(tile, l, k, four, of) * Vector::<f32, N>::new(s[k]);
+        sum += tile[(comptime!(l * of.matrices) + k) * comptime!(span(of)) + four] * Vector::<f32, N>::new(s[k]);
     }
     sum
 }
@@ -115,7 +128,7 @@ fn load_weights(weights: &Array<f32>, step: usize, steps: usize, s: &mut Array<f
     }
 }
 
-/// The argmax index of each line, `[rows, H]`, and with `keep_tops` the largest number, `[H, steps]`. Of equal entries the first is chosen.
+/// The argmax index of each line, `[rows, H]`, and with `with_tops` the largest number, `[H, steps]`. Of equal entries the first is chosen.
 ///
 /// Cubes: `[groups of lines, steps / 128]`.
 #[cube(launch_unchecked)]
@@ -128,15 +141,9 @@ pub(crate) fn choose<N: Size>(
     steps: usize,
     lines_per_group: usize,
     #[comptime] of: PermutationDiagonal,
-    #[comptime] keep_tops: bool,
+    #[comptime] with_tops: bool,
 ) {
-    let cube = cube_number();
-    let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
-    let first = cube / tiles * lines_per_group;
-    let end = min(first + lines_per_group, comptime!(of.hidden));
-    let step = cube % tiles * STEPS + UNIT_POS as usize;
-    let is_there = step < steps;
-    let step = min(step, steps - 1);
+    let Task { first, end, step, is_there, .. } = task_of(steps, lines_per_group, of);
     let row = places[step] as usize;
     let lines = comptime!(together(of));
     let mut s = Array::<f32>::new(comptime!(of.matrices));
@@ -168,7 +175,7 @@ pub(crate) fn choose<N: Size>(
         for l in 0..lines {
             if is_there && line + l < end {
                 at[row * comptime!(of.hidden) + line + l] = place[l];
-                if comptime!(keep_tops) {
+                if comptime!(with_tops) {
                     tops[(line + l) * steps + step] = best[l];
                 }
             }
@@ -206,24 +213,17 @@ pub(crate) fn soften<N: Size>(
     lines_per_group: usize,
     #[comptime] of: PermutationDiagonal,
 ) {
-    let cube = cube_number();
-    let tiles = (steps + comptime!(STEPS - 1)) / STEPS;
-    let group = cube / tiles;
-    let first = group * lines_per_group;
-    let end = min(first + lines_per_group, comptime!(of.hidden));
-    let step = cube % tiles * STEPS + UNIT_POS as usize;
-    let is_there = step < steps && first < comptime!(of.hidden);
-    let step = min(step, steps - 1);
+    let Task { group, first, end, step, is_there } = task_of(steps, lines_per_group, of);
     let complex = comptime!(of.parts() == 2);
     let lines = comptime!(together(of));
     let imaginary = comptime!(of.hidden) * steps;
     let mut s = Array::<f32>::new(comptime!(of.matrices));
     let mut ds = Array::<f32>::new(comptime!(of.matrices));
-    load_weights(weights, step, steps, &mut s, of);
     #[unroll(of.matrices <= MAX_UNROLLED)]
     for k in 0..comptime!(of.matrices) {
         ds[k] = f32::new(0.0);
     }
+    load_weights(weights, step, steps, &mut s, of);
     let mut tile = SharedMemory::<Vector<f32, N>>::new(comptime!(fours(of)));
     let mut e = Array::<f32>::new(comptime!(4 * of.parts()));
     // Of each line: its largest number, then the logarithm of its sum; its sum; the means of `e`; and `l`.
@@ -236,7 +236,7 @@ pub(crate) fn soften<N: Size>(
     if comptime!(complex) {
         e_0[1] = vectors[imaginary + step];
     }
-    for turn_of_lines in 0..(max(end, first) - first + comptime!(lines - 1)) / lines {
+    for turn_of_lines in 0..(end - first + comptime!(lines - 1)) / lines {
         let line = first + turn_of_lines * lines;
         #[unroll]
         for l in 0..lines {
@@ -317,7 +317,7 @@ pub(crate) fn soften<N: Size>(
                     }
                     #[unroll(of.matrices <= MAX_UNROLLED)]
                     for k in 0..comptime!(of.matrices) {
-                        let entries = entries(&tile, l, k, four, of);
+                        let entries = tile[(comptime!(l * of.matrices) + k) * comptime!(span(of)) + four];
                         #[unroll]
                         for c in 0..4usize {
                             ds[k] += entries[c] * dm[c];

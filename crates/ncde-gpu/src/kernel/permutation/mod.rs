@@ -1,14 +1,5 @@
 //! One-hot columns or rows times a diagonal, through time; see [`crate::permutation`].
 //!
-//! | file | what |
-//! | --- | --- |
-//! | `choice` | scores to weights, and back |
-//! | `lines` | the argmax index of each line; what the soft-max of lines needs in reverse, and gradients of weights: a step a unit |
-//! | `entries` | the gradient of the dictionary: an entry a unit |
-//! | `diagonal` | `D` from its numbers, and back |
-//! | `walk` | states forwards, their gradients back, a series a cube |
-//! | `turn` | a transpose |
-//!
 //! Rows past the end of a series are left out: steps are the others, of all series one after the other, and `places` says which rows they are. A line is a column or a row of `P`, whichever has one entry; `dP` of a line is one number times a vector.
 //!
 //! | array | layout |

@@ -12,8 +12,44 @@
 use cubecl::prelude::*;
 
 use super::diagonal::{entry, entry_back, span};
-use crate::kernel::unit::{cube_below, fill};
+use crate::kernel::unit::{cube_below, fill, unit_below};
 use crate::permutation::{OneHot, PermutationDiagonal};
+
+/// A complex number of an array of states; the imaginary part of a real one is 0.
+#[cube]
+fn number(from: &Array<f32>, at: usize, #[comptime] of: PermutationDiagonal) -> (f32, f32) {
+    let mut im = f32::new(0.0);
+    if comptime!(of.parts() == 2) {
+        im = from[at + comptime!(of.hidden)];
+    }
+    (from[at], im)
+}
+
+/// And back.
+#[cube]
+fn put_number(x: (f32, f32), to: &mut Array<f32>, at: usize, #[comptime] of: PermutationDiagonal) {
+    to[at] = x.0;
+    if comptime!(of.parts() == 2) {
+        to[at + comptime!(of.hidden)] = x.1;
+    }
+}
+
+/// `d x`, or `conj(d) x`.
+#[cube]
+fn times(d: (f32, f32), x: (f32, f32), #[comptime] of: PermutationDiagonal, #[comptime] conjugate: bool) -> (f32, f32) {
+    let mut re = d.0 * x.0;
+    let mut im = f32::new(0.0);
+    if comptime!(of.parts() == 2) {
+        if comptime!(conjugate) {
+            re = d.0 * x.0 + d.1 * x.1;
+            im = d.0 * x.1 - d.1 * x.0;
+        } else {
+            re = d.0 * x.0 - d.1 * x.1;
+            im = d.0 * x.1 + d.1 * x.0;
+        }
+    }
+    (re, im)
+}
 
 /// The states of this unit to an array, `at` being that of state 0.
 #[cube]
@@ -54,6 +90,72 @@ fn receive(
     }
 }
 
+/// Adds `A v` to `x`, or `A^H v` in reverse, each of the states of this unit. What is sent, and where to, or the states that are fetched go through shared memory.
+#[cube]
+fn apply(
+    control: &Array<f32>,
+    at: &Array<u32>,
+    row: usize,
+    t: usize,
+    dt: f32,
+    v: &Array<f32>,
+    x: &mut Array<f32>,
+    shared: &mut SharedMemory<f32>,
+    target: &mut SharedMemory<u32>,
+    #[comptime] of: PermutationDiagonal,
+    #[comptime] units: usize,
+    #[comptime] back: bool,
+) {
+    let per_unit = comptime!(of.hidden.div_ceil(units));
+    let complex = comptime!(of.parts() == 2);
+    let hidden = comptime!(of.hidden);
+    let from = row * comptime!(of.columns());
+    let half = t % 2 * comptime!(of.width());
+    let turn = t % 2 * hidden;
+    #[unroll]
+    for e in 0..per_unit {
+        let j = UNIT_POS as usize + comptime!(e * units);
+        if j < hidden {
+            let mut re = v[e];
+            let mut im = f32::new(0.0);
+            if comptime!(complex) {
+                im = v[per_unit + e];
+            }
+            if comptime!(of.sends(back)) {
+                let product = times(entry(control, from, j, dt, of), (re, im), of, back);
+                re = product.0;
+                im = product.1;
+                target[turn + j] = at[row * hidden + j];
+            }
+            shared[half + j] = re;
+            if comptime!(complex) {
+                shared[half + hidden + j] = im;
+            }
+        }
+    }
+    sync_cube();
+    if comptime!(of.sends(back)) {
+        receive(shared, half, target, turn, x, of, units);
+    } else {
+        #[unroll]
+        for e in 0..per_unit {
+            let j = UNIT_POS as usize + comptime!(e * units);
+            if j < hidden {
+                let i = half + at[row * hidden + j] as usize;
+                let mut im = f32::new(0.0);
+                if comptime!(complex) {
+                    im = shared[i + hidden];
+                }
+                let product = times(entry(control, from, j, dt, of), (shared[i], im), of, back);
+                x[e] += product.0;
+                if comptime!(complex) {
+                    x[per_unit + e] += product.1;
+                }
+            }
+        }
+    }
+}
+
 /// States after each step. Cubes: one for each series.
 #[cube(launch_unchecked)]
 pub(crate) fn states(
@@ -70,20 +172,16 @@ pub(crate) fn states(
     #[comptime] timed: bool,
 ) {
     let series = cube_below(batch);
-    let unit = UNIT_POS as usize;
     let per_unit = comptime!(of.hidden.div_ceil(units));
-    let complex = comptime!(of.parts() == 2);
-    let hidden = comptime!(of.hidden);
     let width = comptime!(of.width());
     let mut h = Array::<f32>::new(comptime!(per_unit * of.parts()));
-    let sends = comptime!(of.one_hot == OneHot::Columns);
-    // What is sent, and where to; or states that are fetched.
-    let mut u = SharedMemory::<f32>::new(comptime!(2 * width));
-    let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
+    let mut before = Array::<f32>::new(comptime!(per_unit * of.parts()));
+    let mut shared = SharedMemory::<f32>::new(comptime!(2 * width));
+    let mut target = SharedMemory::<u32>::new(comptime!(of.targets(false)));
     #[unroll]
     for e in 0..comptime!(per_unit * of.parts()) {
-        let j = unit + comptime!(e % per_unit * units);
-        if j < hidden {
+        let j = UNIT_POS as usize + comptime!(e % per_unit * units);
+        if j < comptime!(of.hidden) {
             h[e] = initial[series * width + comptime!(e / per_unit * of.hidden) + j];
         }
     }
@@ -91,63 +189,20 @@ pub(crate) fn states(
     for t in 0..length {
         let row = series * length + t;
         if t < steps {
-            let from = row * comptime!(of.columns());
-            let dt = span(spans, row, timed);
-            let half = t % 2 * width;
-            let turn = t % 2 * hidden;
             #[unroll]
-            for e in 0..per_unit {
-                let j = unit + comptime!(e * units);
-                if j < hidden {
-                    if comptime!(sends) {
-                        let d = entry(control, from, j, dt, of);
-                        if comptime!(complex) {
-                            u[half + j] = d.0 * h[e] - d.1 * h[per_unit + e];
-                            u[half + hidden + j] = d.0 * h[per_unit + e] + d.1 * h[e];
-                        } else {
-                            u[half + j] = d.0 * h[e];
-                        }
-                        target[turn + j] = at[row * hidden + j];
-                    } else {
-                        u[half + j] = h[e];
-                        if comptime!(complex) {
-                            u[half + hidden + j] = h[per_unit + e];
-                        }
-                    }
-                    let mut re = f32::new(0.0);
-                    let mut im = f32::new(0.0);
-                    if comptime!(of.input) {
-                        let b = from + comptime!(of.columns() - width) + j;
-                        re = control[b];
-                        if comptime!(complex) {
-                            im = control[b + hidden];
-                        }
-                    }
-                    h[e] = re;
-                    if comptime!(complex) {
-                        h[per_unit + e] = im;
+            for e in 0..comptime!(per_unit * of.parts()) {
+                let j = UNIT_POS as usize + comptime!(e % per_unit * units);
+                before[e] = h[e];
+                h[e] = f32::new(0.0);
+                if comptime!(of.input) {
+                    if j < comptime!(of.hidden) {
+                        h[e] = control
+                            [row * comptime!(of.columns()) + comptime!(of.columns() - width + e / per_unit * of.hidden) + j];
                     }
                 }
             }
-            sync_cube();
-            if comptime!(sends) {
-                receive(&u, half, &target, turn, &mut h, of, units);
-            } else {
-                #[unroll]
-                for e in 0..per_unit {
-                    let j = unit + comptime!(e * units);
-                    if j < hidden {
-                        let d = entry(control, from, j, dt, of);
-                        let i = half + at[row * hidden + j] as usize;
-                        if comptime!(complex) {
-                            h[e] += d.0 * u[i] - d.1 * u[i + hidden];
-                            h[per_unit + e] += d.0 * u[i + hidden] + d.1 * u[i];
-                        } else {
-                            h[e] += d.0 * u[i];
-                        }
-                    }
-                }
-            }
+            let dt = span(spans, row, timed);
+            apply(control, at, row, t, dt, &before, &mut h, &mut shared, &mut target, of, units, false);
         }
         put(&h, out, row * width, of, units);
     }
@@ -170,87 +225,40 @@ pub(crate) fn adjoints(
     #[comptime] timed: bool,
 ) {
     let series = cube_below(batch);
-    let unit = UNIT_POS as usize;
     let per_unit = comptime!(of.hidden.div_ceil(units));
-    let complex = comptime!(of.parts() == 2);
-    let hidden = comptime!(of.hidden);
     let width = comptime!(of.width());
     // What comes from the steps behind.
     let mut r = Array::<f32>::new(comptime!(per_unit * of.parts()));
-    let sends = comptime!(of.one_hot == OneHot::Rows);
-    // Gradients that are fetched; or what is sent, and where to.
-    let mut g = SharedMemory::<f32>::new(comptime!(2 * width));
-    let mut target = SharedMemory::<u32>::new(comptime!(if sends { 2 * hidden } else { 1 }));
+    let mut g = Array::<f32>::new(comptime!(per_unit * of.parts()));
+    let mut shared = SharedMemory::<f32>::new(comptime!(2 * width));
+    let mut target = SharedMemory::<u32>::new(comptime!(of.targets(true)));
     fill(&mut r, f32::new(0.0), comptime!(per_unit * of.parts()));
     let steps = lengths[series] as usize;
-    for t in steps..length {
+    for turn in 0..length {
+        // First the rows past the end of the series, then its steps from the last one on.
+        let mut t = steps + turn;
+        if t >= length {
+            t = length - 1 - turn;
+        }
         let row = series * length + t;
         #[unroll]
         for e in 0..comptime!(per_unit * of.parts()) {
-            let j = unit + comptime!(e % per_unit * units);
-            if j < hidden {
-                // What is repeated past the end of a series is its last state.
+            let j = UNIT_POS as usize + comptime!(e % per_unit * units);
+            if j < comptime!(of.hidden) {
                 let within = comptime!(e / per_unit * of.hidden) + j;
                 r[e] += gradient[row * width + within];
-                vectors[row * comptime!(2 * width) + within] = f32::new(0.0);
-            }
-        }
-    }
-    for back in 0..steps {
-        let t = steps - 1 - back;
-        let row = series * length + t;
-        let from = row * comptime!(of.columns());
-        let dt = span(spans, row, timed);
-        let half = t % 2 * width;
-        let turn = t % 2 * hidden;
-        #[unroll]
-        for e in 0..per_unit {
-            let j = unit + comptime!(e * units);
-            if j < hidden {
-                let re = gradient[row * width + j] + r[e];
-                let mut im = f32::new(0.0);
-                vectors[row * comptime!(2 * width) + j] = re;
-                if comptime!(complex) {
-                    im = gradient[row * width + hidden + j] + r[per_unit + e];
-                    vectors[row * comptime!(2 * width) + hidden + j] = im;
-                }
-                if comptime!(sends) {
-                    let d = entry(control, from, j, dt, of);
-                    if comptime!(complex) {
-                        g[half + j] = re * d.0 + im * d.1;
-                        g[half + hidden + j] = im * d.0 - re * d.1;
-                        r[per_unit + e] = f32::new(0.0);
-                    } else {
-                        g[half + j] = re * d.0;
-                    }
-                    target[turn + j] = at[row * hidden + j];
+                g[e] = f32::new(0.0);
+                // What is repeated past the end of a series is its last state.
+                if t < steps {
+                    g[e] = r[e];
                     r[e] = f32::new(0.0);
-                } else {
-                    g[half + j] = re;
-                    if comptime!(complex) {
-                        g[half + hidden + j] = im;
-                    }
                 }
+                vectors[row * comptime!(2 * width) + within] = g[e];
             }
         }
-        sync_cube();
-        if comptime!(sends) {
-            receive(&g, half, &target, turn, &mut r, of, units);
-        } else {
-            #[unroll]
-            for e in 0..per_unit {
-                let j = unit + comptime!(e * units);
-                if j < hidden {
-                    let d = entry(control, from, j, dt, of);
-                    let i = half + at[row * hidden + j] as usize;
-                    if comptime!(complex) {
-                        r[e] = g[i] * d.0 + g[i + hidden] * d.1;
-                        r[per_unit + e] = g[i + hidden] * d.0 - g[i] * d.1;
-                    } else {
-                        r[e] = g[i] * d.0;
-                    }
-                }
-            }
+        if t < steps {
+            let dt = span(spans, row, timed);
+            apply(control, at, row, t, dt, &g, &mut r, &mut shared, &mut target, of, units, true);
         }
     }
     put(&r, d_initial, series * width, of, units);
@@ -272,56 +280,31 @@ pub(crate) fn slopes(
     #[comptime] of: PermutationDiagonal,
     #[comptime] timed: bool,
 ) {
-    if ABSOLUTE_POS >= all {
-        terminate!();
-    }
-    let complex = comptime!(of.parts() == 2);
+    let unit = unit_below(all);
     let hidden = comptime!(of.hidden);
     let width = comptime!(of.width());
-    let row = ABSOLUTE_POS / hidden;
-    let j = ABSOLUTE_POS % hidden;
+    let (row, j) = (unit / hidden, unit % hidden);
     let (series, t) = (row / length, row % length);
     let from = row * comptime!(of.columns());
-    let g = row * comptime!(2 * width);
-    let g_j = g + j;
-    let l = g_j + width;
+    let first = row * comptime!(2 * width);
+    let g_j = number(vectors, first + j, of);
     if comptime!(of.input) {
-        let b = from + comptime!(of.columns() - width) + j;
-        d_control[b] = vectors[g_j];
-        if comptime!(complex) {
-            d_control[b + hidden] = vectors[g_j + hidden];
-        }
+        put_number(g_j, d_control, from + comptime!(of.columns() - width) + j, of);
     }
     if t < lengths[series] as usize {
         let dt = span(spans, row, timed);
         let d = entry(control, from, j, dt, of);
         let entry_of = at[row * hidden + j] as usize;
-        let (x, y) = before(initial, states, row, j, length, of);
+        let h_j = before(initial, states, row, j, length, of);
         if comptime!(of.one_hot == OneHot::Columns) {
-            let i = g + entry_of;
-            if comptime!(complex) {
-                vectors[l] = d.0 * x - d.1 * y;
-                vectors[l + hidden] = d.0 * y + d.1 * x;
-                let (re, im) = (vectors[i], vectors[i + hidden]);
-                entry_back(control, d_control, from, j, dt, d, (re * x + im * y, im * x - re * y), of);
-            } else {
-                vectors[l] = d.0 * x;
-                entry_back(control, d_control, from, j, dt, d, (vectors[i] * x, y), of);
-            }
+            put_number(times(d, h_j, of, false), vectors, first + width + j, of);
+            let dd = times(h_j, number(vectors, first + entry_of, of), of, true);
+            entry_back(control, d_control, from, j, dt, d, dd, of);
         } else {
-            let (u, v) = before(initial, states, row, entry_of, length, of);
-            let re = vectors[g_j];
-            if comptime!(complex) {
-                let im = vectors[g_j + hidden];
-                vectors[l] = d.0 * re + d.1 * im;
-                vectors[l + hidden] = d.0 * im - d.1 * re;
-                vectors[g_j + hidden] = y;
-                entry_back(control, d_control, from, j, dt, d, (re * u + im * v, im * u - re * v), of);
-            } else {
-                vectors[l] = d.0 * re;
-                entry_back(control, d_control, from, j, dt, d, (re * u, v), of);
-            }
-            vectors[g_j] = x;
+            put_number(times(d, g_j, of, true), vectors, first + width + j, of);
+            let dd = times(before(initial, states, row, entry_of, length, of), g_j, of, true);
+            entry_back(control, d_control, from, j, dt, d, dd, of);
+            put_number(h_j, vectors, first + j, of);
         }
     } else {
         let scores = (comptime!(of.matrices + of.hidden - 1) - j) / hidden;
@@ -346,16 +329,11 @@ fn before(
     #[comptime] of: PermutationDiagonal,
 ) -> (f32, f32) {
     let width = comptime!(of.width());
-    let mut x = initial[row / length * width + j];
-    let mut y = f32::new(0.0);
-    if comptime!(of.parts() == 2) {
-        y = initial[row / length * width + comptime!(of.hidden) + j];
-    }
+    let (mut re, mut im) = number(initial, row / length * width + j, of);
     if row % length > 0 {
-        x = states[(row - 1) * width + j];
-        if comptime!(of.parts() == 2) {
-            y = states[(row - 1) * width + comptime!(of.hidden) + j];
-        }
+        let h = number(states, (row - 1) * width + j, of);
+        re = h.0;
+        im = h.1;
     }
-    (x, y)
+    (re, im)
 }

@@ -36,46 +36,32 @@ pub(crate) fn softplus(x: f32) -> f32 {
 /// `s(x)` of the functions of one number.
 #[cube]
 pub(crate) fn value(x: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = x;
-    if comptime!(function == Activation::Silu) {
-        y = x * sigmoid(x);
+    match function {
+        Activation::Silu => x * sigmoid(x),
+        Activation::Relu => max(x, 0.0),
+        Activation::Tanh => f32::tanh(x),
+        Activation::Softplus => softplus(x),
+        Activation::ShiftedSoftplus => softplus(x) - comptime!(std::f32::consts::LN_2),
+        _ => x,
     }
-    if comptime!(function == Activation::Relu) {
-        y = max(x, 0.0);
-    }
-    if comptime!(function == Activation::Tanh) {
-        y = f32::tanh(x);
-    }
-    if comptime!(function == Activation::Softplus) {
-        y = softplus(x);
-    }
-    if comptime!(function == Activation::ShiftedSoftplus) {
-        y = softplus(x) - comptime!(std::f32::consts::LN_2);
-    }
-    y
 }
 
 /// `s'(x)`.
 #[cube]
 pub(crate) fn slope(x: f32, #[comptime] function: Activation) -> f32 {
-    let mut y = f32::new(1.0);
-    if comptime!(function == Activation::Silu) {
-        let s = sigmoid(x);
-        y = s * (1.0 + x * (1.0 - s));
-    }
-    if comptime!(function == Activation::Relu) {
-        if x <= 0.0 {
-            y = f32::new(0.0);
+    match function {
+        Activation::Silu => {
+            let s = sigmoid(x);
+            s * (1.0 + x * (1.0 - s))
         }
+        Activation::Relu => select(x <= 0.0, f32::new(0.0), f32::new(1.0)),
+        Activation::Tanh => {
+            let t = f32::tanh(x);
+            1.0 - t * t
+        }
+        Activation::Softplus | Activation::ShiftedSoftplus => sigmoid(x),
+        _ => f32::new(1.0),
     }
-    if comptime!(function == Activation::Tanh) {
-        let t = f32::tanh(x);
-        y = 1.0 - t * t;
-    }
-    if comptime!(function == Activation::Softplus || function == Activation::ShiftedSoftplus) {
-        y = sigmoid(x);
-    }
-    y
 }
 
 /// Units: one for each number that comes out; rows of it have `width` numbers.

@@ -39,14 +39,7 @@ pub(crate) fn total(
     let cube = cube_number();
     let unit = UNIT_POS as usize;
     let at = cube * SUMS + unit % SUMS;
-    let lane = unit / SUMS;
-    let mut sum = f32::new(0.0);
-    if at < numbers {
-        for split in range_stepped(lane, splits, LANES) {
-            sum += parts[split * numbers + at];
-        }
-    }
-    let mut total = over_lanes(sum, SUMS, LANES);
+    let mut total = over_lanes(parts, at, numbers, splits, at < numbers, SUMS, LANES);
     if unit < SUMS && at < numbers {
         if comptime!(has_bias) {
             total += bias[at % width];
@@ -134,16 +127,9 @@ pub(crate) fn means(x: &Array<f32>, lengths: &Array<u32>, out: &mut Array<f32>, 
     let across = (width + comptime!(SUMS - 1)) / SUMS;
     let unit = UNIT_POS as usize;
     let column = cube % across * SUMS + unit % SUMS;
-    let lane = unit / SUMS;
     let series = cube / across;
     let length = lengths[series] as usize;
-    let mut sum = f32::new(0.0);
-    if column < width {
-        for place in range_stepped(lane, length, LANES) {
-            sum += x[(series * places + place) * width + column];
-        }
-    }
-    let total = over_lanes(sum, SUMS, LANES);
+    let total = over_lanes(x, series * places * width + column, width, length, column < width, SUMS, LANES);
     if unit < SUMS && column < width {
         out[series * width + column] = total / f32::cast_from(length);
     }

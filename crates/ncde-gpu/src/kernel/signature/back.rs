@@ -13,7 +13,7 @@
 use cubecl::prelude::*;
 
 use super::power;
-use super::steps::Place;
+use super::steps::PieceSizes;
 use crate::kernel::unit::{cube_below, unit_below, zeros};
 use crate::signature::cut::{Cut, Words};
 
@@ -98,12 +98,12 @@ pub(crate) fn increments(
     gradient: &Array<f32>,
     other: &Array<f32>,
     out: &mut Array<f32>,
-    place: &Place,
+    sizes: &PieceSizes,
     #[comptime] of: Words,
     #[comptime] cut: Cut,
     #[comptime] begin: Begin,
 ) {
-    let piece = cube_below(place.units);
+    let piece = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
     let units = comptime!(cut.units);
     let parts = comptime!(cut.parts);
@@ -111,10 +111,10 @@ pub(crate) fn increments(
     let n = comptime!(of.depth);
     let below = comptime!(of.below());
     let len = comptime!(of.len());
-    let series = piece / place.count;
-    let first = piece % place.count * place.size;
-    let steps = place.length - 1;
-    let count = min(place.size, steps - first);
+    let series = piece / sizes.count;
+    let first = piece % sizes.count * sizes.size;
+    let steps = sizes.length - 1;
+    let count = min(sizes.size, steps - first);
 
     let mut x = SharedMemory::<f32>::new(d);
     let mut a = SharedMemory::<f32>::new(comptime!(below.max(1)));
@@ -144,7 +144,7 @@ pub(crate) fn increments(
         if comptime!(begin == Begin::Chunks) {
             is_first = t == 0;
         }
-        let at = (series * place.length + t) * d;
+        let at = (series * sizes.length + t) * d;
         for i in range_stepped(unit, d, units) {
             x[i] = path[at + d + i] - path[at + i];
         }

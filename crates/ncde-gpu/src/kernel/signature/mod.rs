@@ -1,12 +1,5 @@
 //! Signatures and log-signatures through time, and back.
 //!
-//! | file | what |
-//! | --- | --- |
-//! | `steps` | `S <- S exp(x)` through the steps of a piece, words in registers |
-//! | `chain` | pieces of a path joined by Chen's identity |
-//! | `log` | the logarithm and its coordinates, and the derivative |
-//! | `back` | from the gradient of results to that of increments, and of the path |
-//!
 //! A word's coordinate after a step depends on those of its prefixes alone, and its coordinate of a product or a logarithm on those of its subwords. So a
 //! unit that has a word computes all it needs from that word's letters, and nothing goes from unit to unit; in reverse, where sums over all ways to
 //! go on with a word are needed, a cube has a window.

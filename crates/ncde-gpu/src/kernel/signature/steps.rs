@@ -14,7 +14,7 @@ use crate::signature::cut::Words;
 
 /// Where pieces lie, see `Pieces`.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct PieceSizes {
     /// Observations of a path.
     pub(crate) length: usize,
     /// Steps of a piece, and pieces of a path.
@@ -29,23 +29,23 @@ pub(crate) fn signatures(
     path: &Array<f32>,
     starts: &Array<f32>,
     out: &mut Array<f32>,
-    place: &Place,
+    sizes: &PieceSizes,
     #[comptime] of: Words,
     #[comptime] tile: usize,
     #[comptime] started: bool,
     #[comptime] every: bool,
 ) {
-    let unit = unit_below(place.units);
+    let unit = unit_below(sizes.units);
     let d = comptime!(of.channels);
     let below = comptime!(of.depth - 1);
     let tiles = comptime!(of.channels.div_ceil(tile));
     let first_letter = unit % tiles * tile;
     let word = unit / tiles % comptime!(of.level(of.depth - 1));
     let piece = unit / comptime!(of.channels.div_ceil(tile) * of.level(of.depth - 1));
-    let series = piece / place.count;
-    let first = piece % place.count * place.size;
-    let steps = place.length - 1;
-    let count = min(place.size, steps - first);
+    let series = piece / sizes.count;
+    let first = piece % sizes.count * sizes.size;
+    let steps = sizes.length - 1;
+    let count = min(sizes.size, steps - first);
 
     let mut letter = Array::<u32>::new(comptime!(below.max(1)));
     let mut was = Array::<f32>::new(comptime!(below.max(1)));
@@ -53,7 +53,7 @@ pub(crate) fn signatures(
     let mut lower = Array::<f32>::new(comptime!(below.max(1)));
     let mut last_was = Array::<f32>::new(tile);
     let mut last = Array::<f32>::new(tile);
-    let from = (series * place.length + first) * d;
+    let from = (series * sizes.length + first) * d;
     #[unroll]
     for k in 0..below {
         let index = word / comptime!(of.level(below - 1 - k)) % d;

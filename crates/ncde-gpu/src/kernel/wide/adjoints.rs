@@ -8,7 +8,7 @@
 
 use cubecl::prelude::*;
 
-use crate::kernel::unit::unit_below;
+use crate::kernel::unit::{put_sum, unit_below};
 use crate::sizes::Sizes;
 
 /// `h` of each row: `[rows, b]`. Units: one for each number.
@@ -75,9 +75,5 @@ pub(crate) fn along(
             sum += adjoints[v + r] * products[product + r];
         }
     }
-    let at = (first / sizes.columns + step) * sizes.width + k;
-    if add == 1u32 {
-        sum += d_coefficients[at];
-    }
-    d_coefficients[at] = sum;
+    put_sum(sum, d_coefficients, (first / sizes.columns + step) * sizes.width + k, add == 1u32);
 }

@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use super::Purpose;
 use crate::flow::Flow;
-use crate::kernel::place::{begin, place_of};
+use crate::kernel::place::{begin, offset_of};
 use crate::kernel::unit::{copy, cube_below};
 use crate::sizes::{Sizes, row_of};
 
@@ -67,7 +67,7 @@ pub(crate) fn walk_ahead(
     let per_piece = comptime!(of.per_piece);
     let out = unit % b;
     let first_row = unit / b * per_piece;
-    let at = place_of(cube, lengths, sizes, b, purpose);
+    let at = offset_of(cube, 0usize, sizes.columns, lengths, sizes, b, purpose);
     let stride = at.stride;
     let base = at.base + out;
     let mut x = SharedMemory::<f32>::new(comptime!(of.pieces * of.per_piece));

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::WALKERS;
+use super::{WALKERS, copy};
 use crate::kernel::unit::cube_below;
 use crate::sizes::Sizes;
 
@@ -67,9 +67,6 @@ pub(crate) fn carry(
             next[r] = sum;
         }
         sync_cube();
-        for r in range_stepped(unit, b, WALKERS) {
-            h[r] = next[r];
-        }
-        sync_cube();
+        copy(&next, &mut h, 0usize, b);
     }
 }

@@ -2,11 +2,11 @@
 
 use cubecl::prelude::*;
 
-use super::{WALKERS, copy, multiply, norm, stages};
+use super::{Purpose, WALKERS, copy, multiply, norm, stages};
 use crate::flow::Flow;
-use crate::kernel::place::column_of;
+use crate::kernel::place::offset_of;
 use crate::kernel::step::{SMALL, TERMS, overflow};
-use crate::kernel::unit::cube_below;
+use crate::kernel::unit::{cube_below, put_sum};
 use crate::sizes::{Sizes, row_of};
 
 /// The gradients in generators and affine inputs of one column of the state, from those at the end of each chunk.
@@ -33,7 +33,7 @@ pub(crate) fn differentiate(
 ) {
     let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
-    let of = column_of(cube, column, lengths, sizes, b);
+    let of = offset_of(cube, column, 1usize, lengths, sizes, b, comptime!(Purpose::Adjoints));
     let base = of.base;
     let stride = of.stride;
     let length = of.length;
@@ -45,7 +45,6 @@ pub(crate) fn differentiate(
     let mut h = SharedMemory::<f32>::new(b);
     let mut added = SharedMemory::<f32>::new(b);
     let mut scratch = SharedMemory::<f32>::new(comptime!(2 * b));
-    let mut parts = SharedMemory::<f32>::new(WALKERS);
     for r in range_stepped(unit, b, WALKERS) {
         l[r] = lambda[of.end + r];
         // Nothing comes after the only chunk.
@@ -83,9 +82,7 @@ pub(crate) fn differentiate(
             let mut most = f32::new(0.0);
             let mut stages_of = 1u32;
             if comptime!(flow.exact) {
-                let norm_m = norm(m, at, &mut parts, b, WALKERS);
-                let norm_rows = norm(rows_of, at, &mut parts, b, WALKERS);
-                most = max(norm_m, norm_rows);
+                most = max(norm(m, at, b, WALKERS), norm(rows_of, at, b, WALKERS));
                 stages_of = stages(most);
             }
             let part = 1.0 / f32::cast_from(stages_of);
@@ -150,10 +147,7 @@ pub(crate) fn differentiate(
                         for k in 0..terms {
                             sum += part / f32::cast_from(k as u32 + 1) * v[(k + 1) * b + r] * w[k * b + c];
                         }
-                        if stage > 0 || column > 0 {
-                            sum += d_omega[at + r * b + c];
-                        }
-                        d_omega[at + r * b + c] = sum + overflow(most);
+                        put_sum(sum + overflow(most), d_omega, at + r * b + c, stage > 0 || column > 0);
                     }
                     if comptime!(flow.is_inside()) {
                         d_beta[base + t * stride + c] += part * v[b + c];

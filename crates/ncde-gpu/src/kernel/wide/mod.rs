@@ -72,8 +72,9 @@ fn copy(from: &SharedMemory<f32>, to: &mut SharedMemory<f32>, at: usize, #[compt
 
 /// The largest sum of absolute values over `k` of `m[k, out]`. All so many units of the cube get it.
 #[cube]
-fn norm(m: &Array<f32>, at: usize, parts: &mut SharedMemory<f32>, #[comptime] b: usize, #[comptime] units: usize) -> f32 {
+fn norm(m: &Array<f32>, at: usize, #[comptime] b: usize, #[comptime] units: usize) -> f32 {
     let unit = UNIT_POS as usize;
+    let mut parts = SharedMemory::<f32>::new(units);
     let mut most = f32::new(0.0);
     for out in range_stepped(unit, b, units) {
         let mut sum = f32::new(0.0);
@@ -103,38 +104,37 @@ fn stages(norm: f32) -> u32 {
     stages
 }
 
-/// One step of a vector of `b` numbers in `x`. `w` has room for two.
+/// One step of a vector of `b` numbers in `x`.
 #[cube]
 fn advance(
     m: &Array<f32>,
     at: usize,
     x: &mut SharedMemory<f32>,
-    w: &mut SharedMemory<f32>,
     beta: &SharedMemory<f32>,
-    parts: &mut SharedMemory<f32>,
     #[comptime] b: usize,
     #[comptime] flow: Flow,
 ) {
     let unit = UNIT_POS as usize;
+    let mut w = SharedMemory::<f32>::new(comptime!(2 * b));
     if comptime!(!flow.exact) {
-        apply(m, at, x, w, b);
+        apply(m, at, x, &mut w, b);
         sync_cube();
         for out in range_stepped(unit, b, WALKERS) {
             x[out] += w[out];
         }
     } else {
-        let norm = norm(m, at, parts, b, WALKERS);
+        let norm = norm(m, at, b, WALKERS);
         let stages = stages(norm);
         let part = 1.0 / f32::cast_from(stages);
         for _ in 0..stages {
             // w_{j-1} and w_j take turns in the two halves of w.
-            copy(x, w, 0usize, b);
+            copy(x, &mut w, 0usize, b);
             let mut left = f32::new(1.0);
             let mut j = 1usize;
             while left > SMALL && j <= TERMS {
                 let factor = part / f32::cast_from(j as u32);
                 let to = j % 2 * b;
-                multiply(m, at, w, b - to, to, factor, b);
+                multiply(m, at, &mut w, b - to, to, factor, b);
                 for out in range_stepped(unit, b, WALKERS) {
                     if comptime!(flow.is_inside()) {
                         if j == 1 {

@@ -119,7 +119,6 @@ pub(crate) fn products(
     let mut x = SharedMemory::<f32>::new(comptime!(padded * columns));
     let mut w = SharedMemory::<f32>::new(comptime!(if flow.exact { padded * columns } else { 1 }));
     let mut tile = SharedMemory::<f32>::new(comptime!(DEEP * padded));
-    let mut parts = SharedMemory::<f32>::new(comptime!(SIDE * SIDE));
     let mut acc = Array::<f32>::new(comptime!(tall * broad));
     let is_begun = if comptime!(back) { sizes.first + sizes.steps < sizes.chunk } else { sizes.first > 0 };
     #[unroll]
@@ -161,7 +160,7 @@ pub(crate) fn products(
                 }
                 sync_cube();
             } else {
-                let norm = norm(m, at, &mut parts, b, comptime!(SIDE * SIDE));
+                let norm = norm(m, at, b, comptime!(SIDE * SIDE));
                 let stages = stages(norm);
                 let part = 1.0 / f32::cast_from(stages);
                 for _ in 0..stages {
@@ -268,10 +267,7 @@ pub(crate) fn products_by_fours<N: Size>(
         }
         if first + s < length {
             let at = ((row_of(of.place, sizes) + s) * sizes.count + of.block) * comptime!(b * b / 4);
-            #[unroll]
-            for i in 0..comptime!(tall * 4 * broad) {
-                acc[i] = Vector::<f32, N>::new(0.0);
-            }
+            fill(&mut acc, Vector::<f32, N>::new(0.0), comptime!(tall * 4 * broad));
             for turn in 0..comptime!(b / DEEPER) {
                 #[unroll]
                 for i in 0..comptime!(DEEPER * b / 4 / (SIDE * SIDE)) {

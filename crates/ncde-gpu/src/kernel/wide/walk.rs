@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::{Purpose, WALKERS, advance};
 use crate::flow::Flow;
-use crate::kernel::place::{begin, place_of};
+use crate::kernel::place::{begin, offset_of};
 use crate::kernel::unit::cube_below;
 use crate::sizes::{Sizes, row_of};
 
@@ -27,12 +27,10 @@ pub(crate) fn walk(
 ) {
     let cube = cube_below(sizes.units);
     let unit = UNIT_POS as usize;
-    let at = place_of(cube, lengths, sizes, b, purpose);
+    let at = offset_of(cube, 0usize, sizes.columns, lengths, sizes, b, purpose);
     let stride = at.stride;
     let mut x = SharedMemory::<f32>::new(b);
-    let mut w = SharedMemory::<f32>::new(comptime!(2 * b));
     let mut added = SharedMemory::<f32>::new(b);
-    let mut parts = SharedMemory::<f32>::new(WALKERS);
     for r in range_stepped(unit, b, WALKERS) {
         x[r] = begin(&at, r, ends, rows, sizes, purpose);
     }
@@ -65,7 +63,7 @@ pub(crate) fn walk(
                     sync_cube();
                 }
                 let from = ((row_of(at.chunk, sizes) + s) * sizes.count + at.block) * comptime!(b * b);
-                advance(m, from, &mut x, &mut w, &added, &mut parts, b, flow);
+                advance(m, from, &mut x, &added, b, flow);
             }
             if comptime!(purpose == Purpose::Replay) {
                 for r in range_stepped(unit, b, WALKERS) {
