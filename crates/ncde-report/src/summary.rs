@@ -30,20 +30,20 @@ impl RunRecord {
 
     /// The metric to show first: the one that was asked for, if these metrics have it, or the usual one.
     pub(crate) fn headline(&self, metrics: &Metrics) -> (&'static str, f64) {
-        let asked = metrics.names().iter().find(|name| **name == self.metric);
-        asked.and_then(|name| Some((*name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
+        let requested = metrics.names().into_iter().find(|name| *name == self.metric);
+        requested.and_then(|name| Some((name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
     }
 
     /// A row for each metric, the one to show first on top: its name, its value, and that of each baseline.
     pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
         let first = self.headline(metrics).0;
-        let others = metrics.names().iter().copied().filter(|name| *name != first);
-        let value = |own: &Metrics, name: &str| own.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        let others = metrics.names().into_iter().filter(|name| *name != first);
+        let value = |metrics: &Metrics, name: &str| metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
         std::iter::once(first)
             .chain(others)
             .filter(|name| metrics.get(name).is_some())
             .map(|name| {
-                let baselines = self.baselines.iter().map(|own| value(&own.metrics, name));
+                let baselines = self.baselines.iter().map(|baseline| value(&baseline.metrics, name));
                 [metric_name(name).into_owned(), value(metrics, name)].into_iter().chain(baselines).collect()
             })
             .collect()

@@ -18,6 +18,7 @@ use crate::ahead;
 use crate::escape::terminal as plain;
 use crate::format::{count, metric, metric_name, number};
 use crate::metrics::{Classification, Forecast, higher_is_better};
+use crate::tables::Table;
 use crate::{Metrics, RunRecord};
 
 /// What a terminal can show.
@@ -178,10 +179,11 @@ fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
 
 /// Forecasts by horizon and channel, beside naive ones; columns as wide as they must be.
 fn forecast(text: &mut String, metrics: &Forecast) {
-    for table in ahead::tables(metrics) {
-        let _ = writeln!(text, "\n{}", table.title.to_lowercase());
+    for (title, Table { columns, rows }) in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{}", title.to_lowercase());
+        let header = columns.into_iter().map(|(title, _)| title).collect();
         let rows: Vec<Vec<String>> =
-            std::iter::once(table.header).chain(table.rows).map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+            std::iter::once(header).chain(rows).map(|row: Vec<String>| row.iter().map(|cell| plain(cell)).collect()).collect();
         let wide =
             |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(wide).collect();

@@ -60,7 +60,7 @@ fn three_classes_are_those_of_scikit_learn() {
     // Logits that differ from the logarithms of these by a number a row have the same metrics (but rounding breaks the
     // ties that the area counts).
     let logits: Vec<f64> = probabilities.iter().enumerate().flat_map(|(row, p)| p.map(|p| p.ln() + 100.0 * row as f64)).collect();
-    let same = Classification::of_logits(&logits, 3, &truth);
+    let same = Classification::of(&softmax(&logits, 3), 3, &truth);
     assert_eq!(same.confusion, metrics.confusion);
     close(same.loss, metrics.loss);
     close(same.f1, metrics.f1);

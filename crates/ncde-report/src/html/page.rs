@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{Column, card, legend, table};
+use super::{card, legend, list, soft, table};
 use crate::MARK;
 use crate::cell::Cell;
 use crate::escape::html as escaped;
 use crate::plot::{Chart, Ranking};
+use crate::tables::Column;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -54,15 +55,14 @@ impl Page {
     /// A list of points; nothing if there are none.
     pub fn list(&mut self, points: &[String]) {
         if !points.is_empty() {
-            let items: String = points.iter().map(|point| format!("<li>{}</li>", escaped(point))).collect();
-            let _ = writeln!(self.text, "<ul>{items}</ul>");
+            let _ = writeln!(self.text, "{}", list(points));
         }
     }
 
     /// A table in a box of its own.
     pub fn table<C: Into<Cell>>(&mut self, title: &str, columns: &[(&str, Column)], rows: Vec<Vec<C>>) {
         self.text.push_str("<div class=\"grid\">\n");
-        card(&mut self.text, title, Some(table(columns, rows.into_iter())), " wide");
+        card(&mut self.text, title, Some(table(columns, rows)), " wide");
         self.text.push_str("</div>\n");
     }
 
@@ -80,8 +80,7 @@ impl Page {
     pub fn ranking(&mut self, title: &str, ranking: &Ranking) {
         if let Some(svg) = ranking.svg() {
             self.text.push_str("<div class=\"grid\">\n");
-            let note = format!("<p class=\"soft\">{}</p>", escaped(Ranking::NOTE));
-            card(&mut self.text, title, Some(svg + &note), " wide");
+            card(&mut self.text, title, Some(svg + &soft(&escaped(Ranking::NOTE))), " wide");
             self.text.push_str("</div>\n");
         }
     }

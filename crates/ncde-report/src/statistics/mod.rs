@@ -41,38 +41,20 @@ pub use holm::holm;
 pub use ranks::{Better, average_ranks, ranks};
 pub use wilcoxon::{Alternative, Method, Wilcoxon, wilcoxon};
 
-/// Why there is nothing to test.
+/// Why there is nothing to test. Models and data sets are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "fields are named as in the messages")]
 pub enum Error {
     /// Too few models or data sets.
     #[error("{what}: there are {seen}, and at least {wanted} are needed")]
-    Few {
-        /// Of what.
-        what: &'static str,
-        /// How many there are.
-        seen: usize,
-        /// How many it takes.
-        wanted: usize,
-    },
+    Few { what: &'static str, seen: usize, wanted: usize },
     /// Rows of different lengths.
     #[error("model {model} has {seen} scores and the first has {wanted}; every model needs a score on every data set")]
-    Ragged {
-        /// Which, from 0.
-        model: usize,
-        /// Its scores.
-        seen: usize,
-        /// The scores of the first.
-        wanted: usize,
-    },
+    Ragged { model: usize, seen: usize, wanted: usize },
     /// A score that is no number.
     #[error("the score of model {model} on data set {set} is not a finite number; leave the model or the data set out")]
-    NotFinite {
-        /// Which model, from 0.
-        model: usize,
-        /// Which data set, from 0.
-        set: usize,
-    },
+    NotFinite { model: usize, set: usize },
 }
 
 /// The number of data sets of a table `[model][data set]` that can be tested.
