@@ -54,7 +54,7 @@ pub use markdown::{markdown, markdown_table};
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};
 pub use tables::Column;
-pub use terminal::{Glyphs, confusion_matrix, terminal};
+pub use terminal::{Glyphs, confusion_matrix, terminal, wrapped};
 
 /// What every page and every Markdown file made here says of itself.
 const MARK: &str = "<meta name=\"generator\" content=\"ncde\">";

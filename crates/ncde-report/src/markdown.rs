@@ -51,7 +51,6 @@ pub fn markdown(records: &[RunRecord]) -> String {
     text
 }
 
-/// Models over data sets.
 fn over(text: &mut String, across: &Across<'_>) {
     let _ = writeln!(text, "## All data sets: {}\n", metric_name(across.metric));
     table(text, &tables::over_data_sets(across));
@@ -132,7 +131,6 @@ fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
     lines(text, &header, rows);
 }
 
-/// Precision and recall of each class.
 fn classes(text: &mut String, record: &RunRecord, metrics: &Classification) {
     let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
     let scores = metrics.by_class();

@@ -96,14 +96,14 @@ fn keys(text: &mut String, record: &RunRecord, width: usize) {
             let _ = writeln!(text, "  {note}");
         } else {
             text.push('\n');
-            wrap(text, &note, "    ", width);
+            text.push_str(&wrapped(&note, "    ", width));
         }
     }
 }
 
-/// Words in lines of at most `width` characters, each after an indent. A longer word has a line of its own.
-fn wrap(text: &mut String, words: &str, indent: &str, width: usize) {
-    let mut line = String::new();
+/// Words in lines of at most `width` characters, each after an indent. A longer word has a line for itself.
+pub fn wrapped(words: &str, indent: &str, width: usize) -> String {
+    let (mut text, mut line) = (String::new(), String::new());
     for word in words.split_whitespace() {
         if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
             let _ = writeln!(text, "{indent}{line}");
@@ -114,7 +114,7 @@ fn wrap(text: &mut String, words: &str, indent: &str, width: usize) {
         }
         line.push_str(word);
     }
-    let _ = writeln!(text, "{indent}{line}");
+    text + indent + &line + "\n"
 }
 
 /// A curve of bars from the smallest value to the largest.
@@ -214,7 +214,7 @@ fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classif
     let margin = longest.min(room);
     text.push('\n');
     let words = format!("{whose} cases: a row for each true class, a column for each predicted one");
-    wrap(text, &words, "", width);
+    text.push_str(&wrapped(&words, "", width));
     let _ = write!(text, "{:1$}", "", numbered + margin);
     for (class, (name, &cell)) in names.iter().zip(&columns).enumerate() {
         let _ = if is_named { write!(text, "{name:>cell$}") } else { write!(text, "{:>cell$}", class + 1) };

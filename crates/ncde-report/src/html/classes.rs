@@ -85,7 +85,6 @@ fn worst(run: &RunRecord) -> Option<String> {
     Some(largest_first(rows, &columns)? + &soft(&note))
 }
 
-/// The predicted numbers that are furthest off.
 pub(super) fn furthest(run: &RunRecord) -> Option<String> {
     let rows = run.predictions.iter().filter_map(|case| {
         let (truth, predicted) = (case.truth.number()?, case.predicted.number()?);

@@ -13,7 +13,6 @@ use crate::tables;
 /// The most entries whose curves are drawn together: as many as there are colours.
 const MAX_CURVES: usize = 8;
 
-/// Writes the comparison of one board.
 pub(super) fn board(page: &mut String, board: &Board<'_>) {
     let name = metric_name(board.metric);
     let _ = writeln!(page, "<h2>{}</h2>", escaped(board.data));
@@ -32,7 +31,6 @@ pub(super) fn board(page: &mut String, board: &Board<'_>) {
     page.push_str("</div>\n");
 }
 
-/// Writes the comparison of models over data sets.
 pub(super) fn over(page: &mut String, across: &Across<'_>) {
     let _ = writeln!(page, "<h2>All data sets</h2>\n<div class=\"grid\">");
     card(page, &capital(&metric_name(across.metric)), Some(shared(tables::over_data_sets(across))), " wide");

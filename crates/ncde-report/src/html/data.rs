@@ -8,7 +8,6 @@ use crate::tables::Column::{Name, Number};
 /// The most classes that are counted.
 const ROWS: usize = 40;
 
-/// Writes the summary of the data.
 pub(super) fn cards(page: &mut String, run: &RunRecord) {
     let data = &run.data;
     if !data.counts.is_empty() {
@@ -35,7 +34,6 @@ pub(super) fn cards(page: &mut String, run: &RunRecord) {
     }
 }
 
-/// Says how many rows a table does not show.
 fn more(left_out: usize) -> String {
     if left_out > 0 { soft(&format!("{} more are not shown.", count(left_out))) } else { String::new() }
 }

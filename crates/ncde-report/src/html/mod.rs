@@ -76,7 +76,6 @@ fn legend(entries: impl Iterator<Item = (usize, String)>) -> String {
     format!("<ul class=\"legend\">{items}</ul>")
 }
 
-/// A list of points.
 fn list(points: &[String]) -> String {
     let items: String = points.iter().map(|point| format!("<li>{}</li>", escaped(point))).collect();
     format!("<ul>{items}</ul>")
@@ -98,7 +97,6 @@ fn sideways(pixels: usize) -> String {
     format!("<p class=\"sideways w{width}\">Wider than the page: scroll the table sideways.</p>")
 }
 
-/// A table that reports share.
 fn shared(Table { columns, rows }: Table) -> String {
     table(&columns, rows)
 }

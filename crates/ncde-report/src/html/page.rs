@@ -19,7 +19,7 @@ pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
 /// ```
 /// use ncde_report::{Cell, Column, Page};
 /// let mut page = Page::new("A < B");
-/// page.paragraph("Two numbers.");
+/// page.heading("Two numbers");
 /// page.table("Table", &[("model", Column::Name), ("accuracy", Column::Number)], vec![vec![Cell::from("dense".to_owned()), Cell::bold("99.1")]]);
 /// let page = page.finish();
 /// assert!(page.contains("<h1>A &lt; B</h1>") && page.contains("<b>99.1</b>") && page.ends_with("</html>\n"));
@@ -45,11 +45,6 @@ impl Page {
     /// A heading.
     pub fn heading(&mut self, title: &str) {
         let _ = writeln!(self.text, "<h2>{}</h2>", escaped(title));
-    }
-
-    /// A paragraph.
-    pub fn paragraph(&mut self, words: &str) {
-        let _ = writeln!(self.text, "<p>{}</p>", escaped(words));
     }
 
     /// A list of points; nothing if there are none.

@@ -13,7 +13,6 @@ use crate::{Metrics, RunRecord, plot, tables};
 /// The longest name of a class in a matrix, whose cells are narrow.
 const LONGEST_NAME: usize = 24;
 
-/// Writes everything that is known of a run.
 pub(super) fn whole(page: &mut String, run: &RunRecord) {
     if !run.warnings.is_empty() {
         let _ = writeln!(

@@ -97,20 +97,17 @@ impl Errors {
     }
 }
 
-/// A forecast that needs no model.
+/// A forecast that needs no model; its metrics are as in [`Forecast`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "metrics are as in `Forecast`")]
 pub struct Naive {
     /// What it says: `last value`, `seasonal`, `mean`.
     pub name: String,
-    /// As in [`Forecast`].
     #[serde(with = "number")]
     pub mse: f64,
-    /// As in [`Forecast`].
     #[serde(with = "number")]
     pub mae: f64,
-    /// As in [`Forecast`].
     pub mase: Option<f64>,
-    /// As in [`Forecast`].
     pub r2: Option<f64>,
     /// For each horizon, and in it for each channel.
     pub scores: Vec<Score>,

@@ -108,11 +108,6 @@ impl Metrics {
             Self::Forecast(metrics) => metrics.cases,
         }
     }
-
-    /// Whether more of the headline metric is better.
-    pub fn higher_is_better(&self) -> bool {
-        higher_is_better(self.headline().0)
-    }
 }
 
 /// Whether more of a metric is better: false for `loss`, `mse`, `rmse`, `mae` and `mase`, true for all others.

@@ -7,21 +7,16 @@ use super::RunRecord;
 
 /// Why a run record could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "fields are the file, what was wrong, and what was seen and known in the words of the messages")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RecordError {
-    /// The file could not be opened or read.
     #[error("cannot read the run record `{path}`: {source}; give the `run.json` of a training run")]
     Read { path: PathBuf, source: io::Error },
-    /// The file could not be written.
     #[error("cannot write the run record `{path}`: {source}; check that the folder exists and that there is space")]
     Write { path: PathBuf, source: io::Error },
-    /// The file is of a later version of this program.
     #[error("the run record `{path}` has format `{seen}`, but this version reads formats up to `{known}`; update ncde")]
     Newer { path: PathBuf, seen: u64, known: u32 },
-    /// The file is JSON, but no run record.
     #[error("`{path}` is no run record: it has no number `format`; give the `run.json` of a training run")]
     Foreign { path: PathBuf },
-    /// The file is broken.
     #[error("the run record `{path}` is damaged: {source}; train again, or restore the file from a copy")]
     Damaged { path: PathBuf, source: serde_json::Error },
 }
