@@ -16,7 +16,7 @@ fn a_number_of_many_values_is_predicted_as_a_number_and_said_first() {
     let run = folder.run("train --data life.csv --out life");
     let first = run.ok().stderr.lines().next().unwrap_or_default().to_owned();
     assert_eq!(first, "regression of `label` (60 whole numbers); classes instead: --set task=classification");
-    assert_eq!(folder.run("predict life new.csv").csv()[0], ["id", "prediction"]);
+    assert_eq!(folder.run("predict life --data new.csv").csv()[0], ["id", "prediction"]);
     let two = Folder::new().with("two.csv", slopes(40, |i| (i % 2).to_string()));
     let run = two.run("train --data two.csv --out two");
     let first = run.ok().stderr.lines().next().unwrap_or_default().to_owned();
@@ -33,9 +33,9 @@ fn labels_that_are_blank_or_unknown_stop_no_prediction() {
         .with("new.csv", slopes(6, |i| ["huge", "", "low", "tiny", "huge", "high"][i].into()));
     let run = folder.run("train --data train.csv --out model");
     assert!(run.ok().stderr.contains("warning: 4 of 40 series have no label, and are left out"), "{}", run.stderr);
-    assert_eq!(folder.run("predict model new.csv").csv().len(), 7);
+    assert_eq!(folder.run("predict model --data new.csv").csv().len(), 7);
     let all = "`huge`, `tiny` (3 labels); known are `high`, `low`";
-    folder.run("eval model new.csv").failed(2, &["has classes that the model was not trained on", all, "`ncde predict`"]);
+    folder.run("eval model --data new.csv").failed(2, &["has classes that the model was not trained on", all, "`ncde predict`"]);
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn sizes_beyond_reason_are_refused_in_a_moment() {
         run.failed(2, &["to depth 20 has", "coordinates", "lower the depth"]);
     }
     let run = folder.run("train --data demo.csv --model slice --structure dense --set hidden=100000 --out x");
-    run.failed(2, &["weights, but at most"]);
+    run.failed(2, &["weights, but a model has at most"]);
     let names: Vec<String> = (1..=200).map(|i| format!("c{i}")).collect();
     let mut text = format!("id,time,{},label\n", names.join(","));
     for case in 0..6 {
