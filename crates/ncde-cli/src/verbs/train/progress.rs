@@ -31,7 +31,7 @@ impl Progress {
                 if *done > 0 {
                     output::info(&format!("going on after step {done}"));
                 }
-                self.line(json!({"event": "started", "done": done, "steps": self.steps, "parameters": parameters}));
+                self.line(&json!({"event": "started", "done": done, "steps": self.steps, "parameters": parameters}));
                 self.bar.set_position(*done as u64);
             }
             Event::Step { step, loss } => {
@@ -47,10 +47,12 @@ impl Progress {
                     recovery.reason
                 );
                 output::above(&self.bar, &line);
-                self.line(json!({"event": "recovered", "step": step, "from": from, "factor": factor, "reason": recovery.reason}));
+                self.line(
+                    &json!({"event": "recovered", "step": step, "from": from, "factor": factor, "reason": recovery.reason}),
+                );
             }
             Event::Evaluated { point, best } => {
-                self.line(json!({
+                self.line(&json!({
                     "event": "evaluated", "step": point.step, "seconds": point.seconds, "loss": point.loss,
                     "rate": point.rate, "validation_loss": point.validation, "metric": self.metric,
                     "value": point.metric, "best_step": best.map(|best| best.step),
@@ -69,7 +71,7 @@ impl Progress {
             }
             Event::Solved { chosen, error } => {
                 output::info(&format!("chosen by leave-out error ({error:.4}): {chosen}"));
-                self.line(json!({"event": "solved", "chosen": chosen, "leave_out_error": error}));
+                self.line(&json!({"event": "solved", "chosen": chosen, "leave_out_error": error}));
             }
             Event::Testing => self.bar.set_message("testing"),
             Event::Overflowed { part, cases } => {
@@ -81,16 +83,16 @@ impl Progress {
                     names.join(", ")
                 );
                 output::above(&self.bar, &line);
-                self.line(json!({"event": "overflowed", "part": part, "cases": cases}));
+                self.line(&json!({"event": "overflowed", "part": part, "cases": cases}));
             }
         }
     }
 
     /// A line on standard output, if JSON is asked for.
-    fn line(&self, value: Value) {
+    fn line(&self, value: &Value) {
         if self.json {
             // A reader that went away does not stop the training.
-            let _ = output::json(&value);
+            let _ = output::json(value);
         }
     }
 }
